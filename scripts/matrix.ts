@@ -6,7 +6,6 @@
  *     --tsv    writes the whole matrix, a mutant per line and a scenario per column, in killing cases
  *     --only   mutants whose id or requirement begins so
  */
-
 import { writeFileSync } from 'node:fs'
 import { allItems } from '../suites/engine/conversation/cases.ts'
 import { countBy } from '../suites/engine/group.ts'

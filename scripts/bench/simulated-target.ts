@@ -1,4 +1,5 @@
 /** The reference server as a distant one in simulated time. What a call takes is modelled: round trips, and opening connections. */
+
 import { EventEmitter } from 'node:events'
 import type http from 'node:http'
 import { createHandler } from '../../mock-server/handler.ts'
@@ -10,8 +11,8 @@ import {
   type WireRequest,
 } from '../../suites/engine/target.ts'
 import { openInProcess } from '../../suites/targets/in-process.ts'
-import { openSpares } from '../../suites/targets/spare-connections.ts'
-import { urlSettings } from '../../suites/targets/url-settings.ts'
+import { openSpares } from '../../suites/targets/transport.ts'
+import { urlSettings } from '../../suites/targets/url.ts'
 import type { SimulatedTime } from './simulated-time.ts'
 
 const baseUrl = 'http://127.0.0.1:9'

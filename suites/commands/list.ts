@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { allItems, answersTo, type Item, provesOf } from '../engine/conversation/cases.ts'
-import { aloneReasons, claimsOf } from '../engine/conversation/claims.ts'
+import { allItems, aloneReasons, answersTo, claimsOf, type Item, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { suggestion } from '../engine/language/did-you-mean.ts'

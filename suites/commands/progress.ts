@@ -1,4 +1,4 @@
-import type { RunListener } from '../engine/conversation/events.ts'
+import type { RunListener } from '../engine/conversation/conversation.ts'
 import { printable, printableLines } from '../engine/printable.ts'
 import { countEvent, doing, doneOf, sentence, startTally, type Tally } from './tally.ts'
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
-import { aloneReasons, claimsOf } from '../engine/conversation/claims.ts'
+import { allItems, aloneReasons, claimsOf, type Item, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/did-you-mean.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/language/fixture-types.ts'

@@ -1,6 +1,5 @@
 /** The progress of a run: what is done, what is under way, what it waits for, and about how long the rest takes. */
-
-import type { RunEvent } from '../engine/conversation/events.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { countBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { printable } from '../engine/printable.ts'

@@ -1,3 +1,7 @@
+import { toHex } from './signer/bytes.ts'
+import { sha256 } from './signer/hmac.ts'
+import type { WireAnswer, WireRequest } from './target.ts'
+
 /** A request and its answer, to be printed. */
 export interface Exchange {
   /** Lines ready to print: request line, headers, body. Secrets are already shortened. */
@@ -14,4 +18,65 @@ export function visibleLines(body: Uint8Array | string): string[] {
     .replaceAll('\n', '␊\n')
     .split('\n')
     .filter((line) => line !== '')
+}
+
+// Keeps only the beginning and the end of a long answer, so evidence stays small.
+
+/** How many bytes of each end of a long body are kept. */
+const keptBytes = 2048
+
+/** Returns the answer as it is kept: a long body is cut, with its length and its SHA-256. */
+export function cutAnswer(wire: WireAnswer): WireAnswer {
+  if (wire.kind !== 'answer' || wire.body.length <= 2 * keptBytes) return wire
+  const { body } = wire
+  const kept = new Uint8Array(2 * keptBytes)
+  kept.set(body.subarray(0, keptBytes))
+  kept.set(body.subarray(-keptBytes), keptBytes)
+  return { ...wire, body: kept, cut: { bytes: body.length, sha256: toHex(sha256(body)) } }
+}
+
+/**
+ * The exchanged bytes as lines for a report, not yet redacted.
+ *
+ * @param secondAddress the local address of `second-address`: such a case is about where a call came from
+ */
+export function showExchange(request: WireRequest, wire: WireAnswer, secondAddress: string | undefined): Exchange {
+  return {
+    request: [
+      `${request.method} ${request.path}`,
+      ...(request.from === 'second-address' ? [`from ${secondAddress ?? 'the second address'}`] : []),
+      ...request.headers.map(([name, value]) => `${name}: ${value}`),
+      ...bodyLines(request.body),
+    ],
+    answer:
+      wire.kind === 'none'
+        ? [`(${wire.reason})`]
+        : wire.kind === 'unread'
+          ? [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), `(longer than ${wire.limitBytes} bytes, not read)`]
+          : [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), ...bodyLines(wire.body, wire.cut)],
+  }
+}
+
+/** The headers of an answer that matter for a verdict. */
+function shownHeaders(headers: { [name: string]: string }): string[] {
+  return ['www-authenticate', 'retry-after', 'location', 'x-refused-at']
+    .filter((name) => headers[name] !== undefined)
+    .map((name) => `${name}: ${headers[name]}`)
+}
+
+/** @param cut the body is the first and the last part of a longer one */
+function bodyLines(body: Uint8Array, cut?: { bytes: number; sha256: string }): string[] {
+  if (body.length > 2 * keptBytes) return bodyLines(...cutBody(body))
+  if (cut === undefined) return visibleLines(body)
+  return [
+    ...visibleLines(body.subarray(0, keptBytes)),
+    `… (${cut.bytes} bytes in all, SHA-256 ${cut.sha256})`,
+    ...visibleLines(body.subarray(keptBytes)),
+  ]
+}
+
+function cutBody(body: Uint8Array): [Uint8Array, { bytes: number; sha256: string }] {
+  const cut = cutAnswer({ kind: 'answer', status: 0, headers: {}, body })
+  if (cut.kind !== 'answer' || cut.cut === undefined) throw new Error('a long body that was not cut')
+  return [cut.body, cut.cut]
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { cutAnswer } from './conversation/cut-evidence.ts'
-import { showExchange } from './conversation/show-exchange.ts'
+import { cutAnswer, showExchange } from './exchange.ts'
 import { showJson } from './judge/show-json.ts'
 import { createRedactor, redactExchange } from './redact.ts'
 

@@ -1,5 +1,5 @@
 /** An exchange of a case, as the model sees calls. */
-import type { RunEvent } from '../engine/conversation/events.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import type { Answer, Call, Span } from '../engine/model/index.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'

@@ -1,5 +1,5 @@
 /** The state of an exploration: a step becomes a call, and its answer updates the state. */
-import type { Availability } from '../engine/conversation/unavailable.ts'
+import type { Availability } from '../engine/conversation/target-facts.ts'
 import {
   type Answer,
   type Call,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ServerOptions } from '../targets/bundled.ts'
-import { bundledSettings } from '../targets/bundled-settings.ts'
+import { bundledSettings, type ServerOptions } from '../targets/bundled.ts'
 import { basic, create } from './calls.ts'
 import { endKeys, waysToEndKeys } from './ended-keys.ts'
 import { fixtureText } from './fixture-text.ts'

@@ -1,5 +1,5 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
-import { isWorthRepeating, noteRepeated, unavailableTries } from '../engine/conversation/unavailable.ts'
+import { isWorthRepeating, noteRepeated, unavailableTries } from '../engine/conversation/target-facts.ts'
 import {
   type Answer,
   type Call,

@@ -1,10 +1,10 @@
 /** A small bounded HTTP client: kept connections by number, new ones, a local address to call from. Never throws. */
+
 import { setMaxListeners } from 'node:events'
 import type http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
-import { agentMaker, type Route } from '../targets/agents.ts'
-import { sendRequest } from '../targets/one-request.ts'
+import { agentMaker, type Route, sendRequest } from '../targets/transport.ts'
 import type { Request, Response, Wire } from './wire.ts'
 
 interface HttpWireOptions extends Route {

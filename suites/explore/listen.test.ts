@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RunEvent } from '../engine/conversation/events.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { initialState } from '../engine/model/index.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { listenToRun } from './listen.ts'

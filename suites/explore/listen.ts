@@ -3,7 +3,7 @@
  * if no case is about it. It makes no calls. Only what is certain is reported. Refusals never are, because a limit, a lock or a lost
  * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
-import type { RunListener } from '../engine/conversation/events.ts'
+import type { RunListener } from '../engine/conversation/conversation.ts'
 import type { ListeningFinding } from '../engine/judge/outcome.ts'
 import type { RefusalJudgement } from '../engine/judge/problem.ts'
 import { contradicts, facts, judge, learn, shape } from '../engine/model/index.ts'

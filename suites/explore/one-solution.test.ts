@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { bareSettings } from '../engine/target.ts'
-import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
-import { bundledSettings } from '../targets/bundled-settings.ts'
+import { bundledSettings, loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { basic, list } from './calls.ts'
 import { oneSolutionOnly } from './one-solution.ts'
 import type { Caller } from './table.ts'

@@ -1,11 +1,9 @@
 /** Opens the way to the target of an exploration: the bundled server in memory, or a URL. */
-
 import { systemRandom } from '../engine/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { defaultMaxAnswerBytes } from '../targets/read-answer.ts'
-import type { UrlTargetOptions } from '../targets/url.ts'
-import { withoutLocalhost } from '../targets/without-localhost.ts'
+import { type UrlTargetOptions, withoutLocalhost } from '../targets/url.ts'
 import type { ExploreOptions } from './explore.ts'
 import { openHttpWire } from './http-wire.ts'
 import { openMemoryWire } from './memory-wire.ts'

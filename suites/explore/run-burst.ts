@@ -1,5 +1,5 @@
 /** Sends calls at once, and judges them as a history. */
-import { isUnavailable } from '../engine/conversation/unavailable.ts'
+import { isUnavailable } from '../engine/conversation/target-facts.ts'
 import { contradicts, type Exchange, explain, facts, judge, type Span, type State } from '../engine/model/index.ts'
 import { forgetSessions } from '../engine/model/learn.ts'
 import { countAnswer } from './answer.ts'

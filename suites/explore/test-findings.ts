@@ -1,5 +1,4 @@
 /** Runs single sequences of the model against servers in memory, and tells what they find. For tests. */
-
 import { readDeviations } from '../engine/language/deviations.ts'
 import { seededRandom } from '../engine/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'

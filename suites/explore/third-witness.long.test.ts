@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
-import type { RunEvent } from '../engine/conversation/events.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { contradicts, facts, initialState, judge, type Key, learn, type State, shape } from '../engine/model/index.ts'
 import { readBody } from '../engine/model/parse.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'

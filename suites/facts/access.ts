@@ -1,4 +1,4 @@
-import { isUnavailable } from '../engine/conversation/unavailable.ts'
+import { isUnavailable } from '../engine/conversation/target-facts.ts'
 import { type PatienceMs, refusedRootKey, unreachableTarget } from '../engine/conversation/unusable-target.ts'
 import { describe } from '../engine/judge/classify.ts'
 import { printable } from '../engine/printable.ts'

@@ -1,8 +1,15 @@
 /** Makes single calls to a target, waits out throttling, and keeps track of the target's clock. Judges nothing. */
 
-import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/conversation/clock-offset.ts'
 import { createPace, gentleStart, type Pace } from '../engine/conversation/pace.ts'
-import { type Availability, isWorthRepeating, noteRepeated } from '../engine/conversation/unavailable.ts'
+import {
+  type Availability,
+  type ClockOffset,
+  isWorthRepeating,
+  narrowOffset,
+  noteRepeated,
+  offsetMs,
+  signingOffsetMs,
+} from '../engine/conversation/target-facts.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import { type Classified, classify } from '../engine/judge/classify.ts'

@@ -1,6 +1,5 @@
 /** Creates API keys for measurements: every key is recorded before its creation, and removed again if the target file names a method. */
-
-import type { CreatedKeys } from '../engine/conversation/created-keys.ts'
+import type { CreatedKeys } from '../engine/conversation/conversation.ts'
 import { keyLimit } from '../engine/document.ts'
 import { membersOf } from '../engine/json.ts'
 import { resolve } from '../engine/language/resolve.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openCreatedKeys } from '../engine/conversation/created-keys.ts'
+import { openCreatedKeys } from '../engine/conversation/conversation.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { bundledTarget, type Profile, type ServerOptions } from '../targets/bundled.ts'

@@ -1,5 +1,5 @@
 /** Measures a target where the document is silent. Nothing here judges. */
-import type { CreatedKeys } from '../engine/conversation/created-keys.ts'
+import type { CreatedKeys } from '../engine/conversation/conversation.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { Random } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { startRun } from '../engine/conversation/caller.ts'
 import { allItems } from '../engine/conversation/cases.ts'
+import { startRun } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'

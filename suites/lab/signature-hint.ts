@@ -1,6 +1,5 @@
-import { makeCall, sendRaw } from '../engine/conversation/call.ts'
-import type { Caller, Diagnose } from '../engine/conversation/caller.ts'
-import { standInOf } from '../engine/conversation/stand-in.ts'
+import { type Caller, type Diagnose, standInOf } from '../engine/conversation/conversation.ts'
+import { makeCall, sendRaw } from '../engine/conversation/send.ts'
 import { tokenOf } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Called } from '../engine/judge/called.ts'

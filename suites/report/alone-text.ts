@@ -1,4 +1,4 @@
-import type { AloneReason } from '../engine/conversation/claims.ts'
+import type { AloneReason } from '../engine/conversation/cases.ts'
 
 const texts: { readonly [reason in AloneReason]: string } = {
   'makes-keys': 'it may create keys, so it runs alone among the cases that do',

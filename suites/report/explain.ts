@@ -1,5 +1,4 @@
 /** The parts of every format that explain a case that did not pass, and that count and name verdicts. */
-
 import type { Exchange } from '../engine/exchange.ts'
 import { groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'

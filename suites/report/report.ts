@@ -1,5 +1,4 @@
 /** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
-
 import type { Exchange } from '../engine/exchange.ts'
 import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'

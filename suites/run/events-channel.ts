@@ -1,7 +1,12 @@
 /** Sends events of a worker to the main thread, in memory only: an entry about a created key holds its secret. */
 import { BroadcastChannel } from 'node:worker_threads'
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/conversation/created-keys.ts'
-import type { RunEvent, RunListener } from '../engine/conversation/events.ts'
+import {
+  type CreatedKey,
+  type CreatedKeysEntry,
+  openCreatedKeys,
+  type RunEvent,
+  type RunListener,
+} from '../engine/conversation/conversation.ts'
 
 const nameOf = (endingChannel: string): string => `${endingChannel}-events`
 

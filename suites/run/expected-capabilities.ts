@@ -1,7 +1,7 @@
-import type { CreatedKey } from '../engine/conversation/created-keys.ts'
+import type { CreatedKey } from '../engine/conversation/conversation.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
-import { bundledSettings } from '../targets/bundled-settings.ts'
-import { urlSettings } from '../targets/url-settings.ts'
+import { bundledSettings } from '../targets/bundled.ts'
+import { urlSettings } from '../targets/url.ts'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'
 import type { TargetOptions } from './options/target-options.ts'
 

@@ -1,6 +1,5 @@
 import { skipItem } from '../engine/conversation/cases.ts'
-import { offsetMs } from '../engine/conversation/clock-offset.ts'
-import type { TargetFacts } from '../engine/conversation/target-facts.ts'
+import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import { interruptedExitCode } from '../engine/errors.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { exploredOf } from '../explore/explored.ts'

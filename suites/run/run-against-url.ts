@@ -1,5 +1,4 @@
-import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/created-keys.ts'
-import type { RunEvent, RunListener } from '../engine/conversation/events.ts'
+import type { CreatedKey, CreatedKeysEntry, RunEvent, RunListener } from '../engine/conversation/conversation.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { systemRandom } from '../engine/random.ts'

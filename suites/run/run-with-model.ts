@@ -1,7 +1,6 @@
 /** Runs the cases and the model together: the model makes its calls while places for keys are free, and last those that may lock a key. */
 import { fillsPlaces, notReached } from '../engine/conversation/cases.ts'
-import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/created-keys.ts'
-import type { RunListener } from '../engine/conversation/events.ts'
+import type { CreatedKey, CreatedKeysEntry, RunListener } from '../engine/conversation/conversation.ts'
 import type { Ending } from './ending/ending.ts'
 import type { CollectedKeys } from './events-channel.ts'
 import { openModelOfRun } from './explore/explore-after-cases.ts'

@@ -3,9 +3,15 @@
  * process.
  */
 
-import { closeCaller, endRun, openCaller, type Run, startRun } from '../engine/conversation/caller.ts'
 import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'
-import type { RunListener } from '../engine/conversation/events.ts'
+import {
+  closeCaller,
+  endRun,
+  openCaller,
+  type Run,
+  type RunListener,
+  startRun,
+} from '../engine/conversation/conversation.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'

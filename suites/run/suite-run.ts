@@ -1,5 +1,5 @@
 import type { Item } from '../engine/conversation/cases.ts'
-import type { RunListener } from '../engine/conversation/events.ts'
+import type { RunListener } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'

@@ -1,4 +1,4 @@
-import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/created-keys.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'

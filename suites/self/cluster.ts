@@ -3,6 +3,7 @@
  * applying its effect: the first argument is that delay in ms, and with 0 the cluster conforms. The process sends its parent the port and the
  * root key when it is ready, and exits when the parent disconnects.
  */
+
 import { AsyncLocalStorage } from 'node:async_hooks'
 import cluster from 'node:cluster'
 import http from 'node:http'

@@ -3,7 +3,7 @@
  * The servers' clocks are moved, so that nothing waits.
  */
 import { allItems, fillsPlaces, type Item } from '../engine/conversation/cases.ts'
-import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/created-keys.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
@@ -11,8 +11,7 @@ import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { afterCases } from '../run/explore/explore-after-cases.ts'
 import { openRun } from '../run/run.ts'
-import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
-import { bundledSettings } from '../targets/bundled-settings.ts'
+import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import type { Handle } from '../targets/in-process.ts'
 import { tryFixture } from './found-fixtures.ts'
 import { type Context, isCatch, openModel, type ProofFinding } from './proof-model.ts'

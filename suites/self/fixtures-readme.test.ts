@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { alterWords, basicWords } from '../engine/conversation/alter.ts'
-import { bodyForms, otherBodyForms } from '../engine/conversation/write-body.ts'
+import { alterWords, basicWords, bodyForms, otherBodyForms } from '../engine/conversation/call.ts'
 import { problemsOfAlter } from '../engine/language/alterations.ts'
 import type { CallStep } from '../engine/language/fixture-types.ts'
 import { lintScenario } from '../engine/language/lint.ts'

@@ -1,5 +1,5 @@
 /** Runs a case that is written in a test, against a target that is made up. */
-import { type Run, startRun } from '../engine/conversation/caller.ts'
+import { type Run, startRun } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'

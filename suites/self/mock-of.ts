@@ -1,7 +1,7 @@
 /** Measures a server, makes a mock of it from its facts, and makes the same calls to both. */
 import { compareSessions, type Difference } from '../diff/compare.ts'
 import { planSession, playSession } from '../diff/play.ts'
-import { openCreatedKeys } from '../engine/conversation/created-keys.ts'
+import { openCreatedKeys } from '../engine/conversation/conversation.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { type FactSheet, measureFacts } from '../facts/measure.ts'

@@ -5,8 +5,7 @@ import type { TargetSettings } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
-import { bundledSettings } from '../targets/bundled-settings.ts'
+import { bundledSettings, bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
 import { turnUnlessProof } from './proof-form.ts'
 
 interface Unusual {

@@ -1,6 +1,5 @@
 /** What each word of the fixture language makes of one request: for those who write a runner in another language. */
-import { alterWords, basicWords } from '../engine/conversation/alter.ts'
-import { bodyForms, otherBodyForms, writeBody } from '../engine/conversation/write-body.ts'
+import { alterWords, basicWords, bodyForms, otherBodyForms, writeBody } from '../engine/conversation/call.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { changesOf } from '../engine/language/alterations.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
@@ -12,8 +11,7 @@ import type { Json } from '../engine/signer/change.ts'
 import { writeCall } from '../engine/signer/changed-call.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
 import { partNamed, partNames } from '../engine/signer/parts.ts'
-import type { Mistake } from '../engine/signer/sign.ts'
-import { type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
+import { type Mistake, type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
 import { changeText } from '../engine/signer/text-operations.ts'
 
 /** Its body has what the words need to make a difference: white space, both ends of a line, letters beyond ASCII, a slash, two members in disorder. */

@@ -1,7 +1,3 @@
-/**
- * The only connection between the suite and the reference server: nothing else in suites/ imports mock-server/, and mock-server/ imports
- * nothing of suites/. Two witnesses that share code are one.
- */
 import {
   createHandler,
   createProfile,
@@ -17,9 +13,41 @@ import {
 } from '../../mock-server/index.ts'
 import type { Mutant } from '../../mock-server/mutants.ts'
 import type { Variant } from '../../mock-server/variants.ts'
-import type { Instance, Target, TargetSettings } from '../engine/target.ts'
-import { bundledSettings } from './bundled-settings.ts'
-import type { Wire } from './http.ts'
+import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
+import type { Wire } from './transport.ts'
+
+/** A second loopback address; on systems without one, cases that need it are not testable. */
+const secondAddress = '127.0.0.12'
+/** One harmless listing per area, all of them extensions of the reference server beyond the document. */
+const areaProbes: TargetSettings['probes'] = {
+  solution: { method: 'solution/listSolutions', params: {} },
+  context: { method: 'context/listContexts', params: { skip: 0, limit: 10, sortOrder: 'asc' } },
+  thread: { method: 'thread/listThreads', params: {} },
+  store: { method: 'store/listStores', params: {} },
+  inbox: { method: 'inbox/listInboxes', params: {} },
+  stream: { method: 'stream/listStreams', params: {} },
+  'solution-context': {
+    method: 'context/listContexts',
+    params: { solution: '$solution', skip: 0, limit: 10, sortOrder: 'asc' },
+  },
+  disable: { method: 'manager/updateApiKey', params: { id: '$id', enabled: false } },
+}
+
+/** What a user of the bundled server would write in a target file. */
+export function bundledSettings(solutions: string[]): TargetSettings {
+  return {
+    ...bareSettings,
+    probes: areaProbes,
+    solutions,
+    cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
+    secondAddress,
+    clientAddress: '127.0.0.1',
+    maxWaitMs: Number.POSITIVE_INFINITY,
+  }
+}
+
+// The only connection between the suite and the reference server: nothing else in suites/ imports mock-server/, and
+// mock-server/ imports nothing of suites/. Two witnesses that share code are one.
 
 export type { Fault, MockServer, Mutant, Profile, RecordedExchange, ServerOptions, Variant }
 export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
@@ -100,7 +128,7 @@ async function startBundled(options: ServerOptions, settings: Partial<TargetSett
   const server = await startMockServer({ clock: 'virtual', ...options })
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   // Loaded here, so that `serve`, which uses this file too, need not wait for it.
-  const { openWire } = await import('./http.ts')
+  const { openWire } = await import('./transport.ts')
   const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress, connections: mostConnections })
   return { server, wire, startMs: server.clock.now() }
 }

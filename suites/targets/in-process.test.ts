@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { type MockServer, startMockServer } from './bundled.ts'
-import { openWire, type Wire } from './http.ts'
 import { openInProcess } from './in-process.ts'
+import { openWire, type Wire } from './transport.ts'
 
 const requestTimeoutMs = 5_000
 const secondAddress = '127.0.0.12'

@@ -3,7 +3,7 @@
  * about them. Raw requests and races are about the connection and still use HTTP.
  */
 import { isOwn, type WireAnswer, type WireRequest } from '../engine/target.ts'
-import { lateAnswer, noAnswer } from './no-answer.ts'
+import { lateAnswer, noAnswer } from './read-answer.ts'
 
 /** A server as a function; the shape is that of the bundled server, which is not imported here. */
 export type Handle = (request: {

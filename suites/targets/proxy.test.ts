@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
-import { openWire } from './http.ts'
+import { openWire } from './transport.ts'
 
 const server = http.createServer((request, response) => {
   request.resume()

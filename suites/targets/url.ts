@@ -1,9 +1,8 @@
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
-import type { Route } from './agents.ts'
-import { openWire } from './http.ts'
-import { urlSettings } from './url-settings.ts'
-import { withoutLocalhost } from './without-localhost.ts'
+import { openWire, type Route } from './transport.ts'
 
 export interface UrlTargetOptions extends Omit<Route, 'baseUrl'> {
   /** Without a trailing slash. */
@@ -49,4 +48,56 @@ export function urlTarget(options: UrlTargetOptions): Target {
     }
   }
   return { name: url, lasting: true, fresh: options.disposable, open }
+}
+
+// On [::1] the server sees an address that no ipAddr scope can name.
+const loopback = /^(127\.\d+\.\d+\.\d+|localhost)$/
+// It begins like 127.0.0.1, because some servers compare only the beginning.
+const secondLoopback = '127.0.0.12'
+
+/** How many of our addresses are tried. */
+const triedAddresses = 6
+
+/** A server in a container, reached through a port of the loopback, sees the address of a bridge. */
+function likelyAddresses(): string[] {
+  const ours = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  const ofIPv4 = ours.filter(({ family, internal }) => family === 'IPv4' && !internal).map(({ address }) => address)
+  return ['127.0.0.1', ...ofIPv4].slice(0, triedAddresses)
+}
+
+/** Adds what is known on the loopback to the settings of a URL: addresses that may be ours, and a second one to try. */
+export function urlSettings(url: string, settings: TargetSettings): TargetSettings {
+  if (!loopback.test(new URL(url).hostname)) return settings
+  return {
+    ...settings,
+    secondAddress: settings.secondAddress ?? secondLoopback,
+    likelyAddresses: likelyAddresses(),
+  }
+}
+
+const connectTimeoutMs = 1000
+
+/** Whether anything accepts connections at that address. */
+export function listens(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: connectTimeoutMs })
+    const end = (found: boolean): void => {
+      socket.destroy()
+      resolve(found)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('timeout', () => end(false))
+    socket.once('error', () => end(false))
+  })
+}
+
+const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
+
+/** `localhost` means 127.0.0.1, because no ipAddr scope can name ::1; it means ::1 if the server listens only there. */
+export async function withoutLocalhost(url: string): Promise<string> {
+  if (!localhost.test(url)) return url
+  const { port, protocol } = new URL(url)
+  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
+  const isOnIPv6Only = !(await listens('127.0.0.1', portNumber)) && (await listens('::1', portNumber))
+  return url.replace(localhost, isOnIPv6Only ? '$1[::1]' : '$1127.0.0.1')
 }

@@ -1,90 +1,542 @@
-/** Makes calls, and records what their answers show. */
-import type { Called, Delivered } from '../judge/called.ts'
-import { envelopeProblems } from '../judge/envelope.ts'
-import type { CallSpec, RawSpec } from './call-spec.ts'
-import type { Caller } from './caller.ts'
-import { deliver, deliverTogether } from './deliver.ts'
-import { laneOf } from './grant-lanes.ts'
-import { keyName, learnAnswer, requestedLife, tokenUsed, witnessed } from './learn-answer.ts'
-import { noteAccepted } from './patience.ts'
-import { type PreparedCall, prepareCall, prepareRaw } from './prepare-call.ts'
+/** A call becomes bytes: its body is written, authorized and altered. */
 
-/** Makes one call, or several at once as a race, and notes every key that is created. */
-export async function makeCalls(caller: Caller, specs: CallSpec[]): Promise<Called[]> {
-  const lane = laneOf(specs, caller.facts)
-  if (lane === undefined) return makeCallsNow(caller, specs)
-  return caller.grants.run(lane, () => makeCallsNow(caller, specs), caller.isUrgent)
+import { SuiteError } from '../errors.ts'
+import { isObject, membersOf } from '../json.ts'
+import type { Called } from '../judge/called.ts'
+import { readDeviations } from '../language/deviations.ts'
+import type { Auth, BodyForm } from '../language/fixture-types.ts'
+import type { Random } from '../random.ts'
+import { cutLetterForms, bodyForms as sameJson } from '../signer/body-forms.ts'
+import { toBase64, utf8 } from '../signer/bytes.ts'
+import { type Change, Unmakeable } from '../signer/change.ts'
+import {
+  type Caller as CallerOfCall,
+  headerBytes,
+  type Key,
+  type WrittenCall,
+  writeCall,
+} from '../signer/changed-call.ts'
+import { type NonceKind, nonceOf } from '../signer/nonces.ts'
+import { shortName } from '../signer/short-name.ts'
+import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../signer/sign.ts'
+import type { TargetSettings, WireRequest } from '../target.ts'
+import {
+  type Build,
+  type Caller,
+  type Credential,
+  credentialFor,
+  rememberSent,
+  UnsendableCredentials,
+  UnusableValue,
+  unsendable,
+} from './conversation.ts'
+
+interface AnySpec {
+  method: string
+  auth: Auth
+  from?: 'first-address' | 'second-address' | undefined
+  /** How long to wait for the answer, if shorter than usual. */
+  timeoutMs?: number | undefined
+  /** How many calls a step makes whose answers are judged together. */
+  sharedBy?: number | undefined
+  mayBeRefused?: boolean
 }
 
-async function makeCallsNow(caller: Caller, specs: CallSpec[]): Promise<Called[]> {
-  const prepared = specs.map((spec) => prepareCall(caller, { sharedBy: specs.length, ...spec }))
-  for (const spec of specs) if (spec.method === 'manager/createApiKey') caller.createdKeys.intend(keyName(spec))
-  caller.calls += specs.length
-  const tries = specs.some((spec) => mayBeBeyondLimit(caller, spec)) ? 1 : undefined
-  const [only] = prepared
-  const delivered =
-    prepared.length === 1 && only !== undefined
-      ? [await deliver(caller, only.build, tries)]
-      : await deliverTogether(
-          caller,
-          prepared.map(({ build }) => build),
-          tries,
-        )
-  return delivered.map((answered, index) => {
-    const spec = specs[index]
-    const call = prepared[index]
-    if (spec === undefined || call === undefined) throw new Error('an answer without its call')
-    // A server that drops calls of a race is overloaded; that does not mean it went away.
-    if (specs.length === 1) caller.silence.hear(answered.answer, spec.mayBeRefused)
-    return conclude(caller, spec, call, answered)
-  })
+/** A JSON-RPC call with its references resolved. */
+export interface CallSpec extends AnySpec {
+  params: unknown
+  /** Chosen where undefined. */
+  id?: unknown
+  form?: BodyForm | undefined
+  /** Changes of its parts, applied to the bytes that would otherwise be sent. */
+  changes?: readonly Change[] | undefined
+  /** What its nonce looks like. */
+  nonce?: NonceKind | undefined
+  headers?: { [name: string]: string } | undefined
+  /** The private key of a `publicKey` param, to use the key that is created. */
+  privateKey?: string
+  /** Not on a kept connection. */
+  freshConnection?: boolean
+  /** The name of a connection that only calls with this name use. */
+  ownConnection?: string | undefined
+  /** In a race: use a connection that carried a call before. */
+  warmConnection?: boolean
+  /** The id of the key that this call deletes, if any. */
+  removes?: string
+  /** The test key that this call creates. */
+  member?: string
+  /** A correct server refuses it, so it takes no session. */
+  mustBeRefused?: boolean
 }
 
-/** Learns from an answer, and combines it with the request. */
-function conclude(caller: Caller, spec: CallSpec, { sent }: PreparedCall, answered: Delivered): Called {
-  const one = mayBeBeyondLimit(caller, spec) ? withLimitRefused(answered) : answered
-  learnAnswer(caller, spec, one)
-  noteAccepted(caller, one)
-  const requestedLifeMs = requestedLife(spec)
-  const tokenExpiryMs = caller.tokenExpiries.get(tokenUsed(spec))
-  // The latest expiry that the requested lifetime allows.
-  if (requestedLifeMs !== undefined) sent.expiry = one.time.answeredAtMs + requestedLifeMs
-  return {
-    ...one,
-    time: requestedLifeMs === undefined ? one.time : witnessed(caller, one, requestedLifeMs),
-    sent,
-    departures: envelopeProblems(one.answer, sent.id, spec.method),
-    ...(requestedLifeMs === undefined ? {} : { requestedLifeMs }),
-    ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
+/** Raw HTTP with its references resolved. */
+export interface RawSpec extends AnySpec {
+  path: string
+  headers: { [name: string]: string }
+  body: Uint8Array
+}
+
+// The words that alter a secret, a token or a param in a fixture: each changes one thing.
+
+type Alter = (text: string) => string
+
+/** Replaces the middle-most inner character of a class; an alteration of the last one may decode to the same bytes. */
+function changeOne(text: string, wanted: RegExp, substitutes: string): string {
+  const middle = Math.floor(text.length / 2)
+  const inner = Array.from(text, (_character, index) => index).filter((index) => index > 0 && index < text.length - 2)
+  const ordered = inner.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))
+  const index = ordered.find((candidate) => wanted.test(text.charAt(candidate))) ?? ordered[0] ?? 0
+  const old = text.charAt(index)
+  const substitute = [...substitutes].find((candidate) => candidate.toLowerCase() !== old.toLowerCase()) ?? 'x'
+  return text.slice(0, index) + substitute + text.slice(index + 1)
+}
+
+const middleOf = (text: string): number => Math.floor(text.length / 2)
+
+function withoutInner(text: string): string {
+  return text.slice(0, middleOf(text)) + text.slice(middleOf(text) + 1)
+}
+
+function otherCase(text: string, change: Alter): string {
+  const changed = change(text)
+  return changed === text ? changeOne(text, /./, 'qz') : changed
+}
+
+/** A JWT without its signature; another text without its last third. */
+function withoutSignature(text: string): string {
+  const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(text) ?? []
+  if (claims === undefined) return text.slice(0, Math.floor((text.length * 2) / 3))
+  return `${btoa('{"alg":"none","typ":"JWT"}').replace(/=+$/, '')}.${claims}.`
+}
+
+export const alterWords: { readonly [word: string]: Alter } = {
+  'lower-case-letter-changed': (text) => changeOne(text, /[a-z]/, 'dcfb'),
+  'upper-case-letter-changed': (text) => changeOne(text, /[A-Z]/, 'DCFB'),
+  'digit-changed': (text) => changeOne(text, /\d/, '4719'),
+  'first-character-changed': (text) => (text.startsWith('7') ? 'e' : '7') + text.slice(1),
+  'last-quarter-changed': (text) => {
+    const start = Math.floor(text.length * 0.75)
+    return text.slice(0, start) + changeOne(`xx${text.slice(start)}xx`, /[^x]/, '5be').slice(2, -2)
+  },
+  'first-half': (text) => text.slice(0, Math.ceil(text.length / 2)),
+  'first-third': (text) => text.slice(0, Math.ceil(text.length / 3)),
+  'last-third-dropped': (text) => text.slice(0, Math.floor((text.length * 2) / 3)),
+  'first-character-dropped': (text) => text.slice(1),
+  'inner-character-dropped': (text) => withoutInner(text),
+  'character-inserted': (text) => `${text.slice(0, middleOf(text))}a${text.slice(middleOf(text))}`,
+  'four-characters-dropped': (text) => text.slice(0, -4),
+  'four-characters-added': (text) => `${text}AAAA`,
+  'without-signature': withoutSignature,
+  'last-character-dropped': (text) => text.slice(0, -1),
+  'one-character-added': (text) => `${text}a`,
+  'upper-cased': (text) => otherCase(text, (plain) => plain.toUpperCase()),
+  'lower-cased': (text) => otherCase(text, (plain) => plain.toLowerCase()),
+  empty: () => '',
+  doubled: (text) => text + text,
+}
+
+/** The words that alter the Basic header as a whole. */
+export const basicWords: { readonly [word: string]: (id: string, secret: string) => string } = {
+  'unknown-id': (id, secret) => base64(`${alterWords['first-character-changed']?.(id)}:${secret}`),
+  // Junk between right characters: a decoder that skips it reads the right credentials.
+  'malformed-base64': (id, secret) => base64(`${id}:${secret}`).replace(/^.{4}/, '$&%'),
+  'without-colon': (id, secret) => base64(`${id}${secret}`),
+  'plain-text': (id, secret) => `${id}:${secret}`,
+}
+
+export function base64(text: string): string {
+  return toBase64(utf8(text))
+}
+
+const compact = (members: readonly Member[]): string => JSON.stringify(Object.fromEntries(members))
+
+type Member = readonly [name: string, value: unknown]
+
+/** The ways to write the JSON of a call without changing its meaning; each of them is "the body exactly as sent". */
+const forms: { readonly [form: string]: (members: readonly Member[]) => string } = {
+  compact,
+  spaced: (members) => compact(members).replaceAll('":', '" : ').replaceAll(',"', ' , "'),
+  indented: (members) => JSON.stringify(Object.fromEntries(members), null, 2),
+  crlf: (members) => JSON.stringify(Object.fromEntries(members), null, 2).replaceAll('\n', '\r\n'),
+  'trailing-newline': (members) => `${compact(members)}\n`,
+  'members-reordered': (members) => compact([...members].reverse()),
+  'leading-space': (members) => `  ${compact(members)}`,
+}
+
+export const bodyForms: readonly string[] = Object.keys(forms)
+
+/** Forms that `explore` uses: some of them say more or other than the call. */
+export const otherBodyForms: readonly string[] = [...Object.keys(sameJson), ...Object.keys(cutLetterForms)].filter(
+  (form) => !bodyForms.includes(form),
+)
+
+/** Writes a call in a body form; `{ size }` pads with spaces inside the object to that many bytes. */
+export function writeBody(members: readonly Member[], form: BodyForm = 'compact'): string {
+  if (typeof form === 'string') {
+    const written = compact(members)
+    return forms[form]?.(members) ?? (sameJson[form] ?? cutLetterForms[form])?.(written) ?? written
+  }
+  const text = compact(members)
+  const missing = form.size - new TextEncoder().encode(text).length
+  return missing > 0 ? `${text.slice(0, -1)}${' '.repeat(missing)}}` : text
+}
+
+interface AuthorizeInput {
+  /** Finds the credential: by the name of a test key, or a kept { id, secret } itself. */
+  auth: Auth
+  method: string
+  body: Uint8Array
+  settings: TargetSettings
+  /** The whole URL of the call; only mistakes sign it. */
+  url: string
+  /** The word before a token. */
+  tokenPrefix: string
+  /** The server's time in ms. */
+  serverNowMs: number
+  random: Random
+  /** How a key with a secret is authorized where the fixture leaves it open. */
+  keyWay: 'basic' | 'hmac'
+  credential(member: unknown): Credential
+}
+
+interface Authorization {
+  /** Undefined: send no Authorization header. */
+  header?: string
+  nonce?: string
+  timestamp?: string
+}
+
+/** 18 bytes give 24 characters of BASE64 without padding, so the open question of padded nonces does not arise. */
+const nonceBytes = 18
+
+/** Builds the Authorization header of a step (part 5). */
+function authorize(input: AuthorizeInput): Authorization {
+  const { auth } = input
+  if (auth === 'none') return {}
+  if ('header' in auth) return { header: auth.header }
+  if ('token' in auth) {
+    if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
+    return { header: tokenHeader(alterText(auth.token, auth.but), input.tokenPrefix) }
+  }
+  if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }
+  if ('key' in auth) {
+    const credential = input.credential(auth.key)
+    if (credential.seed !== undefined) return signed(input, credential, 'ed25519', {})
+    const { id, secret = '' } = credential
+    return input.keyWay === 'basic'
+      ? { header: `Basic ${base64(`${id}:${secret}`)}` }
+      : signed(input, credential, 'secret', {})
+  }
+  const [member, kind] = 'hmac' in auth ? [auth.hmac, 'secret' as const] : [auth.ecc, 'ed25519' as const]
+  return signed(input, input.credential(member), kind, (auth.but ?? {}) as Mistake)
+}
+
+function tokenHeader(token: string, prefix: string): string {
+  return prefix === '' ? token : `${prefix} ${token}`
+}
+
+/** Applies a word of `alterWords`; without a word the text stays. */
+export function alterText(text: string, word: unknown): string {
+  if (word === undefined) return text
+  const change = alterWords[String(word)]
+  if (change === undefined) throw new Error(`unknown word "${String(word)}" for an alteration`)
+  const changed = change(text)
+  // Some servers return an empty secret for a key with a public key. It is wrong with every word.
+  if (changed === text && text !== '') {
+    throw new SuiteError('fixture', `Cannot make the alteration "${String(word)}": it changes nothing in this text`)
+  }
+  return changed
+}
+
+function basicValue(input: AuthorizeInput, auth: { basic: string; but?: unknown }): string {
+  const { id, secret = '' } = input.credential(auth.basic)
+  const { but } = auth
+  if (typeof but === 'object' && but !== null && 'secret-of' in but) {
+    return base64(`${id}:${input.credential(but['secret-of']).secret ?? ''}`)
+  }
+  const whole = basicWords[String(but)]
+  return whole === undefined ? base64(`${id}:${alterText(secret, but)}`) : whole(id, secret)
+}
+
+function signed(
+  input: AuthorizeInput,
+  credential: Credential,
+  kind: 'secret' | 'ed25519',
+  mistake: Mistake,
+): Authorization {
+  const key =
+    kind === 'secret'
+      ? { kind, secret: credential.secret ?? '' }
+      : {
+          kind,
+          seed: credential.seed ?? new TextEncoder().encode((credential.secret ?? '').padEnd(32, '0').slice(0, 32)),
+        }
+  const timestamp = String(Math.round(input.serverNowMs))
+  const request = {
+    scheme: input.settings.scheme,
+    keyId: credential.id,
+    key,
+    method: input.method,
+    uri: input.settings.signedUri,
+    url: input.url,
+    body: input.body,
+    timestamp,
+  }
+  const nextNonce = (): string => freshNonce(input.random)
+  const nonce = needsBase64Marks(mistake) ? nonceWithBase64Marks(request, nextNonce) : nextNonce()
+  return { header: sign({ ...request, nonce }, mistake).header, nonce, timestamp }
+}
+
+function freshNonce(random: Random): string {
+  return btoa(String.fromCharCode(...random.bytes(nonceBytes)))
+}
+
+// The bytes of a call with changed parts (`alter`), or with a nonce of a given kind.
+
+interface ChangedCall {
+  readonly header: string | undefined
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+interface Now {
+  readonly id: unknown
+  /** On the server's clock, in ms. */
+  readonly signedAtMs: number
+  /** The word before a token. */
+  readonly tokenWord: string
+}
+
+/** @throws SuiteError (`fixture`) where a change has nothing to change, @throws UnusableValue for a value from a server that is no credential */
+function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs, tokenWord }: Now): ChangedCall {
+  const { scheme, signedUri } = caller.instance.settings
+  const { random } = caller.run
+  const nonces: string[] = []
+  /** With the same nonces each time. */
+  const written = (changes: readonly Change[]): WrittenCall => {
+    let at = 0
+    return writeCall(
+      {
+        method: spec.method,
+        params: spec.params as { [name: string]: never },
+        id: id as never,
+        caller: callerOf(caller, spec.auth),
+        nonce: spec.nonce,
+        write: (members) => writeBody(members, spec.form),
+      },
+      changes,
+      {
+        scheme,
+        uri: signedUri,
+        url: `${caller.instance.baseUrl}/api`,
+        tokenWord,
+        operations: readDeviations(),
+        nextNonce: (kind) => {
+          const nonce = nonces[at] ?? nonceOf(kind, random)
+          nonces[at] = nonce
+          at += 1
+          return nonce
+        },
+        timestamp: () => Math.round(signedAtMs),
+      },
+    )
+  }
+  try {
+    const { changes = [] } = spec
+    const call = written(changes)
+    const [unchanged] = call.idle
+    if (unchanged !== undefined) throw new Unmakeable(`"${unchanged.field}" stays as it is`)
+    if (changes.length > 0 && isSame(call, written([]))) throw new Unmakeable('what is sent stays as it is')
+    const header = asSent(call.authorization)
+    return { header: header === undefined ? undefined : headerBytes(header), body: new TextEncoder().encode(call.body) }
+  } catch (error) {
+    if (error instanceof Unmakeable) throw new SuiteError('fixture', `Cannot change this call: ${error.message}`)
+    throw error
   }
 }
 
-/** The number of created keys that the interface allows (part 8); the initial key may count. */
-const leastKeyLimit = 9
+const isSame = (one: WrittenCall, other: WrittenCall): boolean =>
+  one.body === other.body && asSent(one.authorization) === asSent(other.authorization)
 
-/** A target may answer a creation beyond its limit with HTTP 429; waiting does not help then. */
-function mayBeBeyondLimit({ createdKeys }: Caller, { method }: CallSpec): boolean {
-  return method === 'manager/createApiKey' && createdKeys.keys.length >= leastKeyLimit
+/** HTTP takes away white space at both ends of a header. */
+const asSent = (header: string | undefined): string | undefined => header?.replace(/^[\t ]+|[\t ]+$/g, '')
+
+function callerOf(caller: Caller, auth: Auth): CallerOfCall {
+  if (auth === 'none') return { kind: 'none' }
+  if ('header' in auth) return { kind: 'header', header: auth.header }
+  if ('token' in auth) {
+    if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
+    return { kind: 'token', token: auth.token }
+  }
+  const [kind, who] = Object.entries(auth).find(([name]) => name !== 'but') ?? []
+  const credential = credentialFor(caller, who)
+  const key: Key = { ...credential, ...('but' in auth ? otherId(auth.but) : {}) }
+  if (kind === 'basic' || kind === 'hmac' || kind === 'ecc') return { kind, key }
+  return { kind: key.seed === undefined ? (caller.facts.keyWay ?? 'hmac') : 'ecc', key }
 }
 
-function withLimitRefused(one: Delivered): Delivered {
-  if (one.answer.outcome !== 'throttled') return one
-  const { status, headers } = one.answer
-  return { ...one, answer: { outcome: 'refused', status, headers, json: undefined, error: undefined } }
+const otherId = (but: unknown): { id?: string } =>
+  isObject(but) && typeof but['key-id'] === 'string' ? { id: but['key-id'] } : {}
+
+// Turns the call of a step into a request that can be signed and sent.
+
+/** A call that can be sent repeatedly; every try has its own signature. */
+export interface PreparedCall {
+  build: Build
+  /** The values in the latest request. */
+  sent: Called['sent']
 }
 
-/** Makes one call, with an access token, key or signature as `auth` says, and notes what the answer shows about the target. */
-export async function makeCall(caller: Caller, spec: CallSpec): Promise<Called> {
-  const [called] = await makeCalls(caller, [spec])
-  if (called === undefined) throw new Error('a call without an answer')
-  return called
+export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
+  const id = spec.id === undefined ? caller.nextId++ : spec.id
+  const params = withScopeNames(caller, spec)
+  const isChanged = spec.changes !== undefined || spec.nonce !== undefined
+  const text = writeBody(
+    [
+      ['jsonrpc', '2.0'],
+      ['id', id],
+      ['method', spec.method],
+      ['params', params],
+    ],
+    spec.form,
+  )
+  const body = new TextEncoder().encode(text)
+  const sent: Called['sent'] = { id }
+  const build: Build = (signedAtMs) => {
+    const headers: [string, string][] = [['content-type', 'application/json']]
+    let sentBody = body
+    if (isChanged) {
+      const changed = prepareChanged(caller, { ...spec, params }, { id, signedAtMs, tokenWord: tokenWordOf(caller) })
+      sentBody = changed.body
+      if (changed.header !== undefined) headers.push(['authorization', changed.header])
+      Object.assign(sent, { header: changed.header, signature: signatureIn(changed.header) })
+    } else authorizeRequest(caller, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
+    rememberSent(caller, sent.header, isChanged ? paramsIn(sentBody) : spec.params)
+    for (const [name, value] of Object.entries(spec.headers ?? {})) {
+      const index = headers.findIndex(([known]) => known === name.toLowerCase())
+      if (index >= 0) headers.splice(index, 1)
+      headers.push([name, value])
+    }
+    const request: WireRequest = {
+      method: 'POST',
+      path: '/api',
+      headers: withTargetHeaders(caller, headers),
+      body: sentBody,
+      connection: connectionOf(caller, spec),
+    }
+    return {
+      ...request,
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+      ...limitsOf({ ...spec, sharedBy: Math.max(spec.sharedBy ?? 1, keptBeside(spec)) }),
+    }
+  }
+  return { build, sent }
 }
 
-/** Sends raw HTTP; assumes nothing about its answer. */
-export async function sendRaw(caller: Caller, spec: RawSpec): Promise<Called> {
-  const { build, sent } = prepareRaw(caller, spec)
-  caller.calls += 1
-  const delivered = await deliver(caller, build)
-  caller.silence.hear(delivered.answer, spec.mayBeRefused)
-  return { ...delivered, sent, departures: [] }
+/** The word before a token. */
+const tokenWordOf = ({ facts }: Caller): string => facts.tokenPrefix ?? 'Bearer'
+
+/** The last field of a signature's header. */
+const signatureIn = (header = ''): string | undefined => /;([^;]*)$/.exec(header)?.[1]
+
+/** The params of a changed body, which may be anything but JSON. */
+function paramsIn(body: Uint8Array): unknown {
+  try {
+    return membersOf(JSON.parse(new TextDecoder().decode(body))).params
+  } catch {
+    return undefined
+  }
+}
+
+/** Cases keep the keys and tokens that they were given while they wait, many of them at the same time. */
+const keptTogether = 64
+
+const keptBeside = ({ method }: CallSpec): number => (method.startsWith('manager/') ? keptTogether : 1)
+
+function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedBy'>) {
+  return { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(sharedBy === undefined ? {} : { sharedBy }) }
+}
+
+function connectionOf(
+  { run }: Caller,
+  { method, freshConnection, warmConnection, ownConnection }: CallSpec,
+): NonNullable<WireRequest['connection']> {
+  if (ownConnection !== undefined) return `own ${ownConnection}`
+  if (warmConnection) return 'warm'
+  if (freshConnection) return 'fresh'
+  // A call that changes state is never sent on a connection that may be stale.
+  return run.target.lasting && method.startsWith('manager/') ? 'unused' : 'kept'
+}
+
+/** Writes scope words in this deployment's spelling. */
+function withScopeNames(caller: Caller, { method, params }: CallSpec): unknown {
+  const { scopeNames } = caller.instance.settings
+  if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
+  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
+    return params
+  const spell = (scope: unknown): unknown => {
+    if (typeof scope !== 'string') return scope
+    const [word = '', ...rest] = scope.split(':')
+    return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
+  }
+  // A list inside the list holds the further scope of a probe.
+  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(caller, method, params.scope)] }
+}
+
+/** Adds a session to a grant without one, if such grants would end each other. */
+function ownSession(caller: Caller, method: string, scope: unknown[]): string[] {
+  if (caller.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
+  if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
+  return [`session:${shortName(`own-${caller.run.unique}-${caller.ownSessions.next()}`)}`]
+}
+
+/** Prepares raw HTTP, to be sent unchanged on its own connection. */
+export function prepareRaw(caller: Caller, spec: RawSpec): PreparedCall {
+  const sent: Called['sent'] = {}
+  const build: Build = (signedAtMs) => {
+    const headers: [string, string][] = Object.entries(spec.headers)
+    authorizeRequest(caller, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
+    rememberSent(caller, sent.header, {})
+    return {
+      method: spec.method,
+      path: spec.path,
+      headers: withTargetHeaders(caller, headers),
+      body: spec.body,
+      connection: 'fresh',
+      raw: true,
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+      ...limitsOf(spec),
+    }
+  }
+  return { build, sent }
+}
+
+/** Adds the Authorization header, and records its values in `sent`. */
+function authorizeRequest(
+  caller: Caller,
+  { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },
+  headers: [string, string][],
+  sent: Called['sent'],
+): void {
+  const { header, nonce, timestamp } = authorize({
+    auth,
+    method,
+    body,
+    settings: caller.instance.settings,
+    url: `${caller.instance.baseUrl}/api`,
+    tokenPrefix: tokenWordOf(caller),
+    serverNowMs: signedAtMs,
+    random: caller.run.random,
+    keyWay: caller.facts.keyWay ?? 'hmac',
+    credential: (member) => credentialFor(caller, member),
+  })
+  if (header === undefined) return
+  if (unsendable.test(header)) {
+    throw new UnsendableCredentials(typeof auth === 'object' && 'token' in auth && !('but' in auth))
+  }
+  headers.push(['authorization', header])
+  Object.assign(sent, { header, signature: signatureIn(header), nonce, timestamp })
+}
+
+function withTargetHeaders(caller: Caller, headers: [string, string][]): [string, string][] {
+  return [...Object.entries(caller.instance.settings.headers), ...headers]
 }

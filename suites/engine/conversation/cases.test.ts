@@ -1,66 +1,138 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../../run/corpus-cache.ts'
+import { parseScenario } from '../language/parse.ts'
 import { seededRandom } from '../random.ts'
-import { allItems, answersTo, orderItems, provesOf, selectItems } from './cases.ts'
+import {
+  allItems,
+  aloneReasons,
+  answersTo,
+  type Claims,
+  claimsOf,
+  noClaims,
+  orderItems,
+  provesOf,
+  selectItems,
+} from './cases.ts'
 
-const items = allItems(await openCorpus())
-const everything = { only: [], skip: [], shard: null }
-const keys = (list: readonly { key: string }[]): string[] => list.map(({ key }) => key)
+describe('cases', async () => {
+  const items = allItems(await openCorpus())
+  const everything = { only: [], skip: [], shard: null }
+  const keys = (list: readonly { key: string }[]): string[] => list.map(({ key }) => key)
 
-describe('selection', () => {
-  test('an id prefix ends at a word', () => {
-    const { selected } = selectItems(items, { ...everything, only: ['signatures/hmac'] })
-    expect(selected.length).toBeGreaterThan(0)
-    expect(selected.every((item) => answersTo(item, 'signatures/hmac'))).toBe(true)
-    expect(selectItems(items, { ...everything, only: ['signatures/hm'] }).selected).toEqual([])
+  describe('selection', async () => {
+    test('an id prefix ends at a word', () => {
+      const { selected } = selectItems(items, { ...everything, only: ['signatures/hmac'] })
+      expect(selected.length).toBeGreaterThan(0)
+      expect(selected.every((item) => answersTo(item, 'signatures/hmac'))).toBe(true)
+      expect(selectItems(items, { ...everything, only: ['signatures/hm'] }).selected).toEqual([])
+    })
+
+    test('a requirement id selects what proves it', () => {
+      const { selected } = selectItems(items, { ...everything, only: ['keys/create-authorized'] })
+      expect(selected.every((item) => provesOf(item).includes('keys/create-authorized'))).toBe(true)
+      expect(keys(selected)).toContain('test-keys/bob')
+    })
+
+    test('skipped items are returned with their reasons', () => {
+      const { selected, skipped } = selectItems(items, { ...everything, skip: [{ id: 'sessions', reason: 'busy' }] })
+      expect(skipped.length).toBeGreaterThan(0)
+      expect(skipped.every(({ reason }) => reason === 'busy')).toBe(true)
+      expect(selected.length + skipped.length).toBe(items.length)
+    })
+
+    test('shards share out every item, each once, and keep the cases of a scenario together', () => {
+      const shards = [1, 2, 3].map(
+        (index) => selectItems(items, { ...everything, shard: { index, count: 3 } }).selected,
+      )
+      expect(keys(shards.flat()).sort()).toEqual(keys(items).sort())
+      for (const shard of shards) expect(shard.length).toBeGreaterThan(items.length / 6)
+      const scenarios = shards.map(
+        (shard) => new Set(shard.map((item) => (item.kind === 'case' ? item.scenario.id : item.key))),
+      )
+      expect(scenarios.reduce((sum, set) => sum + set.size, 0)).toBe(new Set(scenarios.flatMap((set) => [...set])).size)
+    })
   })
 
-  test('a requirement id selects what proves it', () => {
-    const { selected } = selectItems(items, { ...everything, only: ['keys/create-authorized'] })
-    expect(selected.every((item) => provesOf(item).includes('keys/create-authorized'))).toBe(true)
-    expect(keys(selected)).toContain('test-keys/bob')
-  })
+  describe('order', async () => {
+    test('the same seed gives the same order, and another seed another one', () => {
+      expect(keys(orderItems(items, false, seededRandom(7)))).toEqual(keys(orderItems(items, false, seededRandom(7))))
+      expect(keys(orderItems(items, false, seededRandom(7)))).not.toEqual(
+        keys(orderItems(items, false, seededRandom(8))),
+      )
+      expect(keys(orderItems(items, false, seededRandom(8))).sort()).toEqual(keys(items).sort())
+    })
 
-  test('skipped items are returned with their reasons', () => {
-    const { selected, skipped } = selectItems(items, { ...everything, skip: [{ id: 'sessions', reason: 'busy' }] })
-    expect(skipped.length).toBeGreaterThan(0)
-    expect(skipped.every(({ reason }) => reason === 'busy')).toBe(true)
-    expect(selected.length + skipped.length).toBe(items.length)
-  })
+    test('on a lasting target the test keys come first and what fills the key limit last', () => {
+      const ordered = orderItems(items, true, seededRandom(7))
+      expect(keys(ordered).slice(0, 4)).toEqual([
+        'test-keys/bob',
+        'test-keys/carol',
+        'test-keys/dave',
+        'test-keys/erin',
+      ])
+      const fills = ordered.map(
+        (item) =>
+          item.kind === 'case' && ['keys', 'limits'].every((need) => item.scenario.needs.includes(need as never)),
+      )
+      expect(fills.lastIndexOf(false)).toBeLessThan(fills.indexOf(true))
+    })
 
-  test('shards share out every item, each once, and keep the cases of a scenario together', () => {
-    const shards = [1, 2, 3].map((index) => selectItems(items, { ...everything, shard: { index, count: 3 } }).selected)
-    expect(keys(shards.flat()).sort()).toEqual(keys(items).sort())
-    for (const shard of shards) expect(shard.length).toBeGreaterThan(items.length / 6)
-    const scenarios = shards.map(
-      (shard) => new Set(shard.map((item) => (item.kind === 'case' ? item.scenario.id : item.key))),
-    )
-    expect(scenarios.reduce((sum, set) => sum + set.size, 0)).toBe(new Set(scenarios.flatMap((set) => [...set])).size)
+    test('in each order the same cases find a place for the keys that they create', () => {
+      const creators = (seed: number) =>
+        keys(orderItems(items, true, seededRandom(seed))).filter((key) =>
+          ['keys/created', 'keys/initial-key-creates', 'keys/apikey-scope', 'signatures/body-in-utf-8'].includes(key),
+        )
+      for (const seed of [1, 2, 3, 4, 5]) expect(creators(seed)).toEqual(creators(0))
+      expect(creators(0)).toHaveLength(4)
+    })
   })
 })
 
-describe('order', () => {
-  test('the same seed gives the same order, and another seed another one', () => {
-    expect(keys(orderItems(items, false, seededRandom(7)))).toEqual(keys(orderItems(items, false, seededRandom(7))))
-    expect(keys(orderItems(items, false, seededRandom(7)))).not.toEqual(keys(orderItems(items, false, seededRandom(8))))
-    expect(keys(orderItems(items, false, seededRandom(8))).sort()).toEqual(keys(items).sort())
+describe('claims', async () => {
+  function claims(needs: string, ...steps: string[]): Claims {
+    const text = `scenario: made up\n${needs === '' ? '' : `needs: [${needs}]\n`}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
+    const scenario = parseScenario(text, 'fixtures/scenarios/made-up/one.yaml')
+    const testCase = { name: null, slug: null, values: {} }
+    return claimsOf({ kind: 'case', key: scenario.id, scenario, testCase })
+  }
+
+  const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: errors/shape }'
+  const grant = '{ grant: root, scope: [solution], observe: errors/shape }'
+  const nothing = noClaims
+
+  describe('the claims of a case follow from its needs and steps', async () => {
+    test.each<[string, Claims, Partial<Claims>]>([
+      ['an ordinary call', claims('', plain), {}],
+      ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],
+      ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3, users: ['root'] }],
+      [
+        'a session',
+        claims('sessions', grant.replace('solution', 'solution, "session:one"')),
+        { grants: 1, named: 1, users: ['root'] },
+      ],
+      [
+        'how sessions count',
+        claims('', plain.replace('errors/shape', 'sessions/counting')),
+        { observesCounting: true },
+      ],
+      ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
+      ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
+      ['a wait', claims('', '{ wait: 2s }'), { waits: true }],
+      ['keys', claims('keys', plain), { makesKeys: true }],
+      ['the limit of sessions', claims('sessions, limits', plain), { fills: 'sessions' }],
+      ['the limit of keys', claims('sessions, keys, limits', plain), { makesKeys: true, fills: 'keys' }],
+      ['a row of calls', claims('', plain.replace('{', '{ repeat: 40,')), { isLong: true }],
+      ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { races: true }],
+    ])('%s', (_name, made, wanted) => {
+      expect(made).toEqual({ ...nothing, ...wanted })
+    })
   })
 
-  test('on a lasting target the test keys come first and what fills the key limit last', () => {
-    const ordered = orderItems(items, true, seededRandom(7))
-    expect(keys(ordered).slice(0, 4)).toEqual(['test-keys/bob', 'test-keys/carol', 'test-keys/dave', 'test-keys/erin'])
-    const fills = ordered.map(
-      (item) => item.kind === 'case' && ['keys', 'limits'].every((need) => item.scenario.needs.includes(need as never)),
-    )
-    expect(fills.lastIndexOf(false)).toBeLessThan(fills.indexOf(true))
-  })
-
-  test('in each order the same cases find a place for the keys that they create', () => {
-    const creators = (seed: number) =>
-      keys(orderItems(items, true, seededRandom(seed))).filter((key) =>
-        ['keys/created', 'keys/initial-key-creates', 'keys/apikey-scope', 'signatures/body-in-utf-8'].includes(key),
-      )
-    for (const seed of [1, 2, 3, 4, 5]) expect(creators(seed)).toEqual(creators(0))
-    expect(creators(0)).toHaveLength(4)
+  test('a case says why it runs alone', () => {
+    expect(aloneReasons(nothing)).toEqual([])
+    expect(aloneReasons({ ...nothing, grants: 3, waits: true })).toEqual([])
+    expect(aloneReasons({ ...nothing, makesKeys: true, fills: 'keys', races: true })).toEqual(['fills-keys', 'race'])
+    expect(aloneReasons({ ...nothing, makesKeys: true })).toEqual(['makes-keys'])
+    expect(aloneReasons({ ...nothing, fills: 'sessions' })).toEqual(['fills-sessions'])
   })
 })

@@ -1,120 +1,331 @@
 import { describe, expect, test } from 'vitest'
 import { type MadeUpAnswer, madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
-import { makeCall } from './call.ts'
-import { openCaller, startRun } from './caller.ts'
+import type { WireAnswer } from '../target.ts'
+import type { CallSpec } from './call.ts'
+import { openCaller, startRun } from './conversation.ts'
+import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './pace.ts'
+import { laneOf, makeCall } from './send.ts'
 import { noFacts } from './target-facts.ts'
 
-const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
-const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
+describe('pace', () => {
+  const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+  const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
 
-/** A server that accepts this many calls in each second, and does not say when to come back. */
-function limited(callsPerSecond: number, headers: { [name: string]: string }) {
-  let second = 0
-  let calls = 0
-  return madeUpTarget({
-    callMs: 2,
-    answer: ({ nowMs }): MadeUpAnswer => {
-      const now = Math.floor(nowMs / 1000)
-      calls = now === second ? calls + 1 : 1
-      second = now
-      return calls > callsPerSecond ? { status: 429, headers } : { result: {} }
-    },
+  /** A server that accepts this many calls in each second, and does not say when to come back. */
+  function limited(callsPerSecond: number, headers: { [name: string]: string }) {
+    let second = 0
+    let calls = 0
+    return madeUpTarget({
+      callMs: 2,
+      answer: ({ nowMs }): MadeUpAnswer => {
+        const now = Math.floor(nowMs / 1000)
+        calls = now === second ? calls + 1 : 1
+        second = now
+        return calls > callsPerSecond ? { status: 429, headers } : { result: {} }
+      },
+    })
+  }
+
+  describe('a target that throttles', () => {
+    test.each([
+      ['without Retry-After', {}],
+      ['with Retry-After: 0', { 'retry-after': '0' }],
+    ])('is called at a pace that it accepts, %s', async (_how, headers) => {
+      const run = startRun({
+        target: limited(40, headers),
+        corpus,
+        facts: noFacts(),
+        random: seededRandom(1),
+        unique: 't',
+      })
+      const caller = await openCaller(run)
+      const calls = []
+      for (let made = 0; made < 400; made += 1) calls.push(await makeCall(caller, call))
+      expect(calls.filter(({ answer }) => answer.outcome !== 'accepted')).toEqual([])
+      expect(calls.slice(200).filter(({ throttled }) => throttled > 0)).toEqual([])
+      expect(run.facts.callsPerSecond).toBeGreaterThan(10)
+      expect(run.facts.callsPerSecond).toBeLessThanOrEqual(40)
+    })
+
+    test('a creation that may be beyond the limit is waited out once, and then counts as refused', async () => {
+      let creations = 0
+      const target = madeUpTarget({
+        answer: () => {
+          creations += 1
+          return creations > 9 ? { status: 429 } : { result: { id: `key-${creations}`, secret: 'a-secret' } }
+        },
+      })
+      const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+      const caller = await openCaller(run)
+      const create = () =>
+        makeCall(caller, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
+      for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
+      expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
+      expect(creations).toBe(11)
+    })
   })
-}
 
-describe('a target that throttles', () => {
-  test.each([
-    ['without Retry-After', {}],
-    ['with Retry-After: 0', { 'retry-after': '0' }],
-  ])('is called at a pace that it accepts, %s', async (_how, headers) => {
+  test('a live target is called slowly at first, and faster while it does not throttle', async () => {
+    const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
+    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+    const caller = await openCaller(run)
+    const began = caller.instance.clock.now()
+    for (let made = 0; made < 20; made += 1) await makeCall(caller, call)
+    expect(caller.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
+    const later = caller.instance.clock.now()
+    for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
+    expect(caller.instance.clock.now() - later).toBeLessThan(12_000)
+  })
+
+  test('a target that throttled once is soon called as fast as before', async () => {
+    let calls = 0
+    const answer = (): MadeUpAnswer => {
+      calls += 1
+      return calls === 3 ? { status: 429 } : { result: {} }
+    }
+    const target = madeUpTarget({ callMs: 2, answer })
+    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+    const caller = await openCaller(run)
+    const began = caller.instance.clock.now()
+    for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
+    // At the slowest pace it would take 400 s.
+    expect(caller.instance.clock.now() - began).toBeLessThan(30_000)
+  })
+
+  test('a target with a limit throttles ever more rarely', async () => {
     const run = startRun({
-      target: limited(40, headers),
+      target: limited(40, {}),
       corpus,
       facts: noFacts(),
       random: seededRandom(1),
       unique: 't',
     })
     const caller = await openCaller(run)
-    const calls = []
-    for (let made = 0; made < 400; made += 1) calls.push(await makeCall(caller, call))
-    expect(calls.filter(({ answer }) => answer.outcome !== 'accepted')).toEqual([])
-    expect(calls.slice(200).filter(({ throttled }) => throttled > 0)).toEqual([])
-    expect(run.facts.callsPerSecond).toBeGreaterThan(10)
-    expect(run.facts.callsPerSecond).toBeLessThanOrEqual(40)
+    let throttled = 0
+    for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(caller, call)).throttled > 0 ? 1 : 0
+    expect(throttled).toBeLessThan(30)
   })
 
-  test('a creation that may be beyond the limit is waited out once, and then counts as refused', async () => {
-    let creations = 0
+  test('a declared rate is never exceeded, whatever the target bears', async () => {
+    const times: number[] = []
     const target = madeUpTarget({
-      answer: () => {
-        creations += 1
-        return creations > 9 ? { status: 429 } : { result: { id: `key-${creations}`, secret: 'a-secret' } }
+      callMs: 0,
+      settings: { rate: 10 },
+      answer: ({ nowMs }): MadeUpAnswer => {
+        times.push(nowMs)
+        return times.length === 3 ? { status: 429 } : { result: {} }
       },
     })
     const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
     const caller = await openCaller(run)
-    const create = () => makeCall(caller, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
-    for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
-    expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
-    expect(creations).toBe(11)
+    for (let made = 0; made < 600; made += 1) await makeCall(caller, call)
+    for (const [index, at] of times.entries())
+      expect((times[index + 10] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(990)
   })
 })
 
-test('a live target is called slowly at first, and faster while it does not throttle', async () => {
-  const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-  const caller = await openCaller(run)
-  const began = caller.instance.clock.now()
-  for (let made = 0; made < 20; made += 1) await makeCall(caller, call)
-  expect(caller.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
-  const later = caller.instance.clock.now()
-  for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
-  expect(caller.instance.clock.now() - later).toBeLessThan(12_000)
-})
+describe('call limit', () => {
+  const answered: WireAnswer = { kind: 'answer', status: 200, headers: {}, body: new Uint8Array() }
+  const lost: WireAnswer = { kind: 'none', reason: 'reset', refusedConnection: false, stale: false }
 
-test('a target that throttled once is soon called as fast as before', async () => {
-  let calls = 0
-  const answer = (): MadeUpAnswer => {
-    calls += 1
-    return calls === 3 ? { status: 429 } : { result: {} }
+  function hear(limit: ReturnType<typeof createCallLimit>, times: number, tookMs: number): void {
+    for (let heard = 0; heard < times; heard += 1) limit.hear(tookMs, answered)
   }
-  const target = madeUpTarget({ callMs: 2, answer })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-  const caller = await openCaller(run)
-  const began = caller.instance.clock.now()
-  for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
-  // At the slowest pace it would take 400 s.
-  expect(caller.instance.clock.now() - began).toBeLessThan(30_000)
+
+  test('at most as many calls are under way as the limit allows, and they start in the order of their requests', async () => {
+    const limit = createCallLimit(2)
+    const events: string[] = []
+    const ends: (() => void)[] = []
+    const made = ['one', 'two', 'three', 'four'].map((name) =>
+      limit.run(() => {
+        events.push(name)
+        return new Promise<void>((end) => ends.push(end))
+      }),
+    )
+    const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+    await settle()
+    expect(events).toEqual(['one', 'two'])
+    ends[1]?.()
+    await settle()
+    expect(events).toEqual(['one', 'two', 'three'])
+    for (const end of ends) end()
+    await settle()
+    for (const end of ends) end()
+    await Promise.all(made)
+    expect(events).toEqual(['one', 'two', 'three', 'four'])
+  })
+
+  test('the limit grows up to sixteen while answers stay quick', () => {
+    const limit = createCallLimit(null)
+    expect(limit.atOnce).toBe(4)
+    hear(limit, 8, 100)
+    expect(limit.atOnce).toBe(6)
+    hear(limit, 1000, 110)
+    expect(limit.atOnce).toBe(16)
+  })
+
+  test('the limit shrinks when answers become slower, but not below the first one', () => {
+    const limit = createCallLimit(null)
+    hear(limit, 8 + 12 + 18, 100)
+    expect(limit.atOnce).toBe(13)
+    hear(limit, 26, 200)
+    expect(limit.atOnce).toBe(9)
+    hear(limit, 200, 200)
+    expect(limit.atOnce).toBe(4)
+  })
+
+  test('a few slow answers change nothing', () => {
+    const limit = createCallLimit(null)
+    hear(limit, 8, 100)
+    for (let round = 0; round < 6; round += 1) {
+      hear(limit, 1, 100)
+      hear(limit, 1, 600)
+    }
+    expect(limit.atOnce).toBe(9)
+  })
+
+  test('the limit shrinks when an answer is lost or throttled, until answers come again', () => {
+    const limit = createCallLimit(null)
+    limit.hear(5, lost)
+    expect(limit.atOnce).toBe(2)
+    limit.hear(5, { ...answered, status: 429 })
+    limit.hear(5, { ...answered, status: 429 })
+    expect(limit.atOnce).toBe(1)
+    hear(limit, 8, 200)
+    expect(limit.atOnce).toBe(3)
+  })
+
+  test('a given number stays, and a rate bounds it', () => {
+    const fixed = createCallLimit(3)
+    hear(fixed, 100, 1)
+    fixed.hear(1, lost)
+    expect(fixed.atOnce).toBe(3)
+    expect(createCallLimit(null, 2).atOnce).toBe(2)
+  })
+
+  test('an urgent call goes before the others that wait', async () => {
+    const limit = createCallLimit(1)
+    const events: string[] = []
+    const call = (name: string, isUrgent?: boolean): Promise<void> =>
+      limit.run(async () => void events.push(name), isUrgent)
+    await Promise.all([call('first'), call('second'), call('third'), call('urgent', true)])
+    expect(events).toEqual(['first', 'urgent', 'second', 'third'])
+  })
 })
 
-test('a target with a limit throttles ever more rarely', async () => {
-  const run = startRun({
-    target: limited(40, {}),
-    corpus,
-    facts: noFacts(),
-    random: seededRandom(1),
-    unique: 't',
+describe('grant lanes', () => {
+  const grant = (params: { [name: string]: unknown }, more: Partial<CallSpec> = {}): CallSpec => ({
+    method: 'manager/auth',
+    auth: 'none',
+    params: { grantType: 'api_key_credentials', apiKeyId: 'a', ...params },
+    ...more,
   })
-  const caller = await openCaller(run)
-  let throttled = 0
-  for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(caller, call)).throttled > 0 ? 1 : 0
-  expect(throttled).toBeLessThan(30)
-})
 
-test('a declared rate is never exceeded, whatever the target bears', async () => {
-  const times: number[] = []
-  const target = madeUpTarget({
-    callMs: 0,
-    settings: { rate: 10 },
-    answer: ({ nowMs }): MadeUpAnswer => {
-      times.push(nowMs)
-      return times.length === 3 ? { status: 429 } : { result: {} }
-    },
+  test.each<[string, CallSpec[], Lane | undefined]>([
+    ['a call that grants nothing', [{ method: 'solution/listSolutions', auth: 'none', params: {} }], undefined],
+    ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: 'a', named: false, free: false }],
+    [
+      'a session',
+      [grant({ scope: ['solution', 'session:one'] })],
+      { kind: 'grant', user: 'a', named: true, free: false },
+    ],
+    ['a grant that must be refused', [grant({ scope: ['solution'] }, { mustBeRefused: true })], undefined],
+    ['a refresh', [grant({ grantType: 'refresh_token' })], { kind: 'refresh', free: false }],
+    ['a race', [grant({}), grant({})], { kind: 'race' }],
+  ])('%s has its lane', (_name, specs, lane) => {
+    expect(laneOf(specs, noFacts())).toEqual(lane)
   })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-  const caller = await openCaller(run)
-  for (let made = 0; made < 600; made += 1) await makeCall(caller, call)
-  for (const [index, at] of times.entries())
-    expect((times[index + 10] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(990)
+
+  test('a grant that takes no place among the sessions is free', () => {
+    const facts = { ...noFacts(), unnamedTakePlaces: false }
+    const unnamed = grant({ scope: ['solution'] })
+    expect(laneOf([unnamed], facts)).toMatchObject({ free: true })
+    expect(laneOf([unnamed], { ...facts, unnamedReplaced: true })).toMatchObject({ free: false })
+    expect(laneOf([grant({ scope: ['session:one'] })], facts)).toMatchObject({ free: false })
+  })
+
+  const lanes = {
+    ofRoot: { kind: 'grant', user: 'root', named: false, free: false },
+    ofErin: { kind: 'grant', user: 'erin', named: false, free: false },
+    freeOfErin: { kind: 'grant', user: 'erin', named: false, free: true },
+    session: { kind: 'grant', user: 'erin', named: true, free: false },
+    refresh: { kind: 'refresh', free: false },
+    freeRefresh: { kind: 'refresh', free: true },
+    race: { kind: 'race' },
+  } as const satisfies { [name: string]: Lane }
+
+  test.each<[Lane, Lane, boolean]>([
+    [lanes.ofRoot, lanes.ofRoot, true],
+    [lanes.ofRoot, lanes.ofErin, false],
+    [lanes.ofErin, lanes.session, true],
+    [lanes.freeOfErin, lanes.freeOfErin, false],
+    [lanes.freeOfErin, lanes.session, true],
+    [lanes.refresh, lanes.refresh, true],
+    [lanes.refresh, lanes.ofRoot, false],
+    [lanes.refresh, lanes.session, true],
+    [lanes.freeRefresh, lanes.freeRefresh, false],
+    [lanes.freeRefresh, lanes.session, false],
+    [lanes.race, lanes.freeRefresh, true],
+    [lanes.race, lanes.ofRoot, true],
+  ])('%j and %j: kept apart %s', (one, other, isKeptApart) => {
+    expect([lanesConflict(one, other), lanesConflict(other, one)]).toEqual([isKeptApart, isKeptApart])
+  })
+
+  test('grants of one user run one after another, in order, while those of another user run', async () => {
+    const queue = createGrantLanes()
+    const events: string[] = []
+    const made: Promise<void>[] = []
+    const ends = new Map<string, () => void>()
+    const begin = (name: string, lane: Lane): void => {
+      const running = new Promise<void>((end) => ends.set(name, end))
+      made.push(
+        queue.run(lane, () => {
+          events.push(`${name} begins`)
+          return running
+        }),
+      )
+    }
+    const settle = async (): Promise<void> => {
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+    begin('one', lanes.ofRoot)
+    begin('two', lanes.ofRoot)
+    begin('hers', lanes.ofErin)
+    await settle()
+    expect(events).toEqual(['one begins', 'hers begins'])
+    ends.get('one')?.()
+    await settle()
+    expect(events).toEqual(['one begins', 'hers begins', 'two begins'])
+    begin('race', lanes.race)
+    begin('late', lanes.ofErin)
+    ends.get('hers')?.()
+    ends.get('two')?.()
+    await settle()
+    // The late grant does not overtake the race, which would otherwise wait for ever.
+    expect(events.slice(3)).toEqual(['race begins'])
+    ends.get('race')?.()
+    ends.get('late')?.()
+    await Promise.all(made)
+    expect(events.slice(4)).toEqual(['late begins'])
+  })
+
+  test('an urgent grant goes before the others that wait, and tells nobody if it need not wait', async () => {
+    const queue = createGrantLanes()
+    const begun: string[] = []
+    let told = 0
+    queue.onWait(() => {
+      told += 1
+    })
+    let endFirst = (): void => {}
+    const first = queue.run(lanes.ofRoot, () => new Promise<void>((end) => (endFirst = end)))
+    expect(told).toBe(0)
+    const later = ['second', 'third'].map((name) => queue.run(lanes.ofRoot, async () => void begun.push(name)))
+    const urgent = queue.run(lanes.ofRoot, async () => void begun.push('urgent'), true)
+    expect([told, queue.waiting]).toEqual([3, 3])
+    await new Promise((resolve) => setImmediate(resolve))
+    endFirst()
+    await Promise.all([first, ...later, urgent])
+    expect(begun).toEqual(['urgent', 'second', 'third'])
+  })
 })

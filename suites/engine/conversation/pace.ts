@@ -1,9 +1,7 @@
-/**
- * How fast a run calls its target: as fast as answers come, until the target throttles it; then at a pace that the target accepts, and
- * after a while faster again, because it may have been busy for a moment only.
- */
+/** When a call may be made: how fast, how many at once, and which grants beside each other. */
+
 import type { Random } from '../random.ts'
-import type { Clock } from '../target.ts'
+import type { Clock, WireAnswer } from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 export interface Pace {
@@ -98,4 +96,173 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
 function lowest(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)
+}
+
+// How many calls are under way at once: more while the target keeps up, fewer as soon as it answers more slowly or
+// not at all.
+
+export interface CallLimit {
+  /** How many calls may be under way now. */
+  readonly atOnce: number
+  /** Makes a call as soon as there is a place for it. @param isUrgent whether it goes before those that wait and are not */
+  run<T>(call: () => Promise<T>, isUrgent?: boolean): Promise<T>
+  /** How long an ordinary call took, in ms, and its answer. */
+  hear(tookMs: number, answer: WireAnswer): void
+}
+
+/** The number of calls to begin with, and the maximum, where the user does not set it. */
+const first = 4
+const most = 16
+
+/** An answer counts as slow if it takes this many times as long as the quickest ones, and this much longer. */
+const timesSlower = 1.5
+const slowerByMs = 5
+
+/** Fewer answers are too few to compare. */
+const fewestAnswers = 8
+
+/** @param fixed the number of calls; null: as many as the target can take */
+export function createCallLimit(fixed: number | null, highest = most): CallLimit {
+  const lowest = Math.min(first, highest)
+  let atOnce = fixed ?? lowest
+  let underWay = 0
+  const urgent: (() => void)[] = []
+  const others: (() => void)[] = []
+  let took: number[] = []
+  let quickestMs = Number.POSITIVE_INFINITY
+  const startNext = (): void => {
+    while (underWay < atOnce) {
+      const start = urgent.shift() ?? others.shift()
+      if (start === undefined) return
+      underWay += 1
+      start()
+    }
+  }
+  const change = (to: number): void => {
+    took = []
+    atOnce = Math.min(Math.max(1, to), highest)
+    startNext()
+  }
+  return {
+    get atOnce() {
+      return atOnce
+    },
+    async run(call, isUrgent = false) {
+      if (underWay < atOnce && urgent.length + others.length === 0) underWay += 1
+      else await new Promise<void>((start) => (isUrgent ? urgent : others).push(start))
+      try {
+        return await call()
+      } finally {
+        underWay -= 1
+        startNext()
+      }
+    },
+    hear(tookMs, answer) {
+      if (fixed !== null) return
+      if (answer.kind === 'none' || [429, 503].includes(answer.kind === 'answer' ? answer.status : 0)) {
+        change(Math.floor(atOnce / 2))
+        return
+      }
+      took.push(tookMs)
+      if (took.length < Math.max(fewestAnswers, 2 * atOnce)) return
+      const usualMs = lowerQuartile(took)
+      quickestMs = Math.min(quickestMs, usualMs)
+      const isSlow = usualMs > timesSlower * quickestMs + slowerByMs
+      change(
+        isSlow
+          ? Math.min(atOnce, Math.max(lowest, Math.floor(0.75 * atOnce)))
+          : Math.max(atOnce + 2, Math.floor(1.5 * atOnce)),
+      )
+    },
+  }
+}
+
+/** Some calls open a connection, carry a large body or meet a busy server: they say nothing about how many calls are under way. */
+const lowerQuartile = (values: readonly number[]): number =>
+  [...values].sort((one, other) => one - other)[Math.floor(values.length / 4)] ?? 0
+
+// Which grants may be under way at once. A server may miscount simultaneous grants and keep too many sessions. So
+// grants of one user are made one at a time, except in a race and for grants that must be refused.
+
+export type Lane =
+  /** `named`: it names a session. `free`: only named grants take places among the sessions, and it has no name. */
+  | { kind: 'grant'; user: string; named: boolean; free: boolean }
+  | { kind: 'refresh'; free: boolean }
+  /** Calls that are deliberately made at once. */
+  | { kind: 'race' }
+
+export interface GrantLanes {
+  /**
+   * Makes a grant as soon as no conflicting grant is under way or waiting before it.
+   *
+   * @param isUrgent whether it goes before those that wait and are not
+   */
+  run<T>(lane: Lane, grant: () => Promise<T>, isUrgent?: boolean): Promise<T>
+  /** How many grants wait for others to end. */
+  readonly waiting: number
+  /** Tells this listener whenever a grant has to wait. */
+  onWait(listener: () => void): void
+}
+
+/** Whether two grants conflict: they must not be under way at once. */
+export function lanesConflict(one: Lane, other: Lane): boolean {
+  if (one.kind === 'race' || other.kind === 'race') return true
+  if (one.free && other.free) return false
+  if (one.kind === 'refresh') return !one.free && (other.kind === 'refresh' || other.named)
+  if (other.kind === 'refresh') return !other.free && one.named
+  return one.user === other.user
+}
+
+interface Waiting {
+  lane: Lane
+  isUrgent: boolean
+  start(): void
+}
+
+const goesFirst = ({ lane, isUrgent }: Waiting): boolean => isUrgent || (lane.kind === 'grant' && lane.named)
+
+export function createGrantLanes(): GrantLanes {
+  const underWay = new Set<Lane>()
+  let waiting: Waiting[] = []
+  let listener = (): void => {}
+  /**
+   * Starts grants in their order, but those with sessions and urgent ones first, because most others wait for them. No grant overtakes one
+   * that it conflicts with.
+   */
+  const startNext = (): void => {
+    const left: typeof waiting = []
+    for (const entry of [...waiting.filter(goesFirst), ...waiting.filter((one) => !goesFirst(one))]) {
+      const isBlocked = [...underWay, ...left.map(({ lane }) => lane)].some((other) => lanesConflict(entry.lane, other))
+      if (isBlocked) left.push(entry)
+      else {
+        underWay.add(entry.lane)
+        entry.start()
+      }
+    }
+    waiting = left
+  }
+  return {
+    get waiting() {
+      return waiting.length
+    },
+    onWait: (added) => {
+      listener = added
+    },
+    run: async (lane, grant, isUrgent = false) => {
+      // A new object, so that equal lanes can be told apart.
+      const mine = { ...lane }
+      await new Promise<void>((start) => {
+        waiting.push({ lane: mine, isUrgent, start })
+        startNext()
+        if (!underWay.has(mine)) listener()
+      })
+      try {
+        return await grant()
+      } finally {
+        underWay.delete(mine)
+        // The caller that waited for this grant may make another one, which goes first.
+        setImmediate(startNext)
+      }
+    },
+  }
 }

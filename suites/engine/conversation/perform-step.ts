@@ -1,15 +1,22 @@
+/** Carries out one step of a case: its calls or its wait, and what an observing step saw. */
+
+import { countBy } from '../group.ts'
+import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { Called } from '../judge/called.ts'
+import { describe, summarizeAnswer } from '../judge/classify.ts'
+import type { Confirmation } from '../judge/confirmation.ts'
+import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-step.ts'
+import { endOfTimestampsMs, firstTimestampMs, roundingMs } from '../judge/margins.ts'
+import type { Effect, ProblemFacts } from '../judge/problem.ts'
+import { showJson } from '../judge/show-json.ts'
 import { changesOf } from '../language/alterations.ts'
 import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
 import { type Names, resolve } from '../language/resolve.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
-import { alterText } from './authorize.ts'
-import { makeCall, makeCalls, sendRaw } from './call.ts'
-import type { CallSpec, RawSpec } from './call-spec.ts'
-import type { Caller } from './caller.ts'
-import { confirmRefusals, mayBeRefused } from './confirm-refusals.ts'
-import { actor } from './credential-of.ts'
-import { patienceForRefusalMs } from './patience.ts'
+import { alterText, type CallSpec, type RawSpec } from './call.ts'
+import { actor, type Caller, isSendable } from './conversation.ts'
+import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
+import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, tokenClockDoubt } from './target-facts.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(caller: Caller, step: CallStep | SendStep, names: Names): Promise<Called[]> {
@@ -195,3 +202,286 @@ function rawSpec(caller: Caller, step: SendStep, names: Names): RawSpec {
     from: step.from,
   }
 }
+
+/** Whether reported times can be judged, because the server's answers carry a Date header that did not jump. */
+export function isClockKnown({ facts }: Caller): boolean {
+  return facts.offset !== undefined && facts.clockWasSet !== true
+}
+
+/** A clock is not moved beyond this: the times of later calls must still have 13 digits. */
+const latestTimeMs = endOfTimestampsMs - 366 * 86_400_000
+
+/** Time for a call between the end of an `until` wait and the margin. */
+const roomForCallMs = 200
+
+const units: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `350ms`, `11m`, `366d` in ms; undefined for a text that is not a duration. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text)
+  return match?.[1] === undefined || match[2] === undefined ? undefined : Number(match[1]) * (units[match[2]] ?? 1)
+}
+
+export type Wait = string | { past: unknown } | { until: unknown }
+
+/**
+ * Waits, or returns why it cannot.
+ *
+ * @param isRequestedTime the case requested the time; the server did not report it
+ */
+export async function waitStep(caller: Caller, wait: Wait, isRequestedTime: boolean): Promise<StepEnd | undefined> {
+  const { clock, settings } = caller.instance
+  if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(caller))
+    return stepEnd('not-testable', { kind: 'clock-unknown' })
+  const ms = waitMs(caller, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
+  if (typeof ms === 'object') return stepEnd('blocked', ms)
+  if (caller.skipsSessionWaits && typeof wait === 'string') return undefined
+  const isTooLong = clock.controlled ? serverNow(caller) + ms > latestTimeMs : ms > settings.maxWaitMs
+  if (isTooLong) return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
+  await sleepAs(caller, ms)
+  return undefined
+}
+
+/** Waits, and announces it, because other cases may run meanwhile. */
+async function sleepAs({ caseKey, emit, instance: { clock } }: Caller, ms: number): Promise<void> {
+  if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
+  await clock.sleep(ms)
+  if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
+}
+
+/** How long a wait takes from now, in ms; `past` ends a second after a time on the server's clock, `until` over a second before. */
+function waitMs(caller: Caller, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
+  if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
+  const time = 'past' in wait ? wait.past : wait.until
+  if (typeof time !== 'number') return { kind: 'not-a-time', got: showJson(time) }
+  // Waiting for a time in the distant past would end at once, and a token that still works would count as a failure.
+  const wrong = expiryProblem(time)
+  if (wrong !== undefined) return wrong
+  const uncertainty = offsetUncertaintyMs(caller.facts.offset)
+  const margin =
+    'past' in wait
+      ? roundingMs + uncertainty + doubt.behindMs
+      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * caller.facts.roundTripMs))
+  return Math.max(0, Math.ceil(time + margin - serverNow(caller)))
+}
+
+/** More than any uncertainty of clocks and rounding. */
+const clearlyBeyondMs = 60_000
+
+/** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
+export function lifeBeyondRefreshMs({ facts }: Caller): number | undefined {
+  return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
+}
+
+/** The usual number of calls while a token with a requested lifetime is in use. */
+const callsInALife = 4
+
+/** How long those calls take at the pace of the target. */
+function paceMs({ facts, instance }: Caller): number {
+  const { rate } = instance.settings
+  const slowest = Math.min(facts.callsPerSecond ?? Number.POSITIVE_INFINITY, rate > 0 ? rate : Number.POSITIVE_INFINITY)
+  return Math.ceil((1000 * callsInALife) / slowest)
+}
+
+/**
+ * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh
+ * token, so that the refresh token is still valid when the access token has ended.
+ *
+ * @param grants how many grants the case makes one after another
+ */
+export function suitableLifeMs(caller: Caller, attempt: number, grants = 0): number {
+  const { facts, instance } = caller
+  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(caller)
+  const wanted = instance.clock.controlled
+    ? 20_000 + 30 * paceMs(caller)
+    : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)
+  const { refreshLifeMs = 0 } = facts
+  // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
+  return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted
+}
+
+// A broken answer does not show whether the call was refused. A control right after it shows that the server still
+// answers; where the call would have had an effect, that effect must be absent.
+
+/** Whether a refusal may satisfy the step. */
+function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
+  return tally !== undefined || expect === 'refused' || (typeof expect === 'object' && 'refused-or' in expect)
+}
+
+/** Finds out for every broken answer whether the call was refused in effect. One control is enough for calls that were made at once. */
+async function confirmRefusals(caller: Caller, calls: Called[]): Promise<void> {
+  const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
+  const [first] = broken
+  if (first === undefined || caller.run.stopping.reason !== null) return
+  for (const called of broken) noteSilence(caller, called.wire)
+  const { answer } = await plainCall(caller)
+  for (const called of broken) {
+    called.confirmation =
+      answer.outcome === 'accepted'
+        ? await checkEffect(caller, called)
+        : { kind: 'control-failed', control: summarizeAnswer(answer) }
+  }
+}
+
+/** An ordinary call of the root key, on a new connection. */
+function plainCall(caller: Caller): Promise<Called> {
+  return makeCall(caller, {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: { key: 'root' },
+    freshConnection: true,
+  })
+}
+
+async function checkEffect(caller: Caller, called: Called): Promise<Confirmation> {
+  const effect = effectOf(called)
+  if (effect === undefined) return { kind: 'confirmed' }
+  // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
+  if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
+  const result = resultIn(called.wire.body)
+  const isShown = effect === 'token' ? await tokenWorks(caller, result) : await keyWorks(caller, result)
+  if (isShown === undefined) return { kind: 'effect-unknown', effect }
+  return isShown ? { kind: 'effect-shown', effect } : { kind: 'confirmed' }
+}
+
+/** Decided by the method in the sent request, because raw requests carry one too. */
+function effectOf({ request }: Called): Effect | undefined {
+  const text = new TextDecoder().decode(request.body)
+  if (text.includes('manager/createApiKey')) return 'key'
+  return text.includes('manager/auth') ? 'token' : undefined
+}
+
+function resultIn(body: Uint8Array): JsonObject {
+  return membersOf(membersOf(parseJson(new TextDecoder().decode(body))).result)
+}
+
+/** An answer without a token gives the caller nothing. */
+async function tokenWorks(caller: Caller, { accessToken }: JsonObject): Promise<boolean> {
+  if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
+  caller.redactor.add(accessToken)
+  const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
+  return (await makeCall(caller, call)).answer.outcome === 'accepted'
+}
+
+/** An answer without a key proves nothing: the key may exist and take one of the ten places. */
+async function keyWorks(caller: Caller, { id, secret }: JsonObject): Promise<boolean | undefined> {
+  if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
+  caller.redactor.add(secret)
+  const call = {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: { key: { id, secret } as never },
+    freshConnection: true,
+  }
+  const works = (await makeCall(caller, call)).answer.outcome === 'accepted'
+  // A key that works must be removed after the run, and may take a place.
+  if (works) caller.createdKeys.created({ id, name: '(in a broken answer)', secret })
+  return works
+}
+
+/** Describes in a phrase what an observing step saw. */
+export function observation(step: CallStep | SendStep, calls: Called[], names: Names): string {
+  const values = calls.flatMap((called) => observedValue(step.observe ?? '', called) ?? [])
+  if (values.length === calls.length) return [...new Set(values)].join('; ')
+  return observed(calls) + keptValues(step, names)
+}
+
+/** A value that an observing step keeps is part of the observation; with several calls it is only kept for later steps. */
+function keptValues(step: CallStep | SendStep, names: Names): string {
+  if (hasRounds(step)) return ''
+  const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
+  return kept.map((name) => `; ${name} ${showJson(names[name], longestKept)}`).join('')
+}
+
+const longestKept = 100
+
+/** Describes how often each outcome occurred. */
+function observed(calls: Called[]): string {
+  const counts = countBy(calls, ({ answer }) => describe(answer))
+  if (calls.length === 1) return [...counts.keys()].join('')
+  return [...counts].map(([what, count]) => `${count} of ${calls.length} ${what}`).join(', ')
+}
+
+// Open questions that are answered with a value, and not only with whether a call was accepted.
+
+type Result = { [name: string]: unknown }
+
+/** The value that answers an open question; undefined where the outcome of the call answers it. */
+export function observedValue(question: string, { answer, time }: Called): string | undefined {
+  if (answer.outcome !== 'accepted' || typeof answer.result !== 'object' || answer.result === null) return undefined
+  return answers[question]?.(answer.result as Result, time.answeredAtMs)
+}
+
+const answers: { readonly [question: string]: (result: Result, nowMs: number) => string | undefined } = {
+  'limits/token-lifetimes': (result, nowMs) =>
+    joined([
+      ['access token', lifetime(result.accessTokenExpiry, nowMs)],
+      ['refresh token', lifetime(result.refreshTokenExpiry, nowMs)],
+    ]),
+  'sessions/lifetime': (result, nowMs) => joined([['its refresh token', lifetime(result.refreshTokenExpiry, nowMs)]]),
+  'expires-in/too-long': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'expires-in/forms': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'refresh/lifetime-renewed': (result, nowMs) =>
+    joined([['refresh token', lifetime(result.refreshTokenExpiry, nowMs)]]),
+  'refresh/expires-in-kept': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'grants/scope-echo': grantedScope,
+  'grants/empty-scope': grantedScope,
+  'grants/unknown-scope': grantedScope,
+  'keys/record': members,
+  'keys/create-result-extras': members,
+  'keys/secret-of-public-key': ({ secret }) => joined([['secret', formatOf(secret) ?? 'none']]),
+  'tokens/format': ({ accessToken, refreshToken }) =>
+    joined([
+      ['access token', formatOf(accessToken)],
+      ['refresh token', formatOf(refreshToken)],
+    ]),
+}
+
+function grantedScope({ scope }: Result): string {
+  return `scope ${showJson(scope)}`
+}
+
+function members(result: Result): string {
+  return `members ${Object.keys(result)
+    .sort()
+    .map((name) => showJson(name))
+    .join(', ')}`
+}
+
+function joined(parts: [what: string, value: string | undefined][]): string | undefined {
+  const known = parts.filter(([, value]) => value !== undefined)
+  return known.length === 0 ? undefined : known.map(([what, value]) => `${what}: ${value}`).join(', ')
+}
+
+const unitsShown: [name: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+]
+
+/** Rounded to the second, because a server may round an expiry. */
+function lifetime(expiry: unknown, nowMs: number): string | undefined {
+  if (typeof expiry !== 'number' || expiry < firstTimestampMs) return undefined
+  const ms = Math.round((expiry - nowMs) / 1000) * 1000
+  const [name, unitMs] = unitsShown.find(([, unit]) => ms !== 0 && ms % unit === 0) ?? ['s', 1000]
+  return `${ms / unitMs} ${name}`
+}
+
+/** Describes what a token looks like without showing a character of it. */
+function formatOf(token: unknown): string | undefined {
+  if (typeof token !== 'string') return undefined
+  const alphabet =
+    alphabets.find(([, pattern]) => pattern.test(token))?.[0] ?? 'characters beyond those of BASE64 and base64url'
+  return `${token.length} characters, ${alphabet}`
+}
+
+const alphabets: [name: string, pattern: RegExp][] = [
+  ['a JWT', /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/],
+  ['a UUID', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i],
+  ['digits', /^\d+$/],
+  ['hex', /^[0-9a-f]+$/i],
+  ['letters and digits', /^[0-9a-z]+$/i],
+  ['base64url', /^[\w-]+=*$/],
+  ['BASE64', /^[0-9a-z+/]+=*$/i],
+]

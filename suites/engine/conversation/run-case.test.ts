@@ -1,312 +1,421 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
+import { openCorpus } from '../../run/corpus-cache.ts'
 import { ask, runOf } from '../../self/made-up-case.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
-import type { Run } from './caller.ts'
+import { seededRandom } from '../random.ts'
+import { openCaller, type Run, startRun } from './conversation.ts'
+import { createTestKey } from './run-case.ts'
+import { noFacts } from './target-facts.ts'
+import { ensureTestKeys } from './test-keys.ts'
 
-const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
-const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
-const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
+describe('run case', async () => {
+  const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
+  const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
+  const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
 
-test('a locked key blocks the case that shows it and all later cases', async () => {
-  let locked = false
-  const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
-  expect((await ask(run, right)).verdict).toBe('passed')
-  locked = true
-  expect((await ask(run, granted)).verdict).toBe('blocked')
-  expect(run.stopping.reason?.kind).toBe('locked-out')
-})
+  test('a locked key blocks the case that shows it and all later cases', async () => {
+    let locked = false
+    const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
+    expect((await ask(run, right)).verdict).toBe('passed')
+    locked = true
+    expect((await ask(run, granted)).verdict).toBe('blocked')
+    expect(run.stopping.reason?.kind).toBe('locked-out')
+  })
 
-test('a refusal is a failure while the root key is accepted', async () => {
-  const run = runOf(
-    madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
-  )
-  await ask(run, right)
-  expect((await ask(run, granted)).verdict).toBe('failed')
-  expect(run.stopping.reason).toBeNull()
-})
+  test('a refusal is a failure while the root key is accepted', async () => {
+    const run = runOf(
+      madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
+    )
+    await ask(run, right)
+    expect((await ask(run, granted)).verdict).toBe('failed')
+    expect(run.stopping.reason).toBeNull()
+  })
 
-test('a preparation that does not work keeps an observation from being made, and blocks nothing', async () => {
-  const run = runOf(
-    madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
-  )
-  const steps = `  - { call: solution/listSolutions, auth: { basic: root }, observe: authorization/header-spelling }\n`
-  expect((await ask(run, steps, `given:\n${granted}`)).verdict).toBe('not-testable')
-})
+  test('a preparation that does not work keeps an observation from being made, and blocks nothing', async () => {
+    const run = runOf(
+      madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
+    )
+    const steps = `  - { call: solution/listSolutions, auth: { basic: root }, observe: authorization/header-spelling }\n`
+    expect((await ask(run, steps, `given:\n${granted}`)).verdict).toBe('not-testable')
+  })
 
-test('a key that is refused now and then is not locked out', async () => {
-  let calls = 0
-  const run = runOf(
-    madeUpTarget({
-      answer: ({ method }) => {
-        calls += 1
-        return method === 'manager/auth' || calls % 2 === 0 ? { status: 401 } : { result: {} }
-      },
-    }),
-  )
-  await ask(run, right)
-  expect((await ask(run, granted)).verdict).toBe('failed')
-})
+  test('a key that is refused now and then is not locked out', async () => {
+    let calls = 0
+    const run = runOf(
+      madeUpTarget({
+        answer: ({ method }) => {
+          calls += 1
+          return method === 'manager/auth' || calls % 2 === 0 ? { status: 401 } : { result: {} }
+        },
+      }),
+    )
+    await ask(run, right)
+    expect((await ask(run, granted)).verdict).toBe('failed')
+  })
 
-test('a key of which two signatures in three are refused is not locked out', async () => {
-  let signatures = 0
-  const answer = ({ method, authorization }: MadeUpCall) => {
-    if (method === 'manager/auth') return { status: 401 }
-    return authorization === undefined || signatures++ % 3 === 0 ? { result: {} } : { status: 401 }
-  }
-  const run = runOf(madeUpTarget({ answer }))
-  await ask(run, signed)
-  expect((await ask(run, granted)).verdict).toBe('failed')
-  expect(run.stopping.reason).toBeNull()
-})
+  test('a key of which two signatures in three are refused is not locked out', async () => {
+    let signatures = 0
+    const answer = ({ method, authorization }: MadeUpCall) => {
+      if (method === 'manager/auth') return { status: 401 }
+      return authorization === undefined || signatures++ % 3 === 0 ? { result: {} } : { status: 401 }
+    }
+    const run = runOf(madeUpTarget({ answer }))
+    await ask(run, signed)
+    expect((await ask(run, granted)).verdict).toBe('failed')
+    expect(run.stopping.reason).toBeNull()
+  })
 
-test('a key that is refused on used connections alone is not locked out', async () => {
-  let refuses = false
-  const answer = ({ connection }: MadeUpCall) => (refuses && connection !== 'fresh' ? { status: 401 } : { result: {} })
-  const run = runOf(madeUpTarget({ answer }))
-  await ask(run, right)
-  refuses = true
-  expect((await ask(run, granted)).verdict).toBe('failed')
-  expect(run.stopping.reason).toBeNull()
-})
+  test('a key that is refused on used connections alone is not locked out', async () => {
+    let refuses = false
+    const answer = ({ connection }: MadeUpCall) =>
+      refuses && connection !== 'fresh' ? { status: 401 } : { result: {} }
+    const run = runOf(madeUpTarget({ answer }))
+    await ask(run, right)
+    refuses = true
+    expect((await ask(run, granted)).verdict).toBe('failed')
+    expect(run.stopping.reason).toBeNull()
+  })
 
-const soon = `  - call: manager/auth
+  const soon = `  - call: manager/auth
     auth: none
     params: {}
     expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
 `
-const expiring = ({ nowMs }: { nowMs: number }) => ({ result: { accessTokenExpiry: nowMs + 5000 } })
+  const expiring = ({ nowMs }: { nowMs: number }) => ({ result: { accessTokenExpiry: nowMs + 5000 } })
 
-test('nothing is judged by the clock of a server whose answers carry no date', async () => {
-  const skewMs = () => 10_000
-  expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
-  const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
-  expect(outcome.verdict).toBe('not-testable')
-  expect(problemText(outcome.problem)).toContain('no Date header')
-  const waiting = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
+  test('nothing is judged by the clock of a server whose answers carry no date', async () => {
+    const skewMs = () => 10_000
+    expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
+    const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
+    expect(outcome.verdict).toBe('not-testable')
+    expect(problemText(outcome.problem)).toContain('no Date header')
+    const waiting = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
   - wait: { past: $pair.accessTokenExpiry }
 ${right}`
-  expect((await ask(runOf(madeUpTarget({ answer: expiring, dated: false })), waiting)).verdict).toBe('not-testable')
-})
-
-/** Accepts signatures of its own time only, and sends the time in every answer. */
-function strictInTime(jumps: (call: number) => number) {
-  let calls = 0
-  let skew = 0
-  return madeUpTarget({
-    skewMs: () => {
-      skew = jumps(calls)
-      return skew
-    },
-    answer: ({ authorization = '', nowMs }) => {
-      calls += 1
-      const timestamp = Number(authorization.split(';')[2])
-      return Math.abs(timestamp - nowMs) < 60_000 ? { result: {} } : { status: 401 }
-    },
+    expect((await ask(runOf(madeUpTarget({ answer: expiring, dated: false })), waiting)).verdict).toBe('not-testable')
   })
-}
 
-test('a case is repeated after the clock of the server jumped', async () => {
-  const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))
-  for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(run, signed)).verdict).toBe('passed')
-})
-
-test('nothing is judged if it jumps repeatedly', async () => {
-  const run = runOf(strictInTime((call) => call * 600_000))
-  await ask(run, signed)
-  expect((await ask(run, signed)).verdict).toBe('blocked')
-})
-
-test('a server that drops some calls of a race is not gone', async () => {
-  let calls = 0
-  const answer = () => {
-    calls += 1
-    return calls > 4 && calls <= 10 ? ('dropped' as const) : { result: {} }
+  /** Accepts signatures of its own time only, and sends the time in every answer. */
+  function strictInTime(jumps: (call: number) => number) {
+    let calls = 0
+    let skew = 0
+    return madeUpTarget({
+      skewMs: () => {
+        skew = jumps(calls)
+        return skew
+      },
+      answer: ({ authorization = '', nowMs }) => {
+        calls += 1
+        const timestamp = Number(authorization.split(';')[2])
+        return Math.abs(timestamp - nowMs) < 60_000 ? { result: {} } : { status: 401 }
+      },
+    })
   }
-  const run = runOf(madeUpTarget({ answer }))
-  const racing = '  - { call: solution/listSolutions, auth: { basic: root }, parallel: 10, tally: { accepted: 10 } }\n'
-  expect(await ask(run, racing)).toMatchObject({ verdict: 'blocked', problem: { kind: 'calls-dropped' } })
-  expect(run.stopping.reason).toBeNull()
-  expect((await ask(run, right)).verdict).toBe('passed')
-})
 
-test('a server that answers no call at all is gone', async () => {
-  const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
-  expect((await ask(run, right)).verdict).toBe('blocked')
-  expect(run.stopping.reason?.kind).toBe('gone')
-})
-
-test('an exchange shows that it came from the second address, and which address that is', async () => {
-  const run = runOf(madeUpTarget({ answer: () => ({ result: {} }), settings: { secondAddress: '127.0.0.2' } }))
-  const from = (address: string) =>
-    `  - { call: solution/listSolutions, auth: none, from: ${address}, expect: refused }\n`
-  expect((await ask(run, from('second-address'))).problem?.exchanges[0]?.request[1]).toBe('from 127.0.0.2')
-  expect((await ask(run, from('first-address'))).problem?.exchanges[0]?.request[1]).toMatch(/^content-type/)
-})
-
-test('a trace shows every exchange of the case, a report the one that departed', async () => {
-  const target = madeUpTarget({
-    answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+  test('a case is repeated after the clock of the server jumped', async () => {
+    const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))
+    for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(run, signed)).verdict).toBe('passed')
   })
-  const calls = ({ problem }: CaseOutcome) =>
-    problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
-  expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
-  expect(calls(await ask(runOf(target, true), right + granted))).toEqual(['solution/listSolutions', 'manager/auth'])
-})
 
-test.each([
-  ['too few were accepted', '{ accepted: 4 }', 'HTTP 401'],
-  ['too many were refused', '{ refused: at-most 2 }', 'HTTP 401'],
-  ['too few were refused', '{ refused: at-least 4 }', 'HTTP 200'],
-  ['too many were accepted', '{ accepted: 0 }', 'HTTP 200'],
-])('of several calls one is shown that departed: %s', async (_what, tally, status) => {
-  let calls = 0
-  const run = runOf(madeUpTarget({ answer: () => (++calls === 1 ? { result: {} } : { status: 401 }) }))
-  const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
-  const { verdict, problem } = await ask(run, step)
-  expect(verdict).toBe('failed')
-  expect(problem?.exchanges.map(({ answer }) => answer[0])).toEqual([status])
-})
-
-test('if a token that is bound to our address is refused, the hint asks about the declared address', async () => {
-  const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
-  const refusing = (settings: object) =>
-    runOf(
-      madeUpTarget({
-        answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
-        settings,
-      }),
-    )
-  const declared = refusing({ clientAddress: '192.0.2.1' })
-  declared.facts.clientAddress = '192.0.2.1'
-  expect((await ask(declared, bound)).problem?.hint).toEqual({
-    kind: 'client-address',
-    address: '192.0.2.1',
+  test('nothing is judged if it jumps repeatedly', async () => {
+    const run = runOf(strictInTime((call) => call * 600_000))
+    await ask(run, signed)
+    expect((await ask(run, signed)).verdict).toBe('blocked')
   })
-  const learned = refusing({})
-  learned.facts.clientAddress = '192.0.2.1'
-  expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
-})
 
-test('calls that were throttled and waited out are counted, each once', async () => {
-  let calls = 0
-  const waits = { status: 429, headers: { 'retry-after': '1' } }
-  const run = runOf(madeUpTarget({ answer: () => ([1, 2, 4].includes(++calls) ? waits : { result: {} }) }))
-  const outcome = await ask(run, right + right + right)
-  expect([outcome.verdict, outcome.throttled]).toEqual(['passed', 2])
-})
+  test('a server that drops some calls of a race is not gone', async () => {
+    let calls = 0
+    const answer = () => {
+      calls += 1
+      return calls > 4 && calls <= 10 ? ('dropped' as const) : { result: {} }
+    }
+    const run = runOf(madeUpTarget({ answer }))
+    const racing =
+      '  - { call: solution/listSolutions, auth: { basic: root }, parallel: 10, tally: { accepted: 10 } }\n'
+    expect(await ask(run, racing)).toMatchObject({ verdict: 'blocked', problem: { kind: 'calls-dropped' } })
+    expect(run.stopping.reason).toBeNull()
+    expect((await ask(run, right)).verdict).toBe('passed')
+  })
 
-test.each([
-  ['waited for', '  - wait: { past: $expiry }\n  - { call: solution/listSolutions, auth: none, expect: refused }\n'],
-  ['judged by', '  - { call: solution/listSolutions, auth: none, expect: accepted, before: $expiry }\n'],
-])('an expiry in seconds cannot be %s', async (_what, then) => {
-  const result = { accessTokenExpiry: 1_800_000_900 }
-  const grant =
-    '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
-  const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
-  expect(verdict).toBe('blocked')
-  expect(problemText(problem)).toMatch(/^the reported expiry has 10 digits; a timestamp in milliseconds has 13/)
-})
+  test('a server that answers no call at all is gone', async () => {
+    const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
+    expect((await ask(run, right)).verdict).toBe('blocked')
+    expect(run.stopping.reason?.kind).toBe('gone')
+  })
 
-test('the refusal of a token is a failure before its end, and not at its end', async () => {
-  const callMs = 2000
-  const steps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
+  test('an exchange shows that it came from the second address, and which address that is', async () => {
+    const run = runOf(madeUpTarget({ answer: () => ({ result: {} }), settings: { secondAddress: '127.0.0.2' } }))
+    const from = (address: string) =>
+      `  - { call: solution/listSolutions, auth: none, from: ${address}, expect: refused }\n`
+    expect((await ask(run, from('second-address'))).problem?.exchanges[0]?.request[1]).toBe('from 127.0.0.2')
+    expect((await ask(run, from('first-address'))).problem?.exchanges[0]?.request[1]).toMatch(/^content-type/)
+  })
+
+  test('a trace shows every exchange of the case, a report the one that departed', async () => {
+    const target = madeUpTarget({
+      answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+    })
+    const calls = ({ problem }: CaseOutcome) =>
+      problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
+    expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
+    expect(calls(await ask(runOf(target, true), right + granted))).toEqual(['solution/listSolutions', 'manager/auth'])
+  })
+
+  test.each([
+    ['too few were accepted', '{ accepted: 4 }', 'HTTP 401'],
+    ['too many were refused', '{ refused: at-most 2 }', 'HTTP 401'],
+    ['too few were refused', '{ refused: at-least 4 }', 'HTTP 200'],
+    ['too many were accepted', '{ accepted: 0 }', 'HTTP 200'],
+  ])('of several calls one is shown that departed: %s', async (_what, tally, status) => {
+    let calls = 0
+    const run = runOf(madeUpTarget({ answer: () => (++calls === 1 ? { result: {} } : { status: 401 }) }))
+    const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
+    const { verdict, problem } = await ask(run, step)
+    expect(verdict).toBe('failed')
+    expect(problem?.exchanges.map(({ answer }) => answer[0])).toEqual([status])
+  })
+
+  test('if a token that is bound to our address is refused, the hint asks about the declared address', async () => {
+    const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
+    const refusing = (settings: object) =>
+      runOf(
+        madeUpTarget({
+          answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+          settings,
+        }),
+      )
+    const declared = refusing({ clientAddress: '192.0.2.1' })
+    declared.facts.clientAddress = '192.0.2.1'
+    expect((await ask(declared, bound)).problem?.hint).toEqual({
+      kind: 'client-address',
+      address: '192.0.2.1',
+    })
+    const learned = refusing({})
+    learned.facts.clientAddress = '192.0.2.1'
+    expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
+  })
+
+  test('calls that were throttled and waited out are counted, each once', async () => {
+    let calls = 0
+    const waits = { status: 429, headers: { 'retry-after': '1' } }
+    const run = runOf(madeUpTarget({ answer: () => ([1, 2, 4].includes(++calls) ? waits : { result: {} }) }))
+    const outcome = await ask(run, right + right + right)
+    expect([outcome.verdict, outcome.throttled]).toEqual(['passed', 2])
+  })
+
+  test.each([
+    ['waited for', '  - wait: { past: $expiry }\n  - { call: solution/listSolutions, auth: none, expect: refused }\n'],
+    ['judged by', '  - { call: solution/listSolutions, auth: none, expect: accepted, before: $expiry }\n'],
+  ])('an expiry in seconds cannot be %s', async (_what, then) => {
+    const result = { accessTokenExpiry: 1_800_000_900 }
+    const grant =
+      '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
+    const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
+    expect(verdict).toBe('blocked')
+    expect(problemText(problem)).toMatch(/^the reported expiry has 10 digits; a timestamp in milliseconds has 13/)
+  })
+
+  test('the refusal of a token is a failure before its end, and not at its end', async () => {
+    const callMs = 2000
+    const steps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
 ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }
 `
-  const living = (lifeMs: number) => {
-    const answer = ({ method, authorization = '', nowMs }: MadeUpCall) => {
-      if (method === 'manager/auth') return { result: { accessToken: 'given', accessTokenExpiry: nowMs + lifeMs } }
-      return authorization.startsWith('Basic') ? { result: {} } : { status: 401 }
+    const living = (lifeMs: number) => {
+      const answer = ({ method, authorization = '', nowMs }: MadeUpCall) => {
+        if (method === 'manager/auth') return { result: { accessToken: 'given', accessTokenExpiry: nowMs + lifeMs } }
+        return authorization.startsWith('Basic') ? { result: {} } : { status: 401 }
+      }
+      return ask(runOf(madeUpTarget({ answer, callMs })), steps)
     }
-    return ask(runOf(madeUpTarget({ answer, callMs })), steps)
-  }
-  const ended = await living(5000)
-  expect(ended).toMatchObject({
-    verdict: 'not-testable',
-    problem: { kind: 'token-ended' },
+    const ended = await living(5000)
+    expect(ended).toMatchObject({
+      verdict: 'not-testable',
+      problem: { kind: 'token-ended' },
+    })
+    expect(ended.calls).toBeGreaterThanOrEqual(3 * 4)
+    expect((await living(60_000)).verdict).toBe('failed')
+    expect((await living(-60_000)).verdict).toBe('failed')
   })
-  expect(ended.calls).toBeGreaterThanOrEqual(3 * 4)
-  expect((await living(60_000)).verdict).toBe('failed')
-  expect((await living(-60_000)).verdict).toBe('failed')
-})
 
-/** A proxy's Date, and a server whose clock is not the proxy's; `granted` is the lifetime that it gives for one that was asked for. */
-function behindProxy(granted: (requestedMs: number) => number): Run {
-  return runOf(
-    madeUpTarget({
-      skewMs: () => 2400,
-      answer: ({ nowMs, params }) => {
-        const [, requested] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
-        const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(requested)) }
-        return { result, headers: { date: new Date(nowMs).toUTCString() } }
-      },
-    }),
-  )
-}
+  /** A proxy's Date, and a server whose clock is not the proxy's; `granted` is the lifetime that it gives for one that was asked for. */
+  function behindProxy(granted: (requestedMs: number) => number): Run {
+    return runOf(
+      madeUpTarget({
+        skewMs: () => 2400,
+        answer: ({ nowMs, params }) => {
+          const [, requested] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
+          const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(requested)) }
+          return { result, headers: { date: new Date(nowMs).toUTCString() } }
+        },
+      }),
+    )
+  }
 
-const lifetimes = `  - { call: manager/auth, auth: none, params: { scope: ["expiresIn:15000"] }, expect: accepted }
+  const lifetimes = `  - { call: manager/auth, auth: none, params: { scope: ["expiresIn:15000"] }, expect: accepted }
   - call: manager/auth
     auth: none
     params: { scope: ["expiresIn:5000"] }
     expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
 `
 
-test('a Date header from another clock fails no lifetime', async () => {
-  expect(
-    (
-      await ask(
-        behindProxy((requested) => requested),
-        lifetimes,
-      )
-    ).verdict,
-  ).toBe('passed')
-  expect(
-    (
-      await ask(
-        behindProxy(() => 5000),
-        lifetimes,
-      )
-    ).verdict,
-  ).toBe('failed')
-  expect(
-    (
-      await ask(
-        behindProxy((requested) => requested * 2),
-        lifetimes,
-      )
-    ).verdict,
-  ).toBe('failed')
-})
+  test('a Date header from another clock fails no lifetime', async () => {
+    expect(
+      (
+        await ask(
+          behindProxy((requested) => requested),
+          lifetimes,
+        )
+      ).verdict,
+    ).toBe('passed')
+    expect(
+      (
+        await ask(
+          behindProxy(() => 5000),
+          lifetimes,
+        )
+      ).verdict,
+    ).toBe('failed')
+    expect(
+      (
+        await ask(
+          behindProxy((requested) => requested * 2),
+          lifetimes,
+        )
+      ).verdict,
+    ).toBe('failed')
+  })
 
-test('a step of several calls is not testable only if each of its refused calls had to be refused', async () => {
-  const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
-  const asked = async (lost: number) => {
-    let left = lost
+  test('a step of several calls is not testable only if each of its refused calls had to be refused', async () => {
+    const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
+    const asked = async (lost: number) => {
+      let left = lost
+      const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
+      const judgeRefusal = () => (left-- > 0 ? ({ is: 'required', because } as const) : undefined)
+      return ask({ ...run, judgeRefusal }, granted.replace('params', 'repeat: 3, params'))
+    }
+    expect((await asked(2)).verdict).toBe('failed')
+    expect(await asked(9)).toMatchObject({ verdict: 'not-testable', problem: { kind: 'preparation-lost', because } })
+  })
+
+  test('a call that must be refused is not excused by a lost preparation', async () => {
+    const run = runOf(madeUpTarget({ answer: () => ({ result: {} }) }))
+    const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
+    const judgeRefusal = () => ({ is: 'required', because }) as const
+    const { verdict } = await ask({ ...run, judgeRefusal }, granted.replace('accepted', 'refused'))
+    expect(verdict).toBe('failed')
+  })
+
+  test('what may explain a refusal is named, and changes no verdict', async () => {
+    const doubt = { kind: 'newer-tokens', newer: 5, question: 'limits/live-tokens' } as const
     const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
-    const judgeRefusal = () => (left-- > 0 ? ({ is: 'required', because } as const) : undefined)
-    return ask({ ...run, judgeRefusal }, granted.replace('params', 'repeat: 3, params'))
+    const asked = { ...run, judgeRefusal: () => ({ is: 'open', because: doubt }) as const }
+    const tally = granted.replace('expect: accepted', 'repeat: 2, tally: { accepted: 2 }')
+    for (const step of [granted, tally])
+      expect(await ask(asked, step)).toMatchObject({ verdict: 'failed', problem: { doubt } })
+    expect(
+      (await ask(asked, granted.replace('accepted', '{ accepted: null, where: { result.a: 1 } }'))).problem,
+    ).toMatchObject({ doubt })
+  })
+})
+
+describe('create test key', async () => {
+  const corpus = await openCorpus()
+  const [, bob] = corpus.testKeys
+
+  /** The creation of bob by a signature, on a lasting target. */
+  function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
+    const target = madeUpTarget({
+      fresh,
+      answer: ({ method, authorization = '' }) => {
+        if (method !== 'manager/createApiKey') return { result: {} }
+        return takes(authorization) ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
+      },
+    })
+    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+    if (bob === undefined) throw new Error('no bob')
+    return createTestKey(run, bob)
   }
-  expect((await asked(2)).verdict).toBe('failed')
-  expect(await asked(9)).toMatchObject({ verdict: 'not-testable', problem: { kind: 'preparation-lost', because } })
-})
 
-test('a call that must be refused is not excused by a lost preparation', async () => {
-  const run = runOf(madeUpTarget({ answer: () => ({ result: {} }) }))
-  const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
-  const judgeRefusal = () => ({ is: 'required', because }) as const
-  const { verdict } = await ask({ ...run, judgeRefusal }, granted.replace('accepted', 'refused'))
-  expect(verdict).toBe('failed')
-})
+  test('where no way creates a key, a target that is not fresh may have its ten already', async () => {
+    const { verdict, problem } = await createBob(false, () => false)
+    expect(verdict).toBe('not-testable')
+    expect(problemText(problem)).toContain('all ten places for API keys are taken')
+  })
 
-test('what may explain a refusal is named, and changes no verdict', async () => {
-  const doubt = { kind: 'newer-tokens', newer: 5, question: 'limits/live-tokens' } as const
-  const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
-  const asked = { ...run, judgeRefusal: () => ({ is: 'open', because: doubt }) as const }
-  const tally = granted.replace('expect: accepted', 'repeat: 2, tally: { accepted: 2 }')
-  for (const step of [granted, tally])
-    expect(await ask(asked, step)).toMatchObject({ verdict: 'failed', problem: { doubt } })
-  expect(
-    (await ask(asked, granted.replace('accepted', '{ accepted: null, where: { result.a: 1 } }'))).problem,
-  ).toMatchObject({ doubt })
+  test('a fresh target has no keys, so creation fails there, and the hint doubts that it is fresh', async () => {
+    const { verdict, problem } = await createBob(true, () => false)
+    expect(verdict).toBe('failed')
+    expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
+  })
+
+  test.each([true, false])('where another way creates it, this one is broken (fresh: %s)', async (fresh) => {
+    const { verdict, problem } = await createBob(fresh, (authorization) => authorization.startsWith('Basic'))
+    expect(verdict).toBe('failed')
+    expect(problem?.hint).toBeUndefined()
+  })
+
+  test('a key with a public key whose secret is missing fails once, and is used all the same', async () => {
+    let created = 0
+    const target = madeUpTarget({
+      answer: ({ method }) => {
+        if (method === 'manager/createApiKey') created += 1
+        return { result: { id: 'new' } }
+      },
+    })
+    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+    if (bob === undefined) throw new Error('no bob')
+    const { requirements } = await createTestKey(run, bob)
+    expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
+    expect(await ensureTestKeys(await openCaller(run), ['bob'])).toBeUndefined()
+    expect(created).toBe(1)
+  })
+
+  test('where no key can be created, other scopes are tried once for each way, not in every case', async () => {
+    const creations = async (times: number): Promise<number> => {
+      let count = 0
+      const answer = ({ method }: { method: string }) => {
+        if (method === 'manager/createApiKey') count += 1
+        return method === 'solution/listSolutions' ? { result: {} } : { status: 401 }
+      }
+      const target = madeUpTarget({ answer, fresh: false })
+      const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+      const caller = await openCaller(run)
+      for (let time = 0; time < times; time++) await ensureTestKeys(caller, ['bob'])
+      return count
+    }
+    const once = await creations(1)
+    expect(once).toBeGreaterThan(2)
+    expect(await creations(10)).toBe(once + 9 * 2)
+  })
+
+  test.each([[['sol-1']], [[]]])(
+    'a key within the scope of the token that creates it, where no token is for one solution (solutions: %s)',
+    async (solutions) => {
+      const granted = new Map<string, string[]>()
+      const lower = (scope: unknown): string[] => (scope as string[]).map((word) => word.toLowerCase())
+      const target = madeUpTarget({
+        settings: { solutions },
+        answer: ({ method, params, authorization = '' }) => {
+          if (method === 'manager/auth') {
+            const scope = lower(params.scope)
+            if (scope.some((word) => /^solution:(?!\*)/.test(word))) return { status: 403 }
+            const accessToken = `token-${granted.size}`
+            granted.set(accessToken, scope)
+            return { result: { accessToken } }
+          }
+          if (method !== 'manager/createApiKey') return { result: {} }
+          const ofToken = granted.get(authorization.replace(/^\w+ /, '')) ?? []
+          const isWithin = lower(params.scope).every((word) => ofToken.includes(word))
+          return isWithin ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
+        },
+      })
+      const facts = { ...noFacts(), tokenPrefix: 'Bearer' }
+      const run = startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' })
+      const carol = corpus.testKeys.find(({ name }) => name === 'carol')
+      if (carol === undefined) throw new Error('no carol')
+      expect(await createTestKey(run, carol)).toMatchObject({ verdict: 'passed' })
+    },
+  )
 })

@@ -1,23 +1,54 @@
-import type { Attempt, CaseStop } from '../judge/attempt.ts'
-import type { CaseOutcome } from '../judge/outcome.ts'
-import type { ProblemFacts } from '../judge/problem.ts'
+/** Runs one item of a run, a case or the creation of a test key, and returns its outcome. */
+
+import { type Exchange, showExchange } from '../exchange.ts'
+import { type Attempt, type CaseStop, type Exchanged, emptyAttempt } from '../judge/attempt.ts'
+import type { Called } from '../judge/called.ts'
+import { summarizeAnswer } from '../judge/classify.ts'
+import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
+import type { CaseOutcome, Problem } from '../judge/outcome.ts'
+import type { Hint, ProblemFacts } from '../judge/problem.ts'
 import { caseKey } from '../language/cases.ts'
-import type { Case, Scenario } from '../language/fixture-types.ts'
-import { attemptCase } from './attempt-case.ts'
-import { builtInNames } from './built-in-names.ts'
-import { type Caller, closeCaller, isMustIn, openCaller, type Run } from './caller.ts'
-import { claimsOfCase, isWaitedFor, limitOf } from './claims.ts'
-import { explainRefusal } from './explain-refusal.ts'
-import { noPlaceForKeys, placesUsedBefore } from './full-target.ts'
-import { recordCase } from './record-case.ts'
-import { noRoomForSessions } from './refused-session.ts'
-import { createSilence } from './silence.ts'
-import { noteSpoilt, spoiltBefore } from './spoilt-limit.ts'
-import { standInOf } from './stand-in.ts'
-import { testKeysUsed, unjudged } from './test-case.ts'
-import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
-import { withoutTokenWord } from './token-word.ts'
-import { isRefusedInstead, isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
+import type { Auth, CallStep, Case, Scenario, Step, TestKey } from '../language/fixture-types.ts'
+import { redactExchange, redactValue } from '../redact.ts'
+import { attemptCase, builtInNames } from './attempt-case.ts'
+import {
+  allProves,
+  claimsOfCase,
+  creationCase,
+  creationScenario,
+  declaredWay,
+  isWaitedFor,
+  limitOf,
+  testKeysUsed,
+  unjudged,
+  type Way,
+} from './cases.ts'
+import {
+  actor,
+  type Caller,
+  closeCaller,
+  createSilence,
+  isMustIn,
+  openCaller,
+  type Run,
+  standInOf,
+} from './conversation.ts'
+import type { Tried } from './other-causes.ts'
+import {
+  explainRefusal,
+  isRefusedInstead,
+  isUnanswered,
+  noPlaceForKeys,
+  noRoomForSessions,
+  noteSpoilt,
+  noticeGone,
+  noticeLockOut,
+  placesUsedBefore,
+  spoiltBefore,
+  withoutTokenWord,
+} from './other-causes.ts'
+import { makeCall } from './send.ts'
+import { type Creation, createKeyOf, ensureTestKeys, hasNoPlace, tokenOf } from './test-keys.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a preparation no longer holds. */
 const tries = 3
@@ -150,4 +181,233 @@ async function findSpoiler(
   return stopped?.kind === 'locked-out'
     ? { verdict: 'blocked', problem: { kind: 'not-run', because: stopped } }
     : undefined
+}
+
+/** Creates a test key in its declared way, which is evidence by itself. If that fails, the cases create it in another way. */
+export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
+  const startedMs = performance.now()
+  const caller = await openCaller(run)
+  const callsBefore = caller.calls
+  try {
+    const shown = await tryCreation(caller, testKey)
+    const scenario = creationScenario(testKey)
+    const outcome =
+      'attempt' in shown
+        ? recordCase({ caller, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
+        : unjudged(scenario, creationCase, shown.verdict, shown.problem)
+    const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
+    return { ...outcome, calls: caller.calls - callsBefore, durationMs }
+  } finally {
+    await closeCaller(caller)
+  }
+}
+
+/** What the creation showed, or why nothing could be judged. */
+type CreationEvidence =
+  | { attempt: Attempt; hint: Hint | undefined }
+  | { verdict: 'blocked' | 'not-testable'; problem: ProblemFacts }
+
+const unavailable = (problem: ProblemFacts): CreationEvidence =>
+  hasNoPlace(problem) ? { verdict: 'not-testable', problem } : blocked(problem)
+
+const blocked = (problem: ProblemFacts): CreationEvidence => ({ verdict: 'blocked', problem })
+
+async function tryCreation(caller: Caller, testKey: TestKey): Promise<CreationEvidence> {
+  const { run } = caller
+  if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
+  const declared = wayOf(testKey, caller)
+  if (declared === undefined) return blocked({ kind: 'no-way-to-create' })
+  if (caller.testKeys.has(testKey.name)) {
+    const isKept = run.keptTestKeys.some((key) => key.member === testKey.name)
+    return { verdict: 'not-testable', problem: { kind: isKept ? 'test-key-kept' : 'test-key-made-before' } }
+  }
+  const { tokenWord } = caller.facts
+  if (declared.way === 'token' && tokenWord !== undefined) return blocked({ kind: 'no-token-word', because: tokenWord })
+  if (declared.by === testKey.name) return blocked({ kind: 'root-has-public-key' })
+  const missing = await ensureTestKeys(caller, [declared.by])
+  if (missing !== undefined) return unavailable(missing)
+  const creation = await createKeyOf(caller, testKey, declared.way, declared.by)
+  return creation.problem === undefined
+    ? { attempt: attemptOf(creation.called, testKey.proves), hint: undefined }
+    : judgeFailedCreation(caller, testKey, declared, creation)
+}
+
+/** The declared way, with the stand-in if the root key has no secret. */
+function wayOf(testKey: TestKey, caller: Caller): { way: Way; by: string } | undefined {
+  // Only the root key itself can create its stand-in.
+  if (standInOf(caller.run.corpus.testKeys, caller.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
+  const declared = declaredWay(testKey)
+  if (declared === undefined || declared.way === 'ecc') return declared
+  return { way: declared.way, by: actor(caller, declared.by) }
+}
+
+/** @param shown the requirements whose accepted side was shown */
+function attemptOf(called: Called | undefined, shown: string[]): Attempt {
+  const attempt = emptyAttempt()
+  for (const id of shown) {
+    attempt.sides.set(id, new Set(['accepted']))
+    attempt.judged.add(id)
+  }
+  if (called?.answer.outcome !== 'accepted') return attempt
+  attempt.envelopeAnswers = 1
+  attempt.envelope = called.departures.map((problem) => ({ problem, called }))
+  return attempt
+}
+
+async function judgeFailedCreation(
+  caller: Caller,
+  testKey: TestKey,
+  { way, by }: { way: Way; by: string },
+  { called, problem }: Creation,
+): Promise<CreationEvidence> {
+  if (called === undefined) return blocked(problem?.kind === 'no-token' ? problem : { kind: 'no-way-to-create' })
+  if (called.answer.outcome === 'accepted' && problem?.kind === 'creation-result') {
+    return { attempt: attemptWithIncompleteResult(called, testKey, problem), hint: undefined }
+  }
+  const control = await refusedControl(caller, way, by)
+  if (control.kind === 'no-token') return blocked(control.problem)
+  if (control.kind === 'refused') {
+    return {
+      attempt: attemptWithRefusal(control.called, testKey, 'control'),
+      hint: await caller.run.diagnose?.signature(caller, control.auth),
+    }
+  }
+  const missingKey = await ensureTestKeys(caller, [testKey.name])
+  if (missingKey !== undefined && !caller.run.target.fresh) return unavailable(missingKey)
+  const isPerhapsUsed = missingKey !== undefined && caller.run.target.lasting
+  return {
+    attempt: attemptWithRefusal(called, testKey, 'creation'),
+    hint: isPerhapsUsed ? { kind: 'perhaps-not-fresh' } : undefined,
+  }
+}
+
+const resultRequirement = 'keys/create-result'
+
+/** The creation was accepted, but its result lacks something. */
+function attemptWithIncompleteResult(called: Called, testKey: TestKey, problem: ProblemFacts): Attempt {
+  const attempt = attemptOf(
+    called,
+    testKey.proves.filter((id) => id !== resultRequirement),
+  )
+  const proves = testKey.proves.filter((id) => id === resultRequirement)
+  attempt.stops.push({ kind: 'broke', step: creationStep, problem, called: [called], proves })
+  return attempt
+}
+
+/** The creation was refused, or its control was: an ordinary call with the same authorization. */
+function attemptWithRefusal(called: Called, testKey: TestKey, what: 'creation' | 'control'): Attempt {
+  const attempt = emptyAttempt()
+  const problem = { kind: 'wrong-outcome', expected: 'accepted', got: summarizeAnswer(called.answer) } as const
+  const isJudged = what === 'creation'
+  const proves = isJudged ? testKey.proves.filter((id) => id !== resultRequirement) : []
+  const kind = isJudged && called.answer.outcome !== 'throttled' ? 'broke' : 'blocked'
+  attempt.stops.push({
+    kind,
+    step: isJudged ? creationStep : controlStep,
+    problem,
+    called: [called],
+    proves,
+    ...(isJudged ? {} : { inPreparation: true }),
+  })
+  for (const id of testKey.proves) if (!proves.includes(id)) attempt.unreached.add(id)
+  return attempt
+}
+
+const controlStep: CallStep = { call: 'solution/listSolutions', auth: 'none', at: { line: 1, column: 1 } }
+const creationStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }
+
+type Control =
+  | { kind: 'accepted' }
+  | { kind: 'refused'; auth: Auth; called: Called }
+  | { kind: 'no-token'; problem: ProblemFacts }
+
+/** A refused creation proves something only if an ordinary call with the same authorization is accepted. */
+async function refusedControl(caller: Caller, way: Way, by: string): Promise<Control> {
+  const token = way === 'token' ? await tokenOf(caller, by, ['solution']) : undefined
+  if (way === 'token' && token === undefined) {
+    return { kind: 'no-token', problem: { kind: 'no-token', testKey: by } }
+  }
+  const auth = (token === undefined ? { [way]: by } : { token }) as Auth
+  const called = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth })
+  return called.answer.outcome === 'accepted' ? { kind: 'accepted' } : { kind: 'refused', auth, called }
+}
+
+// Turns an attempt into the outcome of a case: verdicts and evidence, without secrets.
+
+/** A case shows at most this many of its calls. */
+const shownExchanges = 3
+
+function recordCase({ caller, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
+  const isMust = isMustIn(caller.run.corpus)
+  const judged = judgeCase(attempt, allProves(scenario, testCase), caller.facts, isMust)
+  const show = ({ request, wire }: Exchanged): Exchange =>
+    showExchange(request, wire, caller.facts.secondAddress ?? caller.instance.settings.secondAddress)
+  return redactOutcome(caller, {
+    ...unjudged(scenario, testCase, 'blocked', null),
+    verdict: judged.verdict,
+    requirements: judged.requirements,
+    sides: Object.fromEntries([...attempt.sides].map(([id, sides]) => [id, [...sides]])),
+    problem: problemOf({ caller, scenario, testCase, attempt }, judged, hint, show),
+    observations: attempt.observations,
+    envelope: attempt.envelope
+      .slice(0, shownExchanges)
+      .map(({ problem, called }) => ({ problem, exchange: show(called) })),
+    envelopeAnswers: attempt.envelopeAnswers,
+    throttled: attempt.calls.filter((called) => called.throttled > 0).length,
+  })
+}
+
+function problemOf(
+  { caller, scenario, attempt }: Tried,
+  { because }: CaseVerdict,
+  hint: Hint | undefined,
+  show: (called: Exchanged) => Exchange,
+): Problem | null {
+  if (because === null) return null
+  if (because.kind !== 'step') {
+    const facts = because.kind === 'control' ? because.problem : because
+    return { ...facts, requirements: [], step: '', exchanges: caller.run.trace ? attempt.calls.map(show) : [] }
+  }
+  const { stop } = because
+  return {
+    ...stop.problem,
+    ...(stop.inPreparation === undefined ? {} : { inPreparation: true }),
+    requirements: stop.proves,
+    step: nameOfStep(stop.step),
+    where: `${scenario.file}:${stop.step.at.line}:${stop.step.at.column}`,
+    exchanges: exchangesOf(caller, attempt, stop).map(show),
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+function nameOfStep(step: Step): string {
+  if (step.step !== undefined) return step.step
+  if ('call' in step) return step.call
+  return 'send' in step ? `${step.send.method} ${step.send.path}` : 'wait'
+}
+
+/** The calls that show the problem; with `--trace` all calls of the case up to where it ended. */
+function exchangesOf(caller: Caller, attempt: Attempt, { called }: CaseStop): Exchanged[] {
+  return caller.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
+}
+
+function redactOutcome(caller: Caller, outcome: CaseOutcome): CaseOutcome {
+  const hasText = outcome.problem !== null || outcome.envelope.length > 0 || outcome.observations.length > 0
+  if (!hasText || caller.run.trace) return outcome
+  const { redactor } = caller
+  return {
+    ...outcome,
+    problem:
+      outcome.problem === null
+        ? null
+        : {
+            ...redactValue({ ...outcome.problem, exchanges: [] }, redactor),
+            exchanges: outcome.problem.exchanges.map((exchange) => redactExchange(exchange, redactor)),
+          },
+    observations: outcome.observations.map((seen) => ({ ...seen, answer: redactor.text(seen.answer) })),
+    envelope: outcome.envelope.map((note) => ({
+      problem: redactValue(note.problem, redactor),
+      exchange: redactExchange(note.exchange, redactor),
+    })),
+  }
 }

@@ -1,8 +1,13 @@
+/** What a run learns about its target, and the functions by which answers change it: clocks, tokens, sessions, patience. */
+
+import type { Called } from '../judge/called.ts'
+import type { Classified } from '../judge/classify.ts'
 import type { JunkControl } from '../judge/junk-control.ts'
+import { firstTimestampMs, roundingMs } from '../judge/margins.ts'
+import type { CallTime, ClockWitness } from '../judge/match.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
-import type { TargetSettings } from '../target.ts'
-import type { ClockOffset } from './clock-offset.ts'
-import type { Availability } from './unavailable.ts'
+import type { CallStep, SendStep } from '../language/fixture-types.ts'
+import type { TargetSettings, WireAnswer } from '../target.ts'
 
 /** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
 export interface TargetFacts extends JunkControl, Availability {
@@ -73,4 +78,222 @@ export function noFacts(): TargetFacts {
     keyScopesTried: [],
     junkTaken: [],
   }
+}
+
+/** How far a server's clock is ahead of ours, known as an interval that every answer with a Date header narrows. In ms. */
+export interface ClockOffset {
+  earliestMs: number
+  latestMs: number
+  /** Every Date header so far named a full minute. */
+  onlyMinutes?: true
+  /** The Date header names the last full minute, as it did not change for more than a second. */
+  ofMinutes?: true
+}
+
+/** The Date header has whole seconds: the server's time lies within one of them. */
+const dateResolutionMs = 1000
+/** A proxy may write the last full minute. */
+const minuteMs = 60_000
+
+/**
+ * @param known what was known before, if anything
+ * @param date the Date header of an answer
+ * @param sentAtMs and answeredAtMs: our clock around the call
+ * @returns what is known now; after a jump of the clock (the ranges do not overlap) only what this answer shows
+ */
+export function narrowOffset(
+  known: ClockOffset | undefined,
+  date: string | undefined,
+  sentAtMs: number,
+  answeredAtMs: number,
+): ClockOffset | undefined {
+  // A proxy may add a second Date header; the first one counts.
+  const dateMs = Date.parse(date?.match(/^.*?GMT/)?.[0] ?? date ?? '')
+  if (Number.isNaN(dateMs)) return known
+  const within = (resolutionMs: number): ClockOffset => ({
+    earliestMs: dateMs - answeredAtMs,
+    latestMs: dateMs + resolutionMs - sentAtMs,
+  })
+  const onlyMinutes = dateMs % minuteMs === 0 && (known === undefined || known.onlyMinutes === true)
+  const seen: ClockOffset = { ...within(dateResolutionMs), ...(onlyMinutes ? { onlyMinutes } : {}) }
+  if (known === undefined) return seen
+  if (known.ofMinutes !== true && common(known, seen) !== undefined) return common(known, seen)
+  if (!onlyMinutes) return common(known, seen) ?? seen
+  const latestMs = known.ofMinutes === true ? known.latestMs : known.latestMs + minuteMs - dateResolutionMs
+  const both = common({ ...known, latestMs }, within(minuteMs))
+  return both === undefined ? seen : { ...both, onlyMinutes, ofMinutes: true }
+}
+
+/** Where two intervals overlap, with the marks of the second. */
+function common(one: ClockOffset, other: ClockOffset): ClockOffset | undefined {
+  const earliestMs = Math.max(one.earliestMs, other.earliestMs)
+  const latestMs = Math.min(one.latestMs, other.latestMs)
+  return earliestMs <= latestMs ? { ...other, earliestMs, latestMs } : undefined
+}
+
+/** A smaller step may be drift. */
+export const leastJumpMs = 1000
+
+/** By how much the clock was set between two answers, as far as their Date headers show; 0 where they agree. In ms. */
+export function jumpMs(known: ClockOffset | undefined, now: ClockOffset | undefined): number {
+  if (known === undefined || now === undefined) return 0
+  return Math.max(0, now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
+}
+
+/** The offset to calculate with: 0 if that is possible, otherwise the middle of the interval. */
+export function offsetMs(known: ClockOffset | undefined): number {
+  if (known === undefined) return 0
+  const { earliestMs, latestMs } = known
+  if (earliestMs <= 0 && latestMs >= 0) return 0
+  return Math.round((earliestMs + latestMs) / 2)
+}
+
+/**
+ * The offset to sign with: the earliest possible, because a server may refuse a signature from the future and accept one that is a second
+ * old.
+ */
+export function signingOffsetMs(known: ClockOffset | undefined): number {
+  return Math.floor(known?.earliestMs ?? 0)
+}
+
+/** By how much offsetMs may be wrong. */
+export function offsetUncertaintyMs(known: ClockOffset | undefined): number {
+  if (known === undefined) return 0
+  const used = offsetMs(known)
+  return Math.ceil(Math.max(used - known.earliestMs, known.latestMs - used))
+}
+
+// A second source for the server's clock: the expiries that it reports for requested lifetimes. The `Date` header may
+// come from a proxy with another clock.
+
+/** The number of sightings that are kept, one for each requested lifetime. */
+const keptSightings = 8
+
+/** Lifetimes that differ by less cannot confirm each other, because expiries may be rounded. */
+const leastDifferenceMs = 2 * roundingMs
+
+/** Two clocks of one deployment differ by less. Beyond this, the expiry is wrong and not the clock. */
+const mostOffMs = 10_000
+
+/** Remembers what a granted lifetime says about the clock of reported expiries. */
+export function sightTokenClock(facts: TargetFacts, requestedMs: number, expiry: unknown, time: CallTime): void {
+  if (typeof expiry !== 'number' || expiry < firstTimestampMs) return
+  const doubt = roundingMs + time.uncertaintyMs
+  const earliestMs = expiry - requestedMs - time.answeredAtMs - doubt
+  const latestMs = expiry - requestedMs - time.sentAtMs + doubt
+  if (latestMs < -mostOffMs || earliestMs > mostOffMs) return
+  const others = facts.tokenClock.filter((sighting) => sighting.requestedMs !== requestedMs)
+  facts.tokenClock = [...others, { requestedMs, earliestMs, latestMs }].slice(-keptSightings)
+}
+
+/**
+ * By how much the clock of reported expiries may be behind and ahead of the clock of the Date header, where the two contradict each other;
+ * 0 where they do not. In ms.
+ */
+export function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number; aheadMs: number } {
+  const earliestMs = Math.max(...tokenClock.map((sighting) => sighting.earliestMs))
+  const latestMs = Math.min(...tokenClock.map((sighting) => sighting.latestMs))
+  const contradicts = tokenClock.length > 0 && earliestMs <= latestMs && (earliestMs > 0 || latestMs < 0)
+  return contradicts
+    ? { behindMs: Math.max(0, -earliestMs), aheadMs: Math.max(0, latestMs) }
+    : { behindMs: 0, aheadMs: 0 }
+}
+
+/** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
+export function tokenClockWitnesses({ tokenClock }: TargetFacts, requestedMs: number): ClockWitness[] {
+  return tokenClock.filter((sighting) => Math.abs(sighting.requestedMs - requestedMs) >= leastDifferenceMs)
+}
+
+// What cases show about how a target counts sessions. It decides which cases may run at the same time.
+
+/** In the cases that observe these questions the last call is made as an earlier session, after sixteen grants of another kind. */
+export function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | SendStep, calls: readonly Called[]): void {
+  const outcome = calls.at(-1)?.answer.outcome
+  if (outcome !== 'accepted' && outcome !== 'refused') return
+  if (observe === 'sessions/counting') facts.unnamedTakePlaces = outcome === 'refused'
+  if (observe === 'sessions/user') facts.sessionsPerKey = outcome === 'accepted'
+}
+
+/** Grants without a session take no places and do not end each other, so any number of them may be made. */
+export function unnamedAreFree({ unnamedTakePlaces, unnamedReplaced }: TargetFacts): boolean {
+  return unnamedTakePlaces === false && unnamedReplaced !== true
+}
+
+/** Counts the sessions that a run was granted; some may have been removed since. */
+export function noteSession(facts: TargetFacts, method: string, params: unknown): void {
+  if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
+}
+
+/** Whether the params of a grant request a session. */
+export function requestsSession(params: unknown): params is { scope: unknown[] } {
+  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
+    return false
+  return params.scope.some((word) => String(word).startsWith('session:'))
+}
+
+// What stands in front of a service (a proxy, a load balancer) answers in its place while it restarts or is
+// overloaded: 502, 503 or 504 without a JSON-RPC error. Such a call is repeated, unless this is how the target
+// answers: after a few that no repetition changed, no call is repeated.
+
+/** What a run learned about such answers. */
+export interface Availability {
+  /** How many calls in a row were answered in this way, and no repetition changed that. */
+  unavailableInVain: number
+}
+
+/** Whether an answer with this status may come from something in front of the service. */
+export const isUnavailable = (status: number | null): boolean => status === 502 || status === 503 || status === 504
+
+/** How often such a call is repeated. */
+export const unavailableTries = 6
+/** After this number of calls in a row that no repetition changed, no call is repeated. */
+const mostInARow = 3
+
+/**
+ * Whether a broken answer with this status is worth a repetition.
+ *
+ * @param changes whether the call may change the state of the target. Behind a 502 or a 504 it may have been made; a 503 says that it was not
+ */
+export function isWorthRepeating(
+  { unavailableInVain }: Availability,
+  status: number | null,
+  changes: boolean,
+): boolean {
+  return unavailableInVain < mostInARow && isUnavailable(status) && (status === 503 || !changes)
+}
+
+/** Repeats no call from now on, unless a repetition helps. */
+export function repeatNothing(seen: Availability): void {
+  seen.unavailableInVain = mostInARow
+}
+
+/** Remembers whether repeating a call helped. */
+export function noteRepeated(seen: Availability, helped: boolean): void {
+  seen.unavailableInVain = helped ? 0 : seen.unavailableInVain + 1
+}
+
+// How long to wait for the answer to a call that must be refused: some servers refuse by not answering.
+
+type Knowing = { facts: TargetFacts }
+
+/** After this many unanswered refusals, later calls wait only as long as accepted calls suggest. */
+const silencesToLearn = 3
+const timesSlowestAccepted = 10
+const leastPatienceMs = 1000
+
+/** Remembers a call that was never answered. */
+export function noteSilence({ facts }: Knowing, wire: WireAnswer): void {
+  if (wire.kind === 'none' && wire.timedOut === true) facts.silences += 1
+}
+
+/** Remembers how long the slowest accepted call took. */
+export function noteAccepted({ facts }: Knowing, { answer, time }: { answer: Classified; time: CallTime }): void {
+  if (answer.outcome !== 'accepted') return
+  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, time.answeredAtMs - time.sentAtMs)
+}
+
+/** How long a refusal may take, in ms; undefined: as long as any call. */
+export function patienceForRefusalMs({ facts }: Knowing): number | undefined {
+  if (facts.silences < silencesToLearn) return undefined
+  return Math.max(leastPatienceMs, timesSlowestAccepted * facts.slowestAcceptedMs)
 }

@@ -3,11 +3,9 @@ import type { ProblemFacts } from '../judge/problem.ts'
 import type { Auth, TestKey } from '../language/fixture-types.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/short-name.ts'
-import { makeCall } from './call.ts'
-import { type Caller, credentialOfKey, type Run } from './caller.ts'
-import type { CreatedKey } from './created-keys.ts'
-import { actor, isSendable } from './credential-of.ts'
-import { type Way, ways } from './test-key-scenario.ts'
+import { type Way, ways } from './cases.ts'
+import { actor, type Caller, type CreatedKey, credentialOfKey, isSendable, type Run } from './conversation.ts'
+import { makeCall } from './send.ts'
 
 /**
  * Makes sure that the caller has these test keys, created in any way that works, and that the target knows them; returns why one of them

@@ -2,7 +2,7 @@
 import { SuiteError } from '../errors.ts'
 import type { Classified } from '../judge/classify.ts'
 import { printable } from '../printable.ts'
-import { isUnavailable } from './unavailable.ts'
+import { isUnavailable } from './target-facts.ts'
 
 /** How long a command waited for the target to come up, in ms; null: the command has no `--wait`. */
 export type PatienceMs = number | null

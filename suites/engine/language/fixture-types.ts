@@ -27,7 +27,7 @@ export type Auth =
   /** A test key, or a `$reference` to a kept { id, secret }. `but` may be a reference ($case.but). */
   | { hmac: string; but?: Mistake | string }
   | { ecc: string; but?: Mistake | string }
-  /** `but`: a word of engine/conversation/alter.ts, or the secret of another test key. */
+  /** `but`: a word of engine/conversation/call.ts, or the secret of another test key. */
   | { basic: string; but?: string | { 'secret-of': string } }
   | { token: string; but?: string }
   /** Any key ($it of $created, or a test key), in a way that works for it. */
@@ -91,7 +91,7 @@ export type CallStep = StepCommon &
   Judged & {
     call: string
     params?: Value
-    /** Alters params by a word of engine/conversation/alter.ts, such as { refreshToken: first-half }. */
+    /** Alters params by a word of engine/conversation/call.ts, such as { refreshToken: first-half }. */
     but?: { [param: string]: string } | string
     /** Changes parts of the call by operations of fixtures/deviations.yaml, such as { basic-word: upper-case }, or { value: … } instead. */
     /** A connection that only the steps with this name share. */

@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import { isUnavailable } from '../../engine/conversation/unavailable.ts'
+import { isUnavailable } from '../../engine/conversation/target-facts.ts'
 import type { Instance } from '../../engine/target.ts'
-import { listens } from '../../targets/listens.ts'
-import { type UrlTargetOptions, urlTarget } from '../../targets/url.ts'
+import { listens, type UrlTargetOptions, urlTarget } from '../../targets/url.ts'
 
 const lookEveryMs = 250
 const patienceMs = 2000

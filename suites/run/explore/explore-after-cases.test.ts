@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CreatedKeysEntry } from '../../engine/conversation/created-keys.ts'
+import type { CreatedKeysEntry } from '../../engine/conversation/conversation.ts'
 import { bareSettings } from '../../engine/target.ts'
 import { openExploration } from '../../explore/explore.ts'
 import { openMemoryWire } from '../../explore/memory-wire.ts'

@@ -1,4 +1,4 @@
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/created-keys.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/conversation.ts'
 import { keyLimit } from '../../engine/document.ts'
 import type { SafetyClass } from '../../engine/language/fixture-types.ts'
 import { ed25519KeyPair } from '../../engine/signer/pem.ts'

@@ -1,5 +1,5 @@
 /** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/created-keys.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/conversation.ts'
 import { type TargetFacts, wordOfTokens } from '../../engine/conversation/target-facts.ts'
 import { initialState, type Key, type State } from '../../engine/model/index.ts'
 import { publicKeyOfSeed } from '../../engine/signer/ed25519.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openCreatedKeys } from '../../engine/conversation/created-keys.ts'
+import { openCreatedKeys } from '../../engine/conversation/conversation.ts'
 import type { Request, Response, Wire } from '../../explore/wire.ts'
 import { recordingWire } from './recording-wire.ts'
 

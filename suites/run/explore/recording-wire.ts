@@ -1,4 +1,4 @@
-import type { CreatedKeys } from '../../engine/conversation/created-keys.ts'
+import type { CreatedKeys } from '../../engine/conversation/conversation.ts'
 import { membersOf, parseJson } from '../../engine/json.ts'
 import { countAnswer } from '../../explore/answer.ts'
 import type { Response, Wire } from '../../explore/wire.ts'

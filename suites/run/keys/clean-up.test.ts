@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RunEvent } from '../../engine/conversation/events.ts'
+import type { RunEvent } from '../../engine/conversation/conversation.ts'
 import type { WireAnswer } from '../../engine/target.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'

@@ -1,6 +1,10 @@
-import { type Caller, openCaller, startRun } from '../../engine/conversation/caller.ts'
-import type { CreatedKey } from '../../engine/conversation/created-keys.ts'
-import type { RunListener } from '../../engine/conversation/events.ts'
+import {
+  type Caller,
+  type CreatedKey,
+  openCaller,
+  type RunListener,
+  startRun,
+} from '../../engine/conversation/conversation.ts'
 import { noFacts } from '../../engine/conversation/target-facts.ts'
 import type { Corpus } from '../../engine/language/fixture-types.ts'
 import { systemRandom } from '../../engine/random.ts'

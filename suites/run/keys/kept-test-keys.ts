@@ -1,6 +1,5 @@
-import { makeCall } from '../../engine/conversation/call.ts'
-import { openCaller } from '../../engine/conversation/caller.ts'
-import type { CreatedKey } from '../../engine/conversation/created-keys.ts'
+import { type CreatedKey, openCaller } from '../../engine/conversation/conversation.ts'
+import { makeCall } from '../../engine/conversation/send.ts'
 import type { TargetFacts } from '../../engine/conversation/target-facts.ts'
 import { engineRun, type RunSetup } from '../run.ts'
 

@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, existsSync, mkdtempSync, readFileSync, statS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openCreatedKeys } from '../../engine/conversation/created-keys.ts'
+import { openCreatedKeys } from '../../engine/conversation/conversation.ts'
 import { beginKeyRecord, demandOwner, keyRecordFile, readKeyRecord, recordKeys, writeKeyRecord } from './key-record.ts'
 
 const owner = { url: 'http://a.example', rootId: 'root' }

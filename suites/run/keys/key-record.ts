@@ -2,7 +2,6 @@
  * The record of created keys: one file for each target and root key. It survives every end of a run. A header line, then one JSON
  * line for each entry, written to the disk before the call that it describes.
  */
-
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -16,8 +15,12 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/created-keys.ts'
-import type { RunListener } from '../../engine/conversation/events.ts'
+import {
+  type CreatedKey,
+  type CreatedKeysEntry,
+  openCreatedKeys,
+  type RunListener,
+} from '../../engine/conversation/conversation.ts'
 import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { parseJson } from '../../engine/json.ts'
 import { makeFolder } from '../make-folder.ts'

@@ -3,8 +3,8 @@ import {
   type CreatedKeys,
   type CreatedKeysEntry,
   openCreatedKeys,
-} from '../../engine/conversation/created-keys.ts'
-import type { RunListener } from '../../engine/conversation/events.ts'
+  type RunListener,
+} from '../../engine/conversation/conversation.ts'
 import { type SuiteError, usageError } from '../../engine/errors.ts'
 import {
   beginKeyRecord,

@@ -1,4 +1,4 @@
-import type { CreatedKey } from '../../engine/conversation/created-keys.ts'
+import type { CreatedKey } from '../../engine/conversation/conversation.ts'
 import { fewOf } from '../../engine/group.ts'
 import { printable, printableJson } from '../../engine/printable.ts'
 import type { TargetSettings } from '../../engine/target.ts'

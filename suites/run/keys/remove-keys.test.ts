@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Caller, openCaller, startRun } from '../../engine/conversation/caller.ts'
+import { type Caller, openCaller, startRun } from '../../engine/conversation/conversation.ts'
 import { noFacts } from '../../engine/conversation/target-facts.ts'
 import { seededRandom } from '../../engine/random.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'

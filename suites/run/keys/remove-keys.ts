@@ -1,6 +1,5 @@
-import { makeCall } from '../../engine/conversation/call.ts'
-import type { Caller } from '../../engine/conversation/caller.ts'
-import type { CreatedKey } from '../../engine/conversation/created-keys.ts'
+import type { Caller, CreatedKey } from '../../engine/conversation/conversation.ts'
+import { makeCall } from '../../engine/conversation/send.ts'
 import { describe } from '../../engine/judge/classify.ts'
 import { resolve } from '../../engine/language/resolve.ts'
 import { printable } from '../../engine/printable.ts'

@@ -1,13 +1,26 @@
-import { type Caller, limitFor } from '../../engine/conversation/caller.ts'
-import type { TargetFacts } from '../../engine/conversation/target-facts.ts'
-import type { SafetyClass } from '../../engine/language/fixture-types.ts'
-import { checkDate } from './check-date.ts'
-import { checkExpiry } from './check-expiry.ts'
-import { tryJunk } from './junk-control.ts'
-import { learnAddresses } from './learn-addresses.ts'
-import { learnSpelling, learnTokens } from './learn-tokens.ts'
-import { firstCall, measureAccepted, measureGrant, measureRefused } from './reach-target.ts'
-import { tryRootKey } from './try-root-key.ts'
+import { type Caller, isSendable, limitFor } from '../../engine/conversation/conversation.ts'
+import { makeCall } from '../../engine/conversation/send.ts'
+import {
+  isUnavailable,
+  noteRepeated,
+  noteSilence,
+  offsetMs,
+  patienceForRefusalMs,
+  repeatNothing,
+  type TargetFacts,
+} from '../../engine/conversation/target-facts.ts'
+import { accessTokenOf, createKeyOf } from '../../engine/conversation/test-keys.ts'
+import { refusedRootKey, unreachableTarget } from '../../engine/conversation/unusable-target.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import { membersOf } from '../../engine/json.ts'
+import type { Called } from '../../engine/judge/called.ts'
+import { describe } from '../../engine/judge/classify.ts'
+import type { CredentialKind } from '../../engine/judge/junk-control.ts'
+import { firstTimestampMs, roundingMs } from '../../engine/judge/margins.ts'
+import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
+import type { Auth, SafetyClass } from '../../engine/language/fixture-types.ts'
+import { printable } from '../../engine/printable.ts'
+import { shortName, uniqueLength } from '../../engine/signer/short-name.ts'
 
 /**
  * The first calls of a run. They find out whether the target is up, whether it accepts the root key, what its clock says, which token
@@ -51,4 +64,472 @@ const urgent = (caller: Caller): Caller => ({ ...caller, isUrgent: true })
 /** How many calls are made at once depends on how far away the target is. */
 function adaptLimit(caller: Caller): void {
   caller.limit = limitFor(caller.instance, caller.facts)
+}
+
+// The calls of the preflight.
+
+const listSolutions = 'solution/listSolutions'
+
+const call = (caller: Caller, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
+  makeCall(caller, { method, params, auth })
+
+/** Makes a call that should be refused; some servers never answer such calls. */
+async function callExpectingRefusal(
+  caller: Caller,
+  auth: Auth,
+  method = listSolutions,
+  params: unknown = {},
+): Promise<Called> {
+  const called = await makeCall(caller, { method, params, auth, timeoutMs: patienceForRefusalMs(caller) })
+  noteSilence(caller, called.wire)
+  return called
+}
+
+/** The params of a grant for the root key. */
+function grantParams(caller: Caller, scope: string[]): unknown {
+  const { id, secret = '' } = caller.testKeys.get('root') ?? { id: '' }
+  return { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
+}
+
+const grant = (caller: Caller, scope: string[]): Promise<Called> =>
+  call(caller, 'none', 'manager/auth', grantParams(caller, scope))
+
+/** The pause between two tries to reach a target that is still starting. In ms. */
+const pauseMs = 250
+
+/**
+ * The first call, which carries no authorization.
+ *
+ * @param patientMs how long to wait for a target that refuses connections, or for which something in front of it answers
+ * @throws SuiteError (`unreachable`, exit code 3) if nothing connects, or the target throttles for too long
+ */
+async function firstCall(caller: Caller, patientMs: number): Promise<Called> {
+  const { clock, baseUrl } = caller.instance
+  const untilMs = clock.now() + patientMs
+  for (;;) {
+    const first = await callExpectingRefusal(caller, 'none')
+    const { answer } = first
+    // Shorter times have already been waited out.
+    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(caller, answer)
+    if (answer.outcome === 'throttled' && (await throttlesRoot(caller))) throw throttledForGood(caller, answer.status)
+    if (answer.outcome !== 'broken') {
+      noteRepeated(caller.facts, true)
+      return first
+    }
+    if (answer.status !== null) {
+      const isOver = clock.now() >= untilMs || caller.run.stopping.reason !== null
+      if (!isUnavailable(answer.status)) return first
+      // This call was repeated, and the others need not be.
+      repeatNothing(caller.facts)
+      if (isOver || (await reachesRoot(caller))) return first
+      await clock.sleep(pauseMs)
+      continue
+    }
+    if (!answer.refusedConnection && (await answersRoot(caller))) return first
+    if (clock.now() >= untilMs || !answer.refusedConnection || caller.run.stopping.reason !== null) {
+      throw unreachableTarget(baseUrl, answer, patientMs)
+    }
+    await clock.sleep(pauseMs)
+  }
+}
+
+/** Repeats the call with authorization: a target may throttle only calls without it. */
+async function throttlesRoot(caller: Caller): Promise<boolean> {
+  return (await call(caller, { key: 'root' })).answer.outcome === 'throttled'
+}
+
+function throttledForGood({ instance }: Caller, status: number): SuiteError {
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: it answers every call with HTTP ${status}, however slowly the calls come`,
+  )
+}
+
+/** Repeats the call with authorization: a target may leave only calls without it unanswered. */
+const answersRoot = (caller: Caller): Promise<boolean> => someOfRoot(caller, ({ status }) => status !== null)
+
+/** Repeats the call with authorization: a target may answer only calls without it as a proxy does whose server is away. */
+const reachesRoot = (caller: Caller): Promise<boolean> =>
+  someOfRoot(caller, ({ outcome, status }) => outcome !== 'broken' || !(status === null || isUnavailable(status)))
+
+/** Whether one of the ways to call with the root key gets such an answer. */
+async function someOfRoot(caller: Caller, isWanted: (answer: Called['answer']) => boolean): Promise<boolean> {
+  const basic: Auth[] = caller.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
+  for (const auth of [...basic, { key: 'root' }]) if (isWanted((await call(caller, auth)).answer)) return true
+  return false
+}
+
+function throttledFromTheStart(
+  { instance }: Caller,
+  { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
+): SuiteError {
+  const seconds = Math.ceil(retryAfterMs / 1000)
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
+  )
+}
+
+/** Measures how long refused calls take. */
+async function measureRefused(caller: Caller, first: Called, samples: number): Promise<void> {
+  if (first.answer.status === null) return
+  for (let sample = 0; sample < samples; sample += 1) noteTime(caller, await call(caller, 'none'))
+}
+
+/** Measures how long an accepted call takes: a server may refuse fast and accept slowly. */
+async function measureAccepted(caller: Caller): Promise<void> {
+  noteTime(caller, await call(caller, { key: 'root' }))
+}
+
+/** Measures how long a grant takes. */
+async function measureGrant(caller: Caller): Promise<void> {
+  if (caller.instance.root.kind === 'secret') noteTime(caller, await grant(caller, ['solution']))
+}
+
+/** The longest call counts, without what it waited for before it was sent; a throttled one says nothing about the latency. */
+function noteTime({ facts }: Caller, { throttled, wire, time }: Called): void {
+  if (throttled === 0 && wire.kind === 'answer')
+    facts.roundTripMs = Math.max(facts.roundTripMs, time.answeredAtMs - time.sentAtMs)
+}
+
+const basicRoot: Auth = { basic: 'root' }
+
+/**
+ * Calls with the root key in every way that may work; one accepted call is enough to go on.
+ *
+ * @param first the call without any authorization
+ * @throws SuiteError (`unreachable`, exit code 3) if the key is refused in every way
+ */
+async function tryRootKey(caller: Caller, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const { root } = caller.instance
+  const ways: [string, Auth][] =
+    root.kind === 'secret'
+      ? [
+          ['Basic credentials', basicRoot],
+          ['a signature', { hmac: 'root' }],
+        ]
+      : [['a signature', { ecc: 'root' }]]
+  const seen: string[] = []
+  let last = first.answer
+  for (const [way, auth] of ways) {
+    const { answer } = await call(caller, auth)
+    if (answer.outcome === 'accepted') {
+      if (root.kind === 'secret') caller.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
+      return
+    }
+    if (answer.outcome === 'unread') throw tooLong(caller, answer.limitBytes)
+    // The target accepts nothing, which the cases will report.
+    if (answer.outcome === 'refused' && hasResult(answer.json)) return
+    seen.push(printable(`${way}: ${describe(answer)}`))
+    last = answer
+  }
+  if (allow.includes('sessions') && root.kind === 'secret') {
+    const { answer } = await grant(caller, ['solution'])
+    if (answer.outcome === 'accepted') return
+    seen.push(printable(`a grant: ${describe(answer)}`))
+  }
+  const { baseUrl } = caller.instance
+  throw refusedRootKey({ baseUrl, keyId: root.id, seen, first: first.answer, last, patientMs: 0 })
+}
+
+const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
+
+function tooLong({ instance }: Caller, limitBytes: number): SuiteError {
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; raise maxAnswerBytes in the target file`,
+  )
+}
+
+/** Finds out which word precedes a token. */
+async function learnTokens(caller: Caller): Promise<void> {
+  const { facts, instance } = caller
+  if (instance.root.kind !== 'secret') return
+  const { answer } = await grant(caller, ['solution'])
+  if (answer.outcome !== 'accepted') return
+  const result = answer.result as { [name: string]: unknown } | null
+  const { accessToken, tokenType } = result ?? {}
+  if (typeof accessToken === 'string' && isSendable(accessToken)) {
+    const configured = instance.settings.tokenPrefix
+    const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
+    for (const prefix of configured === undefined ? new Set(words) : [configured]) {
+      facts.tokenPrefix = prefix
+      const { answer: used } = await call(caller, { token: accessToken })
+      if (used.outcome === 'accepted') return learnReplacement(caller, accessToken)
+      facts.tokenPrefix = configured ?? 'Bearer'
+    }
+    // Without a given word, tokens may work with another one; a given word must work.
+    if (caller.run.target.lasting) {
+      facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
+    }
+  }
+}
+
+/**
+ * Finds out whether a grant without a session ends the previous one, as some servers treat all such grants as one session, or gives the
+ * same pair again, as some do for a while.
+ */
+async function learnReplacement(caller: Caller, earlier: string): Promise<void> {
+  const later = accessTokenOf(await grant(caller, ['solution']))
+  if (later === undefined) return
+  if (later === earlier) {
+    caller.facts.unnamedReplaced = true
+    return
+  }
+  const works = async (token: string): Promise<boolean> => (await call(caller, { token })).answer.outcome === 'accepted'
+  if (!(await works(earlier)) && (await works(later))) caller.facts.unnamedReplaced = true
+}
+
+/** Finds out on a throwaway instance which spelling of the scope really opens key creation. */
+async function learnSpelling(caller: Caller): Promise<void> {
+  const member = caller.run.corpus.testKeys.find(({ key }) => key === 'secret')
+  if (member !== undefined) await createKeyOf(caller, member, 'token', 'root')
+}
+
+/** Two clocks of one deployment differ by less. */
+const notableMs = 10_000
+
+/**
+ * The document does not mention the `Date` header, and a proxy with a wrong clock may write it. Where it differs much from our clock, a
+ * signature shows which of the two the target goes by: if only one with our time is accepted, the header is ignored from then on.
+ */
+async function checkDate(caller: Caller): Promise<void> {
+  const { facts, instance } = caller
+  const { offset } = facts
+  const aheadMs = offsetMs(offset)
+  if (offset === undefined || Math.abs(aheadMs) < notableMs) return
+  const sign = async (): Promise<string> =>
+    (await call(caller, instance.root.kind === 'secret' ? { hmac: 'root' } : { ecc: 'root' })).answer.outcome
+  if ((await sign()) !== 'refused') return
+  facts.wrongDateMs = aheadMs
+  delete facts.offset
+  if ((await sign()) === 'accepted') return
+  delete facts.wrongDateMs
+  facts.offset = offset
+}
+
+/** Both are requested where no Date header confirms what one expiry says. In ms. */
+const lifetimesMs = [5000, 12_000] as const
+
+/** How far the clock of the target may be ahead of ours. In ms. */
+interface Ahead {
+  earliestMs: number
+  latestMs: number
+}
+
+/**
+ * A proxy may write the Date header by another clock than the target's. The expiry of a requested lifetime shows another clock too; but it may
+ * simply be wrong. It is taken for the target's clock if it agrees with ours, or if the signatures that the target accepts show that clock too.
+ * Where no answer carries a Date header, the expiries of two lifetimes must show the same clock.
+ */
+async function checkExpiry(caller: Caller): Promise<void> {
+  const { facts } = caller
+  if (caller.instance.root.kind !== 'secret') return
+  const { offset } = facts
+  const seen = offset === undefined ? await commonClock(caller) : await clockOfExpiries(caller, lifetimesMs[0])
+  const ofDateMs = offsetMs(offset)
+  if (seen === undefined || (offset !== undefined && isNear(seen, ofDateMs))) return
+  if (!(isNear(seen, 0) ? await isAccepted(caller, 0) : await isClockOfSignatures(caller, seen))) return
+  if (offset !== undefined) facts.wrongDateMs = ofDateMs - offsetMs(seen)
+  facts.offset = seen
+}
+
+/** Two clocks of one deployment differ by less. */
+const isNear = ({ earliestMs, latestMs }: Ahead, aheadMs: number): boolean =>
+  earliestMs < aheadMs + notableMs && latestMs > aheadMs - notableMs
+
+/** The clock that the expiries of both lifetimes show; undefined if they contradict each other. */
+async function commonClock(caller: Caller): Promise<Ahead | undefined> {
+  const [one, other] = [await clockOfExpiries(caller, lifetimesMs[0]), await clockOfExpiries(caller, lifetimesMs[1])]
+  if (one === undefined || other === undefined) return undefined
+  const earliestMs = Math.max(one.earliestMs, other.earliestMs)
+  const latestMs = Math.min(one.latestMs, other.latestMs)
+  return earliestMs <= latestMs ? { earliestMs, latestMs } : undefined
+}
+
+async function clockOfExpiries(caller: Caller, lifeMs: number): Promise<Ahead | undefined> {
+  const { clock } = caller.instance
+  const sentMs = clock.now()
+  const { answer } = await grant(caller, ['solution', `expiresIn:${lifeMs}`])
+  const expiry = answer.outcome === 'accepted' ? membersOf(answer.result).accessTokenExpiry : undefined
+  if (typeof expiry !== 'number' || expiry < firstTimestampMs) return undefined
+  return { earliestMs: expiry - lifeMs - clock.now() - roundingMs, latestMs: expiry - lifeMs - sentMs + roundingMs }
+}
+
+/** Whether the target accepts a signature with a time that is so far ahead of ours. */
+async function isAccepted(caller: Caller, aheadMs: number): Promise<boolean> {
+  const offset = { earliestMs: aheadMs, latestMs: aheadMs }
+  const signing = { ...caller, facts: { ...caller.facts, offset, wrongDateMs: 0 } }
+  return (await call(signing, { hmac: 'root' })).answer.outcome === 'accepted'
+}
+
+/** The widest window that is looked for, and the first step. In ms. */
+const widestMs = 86_400_000
+const firstStepMs = 15_000
+
+/**
+ * Whether the times that the target accepts in signatures lie around this clock, and not around that of the Date header. A target that accepts
+ * every time shows no clock.
+ */
+async function isClockOfSignatures(caller: Caller, seen: Ahead): Promise<boolean> {
+  const middleMs = offsetMs(seen)
+  if (!(await isAccepted(caller, middleMs))) return false
+  const ofDateMs = offsetMs(caller.facts.offset)
+  if (!(await isAccepted(caller, ofDateMs))) return true
+  const latestMs = await edgeOf(caller, middleMs, 1)
+  const earliestMs = latestMs === undefined ? undefined : await edgeOf(caller, middleMs, -1)
+  if (latestMs === undefined || earliestMs === undefined) return false
+  const centreMs = (latestMs + earliestMs) / 2
+  return Math.abs(centreMs - middleMs) < Math.abs(centreMs - ofDateMs) / 3
+}
+
+/** The last time in this direction that is accepted, as precisely as this needs; undefined where there is none. */
+async function edgeOf(caller: Caller, fromMs: number, direction: 1 | -1): Promise<number | undefined> {
+  const precisionMs = notableMs / 4
+  let insideMs = 0
+  let outsideMs = firstStepMs
+  for (; await isAccepted(caller, fromMs + direction * outsideMs); outsideMs *= 2) {
+    if (outsideMs > widestMs) return undefined
+    insideMs = outsideMs
+  }
+  while (outsideMs - insideMs > precisionMs) {
+    const betweenMs = (insideMs + outsideMs) / 2
+    if (await isAccepted(caller, fromMs + direction * betweenMs)) insideMs = betweenMs
+    else outsideMs = betweenMs
+  }
+  return fromMs + direction * insideMs
+}
+
+/**
+ * Finds our address as the server sees it: the declared one, or the first likely one for which a token works. A server in a container does
+ * not see 127.0.0.1.
+ */
+async function learnAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+  const { clientAddress, likelyAddresses = [] } = caller.instance.settings
+  const canGrant = allow.includes('sessions') && caller.instance.root.kind === 'secret'
+  const [likeliest] = likelyAddresses
+  const known = clientAddress ?? (canGrant ? undefined : likeliest)
+  if (known !== undefined) caller.facts.clientAddress = known
+  for (const address of known === undefined ? likelyAddresses : []) {
+    const token = accessTokenOf(await grant(caller, ['solution', `ipAddr:${address}`]))
+    if (token === undefined) continue
+    const { answer: used } = await call(caller, { token })
+    if (used.outcome !== 'accepted') continue
+    caller.facts.clientAddress = address
+    return
+  }
+}
+
+/**
+ * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
+ * one address.
+ */
+async function trySecondAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+  const address = caller.instance.settings.secondAddress
+  if (address === undefined) return
+  const stop = await secondAddressProblem(caller, address, allow)
+  if (stop === undefined) caller.facts.secondAddress = address
+  else caller.facts.secondAddressProblem = stop
+}
+
+/** Finds out both addresses; the calls for one need not wait for those for the other, unless a grant ends the token of the one before. */
+async function learnAddresses(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+  const { facts } = caller
+  await together(facts, [() => learnAddress(caller, allow), () => trySecondAddress(caller, allow)])
+  if (facts.secondAddress === undefined || facts.secondAddress !== facts.clientAddress) return
+  facts.secondAddressProblem = { kind: 'same-address', address: facts.secondAddress }
+  delete facts.secondAddress
+}
+
+/** Runs all at the same time; one after the other where a grant without a session ends the previous one. */
+async function together<T>({ unnamedReplaced }: TargetFacts, runs: readonly (() => Promise<T>)[]): Promise<T[]> {
+  if (unnamedReplaced !== true) return Promise.all(runs.map((run) => run()))
+  const results: T[] = []
+  for (const run of runs) results.push(await run())
+  return results
+}
+
+async function secondAddressProblem(
+  caller: Caller,
+  address: string,
+  allow: readonly SafetyClass[],
+): Promise<SecondAddressProblem | undefined> {
+  if (address === caller.facts.clientAddress) {
+    return { kind: 'same-address', address }
+  }
+  const fromSecond = (spec: { method: string; params: unknown; auth: Auth }): Promise<Called> =>
+    makeCall(caller, { ...spec, from: 'second-address' })
+  const { answer: first } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
+  if (first.status === null) {
+    const reason = first.outcome === 'broken' ? first.reason : 'no answer'
+    return { kind: 'no-answer', address, reason }
+  }
+  if (!allow.includes('sessions') || caller.instance.root.kind !== 'secret') return undefined
+  const worksThere = async (scope: string[]): Promise<boolean> => {
+    const granted = await fromSecond({ method: 'manager/auth', params: grantParams(caller, scope), auth: 'none' })
+    const token = accessTokenOf(granted)
+    if (token === undefined) return false
+    const { answer } = await fromSecond({ method: listSolutions, params: {}, auth: { token } })
+    return answer.outcome === 'accepted'
+  }
+  // On a target that is far away, asking the second one only after the first one has failed would take as long again.
+  const [bound, unbound] = await together(caller.facts, [
+    () => worksThere(['solution', `ipAddr:${address}`]),
+    () => worksThere(['solution']),
+  ])
+  if (bound) return undefined
+  return { kind: unbound ? 'seen-as-another' : 'no-token-accepted', address }
+}
+
+/** Junk credentials, which no server knows. */
+const junk = { id: 'svc-conformance-junk', secret: 'svc-conformance-junk-secret' }
+const junkSeed = '\u0007'.repeat(32)
+const junkAuths: readonly [CredentialKind, Auth][] = [
+  ['basic', { basic: junk as never }],
+  ['hmac', { hmac: junk as never }],
+  ['ecc', { ecc: { id: junk.id, secret: junkSeed } as never }],
+  ['token', { token: 'svc-conformance-junk-token' }],
+]
+
+/** Tries junk credentials: where they are accepted, an acceptance proves nothing. */
+async function tryJunk(caller: Caller, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(caller) : [])]
+  const grants = allow.includes('sessions') ? junkGrants() : []
+  const tried = await Promise.all(
+    [...tries, ...grants].map(async ({ kind, auth, method, params }) => ({
+      what: `${method} ${kind}`,
+      called: await callExpectingRefusal(caller, auth, method, params),
+    })),
+  )
+  for (const { what, called } of [{ what: `${listSolutions} none`, called: first }, ...tried])
+    if (called.answer.outcome === 'accepted') caller.facts.junkTaken.push(what)
+}
+
+interface Junk {
+  kind: CredentialKind
+  auth: Auth
+  method: string
+  params: unknown
+}
+
+const junkCalls = (): Junk[] => junkAuths.map(([kind, auth]) => ({ kind, auth, method: listSolutions, params: {} }))
+
+function junkCreations({ run }: Caller): Junk[] {
+  const params = { name: `junk-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
+  const none: [CredentialKind, Auth] = ['none', 'none']
+  return [none, ...junkAuths].map(([kind, auth]) => ({ kind, auth, method: 'manager/createApiKey', params }))
+}
+
+function junkGrants(): Junk[] {
+  const credentials = {
+    grantType: 'api_key_credentials',
+    apiKeyId: junk.id,
+    apiKeySecret: junk.secret,
+    scope: ['solution'],
+  }
+  const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
+  return [
+    { kind: 'credentials', auth: 'none', method: 'manager/auth', params: credentials },
+    { kind: 'refresh', auth: 'none', method: 'manager/auth', params: refresh },
+  ]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Claims, noClaims } from '../../engine/conversation/claims.ts'
+import { type Claims, noClaims } from '../../engine/conversation/cases.ts'
 import { type Board, type Entry, nextToStart } from './may-start.ts'
 
 const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry => ({

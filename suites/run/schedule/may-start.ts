@@ -1,5 +1,5 @@
 /** Which case may start now: the rules by which cases of one target run at the same time without disturbing each other. */
-import type { Claims } from '../../engine/conversation/claims.ts'
+import type { Claims } from '../../engine/conversation/cases.ts'
 
 /** A case of a run, or the creation of a test key. */
 export interface Entry {

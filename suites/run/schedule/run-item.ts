@@ -1,8 +1,6 @@
-import type { Run } from '../../engine/conversation/caller.ts'
-import type { Item } from '../../engine/conversation/cases.ts'
-import { createTestKey } from '../../engine/conversation/create-test-key.ts'
-import { type RanCase, runCase } from '../../engine/conversation/run-case.ts'
-import { unjudged } from '../../engine/conversation/test-case.ts'
+import { type Item, unjudged } from '../../engine/conversation/cases.ts'
+import type { Run } from '../../engine/conversation/conversation.ts'
+import { createTestKey, type RanCase, runCase } from '../../engine/conversation/run-case.ts'
 import { keyLimit } from '../../engine/document.ts'
 import { removeKeys } from '../keys/remove-keys.ts'
 

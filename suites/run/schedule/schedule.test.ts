@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { startRun } from '../../engine/conversation/caller.ts'
 import { allItems } from '../../engine/conversation/cases.ts'
+import { startRun } from '../../engine/conversation/conversation.ts'
 import { noFacts } from '../../engine/conversation/target-facts.ts'
 import type { TestKey } from '../../engine/language/fixture-types.ts'
 import { parseScenario } from '../../engine/language/parse.ts'

@@ -1,12 +1,9 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
 
-import { type Caller, openCaller, type Run } from '../../engine/conversation/caller.ts'
-import { type Item, skipItem } from '../../engine/conversation/cases.ts'
-import type { RunEvent } from '../../engine/conversation/events.ts'
+import { type Item, skipItem, testKeysUsed } from '../../engine/conversation/cases.ts'
+import { type Caller, openCaller, type Run, type RunEvent, standInOf } from '../../engine/conversation/conversation.ts'
 import type { RanCase } from '../../engine/conversation/run-case.ts'
-import { unnamedAreFree } from '../../engine/conversation/session-facts.ts'
-import { standInOf } from '../../engine/conversation/stand-in.ts'
-import { testKeysUsed } from '../../engine/conversation/test-case.ts'
+import { unnamedAreFree } from '../../engine/conversation/target-facts.ts'
 import { ensureTestKeys } from '../../engine/conversation/test-keys.ts'
 import type { CaseOutcome } from '../../engine/judge/outcome.ts'
 import { type Capabilities, whyNotRun } from '../capabilities.ts'

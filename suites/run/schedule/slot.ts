@@ -1,6 +1,5 @@
 /** The place of an item in the schedule of its run. */
-import type { Item } from '../../engine/conversation/cases.ts'
-import { claimsOf, noClaims } from '../../engine/conversation/claims.ts'
+import { claimsOf, type Item, noClaims } from '../../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../../engine/judge/outcome.ts'
 import { type Board, type Entry, takesTokens } from './may-start.ts'
 

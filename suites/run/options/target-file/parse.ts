@@ -4,7 +4,7 @@ import type { SafetyClass } from '../../../engine/language/fixture-types.ts'
 import { problemWith } from '../../../engine/language/schemas.ts'
 import { type Problem, readYaml, type YamlSource } from '../../../engine/language/yaml-source.ts'
 import type { TargetSettings } from '../../../engine/target.ts'
-import type { Tls } from '../../../targets/agents.ts'
+import type { Tls } from '../../../targets/transport.ts'
 import { pathToItself } from '../yaml-circle.ts'
 
 /** The content of a target file; every key is optional. Paths are as written. */

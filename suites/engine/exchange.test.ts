@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { startMockServer } from '../../targets/bundled.ts'
-import { openWire } from '../../targets/http.ts'
-import { cutAnswer } from './cut-evidence.ts'
-import { showExchange } from './show-exchange.ts'
+import { startMockServer } from '../targets/bundled.ts'
+import { openWire } from '../targets/transport.ts'
+import { cutAnswer, showExchange } from './exchange.ts'
 
 test('a report shows where the reference server refused', async () => {
   const server = await startMockServer({ explain: true })

@@ -1,0 +1,532 @@
+/** One talk with one target: its state, and the functions that change it. */
+
+import { SuiteError } from '../errors.ts'
+import { membersOf } from '../json.ts'
+import type { Classified } from '../judge/classify.ts'
+import type { CaseOutcome } from '../judge/outcome.ts'
+import type { Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
+import { showJson } from '../judge/show-json.ts'
+import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
+import type { Random } from '../random.ts'
+import { createRedactor, type Redactor } from '../redact.ts'
+import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
+import { type Instance, isLoopback, type RootKey, type Target, type WireAnswer, type WireRequest } from '../target.ts'
+import {
+  type CallLimit,
+  createCallLimit,
+  createGrantLanes,
+  createPace,
+  type GrantLanes,
+  gentleStart,
+  type Pace,
+} from './pace.ts'
+import { type TargetFacts, wordOfTokens } from './target-facts.ts'
+
+export type RunEvent =
+  | { kind: 'case-started'; key: string }
+  /** A case waits until a time on the clock of the calling machine, and makes no call meanwhile. In ms since 1970. */
+  | { kind: 'wait-started'; key: string; untilMs: number }
+  | { kind: 'wait-ended'; key: string }
+  /** A request is sent now; an `exchange-made` with the same object follows. */
+  | { kind: 'exchange-begun'; request: WireRequest }
+  /** A request as sent with what came back. In ms since 1970 on the clock of the calling machine. */
+  | { kind: 'exchange-made'; request: WireRequest; answer: WireAnswer; sentAtMs: number; answeredAtMs: number }
+  /** Something about a created key. Emitted before the key is created; no key is created if a listener throws. */
+  | { kind: 'key-noted'; entry: CreatedKeysEntry }
+  | { kind: 'case-ended'; outcome: CaseOutcome }
+  /** The model makes a call besides the cases: how many it has made, and how many it makes at most. */
+  | { kind: 'model-called'; calls: number; most: number }
+  | { kind: 'stopped'; reason: StopReason }
+
+export type RunListener = (event: RunEvent) => void
+
+// Every API key that a run created on an instance, intended or not. The interface shows no way to delete a key, so
+// each one is recorded. The intent is recorded before the call, so a key whose answer was lost is known as a possible
+// one.
+
+export interface CreatedKey {
+  id: string
+  name: string
+  /** A key with a public key has one only if the server returned it anyway. */
+  secret?: string
+  /** PKCS#8 PEM, for a key with a public key. */
+  privateKey?: string
+  /** The name of the test key, if it is one. */
+  member?: string
+  /** The scope that a case requested for it. */
+  scope?: readonly string[]
+}
+
+export interface CreatedKeys {
+  intend(name: string): void
+  created(key: CreatedKey): void
+  /** The call was answered, and no key was created. */
+  notCreated(name: string): void
+  /** The key was deleted through the method that the target declares. */
+  removed(id: string): void
+  /** The keys that exist, as far as is known. */
+  readonly keys: readonly CreatedKey[]
+  /** Names of creations that were never answered. */
+  readonly unanswered: readonly string[]
+  /** How many keys were removed or refused; a target may count them all the same. */
+  readonly perhapsCounted: number
+}
+
+export type CreatedKeysEntry =
+  | { intend: string }
+  | { created: CreatedKey }
+  | { notCreated: string }
+  | { removed: string }
+
+/**
+ * @param write called with each entry before it counts; an edge may append it to a file
+ * @param earlier entries read back from such a file
+ */
+export function openCreatedKeys(
+  write: (entry: CreatedKeysEntry) => void = () => {},
+  earlier: readonly CreatedKeysEntry[] = [],
+): CreatedKeys {
+  const keys: CreatedKey[] = []
+  const unanswered: string[] = []
+  let perhapsCounted = 0
+  const settle = (name: string): void => {
+    const index = unanswered.indexOf(name)
+    if (index >= 0) unanswered.splice(index, 1)
+  }
+  const apply = (entry: CreatedKeysEntry): void => {
+    if ('intend' in entry) unanswered.push(entry.intend)
+    else if ('created' in entry) {
+      settle(entry.created.name)
+      keys.push(entry.created)
+    } else if ('removed' in entry) {
+      const index = keys.findIndex(({ id }) => id === entry.removed)
+      if (index >= 0) keys.splice(index, 1)
+      perhapsCounted += 1
+    } else {
+      settle(entry.notCreated)
+      perhapsCounted += 1
+    }
+  }
+  for (const entry of earlier) apply(entry)
+  const note = (entry: CreatedKeysEntry): void => {
+    write(entry)
+    apply(entry)
+  }
+  return {
+    intend: (name) => note({ intend: name }),
+    created: (key) => note({ created: key }),
+    notCreated: (name) => note({ notCreated: name }),
+    removed: (id) => note({ removed: id }),
+    keys,
+    unanswered,
+    get perhapsCounted() {
+      return perhapsCounted
+    },
+  }
+}
+
+/** Decides when a run ends before its last case, and remembers why. The only writer of that reason. */
+interface Stopping {
+  /** null while the run goes on. */
+  readonly reason: StopReason | null
+  /** Ends the run. The first reason stays. */
+  stop(reason: StopReason): void
+  /** Ends the run because the target seems to have gone away, unless every case has its own instance. */
+  targetIsGone(because: Extract<StopReason, { kind: 'gone' }>['because']): void
+  /** Until `resume`, an unreachable target does not count as gone, because it may not be up yet. */
+  pause(): void
+  resume(): void
+}
+
+/** @param emit hears once that the run stops, and why */
+function createStopping(target: { name: string; lasting: boolean }, emit: RunListener): Stopping {
+  let reason: StopReason | null = null
+  let paused = false
+  const stop = (given: StopReason): void => {
+    if (reason !== null) return
+    reason = given
+    emit({ kind: 'stopped', reason })
+  }
+  return {
+    get reason() {
+      return reason
+    },
+    stop,
+    targetIsGone(because) {
+      if (!paused && target.lasting) stop({ kind: 'gone', target: target.name, because })
+    },
+    pause() {
+      paused = true
+    },
+    resume() {
+      paused = false
+    },
+  }
+}
+
+// Notices that a target has stopped answering. Each case counts its own calls, because a target may leave many
+// simultaneous refusals unanswered.
+
+interface Silence {
+  /** @param mayBeRefused silence may be how the target refuses */
+  hear(answer: Classified, mayBeRefused?: boolean): void
+}
+
+/** This many refused connections, or unanswered calls, in a row mean that a lasting target went away. */
+const refusedInARow = 2
+const unansweredInARow = 3
+
+export function createSilence(stopping: Stopping): Silence {
+  let refused = 0
+  let unanswered = 0
+  return {
+    hear(answer, mayBeRefused = false) {
+      const isSilence = answer.outcome === 'broken' && answer.status === null
+      // The control after it counts too.
+      if (isSilence && mayBeRefused && answer.refusedConnection !== true) return
+      unanswered = isSilence ? unanswered + 1 : 0
+      refused = isSilence && answer.refusedConnection === true ? refused + 1 : 0
+      if (refused >= refusedInARow) stopping.targetIsGone({ kind: 'refuses-connections' })
+      else if (unanswered >= unansweredInARow) stopping.targetIsGone({ kind: 'no-answers', calls: unansweredInARow })
+    },
+  }
+}
+
+const longestShown = 60
+
+/** A value from the server that cannot be used as a token or key. It proves nothing about the requirement of the step. */
+export class UnusableValue extends Error {
+  override readonly name = 'UnusableValue'
+  readonly wanted: 'token' | 'key'
+  /** JSON, cut to a readable length. */
+  readonly got: string
+  constructor(wanted: 'token' | 'key', got: unknown) {
+    super(`Cannot use ${showJson(got, longestShown)} as a ${wanted}`)
+    this.wanted = wanted
+    this.got = showJson(got, longestShown)
+  }
+}
+
+const cannotSend = 'Cannot send these credentials as they are: HTTP headers do not take their characters'
+
+/** Credentials that no Authorization header can carry: they contain a line feed, or a character outside ISO 8859-1. */
+export class UnsendableCredentials extends SuiteError {
+  /** Whether the step sent an unaltered token. The server issued it, unless a secret was sent in its place. */
+  readonly isToken: boolean
+  constructor(isToken: boolean) {
+    super('fixture', cannotSend)
+    this.isToken = isToken
+  }
+}
+
+/**
+ * The test key to use where a step needs a secret: root, or the one that test-keys.yaml names with `stands-in-for: root` when root has
+ * a public key.
+ */
+export function standInOf(testKeys: readonly TestKey[], root: Pick<RootKey, 'kind'>): string {
+  if (root.kind === 'secret') return 'root'
+  return testKeys.find((testKey) => testKey['stands-in-for'] === 'root')?.name ?? 'root'
+}
+
+/** One run: its cases, its target, and what is known so far. */
+export interface Run {
+  target: Target
+  corpus: Corpus
+  facts: TargetFacts
+  random: Random
+  /** Makes the names of created keys and sessions differ from those of other runs. */
+  unique: string
+  /** Print exchanges unredacted, secrets included. */
+  trace: boolean
+  /** The test keys that an earlier run left on the target. */
+  keptTestKeys: readonly CreatedKey[]
+  /** What was recorded about created keys on a lasting target before the cases. */
+  earlierKeys: readonly CreatedKeysEntry[]
+  /** Decides when the run ends early. */
+  stopping: Stopping
+  /** Reports events to everything that listens to the run. */
+  emit: RunListener
+  /** Limits of the target that do not hold, each with the case that found it: what it left there spoils later cases. */
+  spoilt: Map<'sessions' | 'keys', string>
+  /** The kinds of authorization with which the root key was accepted before, to notice a lock-out. */
+  acceptedControls: Set<'basic' | 'hmac'>
+  /** What was found out about refused right signatures, for each kind of key. */
+  diagnoses: Map<string, Promise<Hint | undefined>>
+  /** Shared by every case on a lasting target. */
+  sharedCaller: Caller | null
+  /** One key pair for each test key: creating it again for every case would take longer than most cases. */
+  keyPairs: Map<string, Ed25519KeyPair>
+  /** Finds out by further calls why a right call was refused; without it no hint is looked for. */
+  diagnose?: Diagnose | undefined
+  /** Asks the model, where it listens, about a refused call that a case needed accepted. */
+  judgeRefusal?: ((refused: WireRequest) => RefusalJudgement | undefined) | undefined
+}
+
+/** Looks for the reason of a refusal. It is passed in, so the engine does not depend on suites/lab. */
+export interface Diagnose {
+  /** @param refused the request that carried a right signature and was refused */
+  signature(caller: Caller, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
+  token(caller: Caller): Promise<Hint | undefined>
+}
+
+/** Builds the request, signed with a time in ms on the server's clock. Called again for every try, because each needs a fresh signature. */
+export type Build = (signedAtMs: number) => WireRequest
+
+/** What every delivery of a run shares. */
+export interface CallContext {
+  instance: Instance
+  facts: TargetFacts
+  pace: Pace
+  limit: CallLimit
+  /** Other cases wait until the one that makes these calls has ended. */
+  isUrgent: boolean
+  emit: RunListener
+}
+
+/** Makes the calls to one instance, for a single case (bundled) or for all cases (lasting), and remembers what they showed. */
+export interface Caller extends CallContext {
+  instance: Instance
+  run: Run
+  createdKeys: CreatedKeys
+  testKeys: Map<string, Credential>
+  /** For each test key of this run: resolves when the target knows it. Other keys are created meanwhile. */
+  knownKeys: Map<string, Promise<void>>
+  /** The scopes with which test keys were created in this run. */
+  testKeyScopes: Map<string, readonly string[]>
+  /** Knows every secret that must not appear in a report. */
+  redactor: Redactor
+  nextId: number
+  /** Counts the session names that were added to grants without one. */
+  ownSessions: { next(): number }
+  /** Counts the tries of cases. */
+  tries: { next(): number }
+  calls: number
+  /** Grants of one user are made one at a time. */
+  grants: GrantLanes
+  silence: Silence
+  /** Skips waits that only separate the sessions created before and after them. */
+  skipsSessionWaits: boolean
+  /** The key of the case that runs; null outside of cases. */
+  caseKey: string | null
+  /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
+  tokenExpiries: Map<string, number>
+}
+
+type RunOptions = Pick<Run, 'target' | 'corpus' | 'facts' | 'random' | 'unique' | 'diagnose'> &
+  Partial<Pick<Run, 'trace' | 'keptTestKeys' | 'earlierKeys' | 'emit'>>
+
+/** The state of a run at its beginning. Opens nothing and calls nothing. */
+export function startRun(options: RunOptions): Run {
+  const emit = options.emit ?? (() => {})
+  return {
+    ...options,
+    trace: options.trace ?? false,
+    keptTestKeys: options.keptTestKeys ?? [],
+    earlierKeys: options.earlierKeys ?? [],
+    stopping: createStopping(options.target, emit),
+    emit,
+    spoilt: new Map(),
+    acceptedControls: new Set(),
+    diagnoses: new Map(),
+    sharedCaller: null,
+    keyPairs: new Map(),
+  }
+}
+
+/** Returns the shared caller of a lasting target, otherwise a new one on a fresh instance, which closeCaller closes. */
+export async function openCaller(run: Run): Promise<Caller> {
+  if (run.sharedCaller !== null) return run.sharedCaller
+  const instance = await run.target.open()
+  const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
+  // Every instance of the bundled server starts at the same virtual time, so the facts are copied and not shared.
+  const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
+  const caller: Caller = {
+    instance,
+    run,
+    facts,
+    pace: createPace({
+      limit: instance.settings.rate,
+      start: run.target.lasting && !run.target.fresh && !isLoopback(instance.baseUrl) ? gentleStart : null,
+      facts,
+      random: run.random,
+    }),
+    emit: run.emit,
+    createdKeys,
+    testKeys: new Map([['root', credentialOfKey(instance.root)]]),
+    knownKeys: new Map(),
+    testKeyScopes: new Map(),
+    redactor: createRedactor(secretsOf(instance)),
+    nextId: 1,
+    ownSessions: createCounter(),
+    tries: createCounter(),
+    calls: 0,
+    grants: createGrantLanes(),
+    limit: limitFor(instance, facts),
+    isUrgent: false,
+    silence: createSilence(run.stopping),
+    skipsSessionWaits: false,
+    caseKey: null,
+    tokenExpiries: new Map(),
+  }
+  for (const key of run.keptTestKeys) {
+    if (key.member !== undefined) caller.testKeys.set(key.member, credentialOfKey(key))
+    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) caller.redactor.add(secret)
+    if (!createdKeys.keys.some(({ id }) => id === key.id)) createdKeys.created(key)
+  }
+  if (run.target.lasting) run.sharedCaller = caller
+  return caller
+}
+
+/** Answers that come sooner than this are not worth several calls at once. In ms. */
+const nearMs = 15
+
+/** How many calls may be under way at once, judging by what is known of the connection to the target. */
+export function limitFor(instance: Instance, facts: TargetFacts): CallLimit {
+  const { rate } = instance.settings
+  return createCallLimit(callsAtOnce(instance, facts), rate > 0 ? Math.ceil(rate) : undefined)
+}
+
+/**
+ * One call at a time where more would not help: on the loopback, where cases still run at the same time because most of a run is waiting;
+ * and where the clock is moved instead of waiting, because such a clock cannot measure how fast answers come. A distant server that is
+ * reached through a port of the loopback counts as distant.
+ */
+function callsAtOnce({ baseUrl, clock, settings }: Instance, { roundTripMs }: TargetFacts): number | null {
+  const isNear = isLoopback(baseUrl) && roundTripMs < nearMs
+  return settings.concurrency ?? (clock.controlled || isNear ? 1 : null)
+}
+
+function createCounter(): { next(): number } {
+  let count = 0
+  return {
+    next: () => {
+      count += 1
+      return count
+    },
+  }
+}
+
+const secretHeader = /auth|key|token|secret|cookie|password/i
+
+/** The secrets that the user gives to the suite: the root key, and headers for a gateway in front of the server. */
+function secretsOf({ root, settings }: Instance): string[] {
+  const headers = Object.entries(settings.headers).filter(([name]) => secretHeader.test(name))
+  return [root.kind === 'secret' ? root.secret : root.privateKey, ...headers.map(([, value]) => value)]
+}
+
+/** Closes the instance of a caller, except the lasting one (see endRun). */
+export async function closeCaller(caller: Caller): Promise<void> {
+  if (!caller.run.target.lasting) await caller.instance.close()
+}
+
+/** Closes the instance that the cases shared, and the target. */
+export async function endRun(run: Run): Promise<void> {
+  await run.sharedCaller?.instance.close()
+  run.sharedCaller = null
+  await run.target.close?.()
+}
+
+/** The caller: an API key with its secret or private key. */
+export interface Credential {
+  id: string
+  /** Undefined for a key with a public key, unless the server returned one anyway. */
+  secret?: string
+  /** 32 bytes, for a key with a public key. */
+  seed?: Uint8Array
+}
+
+/** What calls with this key are authorized with. A root key has the same members as a created one. */
+export function credentialOfKey({
+  id,
+  secret,
+  privateKey,
+}: Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>): Credential {
+  return {
+    id,
+    ...(privateKey === undefined ? {} : { seed: seedFromPkcs8(privateKey) }),
+    ...(secret === undefined ? {} : { secret }),
+  }
+}
+
+/** Whether a requirement of the corpus is a must; one that the corpus does not name counts as a must. */
+export function isMustIn(corpus: Corpus): (requirement: string) => boolean {
+  return (id) => corpus.requirements.find((requirement) => requirement.id === id)?.level !== 'implied'
+}
+
+// Finds the key that a step calls with, and checks that it can be sent.
+
+/** Matches characters that no header can carry: all but tabs, visible ASCII and ISO 8859-1. */
+export const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
+/** Whether a token or an id from a server can be sent in an Authorization header. */
+export function isSendable(text: string): boolean {
+  return !unsendable.test(text)
+}
+
+/** Returns a test key by name, or a kept { id, secret }. @throws UnusableValue for a value from a server that is not a key */
+export function credentialFor(caller: Caller, member: unknown): Credential {
+  const found = caller.testKeys.get(String(member))
+  if (typeof member === 'string' && found !== undefined) return found
+  const key = (typeof member === 'object' && member !== null ? member : {}) as CreatedKey
+  if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
+    throw new UnusableValue('key', member)
+  }
+  return credentialOfKey(key)
+}
+
+/** The test key to use where a step needs the secret of a test key: root may have a stand-in. */
+export function actor(caller: Caller, member: string): string {
+  return member === 'root' ? standInOf(caller.run.corpus.testKeys, caller.instance.root) : member
+}
+
+/** Params that carry a secret, rightly or wrongly. */
+const secretParams = ['apiKeySecret', 'refreshToken']
+
+/** Words that cases send in place of credentials, or before them. Treated as secrets, they would be cut out of every header. */
+const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
+
+/**
+ * A secret that a step altered gives the secret away, and a server may repeat it in its answer. So altered secrets must not appear in a
+ * report either.
+ *
+ * @param header the Authorization header, if any
+ */
+export function rememberSent(caller: Caller, header: string | undefined, params: unknown): void {
+  const sent = [...inHeader(header ?? ''), ...inParams(params)]
+  const ids = new Set([...caller.testKeys.values()].map(({ id }) => id))
+  const words = wordsOf(caller)
+  for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) caller.redactor.add(text)
+}
+
+/** In lower case, because the words of a header are not case-sensitive. */
+function wordsOf({ instance, facts }: Caller): Set<string> {
+  const { scheme } = instance.settings
+  // The prefix in use may be the token type that the server reported.
+  const words = [...ordinaryWords, scheme, wordOfTokens(instance.settings, facts) ?? '', wordOfTokens({}, facts) ?? '']
+  return new Set(words.map((word) => word.toLowerCase()))
+}
+
+function inHeader(header: string): string[] {
+  const [scheme = '', ...rest] = header.split(' ')
+  const credentials = rest.length === 0 ? scheme : rest.join(' ')
+  // A signature is valid only for its own request.
+  if (credentials.includes(';')) return []
+  if (scheme.toLowerCase() !== 'basic') return [credentials]
+  const decoded = fromBase64(credentials)
+  return [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)]
+}
+
+function inParams(params: unknown): string[] {
+  return Object.entries(membersOf(params)).flatMap(([name, value]) =>
+    secretParams.includes(name) && typeof value === 'string' ? [value] : [],
+  )
+}
+
+/** Text that is not BASE64 hides nothing. */
+function fromBase64(text: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)))
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,253 @@
+import http, { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { WireRequest } from '../engine/target.ts'
+import { openSpares, openWire } from './transport.ts'
+
+describe('spare connections', () => {
+  const agents: http.Agent[] = []
+  const servers: http.Server[] = []
+  afterEach(() => {
+    for (const agent of agents.splice(0)) agent.destroy()
+    for (const server of servers.splice(0)) server.close().closeAllConnections()
+  })
+
+  async function serve(): Promise<{ port: number; opened: (number | undefined)[]; used: Set<number | undefined> }> {
+    const opened: (number | undefined)[] = []
+    const used = new Set<number | undefined>()
+    const server = http.createServer((request, response) => {
+      used.add(request.socket.remotePort)
+      response.end('well')
+    })
+    server.on('connection', ({ remotePort }) => opened.push(remotePort))
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return { port: (server.address() as AddressInfo).port, opened, used }
+  }
+
+  function agentWithSpares({ most = 9, now }: { most?: number; now?: () => number } = {}) {
+    const agent = new http.Agent({ keepAlive: false })
+    agents.push(agent)
+    const sockets: Socket[] = []
+    const made = agent as unknown as { createConnection(...args: unknown[]): Socket }
+    const connect = made.createConnection.bind(agent)
+    made.createConnection = (...args) => {
+      const socket = connect(...args)
+      sockets.push(socket)
+      return socket
+    }
+    return { agent, sockets, spares: openSpares(agent, () => most, now) }
+  }
+
+  const get = (port: number, agent: http.Agent): Promise<string> =>
+    new Promise((resolve, reject) => {
+      http
+        .get({ host: '127.0.0.1', port, agent }, (response) => {
+          response.setEncoding('utf8')
+          response.on('data', resolve)
+        })
+        .on('error', reject)
+    })
+
+  /** Waits as long as it takes on a busy machine, then a little for more than that. */
+  async function untilOpened(opened: readonly unknown[], count: number): Promise<void> {
+    await vi.waitFor(() => expect(opened.length).toBeGreaterThanOrEqual(count), { timeout: 600_000 })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(opened).toHaveLength(count)
+  }
+
+  test('nothing is opened ahead unless it is allowed', async () => {
+    const { port, opened } = await serve()
+    const { agent } = agentWithSpares()
+    for (let made = 0; made < 3; made += 1) await get(port, agent)
+    await untilOpened(opened, 3)
+  })
+
+  test('connections that were opened ahead carry one call each', async () => {
+    const { port, opened, used } = await serve()
+    const { agent, spares } = agentWithSpares()
+    spares.allow()
+    for (let made = 0; made < 3; made += 1) {
+      expect(await get(port, agent)).toBe('well')
+      await untilOpened(opened, 3 + 2 * made)
+    }
+    expect([...used]).toEqual(opened.slice(0, 3))
+    spares.close()
+  })
+
+  test('some are opened as soon as that is allowed', async () => {
+    const { port, opened } = await serve()
+    const { agent, spares } = agentWithSpares()
+    await get(port, agent)
+    spares.allow()
+    spares.allow()
+    await untilOpened(opened, 3)
+    spares.close()
+  })
+
+  test('no more are open than allowed', async () => {
+    const { port, opened } = await serve()
+    const { agent, spares } = agentWithSpares({ most: 3 })
+    spares.allow()
+    await Promise.all([get(port, agent), get(port, agent)])
+    await untilOpened(opened, 5)
+    spares.close()
+  })
+
+  test('one that lay idle for long is not used', async () => {
+    const { port, opened, used } = await serve()
+    let nowMs = 0
+    const { agent, spares } = agentWithSpares({ now: () => nowMs })
+    spares.allow()
+    await get(port, agent)
+    await untilOpened(opened, 3)
+    nowMs = 5000
+    expect(await get(port, agent)).toBe('well')
+    expect(used).toEqual(new Set([opened[0], opened[3]]))
+    spares.close()
+  })
+
+  test('one that the server closed is not used, and no more are opened', async () => {
+    const { port, opened } = await serve()
+    const { agent, sockets, spares } = agentWithSpares()
+    spares.allow()
+    await get(port, agent)
+    await untilOpened(opened, 3)
+    servers[0]?.closeAllConnections()
+    await vi.waitFor(() => expect(sockets.every(({ destroyed }) => destroyed)).toBe(true), { timeout: 600_000 })
+    expect(await get(port, agent)).toBe('well')
+    await untilOpened(opened, 4)
+    spares.close()
+  })
+})
+
+describe('http', () => {
+  /** Answers with the bytes that came, in hex. */
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      if (request.url === '/drop') return request.socket.destroy()
+      response.setHeader('x-connection', request.headers.connection ?? '')
+      response.setHeader('x-port', String(request.socket.remotePort))
+      return response.end(Buffer.concat(chunks).toString('hex'))
+    })
+  })
+  let baseUrl = ''
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => void server.close())
+
+  const request = (body: Uint8Array, more: Partial<WireRequest> = {}): WireRequest => ({
+    method: 'POST',
+    path: '/api',
+    headers: [['content-type', 'application/json']],
+    body,
+    ...more,
+  })
+
+  /** A byte order mark, a byte that is no UTF-8, CR LF, and the end of a multi-byte character alone. */
+  const odd = Uint8Array.from([0xef, 0xbb, 0xbf, 0x22, 0xff, 0x22, 0x0d, 0x0a, 0xa9])
+
+  describe('the bytes that are sent', () => {
+    test('raw ones arrive as they are', async () => {
+      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const answer = await wire.send(request(odd, { raw: true }))
+      expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(Buffer.from(odd).toString('hex'))
+      wire.close()
+    })
+
+    test('JSON text with white space, CR LF and multi-byte characters arrives as it is', async () => {
+      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const text = '  {"a" : "ö鍵🔑",\r\n "b":1}\n'
+      const answer = await wire.send(request(new TextEncoder().encode(text)))
+      expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(Buffer.from(text).toString('hex'))
+      wire.close()
+    })
+
+    test('racing ones too, every one of them', async () => {
+      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const bodies = Array.from({ length: 30 }, (_nothing, index) => Uint8Array.from([index, ...odd]))
+      const answers = await wire.sendTogether(bodies.map((body) => request(body)))
+      expect(answers.map((answer) => answer.kind === 'answer' && Buffer.from(answer.body).toString())).toEqual(
+        bodies.map((body) => Buffer.from(body).toString('hex')),
+      )
+      wire.close()
+    })
+  })
+
+  test('requests with one name share a connection, which no others use', async () => {
+    const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+    const portOf = async (connection: NonNullable<WireRequest['connection']>): Promise<string> => {
+      const answer = await wire.send(request(odd, { connection }))
+      return answer.kind === 'answer' ? (answer.headers['x-port'] ?? '') : ''
+    }
+    const [one, kept, two] = [await portOf('own one'), await portOf('kept'), await portOf('own two')]
+    expect(new Set([one, kept, two]).size).toBe(3)
+    expect(await portOf('own one')).toBe(one)
+    expect(await portOf('own two')).toBe(two)
+    wire.close()
+  })
+
+  describe('a kept connection that the server closes without notice', () => {
+    test.each([1, 3])('after %s answers is stale, also for calls that queued for it', async (answersEach) => {
+      const closing = createServer((incoming, response) => {
+        const socket = incoming.socket as Socket & { answers?: number }
+        socket.answers = (socket.answers ?? 0) + 1
+        if (socket.answers > answersEach) return void socket.destroy()
+        incoming.resume().on('end', () => response.end('{}'))
+      })
+      await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+      const wire = openWire({
+        baseUrl: `http://127.0.0.1:${(closing.address() as AddressInfo).port}`,
+        requestTimeoutMs: 5000,
+      })
+      const answers = await Promise.all(Array.from({ length: 12 }, () => wire.send(request(odd))))
+      const silent = answers.filter(({ kind }) => kind === 'none')
+      expect(silent.length).toBeGreaterThan(0)
+      expect(silent.filter((answer) => answer.kind === 'none' && !answer.stale)).toEqual([])
+      wire.close()
+      closing.close()
+    })
+  })
+
+  test('a race on kept connections that the server has closed is run on new ones', async () => {
+    const closing = createServer((incoming, response) => incoming.resume().on('end', () => response.end('{}')))
+    closing.on('connection', (socket: Socket) => {
+      // Ends every connection as soon as it is used again.
+      let requests = 0
+      socket.on('data', (bytes: Buffer) => {
+        if (!bytes.toString('latin1').startsWith('POST')) return
+        requests += 1
+        if (requests > 1) socket.resetAndDestroy()
+      })
+    })
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+    const wire = openWire({
+      baseUrl: `http://127.0.0.1:${(closing.address() as AddressInfo).port}`,
+      requestTimeoutMs: 5000,
+    })
+    const warm = Array.from({ length: 8 }, () => request(odd, { connection: 'warm' }))
+    for (let race = 0; race < 3; race += 1)
+      expect((await wire.sendTogether(warm)).filter(({ kind }) => kind !== 'answer')).toEqual([])
+    wire.close()
+    closing.close()
+  })
+
+  describe('no answer is a value', () => {
+    test('a dropped connection', async () => {
+      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const answer = await wire.send(request(odd, { path: '/drop', raw: true, connection: 'fresh' }))
+      expect(answer).toMatchObject({ kind: 'none', refusedConnection: false, stale: false })
+      wire.close()
+    })
+
+    test.each([true, false])('a refused connection (raw: %s)', async (raw) => {
+      const wire = openWire({ baseUrl: 'http://127.0.0.1:1', requestTimeoutMs: 5000 })
+      expect(await wire.send(request(odd, { raw }))).toMatchObject({ kind: 'none', refusedConnection: true })
+      wire.close()
+    })
+  })
+})

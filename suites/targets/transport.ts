@@ -1,0 +1,464 @@
+/** The way to a server: kept, new and named connections, races, and chunked bodies. A missing answer is a value. */
+
+import http from 'node:http'
+import https from 'node:https'
+import type net from 'node:net'
+import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../engine/target.ts'
+import { throughProxy } from './proxy.ts'
+import { collectAnswers, defaultMaxAnswerBytes, flatHeaders, lateAnswer, noAnswer, readAnswer } from './read-answer.ts'
+
+/** How a server is reached. */
+export interface Route {
+  baseUrl: string
+  tls?: Tls | undefined
+  /** The URL of a proxy; null: none. */
+  proxy?: string | null | undefined
+}
+
+/** Texts of PEM files. */
+export interface Tls {
+  ca?: string
+  cert?: string
+  key?: string
+  /** Take any certificate. */
+  insecure?: boolean
+}
+
+/** @returns makes agents of node:http for this route */
+export function agentMaker({ baseUrl, tls = {}, proxy = null }: Route): (options: http.AgentOptions) => http.Agent {
+  const isSecure = baseUrl.startsWith('https:')
+  const { insecure = false, ...pem } = tls
+  const secured = isSecure ? { ...pem, rejectUnauthorized: !insecure } : {}
+  const Agent = isSecure ? https.Agent : http.Agent
+  return (options) => {
+    const agent = throughProxy(new Agent({ ...secured, ...options }), proxy)
+    if (options.keepAlive === true) noteCarriers(agent)
+    return agent
+  }
+}
+
+/** Connections that carried an answer; the next call may find them closed. */
+const carriers = new WeakSet<object>()
+
+/** Node does not report that a connection was used before if the call had to queue for it. */
+function noteCarriers(agent: http.Agent): void {
+  agent.on('free', (socket: object) => void carriers.add(socket))
+}
+
+/** Whether a request went over a connection that had carried an answer. */
+const isOnCarrier = (request: http.ClientRequest | undefined): boolean =>
+  typeof request?.socket === 'object' && request.socket !== null && carriers.has(request.socket)
+
+// One request over node:http: any method, path and bytes, as given. A missing answer is a value.
+
+interface Limits {
+  timeoutMs: number
+  maxAnswerBytes: number
+  /** Ends the request when it is aborted. */
+  signal?: AbortSignal | undefined
+}
+
+/** Sends a request and resolves with its answer. */
+export function sendRequest(
+  baseUrl: string,
+  request: WireRequest,
+  agent: http.Agent,
+  limits: Limits,
+): Promise<WireAnswer> {
+  try {
+    const outgoing = openRequest(baseUrl, request, agent, limits.signal)
+    const answer = answerTo(outgoing, limits)
+    sendBody(outgoing, request)
+    return answer
+  } catch (error) {
+    // Node refuses to send what a server may have put into a token or an id.
+    return Promise.resolve(noAnswer(error, false))
+  }
+}
+
+/** A body whose length is not announced is sent in two chunks. */
+function sendBody(outgoing: http.ClientRequest, request: WireRequest): void {
+  const { body } = request
+  const half = isInChunks(request) ? Math.floor(body.length / 2) : 0
+  if (half > 0) outgoing.write(body.subarray(0, half))
+  outgoing.end(body.subarray(half))
+}
+
+const isInChunks = ({ headers }: WireRequest): boolean =>
+  headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
+
+interface HeldRequest {
+  /** Resolves when it is connected and all but the last byte of the body is sent. */
+  ready: Promise<void>
+  /** Whether its connection ended before `finish`, so that no server can have seen the whole request. */
+  isLost(): boolean
+  finish(): void
+  answer: Promise<WireAnswer>
+}
+
+/** Sends a request except for the last byte of its body, which waits for `finish`. */
+function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): HeldRequest {
+  const { body } = request
+  const outgoing = openRequest(baseUrl, request, agent, limits.signal)
+  const answer = answerTo(outgoing, limits)
+  let isLost = false
+  outgoing.once('error', () => {
+    isLost = true
+  })
+  const ready = new Promise<void>((resolve) => {
+    outgoing.on('error', () => resolve())
+    outgoing.on('socket', (socket) => {
+      if (socket.connecting) socket.once('connect', resolve)
+      else resolve()
+    })
+  })
+  outgoing.flushHeaders()
+  if (body.length > 1) outgoing.write(body.subarray(0, -1))
+  return { ready, isLost: () => isLost, finish: () => void outgoing.end(body.subarray(-1)), answer }
+}
+
+function openRequest(
+  baseUrl: string,
+  request: WireRequest,
+  agent: http.Agent,
+  signal: AbortSignal | undefined,
+): http.ClientRequest {
+  const { protocol, hostname, port, pathname } = new URL(baseUrl)
+  const { method, path } = request
+  const transport = protocol === 'https:' ? https : http
+  return transport.request({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    method,
+    path: pathname.replace(/\/$/, '') + path,
+    agent,
+    headers: withLength(request),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+function answerTo(outgoing: http.ClientRequest, { timeoutMs, maxAnswerBytes }: Limits): Promise<WireAnswer> {
+  return new Promise((resolve) => {
+    // The timeout of a socket would start again with every byte.
+    const deadline = setTimeout(() => {
+      resolve(lateAnswer(timeoutMs))
+      outgoing.destroy()
+    }, timeoutMs)
+    const settle = (answer: WireAnswer): void => {
+      clearTimeout(deadline)
+      resolve(answer)
+    }
+    outgoing.on('response', (response) => {
+      readAnswer(response, maxAnswerBytes).then(settle, (error) => settle(noAnswer(error, false)))
+    })
+    outgoing.on('error', (error) => settle(noAnswer(error, isOnCarrier(outgoing))))
+  })
+}
+
+function withLength(request: WireRequest): http.OutgoingHttpHeaders {
+  const { headers, body } = request
+  const isAnnounced = body.length > 0 && !isInChunks(request)
+  return { ...Object.fromEntries(headers), ...(isAnnounced ? { 'content-length': body.length } : {}) }
+}
+
+// Connections that are opened in advance, so that a call that needs a new one need not wait. Each carries only one
+// call, so nothing is sent twice.
+
+interface SpareConnections {
+  /** Opens connections in advance from now on: the target answers others while one is idle. */
+  allow(): void
+  close(): void
+}
+
+/** Some servers close a connection that brings no request for five seconds. */
+const longestIdleMs = 3000
+/** For each connection that is needed, because calls that waited for another one may all set out together. */
+const openedForEach = 2
+
+interface Spare {
+  socket: net.Socket
+  openedAtMs: number
+}
+
+/** The target closed a connection, or sent unexpected data. */
+const signsOfAnEnd = ['error', 'end', 'close', 'data'] as const
+
+type Connect = (options: unknown, callback?: unknown) => net.Socket | undefined
+
+/**
+ * Makes an agent use connections that were opened in advance. Longer than most functions, because its steps share the list of spares.
+ *
+ * @param most how many may be open at the same time
+ */
+export function openSpares(
+  agent: http.Agent,
+  most: () => number,
+  now: () => number = () => performance.now(),
+): SpareConnections {
+  const withConnect = agent as unknown as { createConnection: Connect }
+  const connect: Connect = withConnect.createConnection.bind(agent)
+  let isAllowed = false
+  let target: unknown
+  let spares: Spare[] = []
+  const drop = (spare: Spare): void => {
+    spares = spares.filter((other) => other !== spare)
+    spare.socket.destroy()
+  }
+  /** A target that closes one may take no more connections, so it gets back the places of all. */
+  const stop = (): void => {
+    isAllowed = false
+    for (const spare of [...spares]) drop(spare)
+  }
+  const openOne = (): void => {
+    const socket = connect(target)
+    if (socket === undefined) return
+    const spare: Spare = { socket, openedAtMs: now() }
+    spares.push(spare)
+    for (const sign of signsOfAnEnd) socket.on(sign, stop)
+    socket.unref()
+    setTimeout(() => spares.includes(spare) && drop(spare), longestIdleMs).unref()
+  }
+  const openMore = (): void => {
+    for (let opened = 0; opened < openedForEach && isAllowed && spares.length < most(); opened += 1) openOne()
+  }
+  const take = (): net.Socket | undefined => {
+    const spare = spares.shift()
+    if (spare === undefined) return undefined
+    const { socket, openedAtMs } = spare
+    for (const sign of signsOfAnEnd) socket.off(sign, stop)
+    socket.ref()
+    if (now() - openedAtMs <= longestIdleMs) return socket
+    socket.destroy()
+    return take()
+  }
+  withConnect.createConnection = (options, callback) => {
+    target = options
+    setImmediate(openMore)
+    return take() ?? connect(options, callback)
+  }
+  return {
+    allow() {
+      if (isAllowed) return
+      isAllowed = true
+      if (target !== undefined) openMore()
+    },
+    close: stop,
+  }
+}
+
+interface WireOptions extends Route {
+  requestTimeoutMs: number
+  /** A longer answer is not read. */
+  maxAnswerBytes?: number | undefined
+  /** How many kept connections there may be; 1 unless given. */
+  connections?: number | undefined
+  /** The local address for requests `from: second-address`. */
+  secondAddress?: string | undefined
+}
+
+export type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'endRaces'>> & { close(): void }
+
+/** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
+export function openWire(options: WireOptions): Wire {
+  const { baseUrl, proxy = null } = options
+  const limits = {
+    requestTimeoutMs: options.requestTimeoutMs,
+    maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes,
+  }
+  const agents = openAgents(options)
+  const { kept, warm, fresh, unused, second } = agents
+  let underWay = 0
+  /** How many calls were under way at once at most; more connections in advance are never needed. */
+  let mostAtOnce = 0
+  const spares = proxy === null ? openSpares(unused, () => mostAtOnce) : undefined
+
+  const own = ownAgents(options)
+  const agentFor = (request: WireRequest): http.Agent => {
+    if (isOwn(request.connection)) return own.of(request)
+    if (request.from === 'second-address') return second
+    if (request.connection === 'unused') return unused
+    return request.connection === 'fresh' ? fresh : kept
+  }
+  const racingAgentFor = (request: WireRequest): http.Agent => {
+    if (request.from === 'second-address') return second
+    return request.connection === 'warm' ? warm : fresh
+  }
+
+  const isIdle = (): boolean => Object.keys(kept.freeSockets).length > 0
+  return {
+    send: async (request) => {
+      const wasIdle = isIdle()
+      underWay += 1
+      mostAtOnce = Math.max(mostAtOnce, underWay)
+      const answer = await sendOne(baseUrl, request, agentFor(request), limits)
+      underWay -= 1
+      // A server that serves one connection at a time would not answer on another one.
+      if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
+      return answer
+    },
+    sendTogether: (requests) => race(baseUrl, requests, racingAgentFor, limits),
+    endRaces: async () => {
+      for (const sockets of Object.values(warm.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+      // Gives the server time to notice.
+      await new Promise((resolve) => setTimeout(resolve, closingMs))
+    },
+    close: () => {
+      spares?.close()
+      for (const agent of Object.values(agents)) agent.destroy()
+      own.close()
+      collectAnswers()
+    },
+  }
+}
+
+/** The agents whose connections carry the requests of each kind. */
+function openAgents(options: WireOptions) {
+  const { secondAddress, connections = 1 } = options
+  const agentWith = agentMaker(options)
+  const fresh = agentWith({ keepAlive: false })
+  // A proxy would call from its own address.
+  const directly = agentMaker({ ...options, proxy: null })
+  return {
+    kept: agentWith({ keepAlive: true, maxSockets: connections }),
+    /** As many as race at once; they stay open between two races of a step. */
+    warm: agentWith({ keepAlive: true }),
+    fresh,
+    unused: agentWith({ keepAlive: false }),
+    second: secondAddress === undefined ? fresh : directly({ keepAlive: false, localAddress: secondAddress }),
+  }
+}
+
+/** Agents with one connection each, by the name of the connection. */
+function ownAgents(options: WireOptions): { of(request: WireRequest): http.Agent; close(): void } {
+  const agents = new Map<string, http.Agent>()
+  return {
+    of: ({ connection = '', from }) => {
+      const isSecond = from === 'second-address' && options.secondAddress !== undefined
+      const name = `${connection} ${isSecond}`
+      const localAddress = isSecond ? { localAddress: options.secondAddress } : {}
+      const route = isSecond ? { ...options, proxy: null } : options
+      const agent = agents.get(name) ?? agentMaker(route)({ keepAlive: true, maxSockets: 1, ...localAddress })
+      agents.set(name, agent)
+      return agent
+    },
+    close: () => {
+      for (const agent of agents.values()) agent.destroy()
+    },
+  }
+}
+
+/** How long a server may take to notice that connections were closed. In ms. */
+const closingMs = 5
+
+interface WireLimits {
+  requestTimeoutMs: number
+  maxAnswerBytes: number
+}
+
+/** Answers in memory together may take as much space as this many of the longest ones. */
+const longestTogether = 4
+
+/** The limits of one request. */
+function limitsOf({ sharedBy = 1, timeoutMs }: WireRequest, { requestTimeoutMs, maxAnswerBytes }: WireLimits) {
+  return {
+    timeoutMs: timeoutMs ?? requestTimeoutMs,
+    maxAnswerBytes: Math.min(maxAnswerBytes, Math.ceil((longestTogether * maxAnswerBytes) / sharedBy)),
+  }
+}
+
+async function sendOne(
+  baseUrl: string,
+  request: WireRequest,
+  agent: http.Agent,
+  limits: WireLimits,
+): Promise<WireAnswer> {
+  const { timeoutMs, maxAnswerBytes } = limitsOf(request, limits)
+  if (request.raw) return sendRequest(baseUrl, request, agent, { timeoutMs, maxAnswerBytes })
+  // A bundled run never gets here, and loading it takes time.
+  const { default: supertest } = await import('supertest')
+  let answer: WireAnswer | undefined
+  // supertest must not parse the body: a JSON parser that rejects bad JSON would hide the answer.
+  const read = (response: http.IncomingMessage, done: (error: Error | null) => void): void => {
+    readAnswer(response, maxAnswerBytes).then(
+      (whole) => {
+        answer = whole
+        done(null)
+      },
+      (error: Error) => done(error),
+    )
+  }
+  const test = supertest(baseUrl)
+    .post(request.path)
+    .agent(agent)
+    .redirects(0)
+    .ok(() => true)
+    .timeout({ deadline: timeoutMs })
+    .buffer(true)
+    .maxResponseSize(Number.MAX_SAFE_INTEGER)
+    .parse(read as never)
+  endOnce(test as never)
+  for (const [name, value] of request.headers) test.set(name, value)
+  try {
+    // supertest would write a Buffer as JSON; a string keeps the bytes, which are UTF-8 in every call that is not raw.
+    const { status, headers } = await test.send(new TextDecoder().decode(request.body))
+    return answer ?? { kind: 'answer', status, headers: flatHeaders(headers), body: new Uint8Array() }
+  } catch (error) {
+    if (answer !== undefined) return answer
+    const { req } = test as { req?: http.ClientRequest }
+    return isTimeout(error) ? lateAnswer(timeoutMs) : noAnswer(error, isOnCarrier(req))
+  }
+}
+
+const isTimeout = (error: unknown): boolean => typeof error === 'object' && error !== null && 'timeout' in error
+
+/** superagent warns if a connection ends twice, as after a reset within an answer; the first end counts. */
+function endOnce(test: { callback(...given: unknown[]): void }): void {
+  const callback = test.callback.bind(test)
+  let isEnded = false
+  test.callback = (...given) => {
+    if (isEnded) return
+    isEnded = true
+    callback(...given)
+  }
+}
+
+/** A busy machine wakes this process late, and brings it the ends of connections late too. */
+const lateMs = 2 * closingMs
+const mostWaits = 10
+/** How often the connections are looked at after the last wait. */
+const turnsToHear = 10
+
+/** Waits until it is known which kept connections their server has closed. */
+async function hearOfEnds(): Promise<void> {
+  for (let waits = 0; waits < mostWaits; waits += 1) {
+    const begunMs = performance.now()
+    await new Promise((resolve) => setTimeout(resolve, closingMs))
+    if (performance.now() - begunMs < lateMs) break
+  }
+  for (let turn = 0; turn < turnsToHear; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const isWarm = ({ connection }: WireRequest): boolean => connection === 'warm'
+
+/** Sends requests at once: every connection is open and has sent all but its last byte before the last bytes are sent together. */
+async function race(
+  baseUrl: string,
+  requests: WireRequest[],
+  agentFor: (request: WireRequest) => http.Agent,
+  limits: WireLimits,
+): Promise<WireAnswer[]> {
+  const hold = (request: WireRequest): HeldRequest =>
+    holdRequest(baseUrl, request, agentFor(request), limitsOf(request, limits))
+  const held = requests.map(hold)
+  await Promise.all(held.map(({ ready }) => ready))
+  await new Promise((resolve) => setImmediate(resolve))
+  if (requests.some(isWarm)) await hearOfEnds()
+  const outgoing = held.map((one, index) => {
+    const request = requests[index]
+    // A kept connection that its server had closed meanwhile.
+    return request !== undefined && isWarm(request) && one.isLost() ? hold({ ...request, connection: 'fresh' }) : one
+  })
+  await Promise.all(outgoing.map(({ ready }) => ready))
+  for (const { finish } of outgoing) finish()
+  return Promise.all(outgoing.map(({ answer }) => answer))
+}
