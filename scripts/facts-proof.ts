@@ -8,7 +8,7 @@
  * servers' clocks are moved, so that nothing waits.
  */
 import { proveMock } from '../suites/self/mock-of.ts'
-import { loadVariants, type Variant } from '../suites/targets/bundled.ts'
+import { type ConformingServer, loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 
 const leastShare = 0.95
@@ -19,10 +19,10 @@ const { values } = readArguments({
 const calls = Number(values.calls)
 
 /** @returns whether the mock is good enough */
-async function prove({ id, profile, rules, settings = { scheme: 'svc-hmac-sha256' } }: Variant): Promise<boolean> {
+async function prove({ id, profile, create, settings = {} }: ConformingServer): Promise<boolean> {
   const { sheet, differences, withoutFacts } = await proveMock(
-    { profile, ...(rules === undefined ? {} : { rules }) },
-    settings,
+    create(),
+    { scheme: 'svc-hmac-sha256', ...settings },
     calls,
   )
   const share = 1 - differences.length / calls

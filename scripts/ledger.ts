@@ -20,12 +20,7 @@ import { dirname } from 'node:path'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type ProofServer, prove } from '../suites/self/explore-proof.ts'
 import { isCatch, type ProofFinding } from '../suites/self/proof-model.ts'
-import {
-  loadIndependentMutants,
-  loadIndependentVariants,
-  loadMutants,
-  loadVariants,
-} from '../suites/targets/bundled.ts'
+import { brokenServers, conformingServers } from '../suites/servers/table.ts'
 import { readArguments } from './arguments.ts'
 
 interface LedgerLine {
@@ -59,34 +54,13 @@ if (values.compare) compare(readLines(positionals[0] ?? ''), readLines(positiona
 else await record()
 
 async function allServers(): Promise<ProofServer[]> {
-  const own = (await loadMutants()).map(
-    ({ id, breaks, with: rules, profile = {} }): ProofServer => ({
-      id,
-      breaks,
-      settings: {},
-      create: () => ({ rules, profile }),
-    }),
-  )
-  const independent = (await loadIndependentMutants()).map(
+  const broken = (await brokenServers()).map(
     ({ id, breaks, create }): ProofServer => ({ id, breaks, settings: {}, create }),
   )
-  const variants = (await loadVariants()).map(
-    ({ id, profile, rules = {}, settings = {} }): ProofServer => ({
-      id,
-      breaks: '',
-      settings,
-      create: () => ({ rules, profile }),
-    }),
+  const conforming = (await conformingServers()).map(
+    ({ id, settings = {}, create }): ProofServer => ({ id, breaks: '', settings, create }),
   )
-  const conforming = (await loadIndependentVariants()).map(
-    ({ id, profile, settings = {}, create }): ProofServer => ({
-      id,
-      breaks: '',
-      settings,
-      create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
-    }),
-  )
-  return [...own, ...independent, ...variants, ...conforming]
+  return [...broken, ...conforming]
 }
 
 /** The place of a server in the sample follows from its id alone, so that it stays when others come and go. */

@@ -9,7 +9,7 @@ import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
-import { loadMutants, type Mutant } from '../targets/bundled.ts'
+import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 
 interface ListFlags {
@@ -52,14 +52,14 @@ async function matrixList(text = '', isJson: boolean): Promise<Printable> {
 }
 
 /** What `list ID` prints. */
-export async function listText(corpus: Corpus, mutants: readonly Mutant[], id: string): Promise<string> {
+export async function listText(corpus: Corpus, mutants: readonly BrokenServer[], id: string): Promise<string> {
   return texts.scenarios(await listOf(corpus, mutants, id))
 }
 
 type Listed = Awaited<ReturnType<typeof listOf>>
 
 /** What `list --json` prints. @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
-async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: string) {
+async function listOf(corpus: Corpus, mutants: readonly BrokenServer[] = [], id?: string) {
   const all = allItems(corpus)
   const items = id === undefined ? all : selectedBy(id, all, corpus, mutants)
   const isWanted = (one: string): boolean => id === undefined || one === id || one.startsWith(`${id}/`)
@@ -100,7 +100,7 @@ async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: stri
 }
 
 /** The items that an id names; empty if it names only a mutant or an area of open questions. */
-function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants: readonly Mutant[]): Item[] {
+function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants: readonly BrokenServer[]): Item[] {
   const found = items.filter((item) => answersTo(item, id))
   const isElsewhere =
     mutants.some((mutant) => mutant.id.startsWith(id)) ||

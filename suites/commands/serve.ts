@@ -43,17 +43,16 @@ export function registerServe(program: Command): void {
   addControlFlags(command).action(async (flags: ServeFlags) => {
     const options = serveOptions(flags)
     process.exitCode = await serve(
-      flags.mutant === undefined ? options : { ...options, rules: await brokenRules(flags.mutant) },
+      flags.mutant === undefined ? options : { ...options, ...(await brokenRules(flags.mutant)) },
     )
   })
 }
 
 /** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
-async function brokenRules(ids: readonly string[]): Promise<NonNullable<ServerOptions['rules']>> {
+async function brokenRules(ids: readonly string[]): Promise<Pick<ServerOptions, 'rules' | 'around'>> {
   const mutants = await loadMutants()
   const breakers = new Map<string, string>()
-  let rules: NonNullable<ServerOptions['rules']> = {}
-  for (const id of ids) {
+  const broken = ids.map((id) => {
     const mutant = mutants.find((one) => one.id === id)
     if (mutant === undefined) {
       const known = mutants.map((one) => one.id)
@@ -61,15 +60,19 @@ async function brokenRules(ids: readonly string[]): Promise<NonNullable<ServerOp
         `Unknown mutant "${id}"${suggestion(id, known) || '; "svc-conformance list --mutants" shows them'}`,
       )
     }
-    for (const rule of Object.keys(mutant.with)) {
+    const { rules = {}, around } = mutant.create()
+    for (const rule of Object.keys(rules)) {
       const earlier = breakers.get(rule)
       if (earlier !== undefined)
         throw usageError(`Cannot serve "${earlier}" and "${id}" together: both replace the rule "${rule}"`)
       breakers.set(rule, id)
     }
-    rules = { ...rules, ...mutant.with }
+    return { rules, around }
+  })
+  return {
+    rules: Object.assign({}, ...broken.map(({ rules }) => rules)),
+    around: (handle, context) => broken.reduce((inner, { around }) => around?.(inner, context) ?? inner, handle),
   }
-  return rules
 }
 
 type ServeOptions = Parameters<typeof serve>[0]

@@ -7,7 +7,7 @@ import { printableLines } from '../engine/printable.ts'
 import { aloneText } from '../report/alone-text.ts'
 import { hanging } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { loadMutants, type Mutant } from '../targets/bundled.ts'
+import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 import { listText } from './list.ts'
 
@@ -25,7 +25,7 @@ export function registerShow(program: Command): void {
 }
 
 /** @throws SuiteError (`usage`) for an unknown id */
-async function textOf(id: string, corpus: Corpus, mutants: readonly Mutant[]): Promise<string> {
+async function textOf(id: string, corpus: Corpus, mutants: readonly BrokenServer[]): Promise<string> {
   if (isArea(id, corpus)) return listText(corpus, mutants, id)
   // The model is loaded only where it is asked for.
   const lines = /^(table|matrix|found)(\/|$)/.test(id)
@@ -40,7 +40,7 @@ const isArea = (id: string, corpus: Corpus): boolean =>
   [...corpus.requirements.map((one) => one.id), ...allItems(corpus).map(keyOf)].some((one) => one.startsWith(`${id}/`))
 
 /** @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
-function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): string[] {
+function showText(id: string, corpus: Corpus, mutants: readonly BrokenServer[]): string[] {
   const items = allItems(corpus)
   const requirement = corpus.requirements.find((one) => one.id === id)
   const question = corpus.questions.find((one) => one.id === id)
@@ -70,7 +70,7 @@ function showRequirement(
   { id, level, part, text, untestable }: Requirement,
   corpus: Corpus,
   items: readonly Item[],
-  mutants: readonly Mutant[],
+  mutants: readonly BrokenServer[],
 ): string[] {
   const cases = items.filter((item) => provesOf(item).includes(id)).map(keyOf)
   const [area = ''] = id.split('/')
@@ -121,7 +121,7 @@ function showQuestion({ id, part, question, readings, reference }: OpenQuestion,
   ]
 }
 
-function showMutant({ id, breaks }: Mutant, { requirements }: Corpus): string[] {
+function showMutant({ id, breaks }: BrokenServer, { requirements }: Corpus): string[] {
   const text = requirements.find((requirement) => requirement.id === breaks)?.text ?? ''
   return [`${id}: a server that breaks ${breaks}`, ...hanging('  ', text), `  npx svc-conformance serve --mutant ${id}`]
 }

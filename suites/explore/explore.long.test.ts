@@ -63,7 +63,7 @@ const nowhere = {
 const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
   const mutant = (await loadMutants()).find((one) => one.id === id)
   if (mutant === undefined) throw new Error(`There is no mutant "${id}"`)
-  return { rules: mutant.with }
+  return mutant.create()
 }
 
 describe('an exploration', () => {

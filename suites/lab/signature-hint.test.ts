@@ -125,7 +125,7 @@ test('if another token is accepted, the hint does not name the word', async () =
 test('the model does not hear of the calls of a hint, and so reports its cause only once', async () => {
   const whole = await openCorpus()
   const items = allItems(whole).filter(({ key }) => key === 'signatures/hmac-accepted')
-  const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
+  const { rules = {} } = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create() ?? {}
   const [outcome] = await runAll({ target: lastingTarget({ rules }), corpus: whole, items, listens: true })
   expect(outcome?.problem?.hint).toMatchObject({ kind: 'server-mistake' })
   expect(outcome?.findings ?? []).toEqual([])

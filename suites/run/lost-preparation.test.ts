@@ -96,7 +96,7 @@ test.each(['fifteen-sessions-kept', 'all-sessions-removed', 'two-sessions-remove
     const mutant = (await loadMutants()).find((one) => one.id === id)
     if (mutant === undefined) throw new Error(`no mutant ${id}`)
     expect((await ask(`steps:\n${secondOfSeventeen}`)).verdict).toBe('passed')
-    expect((await ask(`steps:\n${secondOfSeventeen}`, { rules: mutant.with })).verdict).toBe('failed')
+    expect((await ask(`steps:\n${secondOfSeventeen}`, mutant.create())).verdict).toBe('failed')
   },
 )
 
@@ -115,7 +115,7 @@ test('a failure names what may explain it, where the model finds it open', async
   )
   if (variant === undefined) throw new Error('no such variant')
   const four = `steps:\n${grant('')}${use}${grant('', 'two')}${grant('', 'three')}${grant('', 'four')}${use}`
-  const { verdict, problem } = await ask(four, variant.create?.())
+  const { verdict, problem } = await ask(four, variant.create())
   expect(verdict).toBe('failed')
   expect(problemText(problem)).toMatch(
     /it was refused .*; what may explain it: 3 newer tokens of its key were issued, .* \(limits\/live-tokens\)$/,

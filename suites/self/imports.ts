@@ -10,6 +10,7 @@ interface Arrow {
 /** From the bottom to the top: a folder imports only folders that stand before it. */
 const layers = [
   'mock-server',
+  'suites/servers',
   'suites/engine',
   'suites/engine/signer',
   'suites/engine/model',

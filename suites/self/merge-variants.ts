@@ -1,17 +1,17 @@
-import type { Variant } from '../targets/bundled.ts'
+import type { ConformingServer as Variant } from '../targets/bundled.ts'
 
 /** Several variants in one server. */
 export interface Merged {
   ids: string[]
   profile: Variant['profile']
-  rules: NonNullable<Variant['rules']>
+  rules: NonNullable<ReturnType<Variant['create']>['rules']>
   settings: NonNullable<Variant['settings']> | Record<string, never>
 }
 
 /** Whether no switch or rule of one is set differently by the other. */
 export function compatible(one: Variant, other: Variant): boolean {
-  const chosen = new Map<string, unknown>(Object.entries({ ...one.profile, ...one.rules }))
-  return Object.entries({ ...other.profile, ...other.rules }).every(
+  const chosen = new Map<string, unknown>(Object.entries({ ...one.profile, ...one.create().rules }))
+  return Object.entries({ ...other.profile, ...other.create().rules }).every(
     ([name, value]) => !chosen.has(name) || chosen.get(name) === value,
   )
 }
@@ -20,7 +20,7 @@ export function merge(members: readonly Variant[]): Merged {
   return {
     ids: members.map(({ id }) => id),
     profile: Object.assign({}, ...members.map(({ profile }) => profile)) as Variant['profile'],
-    rules: Object.assign({}, ...members.map((member) => member.rules ?? {})) as Merged['rules'],
+    rules: Object.assign({}, ...members.map((member) => member.create().rules ?? {})) as Merged['rules'],
     settings: Object.assign({}, ...members.map(({ settings }) => settings ?? {})) as Merged['settings'],
   }
 }

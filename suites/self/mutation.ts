@@ -2,11 +2,11 @@ import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, type Mutant } from '../targets/bundled.ts'
+import { type BrokenServer, bundledTarget } from '../targets/bundled.ts'
 
 /** What the cases showed about a mutant. */
 export interface Hunt {
-  mutant: Mutant
+  mutant: BrokenServer
   /** Cases with the wanted verdict at the broken requirement: `failed` for a must, `warned` for an implied. */
   killers: CaseOutcome[]
   /** Cases that failed or warned at other requirements only. */
@@ -38,7 +38,7 @@ function sortedByRequirement(corpus: Corpus): Map<string, Item[]> {
  * @throws SuiteError where the preflight finds the mutant unusable: such a one is no test of a scenario
  */
 export async function hunt(
-  mutant: Mutant,
+  mutant: BrokenServer,
   corpus: Corpus,
   items: readonly Item[],
   extent: 'all' | 'first-kill' = 'all',
@@ -47,7 +47,7 @@ export async function hunt(
   const isMust = corpus.requirements.some(({ id, level }) => id === breaks && level === 'must')
   const kills = ({ requirements }: CaseOutcome): boolean => requirements[breaks] === (isMust ? 'failed' : 'warned')
   const outcomes = await runAll({
-    target: bundledTarget({ rules: mutant.with, ...(mutant.profile === undefined ? {} : { profile: mutant.profile }) }),
+    target: bundledTarget(mutant.create()),
     corpus,
     items,
     ...(extent === 'first-kill' ? { isLast: kills } : {}),

@@ -91,7 +91,7 @@ const found = (text: string, secrets: Iterable<string>): string[] =>
 
 test('no output holds a secret, and a trace does', async () => {
   const mutants = (await loadMutants()).filter(({ id }) => broken.includes(id))
-  const rules = Object.assign({}, ...mutants.map((mutant) => mutant.with))
+  const rules = Object.assign({}, ...mutants.map((mutant) => mutant.create().rules))
   const server = await startMockServer({ rootKey: { id: 'planted', secret: rootSecret }, rules })
   try {
     await withListener(server.url, async (url, secrets) => {

@@ -39,7 +39,7 @@ const broken: NonNullable<ServerOptions['rules']> = Object.assign(
         'basic-junk-in-base64-skipped',
       ].includes(id),
     )
-    .map((mutant) => mutant.with),
+    .map((mutant) => mutant.create().rules),
 )
 
 test.each([

@@ -88,7 +88,7 @@ async function judgeInPython(server: string): Promise<Judged> {
 }
 
 async function judgeHere(server: string): Promise<[key: string, verdict: string][]> {
-  const rules = mutants.find(({ id }) => id === server)?.with
+  const rules = mutants.find(({ id }) => id === server)?.create().rules
   expect(server === 'reference' || rules !== undefined, `${server} is a mutant`).toBe(true)
   const items = allItems(corpus).filter(({ key }) => isProof || sample.areas.some((area) => key.startsWith(area)))
   const outcomes = await runAll({ target: bundledTarget(rules === undefined ? {} : { rules }), corpus, items })

@@ -47,7 +47,7 @@ const mutants = await loadMutants()
 function mutant(id: string): ServerOptions {
   const found = mutants.find((one) => one.id === id)
   if (found === undefined) throw new Error(`There is no mutant "${id}"`)
-  return { rules: found.with }
+  return found.create()
 }
 
 interface Broken {

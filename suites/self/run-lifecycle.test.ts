@@ -149,7 +149,7 @@ test('Ctrl-C at any time ends a bundled run with 130', async () => {
 })
 
 test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', async () => {
-  const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
+  const { rules = {} } = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create() ?? {}
   const broken = await startMockServer({ rootKey, rules })
   const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
   const only = ['--only', 'test-keys', '--only', isProof ? 'signatures' : 'signatures/hmac']

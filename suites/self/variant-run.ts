@@ -5,7 +5,7 @@ import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { listeningFindings } from '../run/explore/listening-findings.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
+import { bundledTarget, type ConformingServer, lastingTarget, loadVariants } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 import type { Merged } from './merge-variants.ts'
 import { turnUnlessProof } from './proof-form.ts'
@@ -33,10 +33,13 @@ interface VariantRunOptions {
 }
 
 /** Runs every case against a conforming variant, or a part of them. */
-export async function runVariant(variant: Variant | Merged, options: VariantRunOptions = {}): Promise<VariantRun> {
+export async function runVariant(
+  variant: ConformingServer | Merged,
+  options: VariantRunOptions = {},
+): Promise<VariantRun> {
   const { lasting = false, concurrency = 1, part = { every: 1, first: 0 } } = options
   const items = turnUnlessProof(allItems(corpus), part.every, part.first)
-  const { profile, rules = {}, settings } = variant
+  const { profile, rules = {}, settings } = 'create' in variant ? { ...variant, ...variant.create() } : variant
   const seed = 1
   const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })
   const outcomes = await runAll({ target, corpus, items, seed, listens: lasting })
@@ -62,7 +65,7 @@ export async function runVariant(variant: Variant | Merged, options: VariantRunO
 const departs = ({ verdict, envelope }: CaseOutcome): boolean => verdict !== 'passed' || envelope.length > 0
 
 /** The variants that every test run tries alone. All are also tried together in other servers, and alone in `npm run variants`. */
-export async function variantsToTryAlone(): Promise<Variant[]> {
+export async function variantsToTryAlone(): Promise<ConformingServer[]> {
   return (await loadVariants()).filter(({ id, alone: only }) => only || alone.has(id))
 }
 

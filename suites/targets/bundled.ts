@@ -11,9 +11,8 @@ import {
   serve,
   startMockServer,
 } from '../../mock-server/index.ts'
-import type { Mutant } from '../../mock-server/mutants.ts'
-import type { Variant } from '../../mock-server/variants.ts'
 import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
+import type { BrokenServer, ConformingServer } from '../servers/table.ts'
 import type { Wire } from './transport.ts'
 
 /** A second loopback address; on systems without one, cases that need it are not testable. */
@@ -46,18 +45,18 @@ export function bundledSettings(solutions: string[]): TargetSettings {
   }
 }
 
-// The only connection between the suite and the reference server: nothing else in suites/ imports mock-server/, and
-// mock-server/ imports nothing of suites/. Two witnesses that share code are one.
+// The only connection between the suite and the reference server: only suites/servers/ imports mock-server/ too, to
+// break it on purpose, and mock-server/ imports nothing of suites/. Two witnesses that share code are one.
 
-export type { Fault, MockServer, Mutant, Profile, RecordedExchange, ServerOptions, Variant }
+export type { BrokenServer, ConformingServer, Fault, MockServer, Profile, RecordedExchange, ServerOptions }
 export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
 
-/** Servers that are wrong in one way each. Loaded only when needed. */
-export const loadMutants = async (): Promise<readonly Mutant[]> =>
-  (await import('../../mock-server/mutants.ts')).mutants
-/** Conforming servers that answer open questions in another way. Loaded only when needed. */
-export const loadVariants = async (): Promise<readonly Variant[]> =>
-  (await import('../../mock-server/variants.ts')).variants
+/** Our own servers that are wrong in one way each. Loaded only when needed. */
+export const loadMutants = async (): Promise<readonly BrokenServer[]> =>
+  (await allBroken()).filter(({ origin }) => origin === 'own')
+/** Our own conforming servers that answer open questions in another way. Loaded only when needed. */
+export const loadVariants = async (): Promise<readonly ConformingServer[]> =>
+  (await allConforming()).filter(({ origin }) => origin === 'own')
 
 const requestTimeoutMs = 10_000
 /** Kept connections: enough for the calls that a run has under way. */
@@ -90,18 +89,19 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
   }
 }
 
-/** Mutants and variants whose authors did not know the suite. Loaded only by the proof of the explorer. */
-export const loadIndependentMutants = async () =>
-  (await import('../../mock-server/independent/mutants.ts')).independentMutants
-export const loadIndependentVariants = async () =>
-  (await import('../../mock-server/independent/variants.ts')).independentVariants
+/** Broken and conforming servers whose authors did not know the suite. Loaded only by the proof of the explorer. */
+export const loadIndependentMutants = async () => (await allBroken()).filter(({ origin }) => origin !== 'own')
+export const loadIndependentVariants = async () => (await allConforming()).filter(({ origin }) => origin !== 'own')
+
+const allBroken = async () => (await import('../servers/table.ts')).brokenServers()
+const allConforming = async () => (await import('../servers/table.ts')).conformingServers()
+
 /** The ids of both, by the set that they belong to: each set has an author of its own. The first comes first. */
 export async function loadIndependentSets(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const { variantSets } = await import('../../mock-server/independent/variants.ts')
-  const { mutantSets } = await import('../../mock-server/independent/mutants.ts')
-  const sets = [...new Set([...Object.keys(variantSets), ...Object.keys(mutantSets)])]
-  const idsOf = (set: string): string[] => [...(mutantSets[set] ?? []), ...(variantSets[set] ?? [])].map(({ id }) => id)
-  return new Map(sets.map((set) => [set, new Set(idsOf(set))]))
+  const { origins } = await import('../servers/table.ts')
+  const servers = [...(await allBroken()), ...(await allConforming())]
+  const idsOf = (set: string) => new Set(servers.filter(({ origin }) => origin === set).map(({ id }) => id))
+  return new Map(origins.filter((set) => set !== 'own').map((set) => [set, idsOf(set)]))
 }
 
 /** One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers. */
