@@ -1,5 +1,5 @@
 import type { ServerContext } from './context.ts'
-import type { MockRequest } from './http.ts'
+import type { MockRequest } from './http-server.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
 import { effectiveKeyScope } from './scopes.ts'
 import type { ApiKey, Means, TokenPair } from './state.ts'

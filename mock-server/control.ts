@@ -1,10 +1,9 @@
 import { sameText } from './encoding.ts'
 import type { Fault } from './faults.ts'
 import type { MockHandler } from './handler.ts'
-import type { Handle, MockAnswer, MockRequest } from './http.ts'
+import type { Handle, MockAnswer, MockRequest } from './http-server.ts'
 import { type JournalFilter, journalFilterNames } from './journal.ts'
-import { createOperator, type Operator } from './operator.ts'
-import { type SceneName, sceneNames } from './scenes.ts'
+import { createOperator, type Operator, type SceneName, sceneNames } from './operator.ts'
 
 /** The input of a route: the values of `{…}` in its path, the query, and the JSON body. */
 interface ControlCall {

@@ -1,12 +1,8 @@
-import { defaultBounds } from './bounds.ts'
-import { checkOptions } from './check-options.ts'
-import { createClock, type MockClock } from './clock.ts'
-import type { ServerContext } from './context.ts'
-import { makeKey } from './make-key.ts'
-import type { ServerOptions } from './options.ts'
-import { createProfile } from './profile.ts'
-import { readPublicKey } from './public-key.ts'
-import { createRandom, type RandomBytes } from './random.ts'
+import { createSecretKey } from 'node:crypto'
+import { createClock, createRandom, type MockClock, type RandomBytes } from './clock.ts'
+import type { ServerContext, ServerOptions } from './context.ts'
+import { readPublicKey } from './encoding.ts'
+import { createProfile, defaultBounds, demandKnownNames, demandWord, readProfile } from './profile.ts'
 import { rules } from './rules.ts'
 import { type ApiKey, createState, type Solution, type State } from './state.ts'
 
@@ -67,4 +63,59 @@ function clockOf(options: ServerOptions): MockClock {
   const frozen = options.clock === 'virtual'
   const startMs = options.now ?? (frozen ? virtualStartMs : undefined)
   return createClock(startMs === undefined ? { frozen } : { frozen, startMs })
+}
+
+const optionNames = [
+  'clock',
+  'now',
+  'seed',
+  'rootKey',
+  'profile',
+  'rules',
+  'around',
+  'bounds',
+  'journal',
+  'recording',
+  'explain',
+  'cors',
+  'port',
+  'host',
+  'control',
+]
+
+/** Names of the options that are objects, each with the names of its members. */
+const nested: { readonly [option: string]: readonly string[] } = {
+  rootKey: ['id', 'secret', 'publicKey'],
+  rules: Object.keys(rules),
+  bounds: Object.keys(defaultBounds),
+  journal: ['size', 'bytes'],
+  recording: ['bytes'],
+}
+
+/** Checks options that may come from plain JavaScript. Throws a TypeError that names the mistake and what would be right. */
+function checkOptions(options: { readonly [name: string]: unknown }): void {
+  demandKnownNames('option', options, optionNames)
+  const { clock, profile } = options
+  if (clock !== undefined && (typeof clock !== 'object' || clock === null))
+    demandWord('the option "clock"', clock, ['real', 'virtual'])
+  if (profile !== undefined) readProfile(profile)
+  for (const [option, names] of Object.entries(nested)) {
+    const value = options[option]
+    if (value === undefined) continue
+    if (typeof value !== 'object' || value === null) throw new TypeError(`Give the option "${option}" an object`)
+    demandKnownNames(`member of "${option}"`, value, names)
+  }
+}
+
+/** A key that is active; public keys are put in by the caller. */
+export function makeKey(
+  fields: Pick<ApiKey, 'id' | 'secret' | 'name' | 'scope' | 'createdMs'> & { initial?: boolean },
+): ApiKey {
+  return {
+    ...fields,
+    initial: fields.initial ?? false,
+    macKey: createSecretKey(fields.secret, 'utf8'),
+    enabled: true,
+    deleted: false,
+  }
 }

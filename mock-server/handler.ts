@@ -1,14 +1,9 @@
-import { answerUnderFaults, letPass } from './apply-faults.ts'
-import type { ServerContext } from './context.ts'
-import { corsHeaders, preflightHeaders } from './cors.ts'
+import type { ServerContext, ServerOptions } from './context.ts'
 import { createContext } from './create-context.ts'
-import { createFaults, type Faults } from './faults.ts'
-import type { Handle, MockAnswer, MockRequest } from './http.ts'
+import { answerUnderFaults, createFaults, type Faults, letPass } from './faults.ts'
+import type { Handle, MockAnswer, MockRequest } from './http-server.ts'
 import { createJournal, defaultJournalBounds, type Journal } from './journal.ts'
-import type { ServerOptions } from './options.ts'
-import { createRateLimit } from './rate-limit.ts'
-import { emptyAnswer, plainAnswer, renderOutcome, withHeaders } from './render.ts'
-import { answerBody, type RpcOutcome } from './rpc.ts'
+import { answerBody, emptyAnswer, plainAnswer, type RpcOutcome, renderOutcome, withHeaders } from './rpc.ts'
 
 /** One server without a network: requests in, answers out. */
 export interface MockHandler {
@@ -120,5 +115,48 @@ function guarded(context: ServerContext, handle: Handle): Handle {
     } catch {
       return failed()
     }
+  }
+}
+
+/** Origins that a browser client may call from; `*` stands for any. */
+type CorsOrigins = readonly string[]
+
+/** The headers that let a page of an allowed origin read the answer; empty for any other caller. */
+function corsHeaders(origins: CorsOrigins, request: MockRequest): { [name: string]: string } {
+  const { origin } = request.headers
+  if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return {}
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'date, retry-after, x-refused-at',
+    vary: 'origin',
+  }
+}
+
+/** The headers of the answer to a preflight; undefined for any other request. */
+function preflightHeaders(origins: CorsOrigins, request: MockRequest): { [name: string]: string } | undefined {
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return undefined
+  const allowed = corsHeaders(origins, request)
+  if (Object.keys(allowed).length === 0) return undefined
+  return {
+    ...allowed,
+    'access-control-allow-methods': 'POST',
+    'access-control-allow-headers': 'authorization, content-type',
+    'access-control-max-age': '600',
+  }
+}
+
+/** Counts calls in each second of the server's clock; true while the limit is not reached. */
+function createRateLimit({ profile, now }: ServerContext): () => boolean {
+  if (profile.callsPerSecond === 0) return () => true
+  let second = 0
+  let calls = 0
+  return () => {
+    const current = Math.floor(now() / 1000)
+    if (current !== second) {
+      second = current
+      calls = 0
+    }
+    calls += 1
+    return calls <= profile.callsPerSecond
   }
 }

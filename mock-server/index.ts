@@ -1,17 +1,29 @@
-export { createApp, type MountableApp } from './app.ts'
-export type { Bounds } from './bounds.ts'
 export { createClock, type MockClock } from './clock.ts'
+export type { RootKeyOptions, ServerOptions } from './context.ts'
 export type { ArmedFault, Fault, FaultChoice, FaultKind, Faults } from './faults.ts'
 export { createHandler, type MockHandler } from './handler.ts'
-export type { Handle, MockAnswer, MockRequest } from './http.ts'
+export type { Handle, MockAnswer, MockRequest, RecordedAnswer, RecordedExchange, Recording } from './http-server.ts'
+export { createApp, type MountableApp } from './http-server.ts'
 export type { Journal, JournalEntry, JournalFilter, LineageEntry } from './journal.ts'
 export type { Operator } from './operator.ts'
-export type { RootKeyOptions, ServerOptions } from './options.ts'
-export { createProfile, defaultProfile, type Profile, profileChoices } from './profile.ts'
-export { profileFromWords, randomProfile, readProfile } from './profile-file.ts'
-export type { RecordedAnswer, RecordedExchange, Recording } from './recording.ts'
+export { type Scene, type SceneKey, type SceneName, type SceneTokens, sceneNames } from './operator.ts'
+export type { Bounds } from './profile.ts'
+export {
+  createProfile,
+  defaultProfile,
+  type Profile,
+  profileChoices,
+  profileFromWords,
+  randomProfile,
+  readProfile,
+} from './profile.ts'
 export { type Rules, rules } from './rules.ts'
-export { type Scene, type SceneKey, type SceneName, type SceneTokens, sceneNames } from './scenes.ts'
-export { type ServeEdge, type ServeOptions, serve } from './serve.ts'
-export { type MockServer, type StartOptions, startMockServer } from './start.ts'
+export {
+  type MockServer,
+  type ServeEdge,
+  type ServeOptions,
+  type StartOptions,
+  serve,
+  startMockServer,
+} from './start.ts'
 export { mockServerFixture } from './vitest-fixture.ts'

@@ -1,7 +1,7 @@
 import type { ServerContext } from './context.ts'
-import type { MockAnswer, MockRequest } from './http.ts'
-import { demandKnownNames, demandWord } from './known-names.ts'
+import type { MockAnswer, MockRequest } from './http-server.ts'
 import { methods } from './methods/index.ts'
+import { demandKnownNames, demandWord } from './profile.ts'
 import type { RpcOutcome } from './rpc.ts'
 import type { Means, TokenPair } from './state.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createHandler } from './handler.ts'
-import { createOperator } from './operator.ts'
-import { playScene } from './scenes.ts'
+import { createOperator, playScene } from './operator.ts'
 import { createTestClient } from './test-client.ts'
 
 const works = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { serve } from './serve.ts'
+import { serve } from './start.ts'
 
 const folder = fileURLToPath(new URL('../fixtures/clients/python/', import.meta.url))
 const pythonMissing = spawnSync('python3', ['--version']).status === 0 ? '' : ' (NOT RUN: needs python3)'

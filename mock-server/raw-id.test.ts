@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rawId } from './raw-id.ts'
+import { rawId } from './encoding.ts'
 import { createTestClient } from './test-client.ts'
 
 test.each([

@@ -2,10 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { profileChoices } from './profile.ts'
-import { profileFromWords, randomProfile, readProfile } from './profile-file.ts'
-import { type ServeOptions, serve } from './serve.ts'
-import { startMockServer } from './start.ts'
+import { profileChoices, profileFromWords, randomProfile, readProfile } from './profile.ts'
+import { type ServeOptions, serve, startMockServer } from './start.ts'
 import { httpCall } from './test-http.ts'
 
 /** Runs `serve` until it has printed its line, then stops it. */

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Bounds } from './bounds.ts'
 import { createNonceMemory, type NonceMemory } from './nonces.ts'
+import type { Bounds } from './profile.ts'
 
 /** The caller's kind of authorization; `grant` is manager/auth with a key's credentials. */
 export type Means = 'hmac' | 'ecc' | 'basic' | 'grant' | 'token'

@@ -1,8 +1,8 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { expect } from 'vitest'
+import type { ServerOptions } from './context.ts'
 import { createHandler, type MockHandler } from './handler.ts'
-import type { MockAnswer, MockRequest } from './http.ts'
-import type { ServerOptions } from './options.ts'
+import type { MockAnswer, MockRequest } from './http-server.ts'
 
 /** For tests: a client that talks to the pure handler, without a socket. */
 export type Auth =

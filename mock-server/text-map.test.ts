@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTextMap } from './text-map.ts'
+import { createTextMap } from './nonces.ts'
 
 test('finds what a Map finds, whatever the texts are', () => {
   const texts = Array.from(

@@ -1,7 +1,7 @@
 import type { ServerContext } from './context.ts'
-import type { MockRequest } from './http.ts'
+import type { MockRequest } from './http-server.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
-import type { SignedParts } from './rules/signatures.ts'
+import type { SignedParts } from './rules.ts'
 import type { ApiKey } from './state.ts'
 
 /** How long a nonce is remembered at least, in ms; longer where the time window is wider. */

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context.ts'
-import type { MockAnswer, MockRequest } from '../http.ts'
+import type { MockAnswer, MockRequest } from '../http-server.ts'
 import type { Around } from './independent-variant.ts'
 
 type ChangeAnswer = (answer: MockAnswer, request: MockRequest, context: ServerContext) => MockAnswer

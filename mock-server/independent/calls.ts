@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerContext } from '../context.ts'
-import type { Handle, MockAnswer, MockRequest } from '../http.ts'
+import type { Handle, MockAnswer, MockRequest } from '../http-server.ts'
 import type { Around } from './independent-mutant.ts'
 
 /** The members of a JSON object. */

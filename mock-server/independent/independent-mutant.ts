@@ -1,4 +1,4 @@
-import type { ServerOptions } from '../options.ts'
+import type { ServerOptions } from '../context.ts'
 
 export type Around = NonNullable<ServerOptions['around']>
 

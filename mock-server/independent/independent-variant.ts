@@ -1,6 +1,5 @@
-import type { ServerContext } from '../context.ts'
-import type { Handle } from '../http.ts'
-import type { ServerOptions } from '../options.ts'
+import type { ServerContext, ServerOptions } from '../context.ts'
+import type { Handle } from '../http-server.ts'
 import type { Profile } from '../profile.ts'
 import type { Rules } from '../rules.ts'
 

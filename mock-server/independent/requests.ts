@@ -1,4 +1,4 @@
-import type { MockRequest } from '../http.ts'
+import type { MockRequest } from '../http-server.ts'
 
 /** The parts of a JSON-RPC request that variants read; empty if the body is something else. */
 function readCall({ body }: MockRequest): { method?: unknown; params?: { [name: string]: unknown } } {

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context.ts'
-import type { MockRequest } from '../http.ts'
+import type { MockRequest } from '../http-server.ts'
 import type { Rules } from '../rules.ts'
 import type { State, TokenPair } from '../state.ts'
 import type { Around } from './independent-mutant.ts'

@@ -1,8 +1,8 @@
 import type { Caller } from '../caller.ts'
 import type { ServerContext } from '../context.ts'
-import type { MockRequest } from '../http.ts'
+import type { MockRequest } from '../http-server.ts'
 import { type Outcome, refuse } from '../refusal.ts'
-import type { Area } from '../rules/scopes.ts'
+import type { Area } from '../rules.ts'
 
 export type Params = { readonly [name: string]: unknown }
 

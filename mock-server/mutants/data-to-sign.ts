@@ -1,5 +1,4 @@
-import type { SignedParts } from '../rules/signatures.ts'
-import type { Rules } from '../rules.ts'
+import type { Rules, SignedParts } from '../rules.ts'
 import { rules } from '../rules.ts'
 import { bytes, sha256, text } from './bytes.ts'
 import type { Mutant } from './mutant.ts'

@@ -1,5 +1,5 @@
-import { makeKey } from '../make-key.ts'
-import { readPublicKey } from '../public-key.ts'
+import { makeKey } from '../create-context.ts'
+import { readPublicKey } from '../encoding.ts'
 import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
 import type { ApiKey, Means } from '../state.ts'

@@ -1,4 +1,4 @@
-import type { MockRequest } from '../http.ts'
+import type { MockRequest } from '../http-server.ts'
 import { type Rules, rules } from '../rules.ts'
 import type { Mutant } from './mutant.ts'
 

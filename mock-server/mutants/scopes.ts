@@ -1,5 +1,4 @@
-import type { Area } from '../rules/scopes.ts'
-import type { Rules } from '../rules.ts'
+import type { Area, Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
 import type { Session } from '../state.ts'
 import type { Mutant } from './mutant.ts'

@@ -1,6 +1,5 @@
 /** What mutants of grants, tokens and refreshes change. */
-import type { TokenResult } from '../rules/tokens.ts'
-import type { Rules } from '../rules.ts'
+import type { Rules, TokenResult } from '../rules.ts'
 import type { Token, TokenKind } from '../state.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -1,4 +1,4 @@
-import type { SignedParts } from '../../rules/signatures.ts'
+import type { SignedParts } from '../../rules.ts'
 import { rules as right } from '../../rules.ts'
 import type { ApiKey } from '../../state.ts'
 import { callerOf, isSignedWithPublicKey } from '../creators.ts'

@@ -1,4 +1,4 @@
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { rules as right } from '../../rules.ts'
 import type { TokenPair } from '../../state.ts'
 import { answerFor, isAccepted, tokenText } from '../calls.ts'

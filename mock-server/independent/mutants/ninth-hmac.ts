@@ -1,4 +1,4 @@
-import { makeKey } from '../../make-key.ts'
+import { makeKey } from '../../create-context.ts'
 import { rules as right } from '../../rules.ts'
 import { callerOf } from '../creators.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'

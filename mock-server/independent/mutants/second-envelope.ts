@@ -1,4 +1,4 @@
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { answerThrough, isAccepted, readMembers } from '../calls.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
 import { isMethod } from '../requests.ts'

@@ -1,4 +1,4 @@
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { rules as right } from '../../rules.ts'
 import { answerFor, answerThrough, isAccepted, mergeInFlight, paramsOf } from '../calls.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'

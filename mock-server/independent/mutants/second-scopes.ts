@@ -1,4 +1,4 @@
-import type { Area } from '../../rules/scopes.ts'
+import type { Area } from '../../rules.ts'
 import { rules as right } from '../../rules.ts'
 import { meet, paramsOf, readMembers, scopeOf, tokenText, withMembers } from '../calls.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'

@@ -1,4 +1,4 @@
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { rules as right } from '../../rules.ts'
 import { chain } from '../answers.ts'
 import { isAccepted, meet, paramsOf } from '../calls.ts'

@@ -1,4 +1,4 @@
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { methods } from '../../methods/index.ts'
 import { rules as right } from '../../rules.ts'
 import { chain } from '../answers.ts'

@@ -1,4 +1,4 @@
-import { makeKey } from '../../make-key.ts'
+import { makeKey } from '../../create-context.ts'
 import { rules as right } from '../../rules.ts'
 import { chain } from '../answers.ts'
 import { answerThrough, isAccepted, meet } from '../calls.ts'

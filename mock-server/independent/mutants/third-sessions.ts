@@ -1,5 +1,5 @@
 import { rules as right } from '../../rules.ts'
-import { openSession } from '../../sessions.ts'
+import { openSession } from '../../token-state.ts'
 import { answerThrough, isAccepted, paramsOf, scopeOf } from '../calls.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
 import { watch } from '../watch.ts'

@@ -1,4 +1,4 @@
-import { readPublicKey } from '../../public-key.ts'
+import { readPublicKey } from '../../encoding.ts'
 import { rules as right } from '../../rules.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
 import { namedKeyId } from '../requests.ts'

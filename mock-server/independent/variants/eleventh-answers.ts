@@ -1,5 +1,5 @@
 import { identify } from '../../caller.ts'
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { changeAnswers, textAnswer } from '../answers.ts'
 import { isAccepted } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { answerThrough, isAccepted, meet, paramsOf, readMembers, tokenText } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
 import { isMethod, namedKeyId } from '../requests.ts'

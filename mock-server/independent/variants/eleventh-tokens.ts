@@ -1,6 +1,6 @@
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
-import type { TokenResult } from '../../rules/tokens.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
+import type { TokenResult } from '../../rules.ts'
 import { rules as referenceRules } from '../../rules.ts'
 import type { TokenPair } from '../../state.ts'
 import { changeAnswers } from '../answers.ts'

@@ -1,4 +1,4 @@
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { changeAnswers, changeErrors, changeJson, changeRefusals, httpDate, textAnswer } from '../answers.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { createMemory } from '../server-memory.ts'

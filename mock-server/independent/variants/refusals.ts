@@ -1,4 +1,4 @@
-import type { MockAnswer } from '../../http.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { changeAnswers, changeRefusals, textAnswer } from '../answers.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { isMethod } from '../requests.ts'

@@ -1,5 +1,5 @@
-import type { MockRequest } from '../../http.ts'
-import type { TokenResult } from '../../rules/tokens.ts'
+import type { MockRequest } from '../../http-server.ts'
+import type { TokenResult } from '../../rules.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
 
 /** Reports the granted scope in another way, after a refresh too. */

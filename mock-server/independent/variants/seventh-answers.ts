@@ -1,5 +1,5 @@
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { changeAnswers, changeErrors, changeRefusals, textAnswer } from '../answers.ts'
 import { isAccepted } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

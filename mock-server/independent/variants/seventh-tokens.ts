@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import type { MockRequest } from '../../http.ts'
+import type { MockRequest } from '../../http-server.ts'
 import type { TokenPair } from '../../state.ts'
 import { paramsOf, readMembers, scopeOf, withMembers } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

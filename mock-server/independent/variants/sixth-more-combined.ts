@@ -1,6 +1,6 @@
-import { letPass } from '../../apply-faults.ts'
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import { letPass } from '../../faults.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { isAccepted, meet, tokenText } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
 import { namedKeyId } from '../requests.ts'

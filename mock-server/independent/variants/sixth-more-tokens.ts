@@ -1,5 +1,5 @@
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import type { ApiKey, TokenPair } from '../../state.ts'
 import { endPair } from '../../token-state.ts'
 import { changeAnswers, httpDate } from '../answers.ts'

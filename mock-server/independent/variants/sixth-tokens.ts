@@ -1,6 +1,6 @@
-import { letPass } from '../../apply-faults.ts'
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import { letPass } from '../../faults.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import type { ApiKey } from '../../state.ts'
 import { answerFor, answerThrough, isAccepted, paramsOf, readMembers, scopeOf, withMembers } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

@@ -1,6 +1,6 @@
 import { callerAddress } from '../../caller.ts'
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { changeAnswers, changeRefusals, textAnswer } from '../answers.ts'
 import { isAccepted, paramsOf, readMembers, scopeOf, tokenText } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

@@ -1,4 +1,4 @@
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { rules as referenceRules } from '../../rules.ts'
 import { changeAnswers } from '../answers.ts'
 import { answerThrough, isAccepted, readMembers } from '../calls.ts'

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../../context.ts'
-import type { MockAnswer, MockRequest } from '../../http.ts'
+import type { MockAnswer, MockRequest } from '../../http-server.ts'
 import { changeAnswers } from '../answers.ts'
 import { isAccepted, meet, paramsOf, readMembers, scopeOf } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

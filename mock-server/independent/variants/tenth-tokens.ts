@@ -1,6 +1,6 @@
 import { callerAddress } from '../../caller.ts'
 import type { ServerContext } from '../../context.ts'
-import type { MockRequest } from '../../http.ts'
+import type { MockRequest } from '../../http-server.ts'
 import type { Token, TokenPair } from '../../state.ts'
 import { endPair, pairsOf } from '../../token-state.ts'
 import { answerThrough, isAccepted, paramsOf, readMembers, scopeOf, tokenText, withMembers } from '../calls.ts'

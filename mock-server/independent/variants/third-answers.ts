@@ -1,5 +1,5 @@
-import { letPass } from '../../apply-faults.ts'
-import type { MockAnswer } from '../../http.ts'
+import { letPass } from '../../faults.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { changeAnswers, changeErrors, changeJson, changeRefusals, textAnswer } from '../answers.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { createMemory } from '../server-memory.ts'

@@ -1,4 +1,4 @@
-import type { TokenResult } from '../../rules/tokens.ts'
+import type { TokenResult } from '../../rules.ts'
 import type { TokenPair } from '../../state.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { createMemory, holdContext } from '../server-memory.ts'

@@ -1,5 +1,5 @@
-import { letPass } from '../../apply-faults.ts'
-import type { MockAnswer } from '../../http.ts'
+import { letPass } from '../../faults.ts'
+import type { MockAnswer } from '../../http-server.ts'
 import { changeAnswers, httpDate } from '../answers.ts'
 import { isAccepted } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'

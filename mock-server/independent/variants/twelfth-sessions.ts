@@ -1,4 +1,4 @@
-import type { MockRequest } from '../../http.ts'
+import type { MockRequest } from '../../http-server.ts'
 import type { Session } from '../../state.ts'
 import { answerThrough, isAccepted, paramsOf, scopeOf } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
