@@ -3,9 +3,8 @@
  * remembers something, is a function of `seen`, and its memory stands in its parameters: `(seen, used = new Set<string>()) => ({ … })`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ServerContext } from '../../mock-server/context.ts'
-import type { Handle, MockAnswer, MockRequest } from '../../mock-server/http.ts'
-import type { ServerOptions } from '../../mock-server/options.ts'
+import type { ServerContext, ServerOptions } from '../../mock-server/context.ts'
+import type { Handle, MockAnswer, MockRequest } from '../../mock-server/http-server.ts'
 import type { Rules } from '../../mock-server/rules.ts'
 import type { ApiKey, State, TokenPair } from '../../mock-server/state.ts'
 

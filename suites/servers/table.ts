@@ -2,7 +2,7 @@
  * All servers that are wrong in one way, and all that conform and answer open questions in another way than the reference server. Each
  * subject of the document has a file of its own, loaded only when a table is asked for.
  */
-import type { ServerOptions } from '../../mock-server/options.ts'
+import type { ServerOptions } from '../../mock-server/context.ts'
 import type { Profile } from '../../mock-server/profile.ts'
 import { type Changing, optionsOf } from './operators.ts'
 
