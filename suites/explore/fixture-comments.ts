@@ -2,8 +2,8 @@
 
 import { readDeviations } from '../engine/language/deviations.ts'
 import { printable } from '../engine/printable.ts'
-import type { NamedOperations } from '../engine/signer/bytes-operations.ts'
-import { partNamed } from '../engine/signer/parts.ts'
+import { partNamed } from '../engine/signer/changed-call.ts'
+import type { NamedOperations } from '../engine/signer/operations.ts'
 import { sinceLines } from '../report/findings.ts'
 import { cutLetters } from './describe-step.ts'
 import type { FixtureInput } from './fixture-input.ts'

@@ -1,5 +1,5 @@
 /** The right calls of a scenario, which show that a server is not out of order. */
-import { cutLetterForms } from '../engine/signer/body-forms.ts'
+import { cutLetterForms } from '../engine/signer/bodies.ts'
 import { grant, inDocumentOrder, list } from './calls.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { ownerOf } from './fixture-keys.ts'

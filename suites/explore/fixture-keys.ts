@@ -1,5 +1,5 @@
 /** The keys of a scenario: test keys stand for most; the scenario creates the others in the way of the exploration. */
-import type { Json } from '../engine/signer/change.ts'
+import type { Json } from '../engine/signer/changed-call.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 

@@ -2,9 +2,8 @@
 
 import { sessionLimit } from '../engine/document.ts'
 import { alterOf } from '../engine/language/alterations.ts'
-import { bodyForms, cutLetterForms } from '../engine/signer/body-forms.ts'
-import type { Json, Change as PlainChange } from '../engine/signer/change.ts'
-import { wrapped } from '../engine/signer/wrapped.ts'
+import { bodyForms, cutLetterForms } from '../engine/signer/bodies.ts'
+import { type Json, type Change as PlainChange, wrapped } from '../engine/signer/changed-call.ts'
 import { inDocumentOrder } from './calls.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
 import { quietMs } from './other-pairs.ts'

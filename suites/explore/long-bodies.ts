@@ -1,6 +1,6 @@
 /** Sends bodies up to 66 KiB, each as it was signed and each changed afterwards. */
 
-import { cutLetterForms } from '../engine/signer/body-forms.ts'
+import { cutLetterForms } from '../engine/signer/bodies.ts'
 import { basic, changed, ecc, hmac, list, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import { pairOf } from './keyring.ts'

@@ -1,6 +1,6 @@
 /** Tokens that may manage contexts under one solution only, where the target file names a method and two solutions for it. */
 
-import type { Json } from '../engine/signer/change.ts'
+import type { Json } from '../engine/signer/changed-call.ts'
 import { grant, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'

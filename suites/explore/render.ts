@@ -1,10 +1,17 @@
 /** Turns a step with names into the bytes of a call. */
 
 import type { Operations } from '../engine/language/deviations.ts'
-import { bodyForms, cutLetterForms, padded } from '../engine/signer/body-forms.ts'
-import { type Change, type Json, Unmakeable } from '../engine/signer/change.ts'
-import { type Caller, type CallSettings, type Member, writeCall } from '../engine/signer/changed-call.ts'
-import { shortName } from '../engine/signer/short-name.ts'
+import { shortName } from '../engine/random.ts'
+import { bodyForms, cutLetterForms, padded } from '../engine/signer/bodies.ts'
+import {
+  type Caller,
+  type CallSettings,
+  type Change,
+  type Json,
+  type Member,
+  Unmakeable,
+  writeCall,
+} from '../engine/signer/changed-call.ts'
 import type { CallStep, Value } from './step.ts'
 
 /** What a call needs besides its step. */

@@ -1,7 +1,6 @@
 /** The steps of an exploration as values, with names instead of credentials, so that a sequence can be run again from its beginning. */
 
-import type { Change as ChangeOfPart, Json } from '../engine/signer/change.ts'
-import type { NonceKind } from '../engine/signer/nonces.ts'
+import type { Change as ChangeOfPart, Json, NonceKind } from '../engine/signer/changed-call.ts'
 
 export type Auth =
   | { readonly kind: 'none' }

@@ -1,8 +1,7 @@
 /** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
 
 import type { Operations } from '../engine/language/deviations.ts'
-import type { Random } from '../engine/random.ts'
-import { shuffled } from '../engine/random.ts'
+import { type Random, shuffled } from '../engine/random.ts'
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Keyring, type PairKind, pairOf } from './keyring.ts'

@@ -1,6 +1,6 @@
 /** Bodies signed in one form and sent in another. */
 
-import { rewritings, richForms } from '../engine/signer/body-forms.ts'
+import { rewritings, richForms } from '../engine/signer/bodies.ts'
 import { basic, changed, create, ecc, grant, hmac, list, none } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Change } from './step.ts'

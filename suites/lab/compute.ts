@@ -1,8 +1,7 @@
 /** Computes what the lab page shows for its fields. Pure: the page only reads fields and draws the result. */
 
 import { fromBase64Strict, utf8 } from '../engine/signer/bytes.ts'
-import { type Piece, piecesOf } from '../engine/signer/data-to-sign.ts'
-import { type Signed, type SigningKey, signDraft } from '../engine/signer/draft.ts'
+import { type Piece, piecesOf, type Signed, type SigningKey, signDraft } from '../engine/signer/draft.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose } from './diagnose.ts'

@@ -1,7 +1,6 @@
 /** Recognises a right signature that was damaged on its way: a typing error, a cut, a line break. */
 import { editDistance } from '../engine/language/did-you-mean.ts'
-import { signDraft } from '../engine/signer/draft.ts'
-import type { HeaderFields } from '../engine/signer/header.ts'
+import { type HeaderFields, signDraft } from '../engine/signer/draft.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import type { VerifyInput } from './verify.ts'
 

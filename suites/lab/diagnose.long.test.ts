@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fromHex, utf8 } from '../engine/signer/bytes.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
-import { type KnownMistake, labMistakes, mistakeById, mistakes } from '../engine/signer/mistakes.ts'
+import { type KnownMistake, mistakeById, mistakes } from '../engine/signer/mistakes.ts'
 import { draftOf, type SignInput, sign } from '../engine/signer/sign.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { type DiagnoseInput, diagnose } from './diagnose.ts'
@@ -52,7 +52,7 @@ const onPurposeOnly = (id: string) =>
 
 // Ed25519 is slow on a busy machine.
 describe('one mistake', () => {
-  const cases = [...mistakes, ...labMistakes]
+  const cases = mistakes
     .filter(({ id }) => !onPurposeOnly(id) || id === 'fields/other-scheme')
     .flatMap((mistake, at) => [
       ...possible(mistake, [secret, hexSecret, bare]),

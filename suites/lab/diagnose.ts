@@ -1,8 +1,7 @@
 /** Names the mistake in a refused signature: recomputes it under every known mistake, alone and together. */
 import { fromBase64Loose } from '../engine/signer/bytes.ts'
-import type { HeaderFields } from '../engine/signer/header.ts'
-import type { KnownMistake } from '../engine/signer/mistake.ts'
-import { shapes } from '../engine/signer/mistakes-of-signature.ts'
+import type { HeaderFields } from '../engine/signer/draft.ts'
+import { type KnownMistake, knownMistake } from '../engine/signer/mistakes.ts'
 import type { DiagnoseInput } from './diagnose-input.ts'
 import { explain } from './explain.ts'
 import { readHeader } from './reading.ts'
@@ -56,7 +55,7 @@ function together(read: readonly KnownMistake[], computed: readonly KnownMistake
 /** The mistake that the length of an unexplained signature shows. */
 function likelyShape({ key }: DiagnoseInput, { signature }: HeaderFields): KnownMistake | null {
   const length = fromBase64Loose(signature)?.length
-  return key.kind !== 'secret' && (length === 20 || length === 32) ? shapes.hmacForEcc : null
+  return key.kind !== 'secret' && (length === 20 || length === 32) ? knownMistake('signature/hmac-for-ecc') : null
 }
 
 function explained(

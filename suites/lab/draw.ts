@@ -2,7 +2,7 @@
 /** Draws a result of the lab. */
 
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
-import type { Piece } from '../engine/signer/data-to-sign.ts'
+import type { Piece } from '../engine/signer/draft.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { type Child, element } from '../page/elements.ts'
 import type { LabResult } from './compute.ts'

@@ -1,7 +1,7 @@
 /** From computed bytes to the text in the header: which mistakes in cut and encoding lead to the text that was received? */
 import { fromBase64Loose, fromHex, fromUtf8, latin1 } from '../engine/signer/bytes.ts'
 import type { Draft } from '../engine/signer/draft.ts'
-import type { KnownMistake } from '../engine/signer/mistake.ts'
+import type { KnownMistake } from '../engine/signer/mistakes.ts'
 
 /** Every way, with at most `most` mistakes, in which the computed bytes become the received text. */
 export function endingsOf(

@@ -1,12 +1,8 @@
 /** Explains a signature that is not right by known mistakes. */
 import { fromBase64Loose, fromHex, fromLatin1 } from '../engine/signer/bytes.ts'
-import type { Draft, SigningKey } from '../engine/signer/draft.ts'
-import type { HeaderFields } from '../engine/signer/header.ts'
-import { type KnownMistake, keyMistake } from '../engine/signer/mistake.ts'
-import { labMistakes, mistakes } from '../engine/signer/mistakes.ts'
-import { secretBytes } from '../engine/signer/mistakes-of-key.ts'
-import { shapes } from '../engine/signer/mistakes-of-signature.ts'
-import { draftOf } from '../engine/signer/sign.ts'
+import { type Draft, draftOf, type HeaderFields, keyBytesOf, type SigningKey } from '../engine/signer/draft.ts'
+import { key as keyChange } from '../engine/signer/draft-changes.ts'
+import { type KnownMistake, knownMistake, mistakeOf, mistakes } from '../engine/signer/mistakes.ts'
 import { isDamaged } from './damage.ts'
 import type { DiagnoseInput } from './diagnose-input.ts'
 import { guessesAtBody, guessesAtTime, offsetsNearby } from './guesses.ts'
@@ -45,8 +41,8 @@ export function explain(input: DiagnoseInput, fields: HeaderFields): Explanation
   const right = draftOf({ ...input, keyId, timestamp, nonce }, keys)
   const guesses = guessesAtBody(input.body)
   const repertoire = repertoireOf(right, {
-    before: [...mistakes.filter(({ found }) => found), ...otherKeys.flatMap(wrongKey)],
-    rare: [...labMistakes, ...guesses.slice(0, pairedGuesses)],
+    before: [...mistakes.filter(({ found, made }) => found && made), ...otherKeys.flatMap(wrongKey)],
+    rare: [...mistakes.filter(({ made }) => !made), ...guesses.slice(0, pairedGuesses)],
     alone: guesses.slice(pairedGuesses),
     times: guessesAtTime(fields, offsetsNearby(searchedMs)),
     nearTimes: guessesAtTime(fields, offsetsNearby(nearMs).slice(0, 2 * nearMs)),
@@ -105,25 +101,23 @@ function searchInOwnData(
 /** One mistake per other key that was given. */
 function wrongKey({ name, key }: { name: string; key: SigningKey }): KnownMistake[] {
   if (key.kind === 'ed25519-public') return []
-  const text = {
-    id: 'key/another-key',
-    requirement: 'signatures/key-id',
-    when: `another key is used: ${name}`,
-    fix: 'Sign with the key that the first field of the header names',
-  }
   const kind = key.kind === 'secret' ? 'mac' : 'ed25519'
-  const bytes = key.kind === 'secret' ? secretBytes(key.secret) : key.seed
-  return [keyMistake(text, (draft) => (draft.algorithm.kind === kind ? bytes : null))]
+  const change = keyChange((draft) => (draft.algorithm.kind === kind ? keyBytesOf(key) : null))
+  const fix = 'Sign with the key that the first field of the header names'
+  return [
+    mistakeOf('key/another-key', `another key is used: ${name}`, change, { requirement: 'signatures/key-id', fix }),
+  ]
 }
 
 /** The mistake that the form of a signature shows for certain, if no single mistake explains it. */
 function certainShape(input: DiagnoseInput, fields: HeaderFields): KnownMistake | null {
   const { signature } = fields
-  if (/^\[(B@|object )|^(undefined|null|None|nil|NaN)$|^<.*>$|^Promise/.test(signature)) return shapes.printed
+  if (/^\[(B@|object )|^(undefined|null|None|nil|NaN)$|^<.*>$|^Promise/.test(signature))
+    return knownMistake('signature/printed-object')
   const bytes = fromBase64Loose(signature)
   const isHex = bytes !== null && fromHex(fromLatin1(bytes)) !== null
-  if (input.key.kind === 'secret' && bytes?.length === 64 && !isHex) return shapes.eccForHmac
+  if (input.key.kind === 'secret' && bytes?.length === 64 && !isHex) return knownMistake('signature/ecc-for-hmac')
   const isDer = bytes !== null && bytes.length >= 68 && bytes.length <= 72 && bytes[0] === 0x30
-  if (isDer || bytes?.length === 256) return shapes.otherKind
-  return isDamaged(input, fields) ? shapes.damaged : null
+  if (isDer || bytes?.length === 256) return knownMistake('signature/another-kind-of-key')
+  return isDamaged(input, fields) ? knownMistake('signature/damaged') : null
 }

@@ -2,7 +2,7 @@
  * The mistakes that are made most often, by what they touch: three of them at once are looked for, one of each family. The first two of a
  * family are also looked for together with rare mistakes.
  */
-import type { KnownMistake } from '../engine/signer/mistake.ts'
+import type { KnownMistake } from '../engine/signer/mistakes.ts'
 
 const ofData: readonly (readonly string[])[] = [
   ['without-final-newline', 'with-crlf', 'without-line-feeds', 'with-doubled-newline'],

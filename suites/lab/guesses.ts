@@ -1,9 +1,9 @@
 /** Mistakes that depend on the request at hand: which member was missing, which order the members had, which time was signed. */
-import type { SignedParts } from '../engine/signer/data-to-sign.ts'
-import { piece } from '../engine/signer/data-to-sign.ts'
-import { isObject, type JsonObject, parseJson } from '../engine/signer/json-styles.ts'
-import { ofValue } from '../engine/signer/lab-mistakes-of-body.ts'
-import { dataMistake, type KnownMistake } from '../engine/signer/mistake.ts'
+import { isObject, type JsonObject } from '../engine/json.ts'
+import { jsonOf } from '../engine/signer/bodies.ts'
+import type { SignedParts } from '../engine/signer/draft.ts'
+import { bodyValue, textOf } from '../engine/signer/draft-changes.ts'
+import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
 
 const oneTime = 'Read the clock once for each request, and put this timestamp into the data and into the header'
 
@@ -14,7 +14,7 @@ const nearIds = 5
 
 /** What may have been signed instead of this body, likeliest first. */
 export function guessesAtBody(body: Uint8Array): KnownMistake[] {
-  const value = parseJson(body)
+  const value = jsonOf(body)
   if (!isObject(value)) return []
   return [...missingMembers(value), ...otherIds(value), ...otherOrders(value)]
 }
@@ -38,16 +38,22 @@ export function offsetsNearby(ms: number): number[] {
 function otherTime(timestamp: string, offset: number): KnownMistake {
   const distance = Math.abs(offset) < 1000 ? `${Math.abs(offset)} ms` : `${Math.abs(offset) / 1000} s`
   const isZone = Math.abs(offset) >= 1_800_000
-  const text = {
-    id: 'data/with-another-timestamp',
-    when: `the data have a timestamp that is ${distance} ${offset < 0 ? 'before' : 'after'} the one of the header`,
-    requirement: 'signatures/timestamp',
-    fix: isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime,
-  }
+  const when = `the data have a timestamp that is ${distance} ${offset < 0 ? 'before' : 'after'} the one of the header`
   const signed = String(Number(timestamp) + offset)
-  return dataMistake(text, (pieces) =>
-    pieces.map((part) => (part.origin === 'timestamp' ? piece('timestamp', signed) : part)),
+  return mistakeOf(
+    'data/with-another-timestamp',
+    when,
+    textOf('timestamp', () => signed),
+    {
+      requirement: 'signatures/timestamp',
+      fix: isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime,
+    },
   )
+}
+
+/** A change of the parsed body. */
+function ofValue(word: string, when: string, change: (value: JsonObject) => JsonObject): KnownMistake {
+  return mistakeOf(`data/${word}`, when, bodyValue(change), { requirement: 'signatures/request-body' })
 }
 
 /** Signed before some members were added: any choice of the outer ones, and each one of the params. */

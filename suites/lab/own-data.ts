@@ -2,9 +2,9 @@
 
 import { defined } from '../engine/json.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
-import { type Draft, signDraft } from '../engine/signer/draft.ts'
-import type { HeaderFields } from '../engine/signer/header.ts'
-import { dataMistake, type KnownMistake } from '../engine/signer/mistake.ts'
+import { type Draft, type HeaderFields, signDraft } from '../engine/signer/draft.ts'
+import { data as dataChange } from '../engine/signer/draft-changes.ts'
+import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { firstDifference } from './first-difference.ts'
 import { readHeader } from './reading.ts'
@@ -78,7 +78,12 @@ const fixes: { [part: string]: string } = {
 }
 
 function otherPart(part: string, requirement: string, when: string): KnownMistake {
-  return dataMistake({ id: `data/with-other-${part}`, requirement, when, ...defined({ fix: fixes[part] }) }, () => null)
+  return mistakeOf(
+    `data/with-other-${part}`,
+    when,
+    dataChange(() => null),
+    { requirement, ...defined({ fix: fixes[part] }) },
+  )
 }
 
 /** The parts of data that have the right form, one character for each byte. */

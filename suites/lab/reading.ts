@@ -1,10 +1,7 @@
 /** Reads a header leniently: finds its five fields, and what is wrong with how they are written. */
 
-import type { HeaderFields } from '../engine/signer/header.ts'
-import { splitHeader, version } from '../engine/signer/header.ts'
-import type { KnownMistake } from '../engine/signer/mistake.ts'
-import { mistakeById } from '../engine/signer/mistakes.ts'
-import { headerMistakes } from '../engine/signer/mistakes-of-fields.ts'
+import { type HeaderFields, splitHeader, version } from '../engine/signer/draft.ts'
+import { type KnownMistake, knownMistake } from '../engine/signer/mistakes.ts'
 
 interface Reading {
   /** The recognised fields; null if there are not five. */
@@ -25,46 +22,50 @@ export function readHeader(header: string, expected: Expected): Reading {
   const { fields, mistakes: ofFields } = meantFields(raw)
   mistakes.push(...ofFields)
   if (fields === null) return { fields, mistakes }
-  if (fields.version !== version) mistakes.push(headerMistakes.otherVersion)
-  if (expected.keyId !== undefined && fields.keyId !== expected.keyId) mistakes.push(headerMistakes.otherKeyId)
+  if (fields.version !== version) mistakes.push(knownMistake('fields/other-version'))
+  if (expected.keyId !== undefined && fields.keyId !== expected.keyId)
+    mistakes.push(knownMistake('fields/other-key-id'))
   const ofTimestamp = timestampMistake(fields.timestamp)
   if (ofTimestamp !== null) mistakes.push(ofTimestamp)
-  if (fields.nonce === '') mistakes.push(headerMistakes.emptyNonce)
+  if (fields.nonce === '') mistakes.push(knownMistake('fields/empty-nonce'))
   return { fields, mistakes }
 }
 
 /** What is wrong with a timestamp, if anything: it is not an integer, or is a plausible time in another unit. */
 export function timestampMistake(timestamp: string): KnownMistake | null {
-  if (!/^\d+$/.test(timestamp)) return headerMistakes.noInteger
+  if (!/^\d+$/.test(timestamp)) return knownMistake('fields/timestamp-no-integer')
   // 2001 to 2286 in seconds have 10 digits, in microseconds 16; a small number such as 0 is merely long ago.
-  if (timestamp.length === 10) return headerMistakes.seconds
-  return timestamp.length === 16 ? headerMistakes.microseconds : null
+  if (timestamp.length === 10) return knownMistake('fields/timestamp-in-seconds')
+  return timestamp.length === 16 ? knownMistake('fields/timestamp-in-microseconds') : null
 }
 
 function schemeMistakes(scheme: string, expected: string): KnownMistake[] {
   if (scheme === expected) return []
-  if (scheme === '') return [headerMistakes.noScheme]
-  const other = mistakeById('fields/other-scheme')
-  return other === undefined ? [] : [other]
+  if (scheme === '') return [knownMistake('fields/without-scheme')]
+  return [knownMistake('fields/other-scheme')]
 }
 
 function meantFields(raw: readonly string[]): Reading {
   if (raw.length === 1) {
     const text = raw[0] ?? ''
-    for (const [mark, mistake] of [[',', headerMistakes.commas] as const, [':', headerMistakes.colons] as const]) {
+    for (const [mark, mistake] of [
+      [',', knownMistake('fields/with-commas')] as const,
+      [':', knownMistake('fields/with-colons')] as const,
+    ]) {
       const parts = text.split(mark)
       if (parts.length >= 4) return withMistake(meantFields(parts), mistake)
     }
   }
   const trimmed = raw.map((field) => field.trim())
-  if (trimmed.some((field, at) => field !== raw[at])) return withMistake(meantFields(trimmed), headerMistakes.spaces)
+  if (trimmed.some((field, at) => field !== raw[at]))
+    return withMistake(meantFields(trimmed), knownMistake('fields/with-spaces'))
   if (raw.length === 5) return inOrder(raw)
-  if (raw.length > 5) return withMistake(meantFields(raw.slice(0, 5)), headerMistakes.tooMany)
+  if (raw.length > 5) return withMistake(meantFields(raw.slice(0, 5)), knownMistake('fields/one-too-many'))
   // Four fields: the version is what is forgotten most often.
   if (raw.length === 4 && raw[1] !== version) {
-    return withMistake(meantFields([raw[0] ?? '', version, ...raw.slice(1)]), headerMistakes.tooFew)
+    return withMistake(meantFields([raw[0] ?? '', version, ...raw.slice(1)]), knownMistake('fields/one-too-few'))
   }
-  return { fields: null, mistakes: [headerMistakes.tooFew] }
+  return { fields: null, mistakes: [knownMistake('fields/one-too-few')] }
 }
 
 /** Five fields in any order: a timestamp and the version are recognised by their form. */
@@ -76,7 +77,7 @@ function inOrder(raw: readonly string[]): Reading {
   if (time < 0 || one < 0 || (time === 2 && one === 1)) return { fields: asSent, mistakes: [] }
   const [first = '', middle = '', last = ''] = raw.filter((_, at) => at !== time && at !== one)
   const fields = { keyId: first, version, timestamp: raw[time] ?? '', nonce: middle, signature: last }
-  return { fields, mistakes: [headerMistakes.order] }
+  return { fields, mistakes: [knownMistake('fields/in-another-order')] }
 }
 
 function withMistake(reading: Reading, mistake: KnownMistake): Reading {

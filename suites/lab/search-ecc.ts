@@ -2,8 +2,7 @@
 import { concat, fromBase64Loose, fromHex, fromUtf8, toBase64 } from '../engine/signer/bytes.ts'
 import type { Draft } from '../engine/signer/draft.ts'
 import { ed25519Matcher, publicKeyOfSeed, withLowS } from '../engine/signer/ed25519.ts'
-import type { KnownMistake } from '../engine/signer/mistake.ts'
-import { mistakeById } from '../engine/signer/mistakes.ts'
+import { type KnownMistake, mistakeById } from '../engine/signer/mistakes.ts'
 import type { Explain } from './search.ts'
 
 /** 64 bytes that a text may stand for, with the mistakes that this takes. */

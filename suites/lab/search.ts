@@ -1,9 +1,8 @@
 /** Looks for the mistakes, alone and together, with which a signature comes out as it was received. */
 
 import { sameBytes } from '../engine/signer/bytes.ts'
-import { joinPieces, type Piece } from '../engine/signer/data-to-sign.ts'
-import { type Draft, wholeSignature } from '../engine/signer/draft.ts'
-import type { KnownMistake } from '../engine/signer/mistake.ts'
+import { type Draft, joinPieces, type Piece, wholeSignature } from '../engine/signer/draft.ts'
+import type { KnownMistake } from '../engine/signer/mistakes.ts'
 import { canEndIn, endingsOf } from './endings.ts'
 import { areOfDifferentFamilies, isCommon, isFrequent } from './families.ts'
 

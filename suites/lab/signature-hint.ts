@@ -5,7 +5,7 @@ import { SuiteError } from '../engine/errors.ts'
 import type { Called } from '../engine/judge/called.ts'
 import type { Hint } from '../engine/judge/problem.ts'
 import type { Auth } from '../engine/language/fixture-types.ts'
-import { mistakesInBody, type ServerMistake, serverMistakes } from '../engine/signer/server-mistakes.ts'
+import { type KnownMistake, mistakesInBody, serverMistakes } from '../engine/signer/mistakes.ts'
 import type { Mistake } from '../engine/signer/sign.ts'
 import type { WireRequest } from '../engine/target.ts'
 
@@ -97,11 +97,12 @@ async function tryServerMistakes(caller: Caller, signer: Signer): Promise<Hint |
 /** The first mistake with which the call is accepted. */
 async function firstAccepted(
   caller: Caller,
-  suspects: readonly ServerMistake[],
+  suspects: readonly KnownMistake[],
   send: (but: Mistake) => Promise<Called>,
 ): Promise<Hint | undefined> {
-  for (const { mistake, id } of suspects) {
-    const called = await send(mistake).catch(unlessNothingChanges)
+  for (const { id } of suspects) {
+    const [group = '', word] = id.split('/')
+    const called = await send({ [group]: word }).catch(unlessNothingChanges)
     if (called?.answer.outcome === 'accepted') return { kind: 'server-mistake', mistake: id }
     if (caller.run.stopping.reason !== null) return undefined
   }

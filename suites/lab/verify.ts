@@ -3,10 +3,16 @@
 import { counted } from '../engine/group.ts'
 import type { VerifyStage } from '../engine/language/vectors.ts'
 import { fromBase64Strict, sameBytes } from '../engine/signer/bytes.ts'
-import { joinPieces, piecesOf } from '../engine/signer/data-to-sign.ts'
-import { type SigningKey, signDraft } from '../engine/signer/draft.ts'
+import {
+  type HeaderFields,
+  joinPieces,
+  piecesOf,
+  type SigningKey,
+  signDraft,
+  splitHeader,
+  version,
+} from '../engine/signer/draft.ts'
 import { ed25519Verify, publicKeyOfSeed, signatureBytes } from '../engine/signer/ed25519.ts'
-import { type HeaderFields, splitHeader, version } from '../engine/signer/header.ts'
 import { macBytesSent } from '../engine/signer/hmac.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { firstDifference } from './first-difference.ts'

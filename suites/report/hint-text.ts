@@ -1,6 +1,5 @@
 import type { Hint } from '../engine/judge/problem.ts'
-import { mistakeById } from '../engine/signer/mistakes.ts'
-import { serverHint } from '../engine/signer/server-mistakes.ts'
+import { mistakeById, serverHint } from '../engine/signer/mistakes.ts'
 import { type TextOfKind, textOfKind } from './text-of-kind.ts'
 
 const hintTexts: TextOfKind<Hint> = {

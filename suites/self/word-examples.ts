@@ -4,15 +4,12 @@ import { SuiteError } from '../engine/errors.ts'
 import { changesOf } from '../engine/language/alterations.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
 import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/language/words.ts'
-import { brokenBodies } from '../engine/signer/body-forms.ts'
+import { brokenBodies } from '../engine/signer/bodies.ts'
 import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
-import { changeBytes } from '../engine/signer/bytes-operations.ts'
-import type { Json } from '../engine/signer/change.ts'
-import { writeCall } from '../engine/signer/changed-call.ts'
+import { type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
-import { partNamed, partNames } from '../engine/signer/parts.ts'
+import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { type Mistake, type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
-import { changeText } from '../engine/signer/text-operations.ts'
 
 /** Its body has what the words need to make a difference: white space, both ends of a line, letters beyond ASCII, a slash, two members in disorder. */
 const request = {

@@ -1,6 +1,6 @@
 /** Checks a signature without a search: right, right in another encoding, or right for other likely bytes. */
 
-import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/header.ts'
+import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/draft.ts'
 import type { Diagnosis, NamedMistake } from '../../lab/diagnose.ts'
 import { type VerifyInput, verify } from '../../lab/verify.ts'
 import type { SignatureCheck, SignatureFault } from './mistake-checks.ts'

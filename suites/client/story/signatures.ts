@@ -1,5 +1,5 @@
 import { callPath } from '../../engine/document.ts'
-import { splitHeader } from '../../engine/signer/header.ts'
+import { splitHeader } from '../../engine/signer/draft.ts'
 import type { DiagnoseInput, Diagnosis } from '../../lab/diagnose.ts'
 import { readHeader } from '../../lab/reading.ts'
 import type { VerifyInput } from '../../lab/verify.ts'

@@ -5,19 +5,20 @@ import { isObject, membersOf } from '../json.ts'
 import type { Called } from '../judge/called.ts'
 import { readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
-import type { Random } from '../random.ts'
-import { cutLetterForms, bodyForms as sameJson } from '../signer/body-forms.ts'
+import { type Random, shortName } from '../random.ts'
+import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { toBase64, utf8 } from '../signer/bytes.ts'
-import { type Change, Unmakeable } from '../signer/change.ts'
 import {
   type Caller as CallerOfCall,
+  type Change,
   headerBytes,
   type Key,
+  type NonceKind,
+  nonceOf,
+  Unmakeable,
   type WrittenCall,
   writeCall,
 } from '../signer/changed-call.ts'
-import { type NonceKind, nonceOf } from '../signer/nonces.ts'
-import { shortName } from '../signer/short-name.ts'
 import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../signer/sign.ts'
 import type { TargetSettings, WireRequest } from '../target.ts'
 import {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Change } from '../signer/change.ts'
-import { partNamed } from '../signer/parts.ts'
+import { type Change, partNamed } from '../signer/changed-call.ts'
 import { alterOf, changesOf, problemsOfAlter, wordsOfPart } from './alterations.ts'
 import { readDeviations } from './deviations.ts'
 import type { Auth, CallStep } from './fixture-types.ts'

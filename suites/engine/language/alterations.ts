@@ -1,10 +1,17 @@
 /** The key `alter` of a step: one operation of fixtures/deviations.yaml on each of some parts of a call. */
 
 import { isObject } from '../json.ts'
-import { bodyForms, brokenBodies } from '../signer/body-forms.ts'
-import { type Change, type Json, type Wrap, wraps } from '../signer/change.ts'
+import { bodyForms, brokenBodies } from '../signer/bodies.ts'
+import {
+  type Change,
+  type Json,
+  type OperationsOfPart,
+  partNamed,
+  partNames,
+  type Wrap,
+  wraps,
+} from '../signer/changed-call.ts'
 import { mistakes } from '../signer/mistakes.ts'
-import { type OperationsOfPart, partNamed, partNames } from '../signer/parts.ts'
 import { readDeviations } from './deviations.ts'
 import { suggestion } from './did-you-mean.ts'
 import type { Auth, CallStep } from './fixture-types.ts'
@@ -45,7 +52,7 @@ export function wordsOfPart(operations: OperationsOfPart): readonly string[] {
     case 'broken bodies':
       return Object.keys(brokenBodies)
     case 'mistakes':
-      return mistakes.map(({ id }) => id)
+      return mistakes.filter(({ made }) => made).map(({ id }) => id)
     case 'values':
       return [...textNames, ...wraps, removed]
   }

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SuiteError } from '../errors.ts'
-import { bodyForms, brokenBodies } from '../signer/body-forms.ts'
-import type { BytesOperation, NamedOperations, TextOperation } from '../signer/bytes-operations.ts'
-import { type Change, type Json, wraps } from '../signer/change.ts'
+import { bodyForms, brokenBodies } from '../signer/bodies.ts'
+import { type Change, type Json, wraps } from '../signer/changed-call.ts'
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
+import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
 import { packageRoot } from './package-root.ts'
 import { readYaml } from './yaml-source.ts'
 
@@ -81,7 +81,7 @@ function changesOf(file: DeviationsFile, { field, operations }: Field): Change[]
     case 'broken-bodies':
       return each(Object.keys(brokenBodies))
     case 'mistakes':
-      return each(mistakes.map(({ id }) => id))
+      return each(mistakes.filter(({ made }) => made).map(({ id }) => id))
     case 'values':
       return [
         { field, remove: true },

@@ -3,7 +3,7 @@
  * Words are those of fixtures/README.md; a `$reference` is still a string here and is resolved when a case runs.
  */
 
-import type { NonceKind } from '../signer/nonces.ts'
+import type { NonceKind } from '../signer/changed-call.ts'
 import type { Mistake } from '../signer/sign.ts'
 
 /** What a scenario does to the target: `sessions` takes tokens, `keys` creates API keys, `limits` fills a limit. */

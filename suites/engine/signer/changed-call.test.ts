@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readDeviations } from '../language/deviations.ts'
-import { type Change, Unmakeable } from './change.ts'
-import { type PlainCall, writeCall } from './changed-call.ts'
+import { seededRandom } from '../random.ts'
+import { cutLetterForms } from './bodies.ts'
+import { type Change, type NonceKind, nonceOf, type PlainCall, Unmakeable, writeCall } from './changed-call.ts'
 
 const key = { id: 'key-1', secret: 'Secret-1' }
 const plain: PlainCall = {
@@ -67,3 +68,42 @@ test('a change without an effect is named', () => {
 test('letters beyond Latin-1 cannot stand in a header', () => {
   expect(() => written([{ field: 'basic-word', operation: 'full-width-letter' }])).toThrow(Unmakeable)
 })
+
+describe('nonces', () => {
+  const random = seededRandom(1)
+  const seed = random.bytes(32)
+  const withNonces = { ...settings, nextNonce: (kind: NonceKind | undefined) => nonceOf(kind, random) }
+  const signature = (caller: PlainCall['caller'], nonce: NonceKind): Uint8Array => {
+    const { authorization = '' } = writeCall({ ...plain, caller, nonce }, [], withNonces)
+    return Buffer.from(authorization.split(';').at(-1) ?? '', 'base64')
+  }
+
+  test.each([
+    ['leading-zero', 0],
+    ['trailing-zero', 19],
+  ] as const)('%s makes a MAC with a zero byte there', (nonce, at) => {
+    expect(signature({ kind: 'hmac', key }, nonce)[at]).toBe(0)
+  })
+
+  test('leading-zero makes an ED25519 signature whose S has a zero byte on top', () => {
+    expect(signature({ kind: 'ecc', key: { id: 'key-1', seed } }, 'leading-zero')[63]).toBe(0)
+  })
+
+  test('none is used twice', () => {
+    expect(new Set(Array.from({ length: 200 }, () => nonceOf(undefined, random))).size).toBe(200)
+  })
+})
+
+const readSize = 65_536
+
+test.each([0, 1, 2, 180, 300, 451])(
+  'after %i bytes of headers, a read ends within a letter of most forms',
+  (headers) => {
+    const isCut = Object.values(cutLetterForms).map((form) => {
+      const bytes = Buffer.from(form('{"jsonrpc":"2.0","id":1}'), 'utf8')
+      const next = bytes[readSize - headers] ?? 0
+      return next >= 0x80 && next < 0xc0
+    })
+    expect(isCut.filter(Boolean)).toHaveLength(2)
+  },
+)

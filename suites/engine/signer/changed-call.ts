@@ -1,17 +1,159 @@
 /** Writes a call as bytes with some of its parts changed; later parts are made from the changed ones. */
 
-import { bodyForms, brokenBodies } from './body-forms.ts'
+import type { Random } from '../random.ts'
+import { bodyForms, brokenBodies } from './bodies.ts'
 import { fromLatin1, toBase64, utf8 } from './bytes.ts'
-import { changeBytes, type NamedOperations } from './bytes-operations.ts'
-import { type Change, type Json, Unmakeable } from './change.ts'
-import { signDraft } from './draft.ts'
-import { ed25519Sign } from './ed25519.ts'
-import { hmacSha256 } from './hmac.ts'
+import { type Draft, draftOf, joinPieces, type SigningKey, signDraft, wholeSignature } from './draft.ts'
+import { changePart, draftParts } from './draft-changes.ts'
 import { mistakeById } from './mistakes.ts'
-import { type NonceKind, nonceFor } from './nonces.ts'
-import { draftOf, type SigningKey } from './sign.ts'
-import { changeText } from './text-operations.ts'
-import { wrapped } from './wrapped.ts'
+import { changeBytes, changeText, type NamedOperations } from './operations.ts'
+
+/** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run, `$digits` for one of digits. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+
+/** One change of one part of a call, as the explorer makes it and a fixture writes it under `alter`. */
+export interface Change {
+  /** A part: a `field` of fixtures/deviations.yaml. */
+  readonly field: string
+  /** An operation of fixtures/deviations.yaml, or a known mistake (`data/with-commas`). */
+  readonly operation?: string
+  /** Another value in this place. */
+  readonly value?: Json
+  readonly remove?: boolean
+  /** The same value in another JSON form. */
+  readonly wrap?: Wrap
+}
+
+/** The change makes no sense for this call: its part is missing, or nothing would differ. */
+export class Unmakeable extends Error {}
+
+const ofList =
+  (write: (list: readonly Json[]) => Json) =>
+  (value: Json): Json => {
+    if (!Array.isArray(value)) throw new Unmakeable('Not a list')
+    return write(value as readonly Json[])
+  }
+
+/** The same value, in JSON forms in which a careless server may still find it. */
+const wrapForms = {
+  'in-list': (value: Json): Json => [value],
+  'in-object': (value: Json): Json => ({ value }),
+  joined: ofList((list) => list.join(' ')),
+  'joined-by-comma': ofList((list) => list.join(',')),
+  'first-alone': ofList((list) => list[0] ?? ''),
+  'with-number': ofList((list) => [...list, 1]),
+  'with-null': ofList((list) => [...list, null]),
+  'as-map': ofList((list) => Object.fromEntries(list.map((item, at) => [String(at), item]))),
+  'in-list-twice': (value: Json): Json => [[value]],
+  'as-json-text': (value: Json): Json => JSON.stringify(value),
+} as const
+
+export type Wrap = keyof typeof wrapForms
+export const wraps = Object.keys(wrapForms) as readonly Wrap[]
+
+/** @throws Unmakeable for a form of lists where there is none */
+export function wrapped(value: Json | undefined, wrap: Wrap): Json {
+  if (value === undefined) throw new Unmakeable('No value to wrap')
+  return wrapForms[wrap](value)
+}
+
+/** Which operations a part takes. */
+export type OperationsOfPart = 'text' | 'bytes' | 'body forms' | 'broken bodies' | 'mistakes' | 'values'
+
+interface Part {
+  /** What it is, for a reader. */
+  readonly says?: string
+  readonly operations: OperationsOfPart
+  /** The ways to authorize that have it; undefined: every call. */
+  readonly callers?: readonly string[]
+}
+
+const signers = ['hmac', 'ecc']
+const textOf = (callers: readonly string[], says: string): Part => ({ operations: 'text', callers, says })
+
+const parts: { readonly [part: string]: Part } = {
+  header: { operations: 'text', says: 'the whole header' },
+  gap: textOf(['basic', 'token', ...signers], 'the space between the words of the header'),
+  'basic-word': textOf(['basic'], 'the word before Basic credentials'),
+  'basic-id': textOf(['basic'], 'the id in Basic credentials'),
+  'basic-colon': textOf(['basic'], 'the colon in Basic credentials'),
+  'basic-secret': textOf(['basic'], 'the secret in Basic credentials'),
+  'basic-text': textOf(['basic'], 'what Basic credentials encode: id, colon and secret'),
+  'basic-blob': textOf(['basic'], 'Basic credentials, encoded'),
+  'token-word': textOf(['token'], 'the word before the token'),
+  token: textOf(['token'], 'the token'),
+  scheme: textOf(signers, 'the word before the fields of a signature'),
+  fields: textOf(signers, 'the fields of the header as one text'),
+  'key-id': textOf(signers, 'the key id in the header'),
+  version: textOf(signers, 'the version in the header'),
+  timestamp: textOf(signers, 'the timestamp in the header; the right one is signed'),
+  nonce: textOf(signers, 'the nonce in the header; the right one is signed'),
+  signature: textOf(signers, 'the signature in the header'),
+  'signed-timestamp': textOf(signers, 'the timestamp that is signed; the right one is sent'),
+  'signed-nonce': textOf(signers, 'the nonce that is signed; the right one is sent'),
+  'signed-method': textOf(signers, 'the method that is signed'),
+  'signed-uri': textOf(signers, 'the path that is signed'),
+  'signed-body-text': textOf(signers, 'the body that is signed'),
+  data: textOf(signers, 'the data that are signed'),
+  secret: textOf(['hmac'], 'the secret that signs'),
+  mac: { operations: 'bytes', callers: ['hmac'], says: 'the 32 bytes of the MAC' },
+  seed: { operations: 'bytes', callers: ['ecc'], says: 'the private key that signs' },
+  'signature-bytes': { operations: 'bytes', callers: signers, says: 'the bytes of the signature' },
+  mistake: { operations: 'mistakes', callers: signers, says: 'a mistake in the signature' },
+  'sent-body': {
+    operations: 'body forms',
+    callers: signers,
+    says: 'the body that is sent after the right one was signed',
+  },
+  'signed-body': { operations: 'body forms', callers: signers, says: 'the body that is signed; the right one is sent' },
+  body: { operations: 'broken bodies', says: 'the body, sent and signed' },
+}
+
+/** `param NAME`, `member NAME` (of the request), `name-of NAME`, and `scope 0`: a word of a list. */
+const named: readonly [RegExp, Part][] = [
+  [/^(param|member) \S+$/, { operations: 'values' }],
+  [/^name-of \S+$|^[A-Za-z]+ \d+$/, { operations: 'text' }],
+]
+
+/** undefined: there is no such part. */
+export const partNamed = (name: string): Part | undefined =>
+  Object.hasOwn(parts, name) ? parts[name] : named.find(([pattern]) => pattern.test(name))?.[1]
+
+/** For a reader who mistyped one. */
+export const partNames: readonly string[] = [
+  ...Object.keys(parts),
+  'param apiKeyId',
+  'param apiKeySecret',
+  'param grantType',
+  'param refreshToken',
+  'param scope',
+  'param name',
+  'param publicKey',
+  'member jsonrpc',
+  'member id',
+  'member method',
+  'member params',
+]
+
+/**
+ * What a nonce looks like; base64 unless given, `marks` is base64 that ends in `////++++`. With `leading-zero` the most significant byte of the
+ * MAC, or of S in an ED25519 signature, is zero; with `trailing-zero` the least significant one.
+ */
+export type NonceKind = 'digits' | 'padded' | 'letters' | 'marks' | 'leading-zero' | 'trailing-zero'
+
+/** A new nonce. */
+export function nonceOf(kind: NonceKind | undefined, values: Random): string {
+  const bytes = values.bytes(24)
+  if (kind === 'digits') return `00${Array.from(bytes.slice(0, 22), (byte) => byte % 10).join('')}`
+  if (kind === 'padded') return toBase64(bytes.slice(0, 16))
+  if (kind === 'marks') return `${toBase64(bytes.slice(0, 12))}////++++`
+  if (kind === 'letters')
+    return Array.from(bytes, (byte) => String.fromCharCode((byte & 32 ? 65 : 97) + (byte % 26))).join('')
+  return toBase64(bytes)
+}
+
+/** One nonce of 256 makes a MAC with a zero byte at a given place; the last byte of S in an ED25519 signature is zero in one of 16. */
+const mostNonces = 8000
 
 export interface Key {
   readonly id: string
@@ -203,68 +345,52 @@ function basicHeader({ id, secret = '' }: Key, changer: Changer): string {
   return `${changer.text('basic-word', 'Basic')}${changer.text('gap', ' ')}${changer.text('basic-blob', blob)}`
 }
 
-function signedHeader(
-  { caller, nonce: kind }: PlainCall,
-  body: string,
-  settings: CallSettings,
-  changer: Changer,
-): string {
-  if (caller.kind !== 'hmac' && caller.kind !== 'ecc') throw new Error(`${caller.kind} signs nothing`)
-  const { key } = caller
-  const timestamp = String(settings.timestamp())
-  const dataWith = (one: string): string => `${timestamp};${one};POST\n${settings.uri}\n${body}\n`
-  const nonce = nonceFor(kind, key, { next: settings.nextNonce, dataWith })
-  if (nonce === null) throw new Unmakeable('No nonce makes such a signature')
+function signedHeader(call: PlainCall, body: string, settings: CallSettings, changer: Changer): string {
+  const right = rightDraft(call, body, settings)
   const mistake = changer.take('mistake')
-  if (mistake !== undefined) return mistaken(mistake.operation ?? '', key, settings, { timestamp, nonce, body })
-  const lines = [
-    changer.text('signed-method', 'POST'),
-    changer.text('signed-uri', settings.uri),
-    changer.text('signed-body-text', body),
-  ]
-  const signedNonce = changer.text('signed-nonce', nonce)
-  const data = `${changer.text('signed-timestamp', timestamp)};${signedNonce};${lines.join('\n')}\n`
-  const signature = toBase64(
-    changer.bytes('signature-bytes', signatureOf(caller, utf8(changer.text('data', data)), changer)),
-  )
-  const fields = [
-    changer.text('key-id', key.id),
-    changer.text('version', '1'),
-    changer.text('timestamp', timestamp),
-    changer.text('nonce', nonce),
-    changer.text('signature', signature),
-  ]
-  return `${changer.text('scheme', settings.scheme)}${changer.text('gap', ' ')}${changer.text('fields', fields.join(';'))}`
-}
-
-type Signer = Extract<Caller, { readonly key: Key }>
-
-function signatureOf({ kind, key }: Signer, data: Uint8Array, changer: Changer): Uint8Array {
-  if (kind === 'ecc') {
-    if (key.seed === undefined) throw new Unmakeable('No private key')
-    const seed = changer.bytes('seed', key.seed)
-    if (seed.length !== 32) throw new Unmakeable('A private key has 32 bytes')
-    return ed25519Sign(seed, data)
+  if (mistake !== undefined) return mistaken(right, mistake.operation ?? '')
+  let draft = right
+  for (const part of draftParts.filter((one) => changer.fields.includes(one))) {
+    const text = (value: string): string => changer.text(part, value)
+    draft = changePart(draft, part, { text, bytes: (value) => changer.bytes(part, value) }) ?? draft
   }
-  const secret = changer.text('secret', key.secret ?? '')
-  return changer.bytes('mac', hmacSha256(utf8(secret), data)).slice(0, 20)
+  if (draft.algorithm.kind === 'ed25519' && draft.key.length !== 32) throw new Unmakeable('A private key has 32 bytes')
+  return signDraft(draft).header
 }
 
-interface SignedNow {
-  timestamp: string
-  nonce: string
-  body: string
-}
-
-/** A known mistake of the signer's table (fixtures/words.md). */
-function mistaken(id: string, own: Key, { scheme, uri, url }: CallSettings, now: SignedNow): string {
-  const known = mistakeById(id)
+function rightDraft({ caller, nonce: kind }: PlainCall, body: string, settings: CallSettings): Draft {
+  if (caller.kind !== 'hmac' && caller.kind !== 'ecc') throw new Error(`${caller.kind} signs nothing`)
+  const { id: keyId, secret = '', seed } = caller.key
+  if (caller.kind === 'ecc' && seed === undefined) throw new Unmakeable('No private key')
   const key: SigningKey =
-    own.seed === undefined ? { kind: 'secret', secret: own.secret ?? '' } : { kind: 'ed25519', seed: own.seed }
-  const draft = draftOf({ scheme, uri, url, method: 'POST', keyId: own.id, key, ...now, body: utf8(now.body) })
-  const wrong = known?.apply(draft) ?? null
+    caller.kind === 'ecc' && seed !== undefined ? { kind: 'ed25519', seed } : { kind: 'secret', secret }
+  const { scheme, uri, url } = settings
+  const rest = {
+    scheme,
+    uri,
+    url,
+    method: 'POST',
+    keyId,
+    key,
+    timestamp: String(settings.timestamp()),
+    body: utf8(body),
+  }
+  const with1 = (nonce: string): Draft => draftOf({ ...rest, nonce })
+  if (kind !== 'leading-zero' && kind !== 'trailing-zero') return with1(settings.nextNonce(kind))
+  // S of an ED25519 signature is written with its lowest byte first.
+  const [first, last] = caller.kind === 'hmac' ? [0, 19] : [63, 32]
+  for (let tried = 0; tried < mostNonces; tried++) {
+    const draft = with1(settings.nextNonce(undefined))
+    if (wholeSignature(draft, joinPieces(draft.pieces))[kind === 'leading-zero' ? first : last] === 0) return draft
+  }
+  throw new Unmakeable('No nonce makes such a signature')
+}
+
+/** The header with a known mistake of the signer's table (fixtures/words.md). */
+function mistaken(right: Draft, id: string): string {
+  const wrong = mistakeById(id)?.apply(right) ?? null
   if (wrong === null) throw new Unmakeable(`The mistake ${id} cannot be made here`)
   const { header } = signDraft(wrong)
-  if (header === signDraft(draft).header) throw new Unmakeable(`The mistake ${id} changes nothing here`)
+  if (header === signDraft(right).header) throw new Unmakeable(`The mistake ${id} changes nothing here`)
   return header
 }

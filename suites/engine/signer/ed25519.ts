@@ -1,8 +1,7 @@
 /** Ed25519 (RFC 8032) over @noble/ed25519, and the forms of it that only a mistake makes. */
 import { hashes, Point, utils, verify } from '@noble/ed25519'
 import { concat, sameBytes, toHex, utf8 } from './bytes.ts'
-import { ofFewKeys } from './few-keys.ts'
-import { sha512 } from './hmac.ts'
+import { ofFewKeys, sha512 } from './hmac.ts'
 
 // noble's synchronous functions hash with what is set here.
 hashes.sha512 = (data) => sha512(data) as Uint8Array<ArrayBuffer>

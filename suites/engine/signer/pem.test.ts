@@ -1,6 +1,7 @@
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { concat, fromHex, toBase64, toHex, utf8 } from './bytes.ts'
-import { ed25519KeyPair, publicKeyFromPem, publicKeyToPem, seedFromPkcs8 } from './pem.ts'
+import { derivedSecrets, ed25519KeyPair, publicKeyFromPem, publicKeyToPem, seedFromPkcs8 } from './pem.ts'
 
 const bytes = (hex: string) => fromHex(hex) ?? utf8('not hex')
 const seedHex = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'
@@ -60,4 +61,16 @@ describe('a public key', () => {
       'expected a PEM labelled "PUBLIC KEY", got a certificate: "openssl x509 -in FILE -pubkey -noout" prints its public key',
     )
   })
+})
+
+test('a derived secret is the digest that OpenSSL computes', () => {
+  const { publicKey } = generateKeyPairSync('ed25519')
+  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString().trimEnd()
+  const secrets = derivedSecrets(raw)
+  expect(Object.keys(secrets)).toHaveLength(12)
+  for (const digest of ['md5', 'sha1', 'sha256']) {
+    expect(secrets[`${digest}PemHex`]).toBe(createHash(digest).update(pem).digest('hex'))
+    expect(secrets[`${digest}RawBase64`]).toBe(createHash(digest).update(raw).digest('base64'))
+  }
 })

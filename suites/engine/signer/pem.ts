@@ -1,6 +1,7 @@
 /** Ed25519 keys in PEM: SPKI for the public key, PKCS#8 for the private key (RFC 8410). */
-import { concat, fromBase64Loose, fromHex, sameBytes, toBase64 } from './bytes.ts'
+import { concat, fromBase64Loose, fromHex, sameBytes, toBase64, toHex, utf8 } from './bytes.ts'
 import { publicKeyOfSeed, publicKeyProblem } from './ed25519.ts'
+import { md5, sha1, sha256 } from './hmac.ts'
 
 const spkiPrefix = fromHex('302a300506032b6570032100') as Uint8Array
 /** Everything of a PKCS#8 file before the seed. */
@@ -82,4 +83,22 @@ function derOf(text: string, label: string): Uint8Array {
   const der = fromBase64Loose((found[2] ?? '').replace(/\s/g, ''))
   if (der === null) throw new Error(`expected BASE64 inside the PEM labelled "${label}"`)
   return der
+}
+
+const digests = { md5, sha1, sha256 }
+const spellings = { Hex: toHex, Base64: toBase64 }
+
+/**
+ * Secrets that anyone can compute from a public key, by name such as `sha256PemHex`: the digest of the PEM as created or of the 32 raw
+ * bytes, in hex or base64. A server that makes the secret of a key in such a way lets in everyone who knows the public key.
+ */
+export function derivedSecrets(publicKey: Uint8Array): { [name: string]: string } {
+  const sources = { Pem: utf8(publicKeyToPem(publicKey)), Raw: publicKey }
+  return Object.fromEntries(
+    Object.entries(digests).flatMap(([digest, of]) =>
+      Object.entries(sources).flatMap(([source, bytes]) =>
+        Object.entries(spellings).map(([spelling, write]) => [`${digest}${source}${spelling}`, write(of(bytes))]),
+      ),
+    ),
+  )
 }

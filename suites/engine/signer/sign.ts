@@ -2,13 +2,12 @@
 
 import { SuiteError } from '../errors.ts'
 import { utf8 } from './bytes.ts'
-import type { SignedParts } from './data-to-sign.ts'
-import { type Origin, piece } from './data-to-sign.ts'
-import { type Draft, rightDraft, type Signed, type SigningKey, signDraft } from './draft.ts'
+import { type Draft, draftOf, type Signed, type SignInput, signDraft } from './draft.ts'
+import { changePart } from './draft-changes.ts'
 import { sha256 } from './hmac.ts'
-import type { KnownMistake } from './mistake.ts'
-import { findMistake, wordsOf } from './mistakes.ts'
-import { secretBytes } from './mistakes-of-key.ts'
+import { mistakeById, mistakes } from './mistakes.ts'
+
+export { draftOf, type Signed, type SignInput, type SigningKey } from './draft.ts'
 
 /** One deliberate mistake in a signed request; everything else is right. The words of `data`, `signature` and `fields` are in mistakes.ts. */
 export interface Mistake {
@@ -32,30 +31,74 @@ export interface Mistake {
   fields?: string
 }
 
-export type { Signed, SigningKey } from './draft.ts'
-
-export interface SignInput extends SignedParts {
-  /** The scheme word of the header. */
-  scheme: string
-  keyId: string
-  key: SigningKey
-  /** The whole URL that is called; only mistakes use it. */
-  url?: string | undefined
-}
-
 /**
  * Every stage of the signature of a request (signatures/data-to-sign, signatures/hmac, signatures/ecc).
  * With `mistake` that one thing is wrong and everything else is right.
  * Throws a SuiteError where a word of the mistake is unknown, cannot be made with this key or changes nothing here.
  */
 export function sign(input: SignInput, mistake: Mistake = {}): Signed {
-  return signDraft(deliberate(draftOf(input), mistake))
+  let draft = substituted(draftOf(input), mistake)
+  for (const group of ['data', 'signature', 'fields'] as const) {
+    const word = mistake[group]
+    if (word !== undefined) draft = demandChange(draft, known(group, word).apply(draft), `${group}: ${word}`)
+  }
+  const { cut, appended, prepended } = mistake
+  if (cut !== undefined || appended !== undefined || prepended !== undefined)
+    draft = demandChange(draft, cutAndLengthened(draft, mistake), JSON.stringify({ cut, appended, prepended }))
+  return signDraft(draft)
 }
 
-/** The right draft of a request, as a base for mistakes. */
-export function draftOf(input: SignInput, otherKeys: readonly SigningKey[] = []): Draft {
-  const { scheme, keyId, key, url = `http://127.0.0.1${input.uri}` } = input
-  return rightDraft(scheme, keyBytesOf(key), { keyId, key, url, otherKeys }, input)
+/** The draft with other values than the true ones, as the mistake gives them. */
+function substituted(right: Draft, { secret, signed = {}, ...mistake }: Mistake): Draft {
+  const values: { readonly [part: string]: string | number | undefined } = {
+    'key-id': mistake['key-id'],
+    version: mistake.version,
+    timestamp: mistake.timestamp,
+    nonce: mistake.nonce,
+    'signed-timestamp': signed.timestamp ?? mistake.timestamp,
+    'signed-nonce': signed.nonce ?? mistake.nonce,
+    'signed-method': signed.method,
+    'signed-uri': signed.path,
+    'signed-body-text': signed.body,
+  }
+  const draft = Object.entries(values).reduce(
+    (made, [part, value]) => (value === undefined ? made : withText(made, part, () => String(value))),
+    right,
+  )
+  if (secret === undefined) return draft
+  // For an Ed25519 key a seed derived from that secret, so another private key.
+  return { ...draft, key: right.algorithm.kind === 'mac' ? utf8(secret) : sha256(utf8(secret)) }
+}
+
+/** With a part of the signature alone, and with texts added around the signed fields. */
+function cutAndLengthened(draft: Draft, { cut, appended = {}, prepended = {} }: Mistake): Draft {
+  let made = draft
+  if (cut !== undefined && 'bytes' in cut)
+    made = { ...draft, cut: (whole) => draft.cut(whole).slice(0, Number(cut.bytes)) }
+  else if (cut !== undefined) made = withText(made, 'signature', (text) => text.slice(0, Number(cut.characters)))
+  made = withText(made, 'timestamp', (text) => `${prepended.timestamp ?? ''}${text}${appended.timestamp ?? ''}`)
+  made = withText(made, 'nonce', (text) => `${text}${appended.nonce ?? ''}`)
+  return withText(made, 'signature', (text) => `${text}${appended.signature ?? ''}`)
+}
+
+function withText(draft: Draft, part: string, text: (text: string) => string): Draft {
+  return changePart(draft, part, { text, bytes: (bytes) => bytes }) ?? draft
+}
+
+/** @throws SuiteError where a mistake cannot be made, or changes nothing in the header */
+function demandChange(draft: Draft, next: Draft | null, words: string): Draft {
+  if (next === null || signDraft(next).header === signDraft(draft).header)
+    throw new SuiteError('fixture', `Cannot make the mistake "${words}": it changes nothing in this request`)
+  return next
+}
+
+function known(group: 'data' | 'signature' | 'fields', word: string) {
+  const found = mistakeById(`${group}/${word}`)
+  if (found?.made === true) return found
+  const words = mistakes.flatMap(({ id, made }) =>
+    made && id.startsWith(`${group}/`) ? id.slice(group.length + 1) : [],
+  )
+  throw new SuiteError('fixture', `Unknown mistake "${group}: ${word}", known are ${words.join(', ')}`)
 }
 
 /**
@@ -72,95 +115,4 @@ export function nonceWithBase64Marks(input: Omit<SignInput, 'nonce'>, nextNonce:
 /** Whether the mistake shows only in signatures with `+` or `/`: others would be right by accident. Take the nonce from nonceWithBase64Marks. */
 export function needsBase64Marks(mistake: Mistake): boolean {
   return ['base64url', 'percent-encoded', 'spaces-for-plus'].includes(mistake.signature ?? '')
-}
-
-function keyBytesOf(key: SigningKey): Uint8Array {
-  if (key.kind === 'secret') return secretBytes(key.secret)
-  return key.kind === 'ed25519' ? key.seed : new Uint8Array(0)
-}
-
-function deliberate(right: Draft, mistake: Mistake): Draft {
-  const named: [KnownMistake, string][] = []
-  for (const group of ['data', 'signature', 'fields'] as const) {
-    const word = mistake[group]
-    if (word !== undefined) named.push([known(group, word), `${group}: ${word}`])
-  }
-  const worded = named.reduce(
-    (draft, [entry, words]) => {
-      const next = entry.apply(draft)
-      if (next === null) throw unmakeable(words)
-      return demandChange(draft, next, words)
-    },
-    substituted(right, mistake),
-  )
-  const { cut, appended, prepended } = mistake
-  if (cut === undefined && appended === undefined && prepended === undefined) return worded
-  const next = inHeader(withCut(worded, cut), mistake)
-  return demandChange(worded, next, JSON.stringify({ cut, appended, prepended }))
-}
-
-/** @throws SuiteError where a mistake changes nothing in the header */
-function demandChange(draft: Draft, next: Draft, words: string): Draft {
-  if (signDraft(next).header === signDraft(draft).header) throw unmakeable(words)
-  return next
-}
-
-function withCut(draft: Draft, cut: Mistake['cut']): Draft {
-  if (cut === undefined) return draft
-  return 'bytes' in cut
-    ? { ...draft, cut: (whole) => draft.cut(whole).slice(0, Number(cut.bytes)) }
-    : { ...draft, encode: (bytes) => draft.encode(bytes).slice(0, Number(cut.characters)) }
-}
-
-/** The header with texts added around the signed fields. */
-function inHeader(draft: Draft, { appended = {}, prepended = {} }: Mistake): Draft {
-  const { timestamp, nonce } = draft.sent
-  return {
-    ...draft,
-    sent: {
-      ...draft.sent,
-      timestamp: `${prepended.timestamp ?? ''}${timestamp}${appended.timestamp ?? ''}`,
-      nonce: `${nonce}${appended.nonce ?? ''}`,
-    },
-    encode: (bytes) => `${draft.encode(bytes)}${appended.signature ?? ''}`,
-  }
-}
-
-/** The draft with other values than the true ones, as the mistake gives them. */
-function substituted(right: Draft, mistake: Mistake): Draft {
-  const sent = {
-    keyId: mistake['key-id'] ?? right.sent.keyId,
-    version: mistake.version ?? right.sent.version,
-    timestamp: String(mistake.timestamp ?? right.sent.timestamp),
-    nonce: mistake.nonce ?? right.sent.nonce,
-  }
-  const { method, path, body, timestamp, nonce } = mistake.signed ?? {}
-  const signed: { [origin in Origin]?: string | number | undefined } = {
-    timestamp: timestamp ?? sent.timestamp,
-    nonce: nonce ?? sent.nonce,
-    method,
-    uri: path,
-    body,
-  }
-  const pieces = right.pieces.map((part) => {
-    const value = signed[part.origin]
-    return value === undefined ? part : piece(part.origin, String(value))
-  })
-  return { ...right, sent, pieces, key: otherKey(right, mistake.secret) }
-}
-
-/** The key bytes with another secret; for an Ed25519 key a seed derived from that secret, so another private key. */
-function otherKey(right: Draft, secret: string | undefined): Uint8Array {
-  if (secret === undefined) return right.key
-  return right.algorithm.kind === 'mac' ? utf8(secret) : sha256(utf8(secret))
-}
-
-function known(group: 'data' | 'signature' | 'fields', word: string): KnownMistake {
-  const found = findMistake(group, word)
-  if (found !== undefined) return found
-  throw new SuiteError('fixture', `Unknown mistake "${group}: ${word}", known are ${wordsOf(group).join(', ')}`)
-}
-
-function unmakeable(words: string): SuiteError {
-  return new SuiteError('fixture', `Cannot make the mistake "${words}": it changes nothing in this request`)
 }

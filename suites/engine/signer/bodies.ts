@@ -1,6 +1,185 @@
-/** Forms of a JSON text: the same JSON in another form, other JSON, and texts that are not JSON. */
+/** Forms of a body: how serialisers of languages write JSON, how languages print a value, and texts that are not JSON. */
+import { isObject, type JsonObject, parseJson } from '../json.ts'
+import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
 
-const parsed = (body: string): { [name: string]: unknown } => JSON.parse(body) as { [name: string]: unknown }
+/** How a serialiser writes JSON. */
+export interface Style {
+  comma: string
+  colon: string
+  /** What is done to a text that JSON.stringify quoted. */
+  escape: (quoted: string) => string
+  /** How a number is written. */
+  number: (value: number) => string
+  sorted: boolean
+  /** The indentation of a member for each level; empty for a single line. */
+  indent: string
+}
+
+export const compact: Style = {
+  comma: ',',
+  colon: ':',
+  escape: (quoted) => quoted,
+  number: (value) => JSON.stringify(value),
+  sorted: false,
+  indent: '',
+}
+export const spaced: Style = { ...compact, comma: ', ', colon: ': ' }
+
+const unicodeEscape = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`
+const nonAscii = (quoted: string): string => quoted.replace(/[\u0080-\uffff]/g, unicodeEscape)
+
+/** How serialisers escape a text that JSON.stringify quoted. */
+export const escapes = {
+  /** json.dumps of Python. */
+  nonAscii,
+  /** encoding/json of Go. */
+  go: (quoted: string) => quoted.replace(/[<>&\u2028\u2029]/g, unicodeEscape),
+  /** Gson of Java. */
+  gson: (quoted: string) => quoted.replace(/[<>&='\u2028\u2029]/g, unicodeEscape),
+  /** json_encode of PHP. */
+  php: (quoted: string) => nonAscii(quoted).replaceAll('/', '\\/'),
+  /** System.Text.Json of .NET: hex in upper case, quotes as escapes too. */
+  dotNet(quoted: string) {
+    const inner = quoted.slice(1, -1).replaceAll('\\"', '"')
+    const hex = (mark: string) => `\\u${unicodeEscape(mark).slice(2).toUpperCase()}`
+    return `"${inner.replace(/[<>&'"+`\u007f-\uffff]/g, hex)}"`
+  },
+}
+
+/** The value of a JSON text, or undefined for any other text. */
+export const jsonOf = (bytes: Uint8Array): unknown => parseJson(fromUtf8(bytes) ?? '')
+
+/** The JSON text in another style, or null if it is not JSON. */
+export function rewrite(bytes: Uint8Array, style: Style): Uint8Array | null {
+  const value = jsonOf(bytes)
+  return value === undefined ? null : utf8(writeJson(value, style))
+}
+
+const knownStyles = new WeakMap<Uint8Array, Style>()
+
+/** The style in which a JSON text is written; compact where no known one gives the same bytes. */
+export function styleOf(bytes: Uint8Array): Style {
+  const styles = [compact, spaced, { ...spaced, escape: nonAscii }, { ...compact, colon: ': ', indent: '  ' }]
+  const isSame = (style: Style): boolean => {
+    const written = rewrite(bytes, style)
+    return written !== null && sameBytes(written, bytes)
+  }
+  const style = knownStyles.get(bytes) ?? styles.find(isSame) ?? compact
+  knownStyles.set(bytes, style)
+  return style
+}
+
+/** A value as a serialiser writes it. */
+export function writeJson(value: unknown, style: Style, margin = ''): string {
+  if (typeof value === 'number') return style.number(value)
+  if (value === null || typeof value !== 'object') {
+    return typeof value === 'string' ? style.escape(JSON.stringify(value)) : JSON.stringify(value)
+  }
+  const inner = margin + style.indent
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const items = Array.isArray(value)
+    ? value.map((item) => writeJson(item, style, inner))
+    : Object.entries(value)
+        .sort(([one], [other]) => (!style.sorted || one === other ? 0 : one < other ? -1 : 1))
+        .map(([name, item]) => style.escape(JSON.stringify(name)) + style.colon + writeJson(item, style, inner))
+  if (items.length === 0) return `${open}${close}`
+  if (style.indent === '') return `${open}${items.join(style.comma)}${close}`
+  return `${open}\n${inner}${items.join(`,\n${inner}`)}\n${margin}${close}`
+}
+
+/** How a language prints a value. */
+interface Print {
+  open: string
+  close: string
+  colon: string
+  comma: string
+  listComma: string
+  sorted?: boolean
+  name: (name: string) => string
+  text: (text: string) => string
+  nothing: string
+  yes: string
+  no: string
+}
+
+const python: Print = {
+  open: '{',
+  close: '}',
+  colon: ': ',
+  comma: ', ',
+  listComma: ', ',
+  name: pythonText,
+  text: pythonText,
+  nothing: 'None',
+  yes: 'True',
+  no: 'False',
+}
+
+const java: Print = {
+  ...python,
+  colon: '=',
+  name: (name) => name,
+  text: (text) => text,
+  nothing: 'null',
+  yes: 'true',
+  no: 'false',
+}
+
+const go: Print = {
+  ...java,
+  open: 'map[',
+  close: ']',
+  colon: ':',
+  comma: ' ',
+  listComma: ' ',
+  sorted: true,
+  nothing: '<nil>',
+}
+
+const ruby: Print = {
+  ...java,
+  colon: '=>',
+  name: (name) => JSON.stringify(name),
+  text: (text) => JSON.stringify(text),
+  nothing: 'nil',
+}
+
+/** How languages print a parsed value that was never serialised: str(dict), Map.toString(), fmt.Sprint. */
+export const prints = { python, java, go, ruby, 'ruby-3-4': { ...ruby, colon: ' => ' } } as const
+
+/** A value as a language prints it. */
+export function printValue(value: unknown, print: Print): string {
+  if (value === null) return print.nothing
+  if (typeof value === 'boolean') return value ? print.yes : print.no
+  if (typeof value === 'string') return print.text(value)
+  if (Array.isArray(value)) return `[${value.map((item) => printValue(item, print)).join(print.listComma)}]`
+  if (!isObject(value)) return String(value)
+  const names = print.sorted === true ? Object.keys(value).sort() : Object.keys(value)
+  const members = names.map((name) => print.name(name) + print.colon + printValue(value[name], print))
+  return print.open + members.join(print.comma) + print.close
+}
+
+const pythonEscapes: { [mark: string]: string } = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+/** repr() of a str: single quotes, unless the text has them and no double ones. */
+function pythonText(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'"
+  const escaped = text.replace(/[\\\n\r\t]/g, (mark) => pythonEscapes[mark] ?? mark)
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote
+}
+
+/** repr() of bytes: `b'…'`, every byte that is not printable ASCII as an escape. */
+export function pythonBytes(bytes: Uint8Array): string {
+  const marks = Array.from(bytes, (byte) => {
+    const mark = String.fromCharCode(byte)
+    if (pythonEscapes[mark] !== undefined) return pythonEscapes[mark]
+    return byte >= 0x20 && byte < 0x7f ? mark : `\\x${byte.toString(16).padStart(2, '0')}`
+  })
+  const text = marks.join('')
+  return text.includes("'") && !text.includes('"') ? `b"${text}"` : `b'${text.replaceAll("'", "\\'")}'`
+}
+
+const parsed = (body: string): JsonObject => JSON.parse(body) as JsonObject
 
 /** Texts that encoders write in different ways: composed and decomposed letters, escapes, letters beyond the first plane. */
 const manyLetters = 'Gr\u00fc\u00dfe e\u0301 \u00e9 \u20ac \ud83d\ude00 <&> / + %41 \uff21 \u2028'

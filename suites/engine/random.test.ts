@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shortName } from './short-name.ts'
+import { shortName } from './random.ts'
 
 test('a short name has eight small letters and digits and begins with a letter', () => {
   const names = Array.from({ length: 500 }, (_, at) => shortName(`a long session name-${at}`))
