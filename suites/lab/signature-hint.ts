@@ -1,4 +1,4 @@
-import { type Caller, type Diagnose, standInOf } from '../engine/conversation/conversation.ts'
+import { type Conversation, type Diagnose, standInOf } from '../engine/conversation/conversation.ts'
 import { makeCall, sendRaw } from '../engine/conversation/send.ts'
 import { tokenOf } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -26,31 +26,31 @@ export const signatureHint: Diagnose = { signature: diagnoseSignature, token: di
  *
  * @param refused the request that carried the signature, if it may be sent again
  */
-async function diagnoseSignature(caller: Caller, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
+async function diagnoseSignature(talk: Conversation, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
   const signer = signedBy(auth)
   if (signer === undefined) return undefined
-  const { diagnoses } = caller.run
+  const { diagnoses } = talk.run
   const known = diagnoses.get(signer.kind)
   if (known !== undefined) return known
-  const control = await plainCall(caller, signer)
+  const control = await plainCall(talk, signer)
   if (control.answer.outcome === 'accepted') {
     if (refused === undefined) return undefined
     const suspects = mistakesInBody(refused.body, control.request.body)
-    const sendAgain = (but: Mistake): Promise<Called> => resend(caller, refused, authOf(signer, but))
+    const sendAgain = (but: Mistake): Promise<Called> => resend(talk, refused, authOf(signer, but))
     return once(diagnoses, [signer.kind, 'in body', ...suspects.map(({ id }) => id)].join(' '), () =>
-      firstAccepted(caller, suspects, sendAgain),
+      firstAccepted(talk, suspects, sendAgain),
     )
   }
-  return once(diagnoses, signer.kind, () => tryServerMistakes(caller, signer))
+  return once(diagnoses, signer.kind, () => tryServerMistakes(talk, signer))
 }
 
 /** After a token was refused: finds out whether any token is accepted with the prefix in use. Once in each run. */
-function diagnoseToken(caller: Caller): Promise<Hint | undefined> {
-  return once(caller.run.diagnoses, 'token', async () => {
-    const token = await tokenOf(caller, standInOf(caller.run.corpus.testKeys, caller.instance.root), ['solution'])
+function diagnoseToken(talk: Conversation): Promise<Hint | undefined> {
+  return once(talk.run.diagnoses, 'token', async () => {
+    const token = await tokenOf(talk, standInOf(talk.run.corpus.testKeys, talk.instance.root), ['solution'])
     if (token === undefined) return undefined
-    const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth: { token } })
-    return answer.outcome === 'refused' ? noTokenAccepted(caller.instance.settings.tokenPrefix) : undefined
+    const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth: { token } })
+    return answer.outcome === 'refused' ? noTokenAccepted(talk.instance.settings.tokenPrefix) : undefined
   })
 }
 
@@ -58,7 +58,7 @@ function noTokenAccepted(prefix: string | undefined): Hint {
   return { kind: 'no-token-accepted', ...(prefix === undefined ? {} : { prefix }) }
 }
 
-function once(diagnoses: Caller['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
+function once(diagnoses: Conversation['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
   const found = diagnoses.get(name) ?? find()
   diagnoses.set(name, found)
   return found
@@ -75,28 +75,28 @@ function authOf({ kind, member }: Signer, but?: Mistake): Auth {
   return { [kind]: member, ...(but === undefined ? {} : { but }) } as unknown as Auth
 }
 
-function plainCall(caller: Caller, signer: Signer, but?: Mistake): Promise<Called> {
-  return makeCall(caller, { method: 'solution/listSolutions', params: {}, auth: authOf(signer, but) })
+function plainCall(talk: Conversation, signer: Signer, but?: Mistake): Promise<Called> {
+  return makeCall(talk, { method: 'solution/listSolutions', params: {}, auth: authOf(signer, but) })
 }
 
 /** The same bytes again, with another Authorization header. */
-function resend(caller: Caller, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
-  const always = Object.keys(caller.instance.settings.headers)
+function resend(talk: Conversation, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
+  const always = Object.keys(talk.instance.settings.headers)
   const own = headers.filter(([name]) => name !== 'authorization' && !always.includes(name))
   const spec = { method, path, headers: Object.fromEntries(own), body, auth }
-  return sendRaw(caller, from === undefined ? spec : { ...spec, from })
+  return sendRaw(talk, from === undefined ? spec : { ...spec, from })
 }
 
-async function tryServerMistakes(caller: Caller, signer: Signer): Promise<Hint | undefined> {
-  const hint = await firstAccepted(caller, serverMistakes(signer.kind), (but) => plainCall(caller, signer, but))
-  if (hint !== undefined || caller.run.stopping.reason !== null || caller.facts.junkTaken.length > 0) return hint
-  const { scheme } = caller.instance.settings
-  return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(caller, signer.kind) }
+async function tryServerMistakes(talk: Conversation, signer: Signer): Promise<Hint | undefined> {
+  const hint = await firstAccepted(talk, serverMistakes(signer.kind), (but) => plainCall(talk, signer, but))
+  if (hint !== undefined || talk.run.stopping.reason !== null || talk.facts.junkTaken.length > 0) return hint
+  const { scheme } = talk.instance.settings
+  return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(talk, signer.kind) }
 }
 
 /** The first mistake with which the call is accepted. */
 async function firstAccepted(
-  caller: Caller,
+  talk: Conversation,
   suspects: readonly KnownMistake[],
   send: (but: Mistake) => Promise<Called>,
 ): Promise<Hint | undefined> {
@@ -104,7 +104,7 @@ async function firstAccepted(
     const [group = '', word] = id.split('/')
     const called = await send({ [group]: word }).catch(unlessNothingChanges)
     if (called?.answer.outcome === 'accepted') return { kind: 'server-mistake', mistake: id }
-    if (caller.run.stopping.reason !== null) return undefined
+    if (talk.run.stopping.reason !== null) return undefined
   }
   return undefined
 }
@@ -115,11 +115,11 @@ function unlessNothingChanges(error: unknown): undefined {
 }
 
 /** Whether the server accepts the other kind of signature: both kinds have the same scheme word. */
-async function acceptsOtherKind(caller: Caller, kind: Kind): Promise<boolean> {
-  const other = [...caller.testKeys].find(([, { seed, secret }]) =>
+async function acceptsOtherKind(talk: Conversation, kind: Kind): Promise<boolean> {
+  const other = [...talk.testKeys].find(([, { seed, secret }]) =>
     kind === 'hmac' ? seed !== undefined : seed === undefined && secret !== undefined,
   )
   if (other === undefined) return false
-  const { answer } = await plainCall(caller, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
+  const { answer } = await plainCall(talk, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
   return answer.outcome === 'accepted'
 }

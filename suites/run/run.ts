@@ -5,9 +5,9 @@
 
 import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'
 import {
-  closeCaller,
+  closeConversation,
   endRun,
-  openCaller,
+  openConversation,
   type Run,
   type RunListener,
   startRun,
@@ -65,9 +65,9 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   let listening: Listening | null = null
   const judgeRefusal: Run['judgeRefusal'] = (refused) => listening?.judgeRefusal(refused)
   const run = { ...engineRun({ ...setup, listener }, facts), judgeRefusal }
-  const caller = await openCaller(run)
-  const { instance } = caller
-  await closeCaller(caller)
+  const talk = await openConversation(run)
+  const { instance } = talk
+  await closeConversation(talk)
   const { lasting, fresh } = setup.target
   const { settings, root } = instance
   const offered = capabilitiesOf({
@@ -129,11 +129,11 @@ function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOu
  */
 export async function runPreflight(setup: RunSetup, patientMs = 0): Promise<TargetFacts> {
   const run = engineRun(setup, noFacts())
-  const caller = await openCaller(run)
+  const talk = await openConversation(run)
   try {
-    return await preflight(caller, setup.allow, patientMs)
+    return await preflight(talk, setup.allow, patientMs)
   } finally {
-    await caller.instance.close()
+    await talk.instance.close()
   }
 }
 

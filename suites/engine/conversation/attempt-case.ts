@@ -15,7 +15,7 @@ import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { derivedSecrets, publicKeyToPem } from '../signer/pem.ts'
 import { allProves, claimsOfCase } from './cases.ts'
 import type { Credential } from './conversation.ts'
-import { actor, type Caller, credentialFor, UnsendableCredentials, UnusableValue } from './conversation.ts'
+import { actor, type Conversation, credentialFor, UnsendableCredentials, UnusableValue } from './conversation.ts'
 import {
   hasRounds,
   isClockKnown,
@@ -30,7 +30,7 @@ import { noteSessionFacts, tokenClockDoubt } from './target-facts.ts'
 
 /** What the steps of a case have in common. */
 interface CaseContext {
-  caller: Caller
+  talk: Conversation
   names: Names
   schemas: Schemas
   isMust: (requirement: string) => boolean
@@ -49,7 +49,7 @@ export async function attemptCase(context: CaseContext, scenario: Scenario, test
   const steps = placeSteps(scenario, testCase)
   for (const [index, placed] of steps.entries()) {
     const verdict = await takeStep(context, placed, attempt)
-    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.caller, attempt)
+    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.talk, attempt)
     if (verdict.kind === 'held' || verdict.kind === 'nothing-expected') continue
     attempt.stops.push({ ...verdict, step: placed.step, proves: verdict.kind === 'broke' ? placed.proves : [] })
     // A warning ends nothing: the steps after it can still be judged.
@@ -81,30 +81,30 @@ interface PerformedStep {
 
 /** Runs one step and has it judged. */
 async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
-  const { caller, names } = context
+  const { talk, names } = context
   const { step } = placed
-  const { reason } = caller.run.stopping
+  const { reason } = talk.run.stopping
   if (reason !== null) return stepEnd('blocked', { kind: 'not-run', because: reason })
   try {
     if ('wait' in step) {
       const isOwn = isRequestedTime(step.wait, attempt)
-      return (await waitStep(caller, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
+      return (await waitStep(talk, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
     }
-    const calls = await perform(caller, step, names)
+    const calls = await perform(talk, step, names)
     recordCalls({ step, calls, names }, placed.proves, attempt)
     if (calls.length === 0 && isJudged(step)) {
       return stepEnd('not-testable', { kind: 'empty-list', list: String(step.for) })
     }
-    noteSessionFacts(caller.facts, step, calls)
+    noteSessionFacts(talk.facts, step, calls)
     if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
     return judgeStep(step, calls, names, {
       given: placed.given,
       proves: placed.proves,
       schemas: context.schemas,
-      clockIsKnown: isClockKnown(caller) || isRequestedTime(step.before, attempt),
-      tokenClockAheadMs: isRequestedTime(step.before, attempt) ? 0 : tokenClockDoubt(caller.facts).aheadMs,
-      refreshLifeMs: caller.facts.refreshLifeMs,
-      judgeRefusal: caller.run.judgeRefusal,
+      clockIsKnown: isClockKnown(talk) || isRequestedTime(step.before, attempt),
+      tokenClockAheadMs: isRequestedTime(step.before, attempt) ? 0 : tokenClockDoubt(talk.facts).aheadMs,
+      refreshLifeMs: talk.facts.refreshLifeMs,
+      judgeRefusal: talk.run.judgeRefusal,
     })
   } catch (error) {
     return judgeNotCalled(error, placed, attempt)
@@ -179,7 +179,7 @@ function keepValues({ step, calls, names }: PerformedStep): void {
   }
 }
 
-function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], caller: Caller, attempt: Attempt): void {
+function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], talk: Conversation, attempt: Attempt): void {
   if ('wait' in step) return
   for (const id of proves) {
     const shown = attempt.sides.get(id) ?? new Set()
@@ -191,7 +191,7 @@ function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], caller: 
     for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
   }
   const control = rootControl(step)
-  if (control !== undefined && sides.includes('accepted')) caller.run.acceptedControls.add(control)
+  if (control !== undefined && sides.includes('accepted')) talk.run.acceptedControls.add(control)
   if (given || 'send' in step) return
   if (sides.includes('refused')) attempt.refusedMethods.add(step.call)
   if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: credentialKindOf(step) })
@@ -228,42 +228,42 @@ function credentialKindOf({ call, auth, params }: CallStep): CredentialKind {
 
 /** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
 export function builtInNames(
-  caller: Caller,
+  talk: Conversation,
   { scenario, testCase }: { scenario: Scenario; testCase: Case },
   members: Iterable<string>,
   attempt: number,
 ): Names {
-  const { settings } = caller.instance
+  const { settings } = talk.instance
   const names: Names = {
     case: testCase.values,
-    life: suitableLifeMs(caller, attempt, claimsOfCase(scenario, testCase).grants),
-    apikey: settings.scopeNames.apikey ?? caller.facts.apikey,
+    life: suitableLifeMs(talk, attempt, claimsOfCase(scenario, testCase).grants),
+    apikey: settings.scopeNames.apikey ?? talk.facts.apikey,
     solutions: settings.solutions,
     probes: scopesOfProbes(settings.probes),
-    client: { address: caller.facts.clientAddress },
-    second: { address: caller.facts.secondAddress },
-    elsewhere: addressesElsewhere(caller.facts.clientAddress, caller.facts.secondAddress),
-    tiny: freshTinyText(caller),
+    client: { address: talk.facts.clientAddress },
+    second: { address: talk.facts.secondAddress },
+    elsewhere: addressesElsewhere(talk.facts.clientAddress, talk.facts.secondAddress),
+    tiny: freshTinyText(talk),
     // Two cases that run at the same time must not use one name for two sessions.
-    unique: shortName(`${caller.run.unique}-${caller.tries.next()}`, uniqueLength),
+    unique: shortName(`${talk.run.unique}-${talk.next('try')}`, uniqueLength),
     get holder() {
-      return holderOfOneSolution(caller)
+      return holderOfOneSolution(talk)
     },
     get beyond() {
-      return lifeBeyondRefreshMs(caller)
+      return lifeBeyondRefreshMs(talk)
     },
     get created() {
-      return [...caller.createdKeys.keys]
+      return [...talk.createdKeys.keys]
     },
   }
   for (const member of members) {
-    names[member] = withPublicKey(credentialFor(caller, member === 'root' ? actor(caller, 'root') : member))
+    names[member] = withPublicKey(credentialFor(talk, member === 'root' ? actor(talk, 'root') : member))
   }
   return names
 }
 
 /** The scope that each probe needs in addition to that of its area. */
-function scopesOfProbes(probes: Caller['instance']['settings']['probes']): {
+function scopesOfProbes(probes: Conversation['instance']['settings']['probes']): {
   [area: string]: { scope: readonly string[] }
 } {
   return Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }]))
@@ -287,16 +287,16 @@ function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]:
 const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
 
 /** The key that requests the scope of one solution: one that was created with it, otherwise root. */
-function holderOfOneSolution(caller: Caller): Credential {
-  const [id] = caller.instance.settings.solutions
-  const holder = [...caller.testKeyScopes].find(([, scope]) => scope.includes(`solution:${id}`))?.[0]
-  return credentialFor(caller, holder ?? actor(caller, 'root'))
+function holderOfOneSolution(talk: Conversation): Credential {
+  const [id] = talk.instance.settings.solutions
+  const holder = [...talk.testKeys].find(([, { scope }]) => scope?.includes(`solution:${id}`))?.[0]
+  return credentialFor(talk, holder ?? actor(talk, 'root'))
 }
 
 const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'
 
 /** Three letters: short, and unlikely to occur twice. */
-function freshTinyText({ run }: Caller): string {
+function freshTinyText({ run }: Conversation): string {
   return Array.from({ length: 3 }, () => tinyLetters[run.random.below(tinyLetters.length)]).join('')
 }
 

@@ -1,7 +1,7 @@
 /** A call becomes bytes: its body is written, authorized and altered. */
 
 import { SuiteError } from '../errors.ts'
-import { isObject, membersOf } from '../json.ts'
+import { isObject } from '../json.ts'
 import type { Called } from '../judge/called.ts'
 import { readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
@@ -23,10 +23,9 @@ import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../s
 import type { TargetSettings, WireRequest } from '../target.ts'
 import {
   type Build,
-  type Caller,
+  type Conversation,
   type Credential,
   credentialFor,
-  rememberSent,
   UnsendableCredentials,
   UnusableValue,
   unsendable,
@@ -62,8 +61,6 @@ export interface CallSpec extends AnySpec {
   ownConnection?: string | undefined
   /** In a race: use a connection that carried a call before. */
   warmConnection?: boolean
-  /** The id of the key that this call deletes, if any. */
-  removes?: string
   /** The test key that this call creates. */
   member?: string
   /** A correct server refuses it, so it takes no session. */
@@ -207,9 +204,6 @@ interface Authorization {
   timestamp?: string
 }
 
-/** 18 bytes give 24 characters of BASE64 without padding, so the open question of padded nonces does not arise. */
-const nonceBytes = 18
-
 /** Builds the Authorization header of a step (part 5). */
 function authorize(input: AuthorizeInput): Authorization {
   const { auth } = input
@@ -283,13 +277,9 @@ function signed(
     body: input.body,
     timestamp,
   }
-  const nextNonce = (): string => freshNonce(input.random)
+  const nextNonce = (): string => nonceOf(undefined, input.random)
   const nonce = needsBase64Marks(mistake) ? nonceWithBase64Marks(request, nextNonce) : nextNonce()
   return { header: sign({ ...request, nonce }, mistake).header, nonce, timestamp }
-}
-
-function freshNonce(random: Random): string {
-  return btoa(String.fromCharCode(...random.bytes(nonceBytes)))
 }
 
 // The bytes of a call with changed parts (`alter`), or with a nonce of a given kind.
@@ -308,9 +298,9 @@ interface Now {
 }
 
 /** @throws SuiteError (`fixture`) where a change has nothing to change, @throws UnusableValue for a value from a server that is no credential */
-function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs, tokenWord }: Now): ChangedCall {
-  const { scheme, signedUri } = caller.instance.settings
-  const { random } = caller.run
+function prepareChanged(talk: Conversation, spec: CallSpec, { id, signedAtMs, tokenWord }: Now): ChangedCall {
+  const { scheme, signedUri } = talk.instance.settings
+  const { random } = talk.run
   const nonces: string[] = []
   /** With the same nonces each time. */
   const written = (changes: readonly Change[]): WrittenCall => {
@@ -320,7 +310,7 @@ function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs, tokenW
         method: spec.method,
         params: spec.params as { [name: string]: never },
         id: id as never,
-        caller: callerOf(caller, spec.auth),
+        caller: callerOf(talk, spec.auth),
         nonce: spec.nonce,
         write: (members) => writeBody(members, spec.form),
       },
@@ -328,7 +318,7 @@ function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs, tokenW
       {
         scheme,
         uri: signedUri,
-        url: `${caller.instance.baseUrl}/api`,
+        url: `${talk.instance.baseUrl}/api`,
         tokenWord,
         operations: readDeviations(),
         nextNonce: (kind) => {
@@ -361,7 +351,7 @@ const isSame = (one: WrittenCall, other: WrittenCall): boolean =>
 /** HTTP takes away white space at both ends of a header. */
 const asSent = (header: string | undefined): string | undefined => header?.replace(/^[\t ]+|[\t ]+$/g, '')
 
-function callerOf(caller: Caller, auth: Auth): CallerOfCall {
+function callerOf(talk: Conversation, auth: Auth): CallerOfCall {
   if (auth === 'none') return { kind: 'none' }
   if ('header' in auth) return { kind: 'header', header: auth.header }
   if ('token' in auth) {
@@ -369,10 +359,10 @@ function callerOf(caller: Caller, auth: Auth): CallerOfCall {
     return { kind: 'token', token: auth.token }
   }
   const [kind, who] = Object.entries(auth).find(([name]) => name !== 'but') ?? []
-  const credential = credentialFor(caller, who)
+  const credential = credentialFor(talk, who)
   const key: Key = { ...credential, ...('but' in auth ? otherId(auth.but) : {}) }
   if (kind === 'basic' || kind === 'hmac' || kind === 'ecc') return { kind, key }
-  return { kind: key.seed === undefined ? (caller.facts.keyWay ?? 'hmac') : 'ecc', key }
+  return { kind: key.seed === undefined ? (talk.facts.keyWay ?? 'hmac') : 'ecc', key }
 }
 
 const otherId = (but: unknown): { id?: string } =>
@@ -387,9 +377,9 @@ export interface PreparedCall {
   sent: Called['sent']
 }
 
-export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
-  const id = spec.id === undefined ? caller.nextId++ : spec.id
-  const params = withScopeNames(caller, spec)
+export function prepareCall(talk: Conversation, spec: CallSpec): PreparedCall {
+  const id = spec.id === undefined ? talk.next('call') : spec.id
+  const params = withScopeNames(talk, spec)
   const isChanged = spec.changes !== undefined || spec.nonce !== undefined
   const text = writeBody(
     [
@@ -406,12 +396,11 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
     const headers: [string, string][] = [['content-type', 'application/json']]
     let sentBody = body
     if (isChanged) {
-      const changed = prepareChanged(caller, { ...spec, params }, { id, signedAtMs, tokenWord: tokenWordOf(caller) })
+      const changed = prepareChanged(talk, { ...spec, params }, { id, signedAtMs, tokenWord: tokenWordOf(talk) })
       sentBody = changed.body
       if (changed.header !== undefined) headers.push(['authorization', changed.header])
       Object.assign(sent, { header: changed.header, signature: signatureIn(changed.header) })
-    } else authorizeRequest(caller, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
-    rememberSent(caller, sent.header, isChanged ? paramsIn(sentBody) : spec.params)
+    } else authorizeRequest(talk, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
     for (const [name, value] of Object.entries(spec.headers ?? {})) {
       const index = headers.findIndex(([known]) => known === name.toLowerCase())
       if (index >= 0) headers.splice(index, 1)
@@ -420,9 +409,9 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
     const request: WireRequest = {
       method: 'POST',
       path: '/api',
-      headers: withTargetHeaders(caller, headers),
+      headers: withTargetHeaders(talk, headers),
       body: sentBody,
-      connection: connectionOf(caller, spec),
+      connection: connectionOf(talk, spec),
     }
     return {
       ...request,
@@ -434,19 +423,10 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
 }
 
 /** The word before a token. */
-const tokenWordOf = ({ facts }: Caller): string => facts.tokenPrefix ?? 'Bearer'
+const tokenWordOf = ({ facts }: Conversation): string => facts.tokenPrefix ?? 'Bearer'
 
 /** The last field of a signature's header. */
 const signatureIn = (header = ''): string | undefined => /;([^;]*)$/.exec(header)?.[1]
-
-/** The params of a changed body, which may be anything but JSON. */
-function paramsIn(body: Uint8Array): unknown {
-  try {
-    return membersOf(JSON.parse(new TextDecoder().decode(body))).params
-  } catch {
-    return undefined
-  }
-}
 
 /** Cases keep the keys and tokens that they were given while they wait, many of them at the same time. */
 const keptTogether = 64
@@ -458,7 +438,7 @@ function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedB
 }
 
 function connectionOf(
-  { run }: Caller,
+  { run }: Conversation,
   { method, freshConnection, warmConnection, ownConnection }: CallSpec,
 ): NonNullable<WireRequest['connection']> {
   if (ownConnection !== undefined) return `own ${ownConnection}`
@@ -469,8 +449,8 @@ function connectionOf(
 }
 
 /** Writes scope words in this deployment's spelling. */
-function withScopeNames(caller: Caller, { method, params }: CallSpec): unknown {
-  const { scopeNames } = caller.instance.settings
+function withScopeNames(talk: Conversation, { method, params }: CallSpec): unknown {
+  const { scopeNames } = talk.instance.settings
   if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
   if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
     return params
@@ -480,27 +460,26 @@ function withScopeNames(caller: Caller, { method, params }: CallSpec): unknown {
     return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
   }
   // A list inside the list holds the further scope of a probe.
-  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(caller, method, params.scope)] }
+  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(talk, method, params.scope)] }
 }
 
 /** Adds a session to a grant without one, if such grants would end each other. */
-function ownSession(caller: Caller, method: string, scope: unknown[]): string[] {
-  if (caller.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
+function ownSession(talk: Conversation, method: string, scope: unknown[]): string[] {
+  if (talk.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
   if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
-  return [`session:${shortName(`own-${caller.run.unique}-${caller.ownSessions.next()}`)}`]
+  return [`session:${shortName(`own-${talk.run.unique}-${talk.next('session')}`)}`]
 }
 
 /** Prepares raw HTTP, to be sent unchanged on its own connection. */
-export function prepareRaw(caller: Caller, spec: RawSpec): PreparedCall {
+export function prepareRaw(talk: Conversation, spec: RawSpec): PreparedCall {
   const sent: Called['sent'] = {}
   const build: Build = (signedAtMs) => {
     const headers: [string, string][] = Object.entries(spec.headers)
-    authorizeRequest(caller, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
-    rememberSent(caller, sent.header, {})
+    authorizeRequest(talk, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
     return {
       method: spec.method,
       path: spec.path,
-      headers: withTargetHeaders(caller, headers),
+      headers: withTargetHeaders(talk, headers),
       body: spec.body,
       connection: 'fresh',
       raw: true,
@@ -513,7 +492,7 @@ export function prepareRaw(caller: Caller, spec: RawSpec): PreparedCall {
 
 /** Adds the Authorization header, and records its values in `sent`. */
 function authorizeRequest(
-  caller: Caller,
+  talk: Conversation,
   { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },
   headers: [string, string][],
   sent: Called['sent'],
@@ -522,13 +501,13 @@ function authorizeRequest(
     auth,
     method,
     body,
-    settings: caller.instance.settings,
-    url: `${caller.instance.baseUrl}/api`,
-    tokenPrefix: tokenWordOf(caller),
+    settings: talk.instance.settings,
+    url: `${talk.instance.baseUrl}/api`,
+    tokenPrefix: tokenWordOf(talk),
     serverNowMs: signedAtMs,
-    random: caller.run.random,
-    keyWay: caller.facts.keyWay ?? 'hmac',
-    credential: (member) => credentialFor(caller, member),
+    random: talk.run.random,
+    keyWay: talk.facts.keyWay ?? 'hmac',
+    credential: (member) => credentialFor(talk, member),
   })
   if (header === undefined) return
   if (unsendable.test(header)) {
@@ -538,6 +517,6 @@ function authorizeRequest(
   Object.assign(sent, { header, signature: signatureIn(header), nonce, timestamp })
 }
 
-function withTargetHeaders(caller: Caller, headers: [string, string][]): [string, string][] {
-  return [...Object.entries(caller.instance.settings.headers), ...headers]
+function withTargetHeaders(talk: Conversation, headers: [string, string][]): [string, string][] {
+  return [...Object.entries(talk.instance.settings.headers), ...headers]
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
-import { type CreatedKeysEntry, openCaller, openCreatedKeys, rememberSent, startRun } from './conversation.ts'
+import { type CreatedKeysEntry, openConversation, openCreatedKeys, startRun } from './conversation.ts'
+import { makeCall } from './send.ts'
 import { noFacts } from './target-facts.ts'
 
 describe('created keys', () => {
@@ -44,9 +45,9 @@ describe('secrets', () => {
   async function redactedAfter(header: string, params: unknown, text: string): Promise<string> {
     const facts = { ...noFacts(), tokenPrefix: 'jwt-token' }
     const run = startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' })
-    const caller = await openCaller(run)
-    rememberSent(caller, header, params)
-    return caller.redactor.text(text)
+    const talk = await openConversation(run)
+    await makeCall(talk, { method: 'solution/listSolutions', params, auth: { header } })
+    return talk.redactor.text(text)
   }
 
   test.each([

@@ -1,7 +1,6 @@
 /** One talk with one target: its state, and the functions that change it. */
 
 import { SuiteError } from '../errors.ts'
-import { membersOf } from '../json.ts'
 import type { Classified } from '../judge/classify.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
@@ -20,7 +19,7 @@ import {
   gentleStart,
   type Pace,
 } from './pace.ts'
-import { type TargetFacts, wordOfTokens } from './target-facts.ts'
+import type { TargetFacts } from './target-facts.ts'
 
 export type RunEvent =
   | { kind: 'case-started'; key: string }
@@ -253,7 +252,7 @@ export interface Run {
   /** What was found out about refused right signatures, for each kind of key. */
   diagnoses: Map<string, Promise<Hint | undefined>>
   /** Shared by every case on a lasting target. */
-  sharedCaller: Caller | null
+  shared: Conversation | null
   /** One key pair for each test key: creating it again for every case would take longer than most cases. */
   keyPairs: Map<string, Ed25519KeyPair>
   /** Finds out by further calls why a right call was refused; without it no hint is looked for. */
@@ -265,51 +264,68 @@ export interface Run {
 /** Looks for the reason of a refusal. It is passed in, so the engine does not depend on suites/lab. */
 export interface Diagnose {
   /** @param refused the request that carried a right signature and was refused */
-  signature(caller: Caller, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
-  token(caller: Caller): Promise<Hint | undefined>
+  signature(talk: Conversation, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
+  token(talk: Conversation): Promise<Hint | undefined>
 }
 
 /** Builds the request, signed with a time in ms on the server's clock. Called again for every try, because each needs a fresh signature. */
 export type Build = (signedAtMs: number) => WireRequest
 
-/** What every delivery of a run shares. */
-export interface CallContext {
-  instance: Instance
-  facts: TargetFacts
-  pace: Pace
+/** The way to one instance: what sending takes, and what is recorded of every call whoever makes it. */
+export interface Line {
+  readonly instance: Instance
+  readonly facts: TargetFacts
+  readonly pace: Pace
   limit: CallLimit
-  /** Other cases wait until the one that makes these calls has ended. */
-  isUrgent: boolean
-  emit: RunListener
+  /** Its calls go before those of others, because others wait until they have ended. */
+  readonly isUrgent: boolean
+  readonly emit: RunListener
+  readonly createdKeys: CreatedKeys
+  /** Knows every secret that must not appear in a report; null where nothing is reported with secrets in it. */
+  readonly redactor: Redactor | null
 }
 
-/** Makes the calls to one instance, for a single case (bundled) or for all cases (lasting), and remembers what they showed. */
-export interface Caller extends CallContext {
-  instance: Instance
-  run: Run
+interface LineOptions {
+  facts: TargetFacts
+  random: Random
+  emit: RunListener
   createdKeys: CreatedKeys
-  testKeys: Map<string, Credential>
-  /** For each test key of this run: resolves when the target knows it. Other keys are created meanwhile. */
-  knownKeys: Map<string, Promise<void>>
-  /** The scopes with which test keys were created in this run. */
-  testKeyScopes: Map<string, readonly string[]>
-  /** Knows every secret that must not appear in a report. */
-  redactor: Redactor
-  nextId: number
-  /** Counts the session names that were added to grants without one. */
-  ownSessions: { next(): number }
-  /** Counts the tries of cases. */
-  tries: { next(): number }
+  redactor: Redactor | null
+  /** Begins slowly, because others may use the target. */
+  isGentle: boolean
+}
+
+export function openLine(instance: Instance, { isGentle, random, facts, ...options }: LineOptions): Line {
+  const start = isGentle && !isLoopback(instance.baseUrl) ? gentleStart : null
+  const pace = createPace({ limit: instance.settings.rate, start, facts, random })
+  return { instance, facts, pace, limit: limitFor(instance, facts), isUrgent: false, ...options }
+}
+
+/** A test key that the target has. */
+export interface HeldKey extends Credential {
+  /** The scope with which it was created in this run. */
+  scope?: readonly string[]
+  /** Resolves when the target knows it. Other keys are created meanwhile. */
+  known?: Promise<void>
+}
+
+/** A talk with one instance, for a single case (bundled) or for all cases (lasting): the line, and what its calls showed. */
+export interface Conversation extends Line {
+  readonly run: Run
+  readonly redactor: Redactor
+  readonly testKeys: Map<string, HeldKey>
+  /** Numbers calls, tries of cases, and sessions that were added to grants without one; each from 1. */
+  next(of: 'call' | 'try' | 'session'): number
   calls: number
   /** Grants of one user are made one at a time. */
-  grants: GrantLanes
+  readonly grants: GrantLanes
   silence: Silence
   /** Skips waits that only separate the sessions created before and after them. */
   skipsSessionWaits: boolean
   /** The key of the case that runs; null outside of cases. */
   caseKey: string | null
   /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
-  tokenExpiries: Map<string, number>
+  readonly tokenExpiries: Map<string, number>
 }
 
 type RunOptions = Pick<Run, 'target' | 'corpus' | 'facts' | 'random' | 'unique' | 'diagnose'> &
@@ -328,53 +344,45 @@ export function startRun(options: RunOptions): Run {
     spoilt: new Map(),
     acceptedControls: new Set(),
     diagnoses: new Map(),
-    sharedCaller: null,
+    shared: null,
     keyPairs: new Map(),
   }
 }
 
-/** Returns the shared caller of a lasting target, otherwise a new one on a fresh instance, which closeCaller closes. */
-export async function openCaller(run: Run): Promise<Caller> {
-  if (run.sharedCaller !== null) return run.sharedCaller
+/** Returns the shared talk of a lasting target, otherwise a new one on a fresh instance, which closeConversation closes. */
+export async function openConversation(run: Run): Promise<Conversation> {
+  if (run.shared !== null) return run.shared
   const instance = await run.target.open()
   const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
   // Every instance of the bundled server starts at the same virtual time, so the facts are copied and not shared.
   const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
-  const caller: Caller = {
-    instance,
+  const redactor = createRedactor(secretsOf(instance))
+  const isGentle = run.target.lasting && !run.target.fresh
+  const line = openLine(instance, { facts, random: run.random, emit: run.emit, createdKeys, redactor, isGentle })
+  const numbers = { call: 0, try: 0, session: 0 }
+  const talk: Conversation = {
+    ...line,
+    redactor,
     run,
-    facts,
-    pace: createPace({
-      limit: instance.settings.rate,
-      start: run.target.lasting && !run.target.fresh && !isLoopback(instance.baseUrl) ? gentleStart : null,
-      facts,
-      random: run.random,
-    }),
-    emit: run.emit,
-    createdKeys,
     testKeys: new Map([['root', credentialOfKey(instance.root)]]),
-    knownKeys: new Map(),
-    testKeyScopes: new Map(),
-    redactor: createRedactor(secretsOf(instance)),
-    nextId: 1,
-    ownSessions: createCounter(),
-    tries: createCounter(),
+    next: (of) => {
+      numbers[of] += 1
+      return numbers[of]
+    },
     calls: 0,
     grants: createGrantLanes(),
-    limit: limitFor(instance, facts),
-    isUrgent: false,
     silence: createSilence(run.stopping),
     skipsSessionWaits: false,
     caseKey: null,
     tokenExpiries: new Map(),
   }
   for (const key of run.keptTestKeys) {
-    if (key.member !== undefined) caller.testKeys.set(key.member, credentialOfKey(key))
-    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) caller.redactor.add(secret)
+    if (key.member !== undefined) talk.testKeys.set(key.member, credentialOfKey(key))
+    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) talk.redactor.add(secret)
     if (!createdKeys.keys.some(({ id }) => id === key.id)) createdKeys.created(key)
   }
-  if (run.target.lasting) run.sharedCaller = caller
-  return caller
+  if (run.target.lasting) run.shared = talk
+  return talk
 }
 
 /** Answers that come sooner than this are not worth several calls at once. In ms. */
@@ -396,16 +404,6 @@ function callsAtOnce({ baseUrl, clock, settings }: Instance, { roundTripMs }: Ta
   return settings.concurrency ?? (clock.controlled || isNear ? 1 : null)
 }
 
-function createCounter(): { next(): number } {
-  let count = 0
-  return {
-    next: () => {
-      count += 1
-      return count
-    },
-  }
-}
-
 const secretHeader = /auth|key|token|secret|cookie|password/i
 
 /** The secrets that the user gives to the suite: the root key, and headers for a gateway in front of the server. */
@@ -414,19 +412,19 @@ function secretsOf({ root, settings }: Instance): string[] {
   return [root.kind === 'secret' ? root.secret : root.privateKey, ...headers.map(([, value]) => value)]
 }
 
-/** Closes the instance of a caller, except the lasting one (see endRun). */
-export async function closeCaller(caller: Caller): Promise<void> {
-  if (!caller.run.target.lasting) await caller.instance.close()
+/** Closes the instance of a talk, except the lasting one (see endRun). */
+export async function closeConversation(talk: Conversation): Promise<void> {
+  if (!talk.run.target.lasting) await talk.instance.close()
 }
 
 /** Closes the instance that the cases shared, and the target. */
 export async function endRun(run: Run): Promise<void> {
-  await run.sharedCaller?.instance.close()
-  run.sharedCaller = null
+  await run.shared?.instance.close()
+  run.shared = null
   await run.target.close?.()
 }
 
-/** The caller: an API key with its secret or private key. */
+/** The talk: an API key with its secret or private key. */
 export interface Credential {
   id: string
   /** Undefined for a key with a public key, unless the server returned one anyway. */
@@ -464,8 +462,8 @@ export function isSendable(text: string): boolean {
 }
 
 /** Returns a test key by name, or a kept { id, secret }. @throws UnusableValue for a value from a server that is not a key */
-export function credentialFor(caller: Caller, member: unknown): Credential {
-  const found = caller.testKeys.get(String(member))
+export function credentialFor(talk: Conversation, member: unknown): Credential {
+  const found = talk.testKeys.get(String(member))
   if (typeof member === 'string' && found !== undefined) return found
   const key = (typeof member === 'object' && member !== null ? member : {}) as CreatedKey
   if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
@@ -475,58 +473,6 @@ export function credentialFor(caller: Caller, member: unknown): Credential {
 }
 
 /** The test key to use where a step needs the secret of a test key: root may have a stand-in. */
-export function actor(caller: Caller, member: string): string {
-  return member === 'root' ? standInOf(caller.run.corpus.testKeys, caller.instance.root) : member
-}
-
-/** Params that carry a secret, rightly or wrongly. */
-const secretParams = ['apiKeySecret', 'refreshToken']
-
-/** Words that cases send in place of credentials, or before them. Treated as secrets, they would be cut out of every header. */
-const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
-
-/**
- * A secret that a step altered gives the secret away, and a server may repeat it in its answer. So altered secrets must not appear in a
- * report either.
- *
- * @param header the Authorization header, if any
- */
-export function rememberSent(caller: Caller, header: string | undefined, params: unknown): void {
-  const sent = [...inHeader(header ?? ''), ...inParams(params)]
-  const ids = new Set([...caller.testKeys.values()].map(({ id }) => id))
-  const words = wordsOf(caller)
-  for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) caller.redactor.add(text)
-}
-
-/** In lower case, because the words of a header are not case-sensitive. */
-function wordsOf({ instance, facts }: Caller): Set<string> {
-  const { scheme } = instance.settings
-  // The prefix in use may be the token type that the server reported.
-  const words = [...ordinaryWords, scheme, wordOfTokens(instance.settings, facts) ?? '', wordOfTokens({}, facts) ?? '']
-  return new Set(words.map((word) => word.toLowerCase()))
-}
-
-function inHeader(header: string): string[] {
-  const [scheme = '', ...rest] = header.split(' ')
-  const credentials = rest.length === 0 ? scheme : rest.join(' ')
-  // A signature is valid only for its own request.
-  if (credentials.includes(';')) return []
-  if (scheme.toLowerCase() !== 'basic') return [credentials]
-  const decoded = fromBase64(credentials)
-  return [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)]
-}
-
-function inParams(params: unknown): string[] {
-  return Object.entries(membersOf(params)).flatMap(([name, value]) =>
-    secretParams.includes(name) && typeof value === 'string' ? [value] : [],
-  )
-}
-
-/** Text that is not BASE64 hides nothing. */
-function fromBase64(text: string): string {
-  try {
-    return new TextDecoder().decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)))
-  } catch {
-    return ''
-  }
+export function actor(talk: Conversation, member: string): string {
+  return member === 'root' ? standInOf(talk.run.corpus.testKeys, talk.instance.root) : member
 }

@@ -7,7 +7,7 @@ import type { Scenario } from '../language/fixture-types.ts'
 import { parseScenario } from '../language/parse.ts'
 import { seededRandom } from '../random.ts'
 import type { Target } from '../target.ts'
-import { type Caller, type CreatedKeysEntry, type Run, startRun } from './conversation.ts'
+import { type Conversation, type CreatedKeysEntry, type Run, startRun } from './conversation.ts'
 import { placesUsedBefore } from './other-causes.ts'
 import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
@@ -119,10 +119,8 @@ steps:
   ])('whether used places explain that too few keys work: %s', (_what, kind, lasting, perhapsCounted, explains) => {
     const needs = { needs: ['keys', 'limits', 'fresh-instance'] } as unknown as Scenario
     const attempt = { stops: [{ kind: 'broke', problem: { kind } }] } as unknown as Attempt
-    const caller = { run: { target: { lasting } } } as unknown as Caller
-    expect(placesUsedBefore(caller, needs, attempt, perhapsCounted)?.verdict).toBe(
-      explains ? 'not-testable' : undefined,
-    )
+    const talk = { run: { target: { lasting } } } as unknown as Conversation
+    expect(placesUsedBefore(talk, needs, attempt, perhapsCounted)?.verdict).toBe(explains ? 'not-testable' : undefined)
   })
 
   test('an earlier creation that was not answered may have used a place', async () => {

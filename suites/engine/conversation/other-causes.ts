@@ -8,7 +8,7 @@ import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
 import { withCase } from '../language/references.ts'
 import { shortName, uniqueLength } from '../random.ts'
 import { hasRace, limitOf, namesIn } from './cases.ts'
-import { actor, type Caller, type Run } from './conversation.ts'
+import { actor, type Conversation, type Run } from './conversation.ts'
 import { makeCall } from './send.ts'
 import { isUnavailable, requestsSession, type TargetFacts } from './target-facts.ts'
 
@@ -23,14 +23,14 @@ export const isRefusedInstead = ({ step, called }: CaseStop): boolean =>
   !('wait' in step) && step.expect !== 'refused' && called.some(({ answer }) => answer.outcome === 'refused')
 
 /** Checks after an unanswered call on a lasting target whether it is still there. */
-export async function noticeGone(caller: Caller, attempt: Attempt): Promise<void> {
-  const { run } = caller
+export async function noticeGone(talk: Conversation, attempt: Attempt): Promise<void> {
+  const { run } = talk
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isUnanswered)) return
   // On a new connection: a server that is shutting down may still answer on a kept one. With the root key: a target may hang up on others.
-  const { answer } = await makeCall(caller, {
+  const { answer } = await makeCall(talk, {
     method: 'solution/listSolutions',
     params: {},
-    auth: { key: actor(caller, 'root') },
+    auth: { key: actor(talk, 'root') },
     freshConnection: true,
   })
   if (answer.outcome === 'broken' && isAway(answer)) {
@@ -49,12 +49,12 @@ const triesOfLock = 6
  * Checks for a lock-out after a refusal that should have been an acceptance: the root key is refused again and again, with a kind of
  * authorization that was accepted before, on used and on new connections: a refusal on used ones alone is no lock.
  */
-export async function noticeLockOut(caller: Caller, attempt: Attempt): Promise<void> {
-  const { run } = caller
+export async function noticeLockOut(talk: Conversation, attempt: Attempt): Promise<void> {
+  const { run } = talk
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isRefusedInstead)) return
   for (const control of run.acceptedControls) {
     let refused = 0
-    while (refused < triesOfLock && (await refusesRoot(caller, control, refused % 2 === 1))) refused += 1
+    while (refused < triesOfLock && (await refusesRoot(talk, control, refused % 2 === 1))) refused += 1
     if (refused === triesOfLock) {
       run.stopping.stop({ kind: 'locked-out', target: run.target.name })
       return
@@ -62,10 +62,10 @@ export async function noticeLockOut(caller: Caller, attempt: Attempt): Promise<v
   }
 }
 
-async function refusesRoot(caller: Caller, control: 'basic' | 'hmac', freshConnection: boolean): Promise<boolean> {
-  const member = actor(caller, 'root')
+async function refusesRoot(talk: Conversation, control: 'basic' | 'hmac', freshConnection: boolean): Promise<boolean> {
+  const member = actor(talk, 'root')
   const auth: Auth = control === 'basic' ? { basic: member } : { hmac: member }
-  const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth, freshConnection })
+  const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth, freshConnection })
   return answer.outcome === 'refused'
 }
 
@@ -77,21 +77,21 @@ const createApiKey = 'manager/createApiKey'
  *
  * @returns why the case cannot be judged; undefined if it can
  */
-export async function noPlaceForKeys(caller: Caller, attempt: Attempt): Promise<Gap | undefined> {
-  const { run, instance, facts, createdKeys } = caller
+export async function noPlaceForKeys(talk: Conversation, attempt: Attempt): Promise<Gap | undefined> {
+  const { run, instance, facts, createdKeys } = talk
   if (!run.target.lasting || run.stopping.reason !== null) return undefined
   // A fresh target that never accepted a creation cannot create keys, which is a failure.
   if (!refusesCreation(attempt) || (run.target.fresh && createdKeys.keys.length === 0)) return undefined
   const auth: Auth =
     instance.root.kind === 'ed25519' ? { ecc: 'root' } : facts.keyWay === 'hmac' ? { hmac: 'root' } : { basic: 'root' }
   const params = { name: `full-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
-  const { answer } = await makeCall(caller, { method: createApiKey, params, auth })
+  const { answer } = await makeCall(talk, { method: createApiKey, params, auth })
   if (answer.outcome !== 'refused') return undefined
   return { kind: 'no-place-for-keys', fresh: run.target.fresh, created: createdKeys.keys.length }
 }
 
 /** Whether a lasting target that should be fresh refused a creation before it accepted any: its places may be taken. */
-function isPerhapsNotFresh({ run, createdKeys }: Caller, attempt: Attempt): boolean {
+function isPerhapsNotFresh({ run, createdKeys }: Conversation, attempt: Attempt): boolean {
   return run.target.lasting && run.target.fresh && createdKeys.keys.length === 0 && refusesCreation(attempt)
 }
 
@@ -113,7 +113,7 @@ const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not
  * answered before: whether those count is open.
  */
 export function placesUsedBefore(
-  { run }: Caller,
+  { run }: Conversation,
   { needs }: Scenario,
   { stops }: Attempt,
   perhapsCounted: number,
@@ -136,8 +136,8 @@ const nextWorks = 'sessions/next-works'
  *
  * @returns why the case cannot be judged; undefined if it can
  */
-export async function noRoomForSessions(caller: Caller, { stops }: Attempt): Promise<Obstacle | undefined> {
-  const { run, facts } = caller
+export async function noRoomForSessions(talk: Conversation, { stops }: Attempt): Promise<Obstacle | undefined> {
+  const { run, facts } = talk
   if (!run.target.lasting || run.stopping.reason !== null || (facts.sessionsGranted ?? 0) < mostSessions)
     return undefined
   const refused = stops.flatMap(({ step, proves, called }) =>
@@ -147,7 +147,7 @@ export async function noRoomForSessions(caller: Caller, { stops }: Attempt): Pro
   if (params === undefined) return undefined
   const areas = params.scope.filter((word) => !String(word).includes(':'))
   const scope = [...areas, `session:${shortName(`control-${run.unique}`)}`]
-  const { answer } = await makeCall(caller, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
+  const { answer } = await makeCall(talk, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
   return answer.outcome === 'refused' ? { kind: 'no-room-for-sessions' } : undefined
 }
 
@@ -208,27 +208,27 @@ function sendsToken(step: Step): boolean {
 
 /** A case after its tries. */
 export interface Tried {
-  caller: Caller
+  talk: Conversation
   scenario: Scenario
   testCase: Case
   attempt: Attempt
 }
 
 export async function explainRefusal(tried: Tried): Promise<Hint | undefined> {
-  if (isPerhapsNotFresh(tried.caller, tried.attempt)) return { kind: 'perhaps-not-fresh' }
+  if (isPerhapsNotFresh(tried.talk, tried.attempt)) return { kind: 'perhaps-not-fresh' }
   return addressHint(tried) ?? (await diagnose(tried))
 }
 
 /** If the user is wrong about the address that the target sees, every token bound to that address is refused. */
-function addressHint({ caller, attempt, scenario, testCase }: Tried): Hint | undefined {
-  const { run, instance } = caller
+function addressHint({ talk, attempt, scenario, testCase }: Tried): Hint | undefined {
+  const { run, instance } = talk
   const { clientAddress } = instance.settings
   if (!run.target.lasting || clientAddress === undefined || !attempt.stops.some(isRefusedInstead)) return undefined
   return namesIn(scenario, testCase).has('client') ? { kind: 'client-address', address: clientAddress } : undefined
 }
 
 /** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
-async function diagnose({ caller, attempt }: Tried): Promise<Hint | undefined> {
+async function diagnose({ talk, attempt }: Tried): Promise<Hint | undefined> {
   // A call that came too late, or after what it rests on was gone, was refused for that reason.
   const stop = attempt.stops.find(
     ({ kind, called }) =>
@@ -238,19 +238,19 @@ async function diagnose({ caller, attempt }: Tried): Promise<Hint | undefined> {
   const refused = stop?.called.find(({ answer }) => answer.outcome === 'refused')
   if (auth === undefined || refused === undefined) return undefined
   if (typeof auth !== 'object' || !('token' in auth)) {
-    const quiet = unheard(caller)
-    const hint = await caller.run.diagnose?.signature(quiet, auth, refused.request)
-    caller.calls = quiet.calls
+    const quiet = unheard(talk)
+    const hint = await talk.run.diagnose?.signature(quiet, auth, refused.request)
+    talk.calls = quiet.calls
     return hint
   }
-  return auth.but === undefined ? caller.run.diagnose?.token(caller) : undefined
+  return auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
 }
 
 /** The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported. */
-const unheard = (caller: Caller): Caller => ({
-  ...caller,
+const unheard = (talk: Conversation): Conversation => ({
+  ...talk,
   emit: (event) => {
-    if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') caller.emit(event)
+    if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
   },
 })
 

@@ -3,7 +3,7 @@ import { type MadeUpAnswer, madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
 import type { WireAnswer } from '../target.ts'
 import type { CallSpec } from './call.ts'
-import { openCaller, startRun } from './conversation.ts'
+import { openConversation, startRun } from './conversation.ts'
 import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './pace.ts'
 import { laneOf, makeCall } from './send.ts'
 import { noFacts } from './target-facts.ts'
@@ -39,9 +39,9 @@ describe('pace', () => {
         random: seededRandom(1),
         unique: 't',
       })
-      const caller = await openCaller(run)
+      const talk = await openConversation(run)
       const calls = []
-      for (let made = 0; made < 400; made += 1) calls.push(await makeCall(caller, call))
+      for (let made = 0; made < 400; made += 1) calls.push(await makeCall(talk, call))
       expect(calls.filter(({ answer }) => answer.outcome !== 'accepted')).toEqual([])
       expect(calls.slice(200).filter(({ throttled }) => throttled > 0)).toEqual([])
       expect(run.facts.callsPerSecond).toBeGreaterThan(10)
@@ -57,9 +57,8 @@ describe('pace', () => {
         },
       })
       const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-      const caller = await openCaller(run)
-      const create = () =>
-        makeCall(caller, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
+      const talk = await openConversation(run)
+      const create = () => makeCall(talk, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
       for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
       expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
       expect(creations).toBe(11)
@@ -69,13 +68,13 @@ describe('pace', () => {
   test('a live target is called slowly at first, and faster while it does not throttle', async () => {
     const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
     const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-    const caller = await openCaller(run)
-    const began = caller.instance.clock.now()
-    for (let made = 0; made < 20; made += 1) await makeCall(caller, call)
-    expect(caller.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
-    const later = caller.instance.clock.now()
-    for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
-    expect(caller.instance.clock.now() - later).toBeLessThan(12_000)
+    const talk = await openConversation(run)
+    const began = talk.instance.clock.now()
+    for (let made = 0; made < 20; made += 1) await makeCall(talk, call)
+    expect(talk.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
+    const later = talk.instance.clock.now()
+    for (let made = 0; made < 2000; made += 1) await makeCall(talk, call)
+    expect(talk.instance.clock.now() - later).toBeLessThan(12_000)
   })
 
   test('a target that throttled once is soon called as fast as before', async () => {
@@ -86,11 +85,11 @@ describe('pace', () => {
     }
     const target = madeUpTarget({ callMs: 2, answer })
     const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-    const caller = await openCaller(run)
-    const began = caller.instance.clock.now()
-    for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
+    const talk = await openConversation(run)
+    const began = talk.instance.clock.now()
+    for (let made = 0; made < 2000; made += 1) await makeCall(talk, call)
     // At the slowest pace it would take 400 s.
-    expect(caller.instance.clock.now() - began).toBeLessThan(30_000)
+    expect(talk.instance.clock.now() - began).toBeLessThan(30_000)
   })
 
   test('a target with a limit throttles ever more rarely', async () => {
@@ -101,9 +100,9 @@ describe('pace', () => {
       random: seededRandom(1),
       unique: 't',
     })
-    const caller = await openCaller(run)
+    const talk = await openConversation(run)
     let throttled = 0
-    for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(caller, call)).throttled > 0 ? 1 : 0
+    for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(talk, call)).throttled > 0 ? 1 : 0
     expect(throttled).toBeLessThan(30)
   })
 
@@ -118,8 +117,8 @@ describe('pace', () => {
       },
     })
     const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-    const caller = await openCaller(run)
-    for (let made = 0; made < 600; made += 1) await makeCall(caller, call)
+    const talk = await openConversation(run)
+    for (let made = 0; made < 600; made += 1) await makeCall(talk, call)
     for (const [index, at] of times.entries())
       expect((times[index + 10] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(990)
   })

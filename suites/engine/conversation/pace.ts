@@ -39,6 +39,8 @@ const fastEnough = 500
 const leastCallsPerSecond = 5
 /** Refusals of one burst count once. */
 const burstMs = 500
+/** Older calls are forgotten after this many. */
+const longestRecord = 10_000
 const firstBackOffMs = 100
 const longestBackOffMs = 3000
 
@@ -51,8 +53,17 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
   let freeAtMs = 0
   let slowedAtMs = Number.NEGATIVE_INFINITY
   let steadySinceMs: number | undefined
-  /** When the calls of the last second were made. */
+  /** When calls were made, the last second from `oldest` on. */
   let recent: number[] = []
+  let oldest = 0
+  const callsOfLastSecond = (nowMs: number): number => {
+    while (oldest < recent.length && (recent[oldest] ?? 0) <= nowMs - 1000) oldest += 1
+    if (oldest > longestRecord) {
+      recent = recent.slice(oldest)
+      oldest = 0
+    }
+    return recent.length - oldest
+  }
   const goFaster = (nowMs: number): void => {
     steadySinceMs ??= nowMs
     if (rate === null || nowMs - steadySinceMs < pauseMs) return
@@ -67,7 +78,8 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
     async take(clock, calls) {
       const nowMs = clock.now()
       goFaster(nowMs)
-      recent = [...recent.filter((atMs) => atMs > nowMs - 1000), ...Array.from({ length: calls }, () => nowMs)]
+      callsOfLastSecond(nowMs)
+      for (let call = 0; call < calls; call += 1) recent.push(nowMs)
       if (rate === null) return
       // The place is taken before the wait, so that simultaneous calls wait one after another.
       const waitMs = Math.ceil(freeAtMs - nowMs)
@@ -82,8 +94,7 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       pauseMs = patienceMs
       slowedAtMs = nowMs
       steadySinceMs = nowMs
-      const measured = recent.filter((atMs) => atMs > nowMs - 1000).length
-      rate = Math.max(leastCallsPerSecond, (rate ?? Math.max(1, measured)) * slowerBy)
+      rate = Math.max(leastCallsPerSecond, (rate ?? Math.max(1, callsOfLastSecond(nowMs))) * slowerBy)
       facts.callsPerSecond = rate
     },
     backOffMs(tries) {

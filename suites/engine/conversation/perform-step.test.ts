@@ -5,7 +5,7 @@ import { isLifetimeTooLong } from '../judge/judge-step.ts'
 import { parseScenario } from '../language/parse.ts'
 import { seededRandom } from '../random.ts'
 import type { Target } from '../target.ts'
-import { type Caller, openCaller, startRun } from './conversation.ts'
+import { type Conversation, openConversation, startRun } from './conversation.ts'
 import { observedValue, suitableLifeMs, waitStep } from './perform-step.ts'
 import { runCase } from './run-case.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
@@ -70,10 +70,10 @@ steps:
 describe('wait', () => {
   const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
-  function callerKnowing(known: Partial<TargetFacts>): Promise<Caller> {
+  function callerKnowing(known: Partial<TargetFacts>): Promise<Conversation> {
     const target = madeUpTarget({ answer: () => ({ result: {} }) })
     const facts = { ...noFacts(), ...known }
-    return openCaller(startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' }))
+    return openConversation(startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' }))
   }
 
   test('a suitable lifetime grows with the round trip and with every try, up to half of that of a refresh token', async () => {
@@ -106,11 +106,11 @@ describe('wait', () => {
       random: seededRandom(1),
       unique: 'test',
     })
-    const caller = await openCaller(run)
+    const talk = await openConversation(run)
     const dayMs = 86_400_000
-    expect(await waitStep(caller, '40d', true)).toBeUndefined()
+    expect(await waitStep(talk, '40d', true)).toBeUndefined()
     expect(moved).toEqual([40 * dayMs])
-    expect(await waitStep(caller, { past: 9_999_999_000_000 }, true)).toMatchObject({
+    expect(await waitStep(talk, { past: 9_999_999_000_000 }, true)).toMatchObject({
       kind: 'not-testable',
       problem: { kind: 'wait-too-long' },
     })

@@ -14,24 +14,24 @@ import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.
 import { type Names, resolve } from '../language/resolve.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { alterText, type CallSpec, type RawSpec } from './call.ts'
-import { actor, type Caller, isSendable } from './conversation.ts'
+import { actor, type Conversation, isSendable } from './conversation.ts'
 import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
 import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, tokenClockDoubt } from './target-facts.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
-export async function perform(caller: Caller, step: CallStep | SendStep, names: Names): Promise<Called[]> {
-  if (!('send' in step) && step.parallel !== undefined) return performRaces(caller, step, names)
+export async function perform(talk: Conversation, step: CallStep | SendStep, names: Names): Promise<Called[]> {
+  if (!('send' in step) && step.parallel !== undefined) return performRaces(talk, step, names)
   const rounds = roundsOf(step, names)
   const make = async (round: Names): Promise<Called> => {
-    const called = await makeRound(caller, step, round, rounds.length)
-    if (mayBeRefused(step)) await confirmRefusals(caller, [called])
+    const called = await makeRound(talk, step, round, rounds.length)
+    if (mayBeRefused(step)) await confirmRefusals(talk, [called])
     return called
   }
-  if (caller.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
+  if (talk.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
   const calls: Called[] = []
   for (const [index, round] of rounds.entries()) {
     calls.push(await make(round))
-    if (caller.limit.atOnce > 1 && isFull(step, calls))
+    if (talk.limit.atOnce > 1 && isFull(step, calls))
       return [...calls, ...(await Promise.all(rounds.slice(index + 1).map(make)))]
   }
   return calls
@@ -58,7 +58,7 @@ function isOrdered(step: CallStep | SendStep): boolean {
 }
 
 /** One race, or one for each item of `for`; every second one uses connections that carried calls before. */
-async function performRaces(caller: Caller, step: CallStep, names: Names): Promise<Called[]> {
+async function performRaces(talk: Conversation, step: CallStep, names: Names): Promise<Called[]> {
   const { for: items, ...race } = step
   const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
   const calls: Called[] = []
@@ -66,40 +66,40 @@ async function performRaces(caller: Caller, step: CallStep, names: Names): Promi
     const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
     const racers = roundsOf(race, inRound)
     const specs = racers.map((one) => ({
-      ...callSpec(caller, race, one),
+      ...callSpec(talk, race, one),
       warmConnection: connections === 'warm',
       sharedBy: rounds.length * racers.length,
     }))
-    if (connections === 'warm') await warmUp(caller, specs.length)
-    const racing = await makeCalls(caller, specs)
-    await caller.instance.endRaces?.()
-    if (mayBeRefused(step)) await confirmRefusals(caller, racing)
+    if (connections === 'warm') await warmUp(talk, specs.length)
+    const racing = await makeCalls(talk, specs)
+    await talk.instance.endRaces?.()
+    if (mayBeRefused(step)) await confirmRefusals(talk, racing)
     for (const called of racing) calls.push({ ...called, race: { round, connections } })
   }
   return calls
 }
 
 /** Makes ordinary calls at once, so that enough connections are open for a race. */
-async function warmUp(caller: Caller, connections: number): Promise<void> {
+async function warmUp(talk: Conversation, connections: number): Promise<void> {
   const call = { method: 'solution/listSolutions', params: {}, auth: { key: 'root' }, warmConnection: true } as const
   await makeCalls(
-    caller,
+    talk,
     Array.from({ length: connections }, () => call),
   )
 }
 
-function makeRound(caller: Caller, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
+function makeRound(talk: Conversation, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
   const isRefusable = mayBeRefused(step)
-  const timeoutMs = isRefusable ? patienceForRefusalMs(caller) : undefined
+  const timeoutMs = isRefusable ? patienceForRefusalMs(talk) : undefined
   return 'send' in step
-    ? sendRaw(caller, {
-        ...rawSpec(caller, step, names),
+    ? sendRaw(talk, {
+        ...rawSpec(talk, step, names),
         timeoutMs,
         sharedBy,
         mayBeRefused: isRefusable || step.expect === undefined,
       })
-    : makeCall(caller, {
-        ...callSpec(caller, step, names),
+    : makeCall(talk, {
+        ...callSpec(talk, step, names),
         timeoutMs,
         sharedBy,
         mayBeRefused: isRefusable || step.expect === undefined,
@@ -124,14 +124,14 @@ function roundsOf(step: CallStep | SendStep, names: Names): Names[] {
   return Array.from({ length: Number(resolve(count, names)) }, (_nothing, index) => withNames({ n: index + 1 }))
 }
 
-function callSpec(caller: Caller, step: CallStep, names: Names): CallSpec {
+function callSpec(talk: Conversation, step: CallStep, names: Names): CallSpec {
   const method = String(resolve(step.call, names))
   const params = resolve(step.params ?? {}, names)
-  const declared = declaredCall(caller, method, params)
+  const declared = declaredCall(talk, method, params)
   return {
     method: declared?.method ?? method,
     params: applyParamChanges(declared?.params ?? params, resolve(step.but, names)),
-    auth: resolveAuth(caller, step.auth, names),
+    auth: resolveAuth(talk, step.auth, names),
     nonce: resolve(step.nonce, names) as CallSpec['nonce'],
     // No other case has this unique text.
     ...(step.connection === undefined ? {} : { ownConnection: `${names.unique} ${step.connection}` }),
@@ -139,16 +139,15 @@ function callSpec(caller: Caller, step: CallStep, names: Names): CallSpec {
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
     from: step.from,
-    ...privateKeyFor(caller, params),
-    ...(method === 'cleanup' ? { removes: String((params as { id?: unknown }).id) } : {}),
+    ...privateKeyFor(talk, params),
     ...('id' in step ? { id: resolve(step.id, names) } : {}),
   }
 }
 
 /** A key that is created with a test key's public key (`$bob.publicKey`) is used with that test key's private key. */
-function privateKeyFor(caller: Caller, params: unknown): { privateKey?: string } {
+function privateKeyFor(talk: Conversation, params: unknown): { privateKey?: string } {
   if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
-  for (const { seed } of caller.testKeys.values()) {
+  for (const { seed } of talk.testKeys.values()) {
     if (seed === undefined) continue
     const { publicKeyPem, privateKeyPem } = ed25519KeyPair(seed)
     if (publicKeyPem === params.publicKey) return { privateKey: privateKeyPem }
@@ -161,11 +160,11 @@ function privateKeyFor(caller: Caller, params: unknown): { privateKey?: string }
  * of that name.
  */
 function declaredCall(
-  caller: Caller,
+  talk: Conversation,
   method: string,
   params: unknown,
 ): { method: string; params: unknown } | undefined {
-  const { probes, cleanup } = caller.instance.settings
+  const { probes, cleanup } = talk.instance.settings
   const declared = method === 'cleanup' ? cleanup : method.startsWith('probe:') ? probes[method.slice(6)] : undefined
   if (declared === undefined) return undefined
   return { method: declared.method, params: resolve(declared.params, params as Names) }
@@ -178,15 +177,15 @@ function applyParamChanges(params: unknown, but: unknown): unknown {
   return changed
 }
 
-function resolveAuth(caller: Caller, auth: Auth, names: Names): Auth {
+function resolveAuth(talk: Conversation, auth: Auth, names: Names): Auth {
   const resolved = resolve(auth as Value, names) as Auth
   if (typeof resolved !== 'object') return resolved
-  if ('hmac' in resolved && resolved.hmac === 'root') return { ...resolved, hmac: actor(caller, 'root') }
-  if ('basic' in resolved && resolved.basic === 'root') return { ...resolved, basic: actor(caller, 'root') }
+  if ('hmac' in resolved && resolved.hmac === 'root') return { ...resolved, hmac: actor(talk, 'root') }
+  if ('basic' in resolved && resolved.basic === 'root') return { ...resolved, basic: actor(talk, 'root') }
   return resolved
 }
 
-function rawSpec(caller: Caller, step: SendStep, names: Names): RawSpec {
+function rawSpec(talk: Conversation, step: SendStep, names: Names): RawSpec {
   const { send } = step
   const body = resolve(send.body ?? '', names)
   const method = String(resolve(send.method, names))
@@ -198,13 +197,13 @@ function rawSpec(caller: Caller, step: SendStep, names: Names): RawSpec {
       typeof body === 'object' && body !== null && 'base64' in body
         ? Uint8Array.from(atob(String(body.base64)), (character) => character.charCodeAt(0))
         : new TextEncoder().encode(String(body)),
-    auth: resolveAuth(caller, send.auth ?? 'none', names),
+    auth: resolveAuth(talk, send.auth ?? 'none', names),
     from: step.from,
   }
 }
 
 /** Whether reported times can be judged, because the server's answers carry a Date header that did not jump. */
-export function isClockKnown({ facts }: Caller): boolean {
+export function isClockKnown({ facts }: Conversation): boolean {
   return facts.offset !== undefined && facts.clockWasSet !== true
 }
 
@@ -229,47 +228,47 @@ export type Wait = string | { past: unknown } | { until: unknown }
  *
  * @param isRequestedTime the case requested the time; the server did not report it
  */
-export async function waitStep(caller: Caller, wait: Wait, isRequestedTime: boolean): Promise<StepEnd | undefined> {
-  const { clock, settings } = caller.instance
-  if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(caller))
+export async function waitStep(talk: Conversation, wait: Wait, isRequestedTime: boolean): Promise<StepEnd | undefined> {
+  const { clock, settings } = talk.instance
+  if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(talk))
     return stepEnd('not-testable', { kind: 'clock-unknown' })
-  const ms = waitMs(caller, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
+  const ms = waitMs(talk, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(talk.facts))
   if (typeof ms === 'object') return stepEnd('blocked', ms)
-  if (caller.skipsSessionWaits && typeof wait === 'string') return undefined
-  const isTooLong = clock.controlled ? serverNow(caller) + ms > latestTimeMs : ms > settings.maxWaitMs
+  if (talk.skipsSessionWaits && typeof wait === 'string') return undefined
+  const isTooLong = clock.controlled ? serverNow(talk) + ms > latestTimeMs : ms > settings.maxWaitMs
   if (isTooLong) return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
-  await sleepAs(caller, ms)
+  await sleepAs(talk, ms)
   return undefined
 }
 
 /** Waits, and announces it, because other cases may run meanwhile. */
-async function sleepAs({ caseKey, emit, instance: { clock } }: Caller, ms: number): Promise<void> {
+async function sleepAs({ caseKey, emit, instance: { clock } }: Conversation, ms: number): Promise<void> {
   if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
   await clock.sleep(ms)
   if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
 }
 
 /** How long a wait takes from now, in ms; `past` ends a second after a time on the server's clock, `until` over a second before. */
-function waitMs(caller: Caller, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
+function waitMs(talk: Conversation, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
   if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
   const time = 'past' in wait ? wait.past : wait.until
   if (typeof time !== 'number') return { kind: 'not-a-time', got: showJson(time) }
   // Waiting for a time in the distant past would end at once, and a token that still works would count as a failure.
   const wrong = expiryProblem(time)
   if (wrong !== undefined) return wrong
-  const uncertainty = offsetUncertaintyMs(caller.facts.offset)
+  const uncertainty = offsetUncertaintyMs(talk.facts.offset)
   const margin =
     'past' in wait
       ? roundingMs + uncertainty + doubt.behindMs
-      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * caller.facts.roundTripMs))
-  return Math.max(0, Math.ceil(time + margin - serverNow(caller)))
+      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * talk.facts.roundTripMs))
+  return Math.max(0, Math.ceil(time + margin - serverNow(talk)))
 }
 
 /** More than any uncertainty of clocks and rounding. */
 const clearlyBeyondMs = 60_000
 
 /** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
-export function lifeBeyondRefreshMs({ facts }: Caller): number | undefined {
+export function lifeBeyondRefreshMs({ facts }: Conversation): number | undefined {
   return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
 }
 
@@ -277,7 +276,7 @@ export function lifeBeyondRefreshMs({ facts }: Caller): number | undefined {
 const callsInALife = 4
 
 /** How long those calls take at the pace of the target. */
-function paceMs({ facts, instance }: Caller): number {
+function paceMs({ facts, instance }: Conversation): number {
   const { rate } = instance.settings
   const slowest = Math.min(facts.callsPerSecond ?? Number.POSITIVE_INFINITY, rate > 0 ? rate : Number.POSITIVE_INFINITY)
   return Math.ceil((1000 * callsInALife) / slowest)
@@ -289,11 +288,11 @@ function paceMs({ facts, instance }: Caller): number {
  *
  * @param grants how many grants the case makes one after another
  */
-export function suitableLifeMs(caller: Caller, attempt: number, grants = 0): number {
-  const { facts, instance } = caller
-  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(caller)
+export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0): number {
+  const { facts, instance } = talk
+  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk)
   const wanted = instance.clock.controlled
-    ? 20_000 + 30 * paceMs(caller)
+    ? 20_000 + 30 * paceMs(talk)
     : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)
   const { refreshLifeMs = 0 } = facts
   // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
@@ -309,23 +308,23 @@ function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
 }
 
 /** Finds out for every broken answer whether the call was refused in effect. One control is enough for calls that were made at once. */
-async function confirmRefusals(caller: Caller, calls: Called[]): Promise<void> {
+async function confirmRefusals(talk: Conversation, calls: Called[]): Promise<void> {
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const [first] = broken
-  if (first === undefined || caller.run.stopping.reason !== null) return
-  for (const called of broken) noteSilence(caller, called.wire)
-  const { answer } = await plainCall(caller)
+  if (first === undefined || talk.run.stopping.reason !== null) return
+  for (const called of broken) noteSilence(talk, called.wire)
+  const { answer } = await plainCall(talk)
   for (const called of broken) {
     called.confirmation =
       answer.outcome === 'accepted'
-        ? await checkEffect(caller, called)
+        ? await checkEffect(talk, called)
         : { kind: 'control-failed', control: summarizeAnswer(answer) }
   }
 }
 
 /** An ordinary call of the root key, on a new connection. */
-function plainCall(caller: Caller): Promise<Called> {
-  return makeCall(caller, {
+function plainCall(talk: Conversation): Promise<Called> {
+  return makeCall(talk, {
     method: 'solution/listSolutions',
     params: {},
     auth: { key: 'root' },
@@ -333,13 +332,13 @@ function plainCall(caller: Caller): Promise<Called> {
   })
 }
 
-async function checkEffect(caller: Caller, called: Called): Promise<Confirmation> {
+async function checkEffect(talk: Conversation, called: Called): Promise<Confirmation> {
   const effect = effectOf(called)
   if (effect === undefined) return { kind: 'confirmed' }
   // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
   if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
   const result = resultIn(called.wire.body)
-  const isShown = effect === 'token' ? await tokenWorks(caller, result) : await keyWorks(caller, result)
+  const isShown = effect === 'token' ? await tokenWorks(talk, result) : await keyWorks(talk, result)
   if (isShown === undefined) return { kind: 'effect-unknown', effect }
   return isShown ? { kind: 'effect-shown', effect } : { kind: 'confirmed' }
 }
@@ -355,27 +354,25 @@ function resultIn(body: Uint8Array): JsonObject {
   return membersOf(membersOf(parseJson(new TextDecoder().decode(body))).result)
 }
 
-/** An answer without a token gives the caller nothing. */
-async function tokenWorks(caller: Caller, { accessToken }: JsonObject): Promise<boolean> {
+/** An answer without a token gives the talk nothing. */
+async function tokenWorks(talk: Conversation, { accessToken }: JsonObject): Promise<boolean> {
   if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
-  caller.redactor.add(accessToken)
   const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
-  return (await makeCall(caller, call)).answer.outcome === 'accepted'
+  return (await makeCall(talk, call)).answer.outcome === 'accepted'
 }
 
 /** An answer without a key proves nothing: the key may exist and take one of the ten places. */
-async function keyWorks(caller: Caller, { id, secret }: JsonObject): Promise<boolean | undefined> {
+async function keyWorks(talk: Conversation, { id, secret }: JsonObject): Promise<boolean | undefined> {
   if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
-  caller.redactor.add(secret)
   const call = {
     method: 'solution/listSolutions',
     params: {},
     auth: { key: { id, secret } as never },
     freshConnection: true,
   }
-  const works = (await makeCall(caller, call)).answer.outcome === 'accepted'
+  const works = (await makeCall(talk, call)).answer.outcome === 'accepted'
   // A key that works must be removed after the run, and may take a place.
-  if (works) caller.createdKeys.created({ id, name: '(in a broken answer)', secret })
+  if (works) talk.createdKeys.created({ id, name: '(in a broken answer)', secret })
   return works
 }
 

@@ -5,7 +5,7 @@ import { ask, runOf } from '../../self/made-up-case.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import { seededRandom } from '../random.ts'
-import { openCaller, type Run, startRun } from './conversation.ts'
+import { openConversation, type Run, startRun } from './conversation.ts'
 import { createTestKey } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
 import { ensureTestKeys } from './test-keys.ts'
@@ -368,7 +368,7 @@ describe('create test key', async () => {
     if (bob === undefined) throw new Error('no bob')
     const { requirements } = await createTestKey(run, bob)
     expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
-    expect(await ensureTestKeys(await openCaller(run), ['bob'])).toBeUndefined()
+    expect(await ensureTestKeys(await openConversation(run), ['bob'])).toBeUndefined()
     expect(created).toBe(1)
   })
 
@@ -381,8 +381,8 @@ describe('create test key', async () => {
       }
       const target = madeUpTarget({ answer, fresh: false })
       const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-      const caller = await openCaller(run)
-      for (let time = 0; time < times; time++) await ensureTestKeys(caller, ['bob'])
+      const talk = await openConversation(run)
+      for (let time = 0; time < times; time++) await ensureTestKeys(talk, ['bob'])
       return count
     }
     const once = await creations(1)

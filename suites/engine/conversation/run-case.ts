@@ -25,11 +25,11 @@ import {
 } from './cases.ts'
 import {
   actor,
-  type Caller,
-  closeCaller,
+  type Conversation,
+  closeConversation,
   createSilence,
   isMustIn,
-  openCaller,
+  openConversation,
   type Run,
   standInOf,
 } from './conversation.ts'
@@ -64,9 +64,9 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
   const startedMs = performance.now()
   let calls = 0
   for (let number = 1; ; number += 1) {
-    const shared = await openCaller(run)
-    // Cases on a lasting target share a caller, so each counts its own calls.
-    const caller = {
+    const shared = await openConversation(run)
+    // Cases on a lasting target share a talk, so each counts its own calls.
+    const talk = {
       ...shared,
       calls: 0,
       silence: createSilence(run.stopping),
@@ -75,14 +75,14 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       isUrgent: isWaitedFor(claimsOfCase(scenario, testCase)),
     }
     try {
-      const outcome = await tryCase(caller, scenario, testCase, number)
-      calls += caller.calls
+      const outcome = await tryCase(talk, scenario, testCase, number)
+      calls += talk.calls
       if (outcome !== 'again') {
         noteSpoilt(run, scenario, outcome)
         return { ...outcome, calls, durationMs: Math.round((performance.now() - startedMs) * 10) / 10 }
       }
     } finally {
-      await closeCaller(caller)
+      await closeConversation(talk)
     }
   }
 }
@@ -91,39 +91,44 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
  * A case waits a second before it creates younger sessions, because a server may store the time of a session in seconds. Most servers need
  * no wait: the case first runs without it, and only if it does not pass, again with it.
  */
-function maySkipSessionWaits({ facts, instance }: Caller, scenario: Scenario): boolean {
+function maySkipSessionWaits({ facts, instance }: Conversation, scenario: Scenario): boolean {
   if (instance.clock.controlled || facts.needsSessionWaits === true) return false
   return limitOf(scenario) === 'sessions' && scenario.proves.length > 0
 }
 
 /** One try: makes sure that the test keys exist, runs the steps, and records the result unless something spoilt it. */
-async function tryCase(caller: Caller, scenario: Scenario, testCase: Case, number: number): Promise<RanCase | 'again'> {
-  const { run } = caller
+async function tryCase(
+  talk: Conversation,
+  scenario: Scenario,
+  testCase: Case,
+  number: number,
+): Promise<RanCase | 'again'> {
+  const { run } = talk
   const blocked = (problem: ProblemFacts): CaseOutcome => unjudged(scenario, testCase, 'blocked', problem)
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
   const beyondLimit = spoiltBefore(run, scenario)
   if (beyondLimit !== undefined) return blocked(beyondLimit)
-  const noTokens = withoutTokenWord(caller.facts, scenario, testCase)
+  const noTokens = withoutTokenWord(talk.facts, scenario, testCase)
   if (noTokens !== undefined) return blocked(noTokens)
-  const testKeys = testKeysOfCase(caller, scenario, testCase)
-  const missing = await ensureTestKeys(caller, testKeys)
+  const testKeys = testKeysOfCase(talk, scenario, testCase)
+  const missing = await ensureTestKeys(talk, testKeys)
   if (missing !== undefined)
     return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
-  const names = builtInNames(caller, { scenario, testCase }, testKeys, number)
-  const jumpsBefore = caller.facts.clockJumps
-  const countedBefore = caller.createdKeys.perhapsCounted + caller.createdKeys.unanswered.length
+  const names = builtInNames(talk, { scenario, testCase }, testKeys, number)
+  const jumpsBefore = talk.facts.clockJumps
+  const countedBefore = talk.createdKeys.perhapsCounted + talk.createdKeys.unanswered.length
   const { schemas } = run.corpus
-  const attempt = await attemptCase({ caller, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
-  const jumped = caller.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
-  if (caller.skipsSessionWaits && attempt.stops.some(({ kind }) => kind === 'broke')) {
-    caller.facts.needsSessionWaits = true
+  const attempt = await attemptCase({ talk, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
+  const jumped = talk.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
+  if (talk.skipsSessionWaits && attempt.stops.some(({ kind }) => kind === 'broke')) {
+    talk.facts.needsSessionWaits = true
     return 'again'
   }
   if (number < tries && deservesAnotherTry(scenario, attempt, jumped)) return 'again'
   if (jumped) return blocked({ kind: 'clock-jumped' })
-  const spoilt = (await findSpoiler(caller, attempt)) ?? placesUsedBefore(caller, scenario, attempt, countedBefore)
+  const spoilt = (await findSpoiler(talk, attempt)) ?? placesUsedBefore(talk, scenario, attempt, countedBefore)
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
-  const tried = { caller, scenario, testCase, attempt }
+  const tried = { talk, scenario, testCase, attempt }
   const outcome = recordCase(tried, await explainRefusal(tried))
   const cause = outcome.verdict === 'passed' ? undefined : causeByOthers(attempt)
   return cause === undefined ? outcome : { ...outcome, mayBeOfOthers: cause }
@@ -142,14 +147,14 @@ function isLate({ kind, problem, called }: CaseStop): boolean {
 }
 
 /** The test keys that a case uses, with the stand-in for a root key without a secret. */
-function testKeysOfCase(caller: Caller, scenario: Scenario, testCase: Case): Set<string> {
-  const { testKeys } = caller.run.corpus
+function testKeysOfCase(talk: Conversation, scenario: Scenario, testCase: Case): Set<string> {
+  const { testKeys } = talk.run.corpus
   const used = testKeysUsed(
     scenario,
     testCase,
     testKeys.map(({ name }) => name),
   )
-  if (used.has('root')) used.add(standInOf(testKeys, caller.instance.root))
+  if (used.has('root')) used.add(standInOf(testKeys, talk.instance.root))
   return used
 }
 
@@ -163,20 +168,20 @@ function deservesAnotherTry(scenario: Scenario, { stops, throttled }: Attempt, j
 
 /** What happened to the target during the attempt, if it makes the attempt prove nothing. */
 async function findSpoiler(
-  caller: Caller,
+  talk: Conversation,
   attempt: Attempt,
 ): Promise<{ verdict: 'blocked' | 'not-testable'; problem: ProblemFacts } | undefined> {
-  const { run } = caller
-  await noticeGone(caller, attempt)
+  const { run } = talk
+  await noticeGone(talk, attempt)
   const gone = run.stopping.reason
   if (gone !== null && attempt.stops.some(isUnanswered)) {
     return { verdict: 'blocked', problem: { kind: 'not-run', because: gone } }
   }
-  const full = await noPlaceForKeys(caller, attempt)
+  const full = await noPlaceForKeys(talk, attempt)
   if (full !== undefined) return { verdict: 'not-testable', problem: full }
-  const noRoom = await noRoomForSessions(caller, attempt)
+  const noRoom = await noRoomForSessions(talk, attempt)
   if (noRoom !== undefined) return { verdict: 'blocked', problem: noRoom }
-  await noticeLockOut(caller, attempt)
+  await noticeLockOut(talk, attempt)
   const stopped = run.stopping.reason
   return stopped?.kind === 'locked-out'
     ? { verdict: 'blocked', problem: { kind: 'not-run', because: stopped } }
@@ -186,19 +191,19 @@ async function findSpoiler(
 /** Creates a test key in its declared way, which is evidence by itself. If that fails, the cases create it in another way. */
 export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
   const startedMs = performance.now()
-  const caller = await openCaller(run)
-  const callsBefore = caller.calls
+  const talk = await openConversation(run)
+  const callsBefore = talk.calls
   try {
-    const shown = await tryCreation(caller, testKey)
+    const shown = await tryCreation(talk, testKey)
     const scenario = creationScenario(testKey)
     const outcome =
       'attempt' in shown
-        ? recordCase({ caller, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
+        ? recordCase({ talk, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
         : unjudged(scenario, creationCase, shown.verdict, shown.problem)
     const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
-    return { ...outcome, calls: caller.calls - callsBefore, durationMs }
+    return { ...outcome, calls: talk.calls - callsBefore, durationMs }
   } finally {
-    await closeCaller(caller)
+    await closeConversation(talk)
   }
 }
 
@@ -212,33 +217,33 @@ const unavailable = (problem: ProblemFacts): CreationEvidence =>
 
 const blocked = (problem: ProblemFacts): CreationEvidence => ({ verdict: 'blocked', problem })
 
-async function tryCreation(caller: Caller, testKey: TestKey): Promise<CreationEvidence> {
-  const { run } = caller
+async function tryCreation(talk: Conversation, testKey: TestKey): Promise<CreationEvidence> {
+  const { run } = talk
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
-  const declared = wayOf(testKey, caller)
+  const declared = wayOf(testKey, talk)
   if (declared === undefined) return blocked({ kind: 'no-way-to-create' })
-  if (caller.testKeys.has(testKey.name)) {
+  if (talk.testKeys.has(testKey.name)) {
     const isKept = run.keptTestKeys.some((key) => key.member === testKey.name)
     return { verdict: 'not-testable', problem: { kind: isKept ? 'test-key-kept' : 'test-key-made-before' } }
   }
-  const { tokenWord } = caller.facts
+  const { tokenWord } = talk.facts
   if (declared.way === 'token' && tokenWord !== undefined) return blocked({ kind: 'no-token-word', because: tokenWord })
   if (declared.by === testKey.name) return blocked({ kind: 'root-has-public-key' })
-  const missing = await ensureTestKeys(caller, [declared.by])
+  const missing = await ensureTestKeys(talk, [declared.by])
   if (missing !== undefined) return unavailable(missing)
-  const creation = await createKeyOf(caller, testKey, declared.way, declared.by)
+  const creation = await createKeyOf(talk, testKey, declared.way, declared.by)
   return creation.problem === undefined
     ? { attempt: attemptOf(creation.called, testKey.proves), hint: undefined }
-    : judgeFailedCreation(caller, testKey, declared, creation)
+    : judgeFailedCreation(talk, testKey, declared, creation)
 }
 
 /** The declared way, with the stand-in if the root key has no secret. */
-function wayOf(testKey: TestKey, caller: Caller): { way: Way; by: string } | undefined {
+function wayOf(testKey: TestKey, talk: Conversation): { way: Way; by: string } | undefined {
   // Only the root key itself can create its stand-in.
-  if (standInOf(caller.run.corpus.testKeys, caller.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
+  if (standInOf(talk.run.corpus.testKeys, talk.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
   const declared = declaredWay(testKey)
   if (declared === undefined || declared.way === 'ecc') return declared
-  return { way: declared.way, by: actor(caller, declared.by) }
+  return { way: declared.way, by: actor(talk, declared.by) }
 }
 
 /** @param shown the requirements whose accepted side was shown */
@@ -255,7 +260,7 @@ function attemptOf(called: Called | undefined, shown: string[]): Attempt {
 }
 
 async function judgeFailedCreation(
-  caller: Caller,
+  talk: Conversation,
   testKey: TestKey,
   { way, by }: { way: Way; by: string },
   { called, problem }: Creation,
@@ -264,17 +269,17 @@ async function judgeFailedCreation(
   if (called.answer.outcome === 'accepted' && problem?.kind === 'creation-result') {
     return { attempt: attemptWithIncompleteResult(called, testKey, problem), hint: undefined }
   }
-  const control = await refusedControl(caller, way, by)
+  const control = await refusedControl(talk, way, by)
   if (control.kind === 'no-token') return blocked(control.problem)
   if (control.kind === 'refused') {
     return {
       attempt: attemptWithRefusal(control.called, testKey, 'control'),
-      hint: await caller.run.diagnose?.signature(caller, control.auth),
+      hint: await talk.run.diagnose?.signature(talk, control.auth),
     }
   }
-  const missingKey = await ensureTestKeys(caller, [testKey.name])
-  if (missingKey !== undefined && !caller.run.target.fresh) return unavailable(missingKey)
-  const isPerhapsUsed = missingKey !== undefined && caller.run.target.lasting
+  const missingKey = await ensureTestKeys(talk, [testKey.name])
+  if (missingKey !== undefined && !talk.run.target.fresh) return unavailable(missingKey)
+  const isPerhapsUsed = missingKey !== undefined && talk.run.target.lasting
   return {
     attempt: attemptWithRefusal(called, testKey, 'creation'),
     hint: isPerhapsUsed ? { kind: 'perhaps-not-fresh' } : undefined,
@@ -322,13 +327,13 @@ type Control =
   | { kind: 'no-token'; problem: ProblemFacts }
 
 /** A refused creation proves something only if an ordinary call with the same authorization is accepted. */
-async function refusedControl(caller: Caller, way: Way, by: string): Promise<Control> {
-  const token = way === 'token' ? await tokenOf(caller, by, ['solution']) : undefined
+async function refusedControl(talk: Conversation, way: Way, by: string): Promise<Control> {
+  const token = way === 'token' ? await tokenOf(talk, by, ['solution']) : undefined
   if (way === 'token' && token === undefined) {
     return { kind: 'no-token', problem: { kind: 'no-token', testKey: by } }
   }
   const auth = (token === undefined ? { [way]: by } : { token }) as Auth
-  const called = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth })
+  const called = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth })
   return called.answer.outcome === 'accepted' ? { kind: 'accepted' } : { kind: 'refused', auth, called }
 }
 
@@ -337,17 +342,17 @@ async function refusedControl(caller: Caller, way: Way, by: string): Promise<Con
 /** A case shows at most this many of its calls. */
 const shownExchanges = 3
 
-function recordCase({ caller, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
-  const isMust = isMustIn(caller.run.corpus)
-  const judged = judgeCase(attempt, allProves(scenario, testCase), caller.facts, isMust)
+function recordCase({ talk, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
+  const isMust = isMustIn(talk.run.corpus)
+  const judged = judgeCase(attempt, allProves(scenario, testCase), talk.facts, isMust)
   const show = ({ request, wire }: Exchanged): Exchange =>
-    showExchange(request, wire, caller.facts.secondAddress ?? caller.instance.settings.secondAddress)
-  return redactOutcome(caller, {
+    showExchange(request, wire, talk.facts.secondAddress ?? talk.instance.settings.secondAddress)
+  return redactOutcome(talk, {
     ...unjudged(scenario, testCase, 'blocked', null),
     verdict: judged.verdict,
     requirements: judged.requirements,
     sides: Object.fromEntries([...attempt.sides].map(([id, sides]) => [id, [...sides]])),
-    problem: problemOf({ caller, scenario, testCase, attempt }, judged, hint, show),
+    problem: problemOf({ talk, scenario, testCase, attempt }, judged, hint, show),
     observations: attempt.observations,
     envelope: attempt.envelope
       .slice(0, shownExchanges)
@@ -358,7 +363,7 @@ function recordCase({ caller, scenario, testCase, attempt }: Tried, hint: Hint |
 }
 
 function problemOf(
-  { caller, scenario, attempt }: Tried,
+  { talk, scenario, attempt }: Tried,
   { because }: CaseVerdict,
   hint: Hint | undefined,
   show: (called: Exchanged) => Exchange,
@@ -366,7 +371,7 @@ function problemOf(
   if (because === null) return null
   if (because.kind !== 'step') {
     const facts = because.kind === 'control' ? because.problem : because
-    return { ...facts, requirements: [], step: '', exchanges: caller.run.trace ? attempt.calls.map(show) : [] }
+    return { ...facts, requirements: [], step: '', exchanges: talk.run.trace ? attempt.calls.map(show) : [] }
   }
   const { stop } = because
   return {
@@ -375,7 +380,7 @@ function problemOf(
     requirements: stop.proves,
     step: nameOfStep(stop.step),
     where: `${scenario.file}:${stop.step.at.line}:${stop.step.at.column}`,
-    exchanges: exchangesOf(caller, attempt, stop).map(show),
+    exchanges: exchangesOf(talk, attempt, stop).map(show),
     ...(hint === undefined ? {} : { hint }),
   }
 }
@@ -387,14 +392,14 @@ function nameOfStep(step: Step): string {
 }
 
 /** The calls that show the problem; with `--trace` all calls of the case up to where it ended. */
-function exchangesOf(caller: Caller, attempt: Attempt, { called }: CaseStop): Exchanged[] {
-  return caller.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
+function exchangesOf(talk: Conversation, attempt: Attempt, { called }: CaseStop): Exchanged[] {
+  return talk.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
 }
 
-function redactOutcome(caller: Caller, outcome: CaseOutcome): CaseOutcome {
+function redactOutcome(talk: Conversation, outcome: CaseOutcome): CaseOutcome {
   const hasText = outcome.problem !== null || outcome.envelope.length > 0 || outcome.observations.length > 0
-  if (!hasText || caller.run.trace) return outcome
-  const { redactor } = caller
+  if (!hasText || talk.run.trace) return outcome
+  const { redactor } = talk
   return {
     ...outcome,
     problem:

@@ -1,14 +1,13 @@
-/** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and learns from the answers. */
-
+/** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and records what every answer shows. */
 import { cutAnswer } from '../exchange.ts'
-import { isStrings, membersOf } from '../json.ts'
+import { isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { Called, Delivered } from '../judge/called.ts'
 import { classify } from '../judge/classify.ts'
 import { envelopeProblems } from '../judge/envelope.ts'
 import type { CallTime } from '../judge/match.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, type PreparedCall, prepareCall, prepareRaw, type RawSpec } from './call.ts'
-import type { Build, CallContext, Caller } from './conversation.ts'
+import type { Build, Conversation, CreatedKey, Line } from './conversation.ts'
 import type { Lane } from './pace.ts'
 import {
   isWorthRepeating,
@@ -22,14 +21,28 @@ import {
   offsetUncertaintyMs,
   sightTokenClock,
   signingOffsetMs,
-  type TargetFacts,
   tokenClockWitnesses,
   unavailableTries,
   unnamedAreFree,
+  wordOfTokens,
 } from './target-facts.ts'
 
+/** Makes one call, with an access token, key or signature as `auth` says, and notes what the answer shows about the target. */
+export async function makeCall(talk: Conversation, spec: CallSpec): Promise<Called> {
+  const [called] = await makeCalls(talk, [spec])
+  if (called === undefined) throw new Error('a call without an answer')
+  return called
+}
+
+/** Makes one call, or several at once as a race, and notes every key that is created. */
+export async function makeCalls(talk: Conversation, specs: CallSpec[]): Promise<Called[]> {
+  const lane = laneOf(specs, talk.facts)
+  if (lane === undefined) return makeCallsNow(talk, specs)
+  return talk.grants.run(lane, () => makeCallsNow(talk, specs), talk.isUrgent)
+}
+
 /** The lane of calls that are made together; undefined for calls that need no lane. */
-export function laneOf(specs: readonly CallSpec[], facts: TargetFacts): Lane | undefined {
+export function laneOf(specs: readonly CallSpec[], facts: Conversation['facts']): Lane | undefined {
   const [first] = specs
   if (first === undefined || !specs.some(({ method }) => method === 'manager/auth')) return undefined
   if (specs.length > 1) return { kind: 'race' }
@@ -41,49 +54,59 @@ export function laneOf(specs: readonly CallSpec[], facts: TargetFacts): Lane | u
   return { kind: 'grant', user: String(params.apiKeyId), named, free: !named && unnamedAreFree(facts) }
 }
 
-/** Makes one call, or several at once as a race, and notes every key that is created. */
-export async function makeCalls(caller: Caller, specs: CallSpec[]): Promise<Called[]> {
-  const lane = laneOf(specs, caller.facts)
-  if (lane === undefined) return makeCallsNow(caller, specs)
-  return caller.grants.run(lane, () => makeCallsNow(caller, specs), caller.isUrgent)
-}
-
-async function makeCallsNow(caller: Caller, specs: CallSpec[]): Promise<Called[]> {
-  const prepared = specs.map((spec) => prepareCall(caller, { sharedBy: specs.length, ...spec }))
-  for (const spec of specs) if (spec.method === 'manager/createApiKey') caller.createdKeys.intend(keyName(spec))
-  caller.calls += specs.length
-  const tries = specs.some((spec) => mayBeBeyondLimit(caller, spec)) ? 1 : undefined
-  const [only] = prepared
-  const delivered =
-    prepared.length === 1 && only !== undefined
-      ? [await deliver(caller, only.build, tries)]
-      : await deliverTogether(
-          caller,
-          prepared.map(({ build }) => build),
-          tries,
-        )
+async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Called[]> {
+  const prepared = specs.map((spec) => prepareCall(talk, { sharedBy: specs.length, ...spec }))
+  talk.calls += specs.length
+  const isBeyond = specs.some((spec) => mayBeBeyondLimit(talk, spec))
+  const deliveries = specs.map((spec, at): PreparedDelivery => {
+    const { method, params, member, privateKey } = spec
+    const { scope } = membersOf(params)
+    return {
+      build: prepared[at]?.build ?? missing(),
+      changes: method.startsWith('manager/'),
+      ...(isBeyond ? { tries: 1 } : {}),
+      ...(method === createApiKey ? { creates: keyName(params) } : {}),
+      key: {
+        ...(privateKey === undefined ? {} : { privateKey }),
+        ...(member === undefined ? (isStrings(scope) ? { scope } : {}) : { member }),
+      },
+    }
+  })
+  const [only, ...others] = deliveries
+  const isAlone = only !== undefined && others.length === 0
+  const delivered = isAlone ? [await deliver(talk, only.build, only)] : await deliverTogether(talk, deliveries)
   return delivered.map((answered, index) => {
-    const spec = specs[index]
-    const call = prepared[index]
-    if (spec === undefined || call === undefined) throw new Error('an answer without its call')
+    const spec = specs[index] ?? missing()
     // A server that drops calls of a race is overloaded; that does not mean it went away.
-    if (specs.length === 1) caller.silence.hear(answered.answer, spec.mayBeRefused)
-    return conclude(caller, spec, call, answered)
+    if (isAlone) talk.silence.hear(answered.answer, spec.mayBeRefused)
+    return conclude(talk, spec, prepared[index] ?? missing(), answered)
   })
 }
 
+function missing(): never {
+  throw new Error('an answer without its call')
+}
+
+const createApiKey = 'manager/createApiKey'
+
+/** The name that a created key is given, as reports show it. */
+function keyName(params: unknown): string {
+  const { name } = membersOf(params)
+  return typeof name === 'string' ? name : '(no name)'
+}
+
 /** Learns from an answer, and combines it with the request. */
-function conclude(caller: Caller, spec: CallSpec, { sent }: PreparedCall, answered: Delivered): Called {
-  const one = mayBeBeyondLimit(caller, spec) ? withLimitRefused(answered) : answered
-  learnAnswer(caller, spec, one)
-  noteAccepted(caller, one)
+function conclude(talk: Conversation, spec: CallSpec, { sent }: PreparedCall, answered: Delivered): Called {
+  const one = mayBeBeyondLimit(talk, spec) ? withLimitRefused(answered) : answered
+  learnTokens(talk, spec, one)
+  noteAccepted(talk, one)
   const requestedLifeMs = requestedLife(spec)
-  const tokenExpiryMs = caller.tokenExpiries.get(tokenUsed(spec))
+  const tokenExpiryMs = talk.tokenExpiries.get(tokenUsed(spec))
   // The latest expiry that the requested lifetime allows.
   if (requestedLifeMs !== undefined) sent.expiry = one.time.answeredAtMs + requestedLifeMs
   return {
     ...one,
-    time: requestedLifeMs === undefined ? one.time : witnessed(caller, one, requestedLifeMs),
+    time: requestedLifeMs === undefined ? one.time : witnessed(talk, one, requestedLifeMs),
     sent,
     departures: envelopeProblems(one.answer, sent.id, spec.method),
     ...(requestedLifeMs === undefined ? {} : { requestedLifeMs }),
@@ -95,8 +118,8 @@ function conclude(caller: Caller, spec: CallSpec, { sent }: PreparedCall, answer
 const leastKeyLimit = 9
 
 /** A target may answer a creation beyond its limit with HTTP 429; waiting does not help then. */
-function mayBeBeyondLimit({ createdKeys }: Caller, { method }: CallSpec): boolean {
-  return method === 'manager/createApiKey' && createdKeys.keys.length >= leastKeyLimit
+function mayBeBeyondLimit({ createdKeys }: Conversation, { method }: CallSpec): boolean {
+  return method === createApiKey && createdKeys.keys.length >= leastKeyLimit
 }
 
 function withLimitRefused(one: Delivered): Delivered {
@@ -105,169 +128,8 @@ function withLimitRefused(one: Delivered): Delivered {
   return { ...one, answer: { outcome: 'refused', status, headers, json: undefined, error: undefined } }
 }
 
-/** Makes one call, with an access token, key or signature as `auth` says, and notes what the answer shows about the target. */
-export async function makeCall(caller: Caller, spec: CallSpec): Promise<Called> {
-  const [called] = await makeCalls(caller, [spec])
-  if (called === undefined) throw new Error('a call without an answer')
-  return called
-}
-
-/** Sends raw HTTP; assumes nothing about its answer. */
-export async function sendRaw(caller: Caller, spec: RawSpec): Promise<Called> {
-  const { build, sent } = prepareRaw(caller, spec)
-  caller.calls += 1
-  const delivered = await deliver(caller, build)
-  caller.silence.hear(delivered.answer, spec.mayBeRefused)
-  return { ...delivered, sent, departures: [] }
-}
-
-/** How often a throttled call is tried again before it counts as throttled. */
-const throttleTries = 8
-
-/**
- * Sends one request. Waits out throttling, and repeats a call whose kept connection was closed or that did not reach the service.
- *
- * @param tries how often a throttled call is tried again
- */
-async function deliver(context: CallContext, build: Build, tries = throttleTries): Promise<Delivered> {
-  return repeatWhileThrottled(context, build, await sendOnce(context, build), tries)
-}
-
-/** Several at once, racing; throttled ones are repeated one by one afterwards. */
-async function deliverTogether(context: CallContext, builds: Build[], tries = throttleTries): Promise<Delivered[]> {
-  const { instance } = context
-  await context.pace.take(instance.clock, builds.length)
-  const sentLocalMs = instance.clock.now()
-  const requests = builds.map((build) => build(signingNow(context)))
-  for (const request of requests) context.emit({ kind: 'exchange-begun', request })
-  const wires = await instance.sendTogether(requests)
-  const results: Delivered[] = []
-  for (const [index, build] of builds.entries()) {
-    const request = requests[index]
-    const wire = wires[index]
-    if (request === undefined || wire === undefined) throw new Error('a race lost a request')
-    results.push(await repeatWhileThrottled(context, build, concludeCall(context, request, wire, sentLocalMs), tries))
-  }
-  return results
-}
-
-async function sendOnce(
-  context: CallContext,
-  build: Build,
-  connection: Pick<WireRequest, 'connection'> = {},
-): Promise<Delivered> {
-  const { instance } = context
-  return context.limit.run(async () => {
-    await context.pace.take(instance.clock, 1)
-    const sentLocalMs = instance.clock.now()
-    const request = { ...build(signingNow(context)), ...connection }
-    context.emit({ kind: 'exchange-begun', request })
-    const wire = await instance.send(request)
-    if (request.connection === 'kept') context.limit.hear(instance.clock.now() - sentLocalMs, wire)
-    return concludeCall(context, request, wire, sentLocalMs)
-  }, context.isUrgent)
-}
-
-async function repeatWhileThrottled(
-  context: CallContext,
-  build: Build,
-  first: Delivered,
-  tries: number,
-): Promise<Delivered> {
-  const { clock, settings } = context.instance
-  let current = first
-  let wasUnavailable = false
-  // Another kept connection may be closed as well.
-  if (isStale(current)) current = await sendOnce(context, build, { connection: 'fresh' })
-  for (let tried = 1; tried <= mostTries(context, current, tries); tried += 1) {
-    const isThrottled = current.answer.outcome === 'throttled'
-    wasUnavailable ||= !isThrottled
-    if (isThrottled) context.pace.slowDown(clock)
-    const { retryAfterMs = 0 } = 'retryAfterMs' in current.answer ? current.answer : {}
-    if (retryAfterMs > patienceMs(context.instance)) break
-    const waitMs = retryAfterMs > 0 ? retryAfterMs : context.pace.backOffMs(tried)
-    await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
-    // Another connection may lead to another server behind the same proxy.
-    const again = await sendOnce(context, build, isThrottled || !isKept(current) ? {} : { connection: 'fresh' })
-    current = {
-      ...(isStale(again) ? await sendOnce(context, build, { connection: 'fresh' }) : again),
-      throttled: tried,
-    }
-  }
-  if (wasUnavailable) noteAvailability(context, current)
-  return current
-}
-
-/** How often a call with this answer is tried again. */
-function mostTries({ facts }: CallContext, { answer, request }: Delivered, tries: number): number {
-  if (answer.outcome === 'throttled') return tries
-  const { connection } = request
-  const changes = connection === 'unused' || connection === 'warm' || isOwn(connection) || request.raw === true
-  if (answer.outcome !== 'broken' || !isWorthRepeating(facts, answer.status, changes)) return 0
-  return Math.min(tries, unavailableTries)
-}
-
-/** Where calls must be repeated more than once, they come too fast, and not only too many at once. */
-function noteAvailability({ facts, pace, instance }: CallContext, { answer, throttled }: Delivered): void {
-  const helped = answer.outcome !== 'broken'
-  noteRepeated(facts, helped)
-  if (helped && throttled > 1) pace.slowDown(instance.clock)
-}
-
-/** All tries together wait no longer than this, so that a longer Retry-After need not be waited for at all. */
-function patienceMs({ clock, settings }: Instance): number {
-  if (clock.controlled) return Number.POSITIVE_INFINITY
-  return Math.min(throttleTries * settings.maxWaitMs, clock.leftMs?.() ?? Number.POSITIVE_INFINITY)
-}
-
-/** A warm connection of a race, or one of its own, may close during its call, and the call may have been made. */
-const isStale = ({ wire, request: { connection } }: Delivered): boolean =>
-  wire.kind === 'none' && wire.stale && connection !== 'warm' && !isOwn(connection)
-
-const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
-
-/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
-const mostStepMs = 10_000
-
-function concludeCall(context: CallContext, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
-  const { facts, instance } = context
-  const answeredLocalMs = instance.clock.now()
-  context.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
-  if (wire.kind === 'answer' && facts.wrongDateMs === undefined) {
-    const offset = narrowOffset(facts.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
-    const jump = jumpMs(facts.offset, offset)
-    if (jump > leastJumpMs) facts.clockJumps += 1
-    if (jump > mostStepMs) facts.clockWasSet = true
-    if (offset !== undefined) facts.offset = offset
-  }
-  const ahead = offsetMs(facts.offset)
-  return {
-    answer: classify(wire, answeredLocalMs + ahead),
-    request,
-    wire: cutAnswer(wire),
-    time: {
-      sentAtMs: sentLocalMs + ahead,
-      answeredAtMs: answeredLocalMs + ahead,
-      uncertaintyMs: offsetUncertaintyMs(facts.offset),
-    },
-    throttled: 0,
-  }
-}
-
-/** The server's time, as well as it is known. */
-export function serverNow({ instance, facts }: CallContext): number {
-  return instance.clock.now() + offsetMs(facts.offset)
-}
-
-/** A time that the server's clock has certainly reached. */
-function signingNow({ instance, facts }: CallContext): number {
-  return instance.clock.now() + signingOffsetMs(facts.offset)
-}
-
-// What an answer shows about the target, independent of its case.
-
 /** The time of a grant, with what other grants showed about the clock of expiries. Remembers what this grant shows. */
-function witnessed({ facts }: Caller, { answer, time }: Delivered, requestedLifeMs: number): CallTime {
+function witnessed({ facts }: Conversation, { answer, time }: Delivered, requestedLifeMs: number): CallTime {
   const witnesses = tokenClockWitnesses(facts, requestedLifeMs)
   if (answer.outcome === 'accepted')
     sightTokenClock(facts, requestedLifeMs, membersOf(answer.result).accessTokenExpiry, time)
@@ -288,48 +150,295 @@ function tokenUsed({ auth, params }: CallSpec): string {
   return String(membersOf(params).refreshToken ?? '')
 }
 
-/** The name that a created key is given, as reports show it. */
-function keyName({ params }: CallSpec): string {
-  const { name } = membersOf(params)
-  return typeof name === 'string' ? name : '(no name)'
-}
-
 /** Tokens of megabytes are not kept for a whole run. */
 const longToken = 65_536
 
-/** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
-function learnAnswer(caller: Caller, spec: CallSpec, { answer, time, wire }: Delivered): void {
-  const creates = spec.method === 'manager/createApiKey'
-  if (answer.outcome !== 'accepted') {
-    const wasSent = wire.kind !== 'none' || wire.wasNotSent !== true
-    if (creates && (answer.status !== null || !wasSent)) caller.createdKeys.notCreated(keyName(spec))
-    return
-  }
-  noteSession(caller.facts, spec.method, spec.params)
-  if (spec.removes !== undefined) caller.createdKeys.removed(spec.removes)
+/** Remembers when granted tokens end, how long a refresh token lives, and how many sessions were granted. */
+function learnTokens(talk: Conversation, { method, params }: CallSpec, { answer, time }: Delivered): void {
+  if (answer.outcome !== 'accepted') return
+  noteSession(talk.facts, method, params)
   const result = membersOf(answer.result)
-  for (const name of ['secret', 'accessToken', 'refreshToken']) {
-    const value = result[name]
-    if (typeof value === 'string') caller.redactor.add(value)
-  }
   for (const kind of ['access', 'refresh']) {
     const token = result[`${kind}Token`]
     const expiry = result[`${kind}TokenExpiry`]
     // An expiry in the past, or one that is not a time, does not say when the token ends.
     const isToCome = typeof expiry === 'number' && expiry > time.answeredAtMs
-    if (typeof token === 'string' && token.length < longToken && isToCome) caller.tokenExpiries.set(token, expiry)
+    if (typeof token === 'string' && token.length < longToken && isToCome) talk.tokenExpiries.set(token, expiry)
   }
-  const { id, secret, refreshTokenExpiry } = result
-  if (typeof refreshTokenExpiry === 'number') {
-    caller.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - time.answeredAtMs))
+  const { refreshTokenExpiry } = result
+  if (typeof refreshTokenExpiry === 'number')
+    talk.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - time.answeredAtMs))
+}
+
+/** Sends raw HTTP; assumes nothing about its answer. */
+export async function sendRaw(talk: Conversation, spec: RawSpec): Promise<Called> {
+  const { build, sent } = prepareRaw(talk, spec)
+  talk.calls += 1
+  const delivered = await deliver(talk, build, { changes: true })
+  talk.silence.hear(delivered.answer, spec.mayBeRefused)
+  return { ...delivered, sent, departures: [] }
+}
+
+// What follows sends any request, whoever made it.
+
+export interface Delivery {
+  /** How often a throttled call is tried again before it counts as throttled. */
+  readonly tries?: number
+  /** It may change the state of the target, so it is not sent again where it may have arrived. */
+  readonly changes?: boolean
+  /** It is made together with others, and waits for no place among the calls under way. */
+  readonly atOnce?: boolean
+  /** The name of the key that it creates; seen from the body where it is not given. */
+  readonly creates?: string
+  /** What is known of that key besides its name and the answer. */
+  readonly key?: Partial<CreatedKey>
+}
+
+interface PreparedDelivery extends Delivery {
+  readonly build: Build
+}
+
+interface Sending extends PreparedDelivery {
+  readonly record: KeyRecord
+}
+
+const throttleTries = 8
+
+/** Sends one request. Waits out throttling, and repeats a call whose kept connection was closed or that did not reach the service. */
+export async function deliver(line: Line, build: Build, how: Delivery = {}): Promise<Delivered> {
+  const sending = { ...how, build, record: keyRecord(line, how) }
+  return sending.record.end(await repeat(line, sending, await sendOnce(line, sending)))
+}
+
+/** Several at once, racing; throttled ones are repeated one by one afterwards. */
+async function deliverTogether(line: Line, deliveries: readonly PreparedDelivery[]): Promise<Delivered[]> {
+  const { instance, emit } = line
+  await line.pace.take(instance.clock, deliveries.length)
+  const sentAtMs = instance.clock.now()
+  const racing = deliveries.map((how) => ({
+    sending: { ...how, record: keyRecord(line, how) },
+    request: how.build(signingNow(line)),
+  }))
+  for (const { sending, request } of racing) {
+    sending.record.begin(request)
+    rememberSent(line, request)
+    emit({ kind: 'exchange-begun', request })
   }
-  if (!creates) return
-  const { scope } = membersOf(spec.params)
-  caller.createdKeys.created({
-    id: typeof id === 'string' ? id : '(no id)',
-    name: keyName(spec),
-    ...(typeof secret === 'string' ? { secret } : {}),
-    ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
-    ...(spec.member === undefined ? (isStrings(scope) ? { scope } : {}) : { member: spec.member }),
-  })
+  const wires = await instance.sendTogether(racing.map(({ request }) => request))
+  const results: Delivered[] = []
+  for (const [index, { sending, request }] of racing.entries()) {
+    const first = concludeOne(line, request, wires[index] ?? missing(), sentAtMs)
+    results.push(sending.record.end(await repeat(line, sending, first)))
+  }
+  return results
+}
+
+async function sendOnce(
+  line: Line,
+  { build, record, atOnce = false }: Sending,
+  connection: Pick<WireRequest, 'connection'> = {},
+): Promise<Delivered> {
+  const { instance, limit } = line
+  const send = async (): Promise<Delivered> => {
+    await line.pace.take(instance.clock, 1)
+    const sentAtMs = instance.clock.now()
+    const request = { ...build(signingNow(line)), ...connection }
+    record.begin(request)
+    rememberSent(line, request)
+    line.emit({ kind: 'exchange-begun', request })
+    const wire = await instance.send(request)
+    if (request.connection === 'kept') limit.hear(instance.clock.now() - sentAtMs, wire)
+    return concludeOne(line, request, wire, sentAtMs)
+  }
+  return atOnce ? send() : limit.run(send, line.isUrgent)
+}
+
+async function repeat(line: Line, sending: Sending, first: Delivered): Promise<Delivered> {
+  const { clock, settings } = line.instance
+  const again = (connection?: Pick<WireRequest, 'connection'>): Promise<Delivered> =>
+    sendOnce(line, sending, connection)
+  const unlessStale = async (one: Delivered): Promise<Delivered> =>
+    // Another kept connection may be closed as well.
+    isStale(one, sending) ? again(isKept(one) ? { connection: 'fresh' } : {}) : one
+  let current = await unlessStale(first)
+  let wasUnavailable = false
+  for (let tried = 1; tried <= mostTries(line, current, sending); tried += 1) {
+    const isThrottled = current.answer.outcome === 'throttled'
+    wasUnavailable ||= !isThrottled
+    if (isThrottled) line.pace.slowDown(clock)
+    const { retryAfterMs = 0 } = 'retryAfterMs' in current.answer ? current.answer : {}
+    if (retryAfterMs > patienceMs(line.instance)) break
+    const waitMs = retryAfterMs > 0 ? retryAfterMs : line.pace.backOffMs(tried)
+    await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
+    // Another connection may lead to another server behind the same proxy.
+    const isElsewhere = !isThrottled && isKept(current)
+    current = {
+      ...(await unlessStale(await again(isElsewhere ? { connection: 'fresh' } : {}))),
+      throttled: tried,
+    }
+  }
+  if (wasUnavailable) noteAvailability(line, current)
+  return current
+}
+
+/** How often a call with this answer is tried again. */
+function mostTries({ facts }: Line, { answer }: Delivered, { tries = throttleTries, changes = false }: Delivery) {
+  if (answer.outcome === 'throttled') return tries
+  if (answer.outcome !== 'broken' || !isWorthRepeating(facts, answer.status, changes)) return 0
+  return Math.min(tries, unavailableTries)
+}
+
+/** Where calls must be repeated more than once, they come too fast, and not only too many at once. */
+function noteAvailability({ facts, pace, instance }: Line, { answer, throttled }: Delivered): void {
+  const helped = answer.outcome !== 'broken'
+  noteRepeated(facts, helped)
+  if (helped && throttled > 1) pace.slowDown(instance.clock)
+}
+
+/** All tries together wait no longer than this, so that a longer Retry-After need not be waited for at all. */
+function patienceMs({ clock, settings }: Instance): number {
+  if (clock.controlled) return Number.POSITIVE_INFINITY
+  return Math.min(throttleTries * settings.maxWaitMs, clock.leftMs?.() ?? Number.POSITIVE_INFINITY)
+}
+
+/** A connection that was used before may close during its call, and a call that changes something may have been made. */
+const isStale = ({ wire, request: { connection } }: Delivered, { changes = false }: Delivery): boolean =>
+  wire.kind === 'none' && wire.stale && (connection === 'kept' || (isOwn(connection) && !changes))
+
+const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
+
+/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
+const mostStepMs = 10_000
+
+function concludeOne(line: Line, request: WireRequest, wire: WireAnswer, sentAtMs: number): Delivered {
+  const { facts, instance } = line
+  const answeredAtMs = instance.clock.now()
+  line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs, answeredAtMs })
+  if (wire.kind === 'answer' && facts.wrongDateMs === undefined) {
+    const offset = narrowOffset(facts.offset, wire.headers.date, sentAtMs, answeredAtMs)
+    const jump = jumpMs(facts.offset, offset)
+    if (jump > leastJumpMs) facts.clockJumps += 1
+    if (jump > mostStepMs) facts.clockWasSet = true
+    if (offset !== undefined) facts.offset = offset
+  }
+  const ahead = offsetMs(facts.offset)
+  const answer = classify(wire, answeredAtMs + ahead)
+  rememberGiven(line, answer, wire)
+  return {
+    answer,
+    request,
+    wire: cutAnswer(wire),
+    time: {
+      sentAtMs: sentAtMs + ahead,
+      answeredAtMs: answeredAtMs + ahead,
+      uncertaintyMs: offsetUncertaintyMs(facts.offset),
+    },
+    ours: { sentAtMs, answeredAtMs },
+    throttled: 0,
+  }
+}
+
+/** The server's time, as well as it is known. */
+export function serverNow({ instance, facts }: Line): number {
+  return instance.clock.now() + offsetMs(facts.offset)
+}
+
+/** A time that the server's clock has certainly reached. */
+function signingNow({ instance, facts }: Line): number {
+  return instance.clock.now() + signingOffsetMs(facts.offset)
+}
+
+/** What becomes of the key that a call may create, or delete. */
+interface KeyRecord {
+  /** Notes the intent before the call is sent, so a key whose answer was lost is known as a possible one. */
+  begin(request: WireRequest): void
+  end(delivered: Delivered): Delivered
+}
+
+function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key = {} }: Delivery): KeyRecord {
+  let name: string | undefined
+  return {
+    begin({ body }) {
+      if (name !== undefined) return
+      name = creates ?? (mentions(body, 'createApiKey') ? keyName(paramsIn(body)) : undefined)
+      if (name !== undefined) createdKeys.intend(name)
+    },
+    end(delivered) {
+      const { answer, request, wire } = delivered
+      const { cleanup } = settings
+      if (cleanup !== undefined && answer.outcome === 'accepted' && mentions(request.body, cleanup.method))
+        for (const [param, value] of Object.entries(membersOf(cleanup.params)))
+          if (value === '$id') createdKeys.removed(String(paramsIn(request.body)[param]))
+      if (name === undefined) return delivered
+      if (answer.outcome === 'accepted') {
+        const { id, secret } = membersOf(answer.result)
+        const shown = { id: typeof id === 'string' ? id : '(no id)', name }
+        createdKeys.created({ ...shown, ...(typeof secret === 'string' ? { secret } : {}), ...key })
+      } else if (answer.status !== null || (wire.kind === 'none' && wire.wasNotSent === true)) {
+        createdKeys.notCreated(name)
+      }
+      return delivered
+    },
+  }
+}
+
+const mentions = (body: Uint8Array, word: string): boolean =>
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(word)
+
+/** The params of a body, which may be anything but JSON. */
+const paramsIn = (body: Uint8Array): JsonObject =>
+  membersOf(membersOf(parseJson(new TextDecoder().decode(body))).params)
+
+/** Words that cases send in place of credentials, or before them. Treated as secrets, they would be cut out of every header. */
+const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
+/** Params that carry a secret, rightly or wrongly. */
+const secretParams = ['apiKeySecret', 'refreshToken']
+
+/**
+ * A secret that a step altered gives the secret away, and a server may repeat it in its answer. So altered secrets must not appear in a
+ * report either.
+ */
+function rememberSent({ redactor, instance, facts, createdKeys }: Line, { headers, body }: WireRequest): void {
+  if (redactor === null) return
+  const header = headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
+  const params = secretParams.some((name) => mentions(body, name)) ? Object.entries(paramsIn(body)) : []
+  const inParams = params.flatMap(([name, value]) =>
+    secretParams.includes(name) && typeof value === 'string' ? [value] : [],
+  )
+  const ids = new Set([instance.root.id, ...createdKeys.keys.map(({ id }) => id)])
+  const { settings } = instance
+  // The prefix in use may be the token type that the server reported. The words of a header are not case-sensitive.
+  const words = new Set(
+    [...ordinaryWords, settings.scheme, wordOfTokens(settings, facts) ?? '', wordOfTokens({}, facts) ?? ''].map(
+      (word) => word.toLowerCase(),
+    ),
+  )
+  for (const text of [...credentialsIn(header), ...inParams])
+    if (!ids.has(text) && !words.has(text.trim().toLowerCase())) redactor.add(text)
+}
+
+function credentialsIn(header: string): string[] {
+  const [scheme = '', ...rest] = header.split(' ')
+  const credentials = rest.length === 0 ? scheme : rest.join(' ')
+  // A signature is valid only for its own request.
+  if (credentials.includes(';')) return []
+  if (scheme.toLowerCase() !== 'basic') return [credentials]
+  const decoded = Buffer.from(credentials, 'base64').toString()
+  return [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)]
+}
+
+/** What an answer gives must not appear in a report, also where the answer itself is broken. */
+function rememberGiven({ redactor }: Line, answer: Delivered['answer'], wire: WireAnswer): void {
+  if (redactor === null || wire.kind !== 'answer') return
+  const isBroken = answer.outcome === 'broken' && mentions(wire.body, 'result')
+  const result =
+    answer.outcome === 'accepted'
+      ? membersOf(answer.result)
+      : isBroken
+        ? membersOf(membersOf(parseJson(new TextDecoder().decode(wire.body))).result)
+        : {}
+  for (const name of ['secret', 'accessToken', 'refreshToken']) {
+    const value = result[name]
+    if (typeof value === 'string') redactor.add(value)
+  }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
 import type { CallSpec } from './call.ts'
-import { openCaller, startRun } from './conversation.ts'
+import { openConversation, startRun } from './conversation.ts'
 import { makeCall, makeCalls } from './send.ts'
 import { narrowOffset, noFacts, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './target-facts.ts'
 
@@ -85,10 +85,10 @@ describe('unavailable', () => {
     let made = 0
     const target = madeUpTarget({ callMs: 2, answer: (call) => answer(call, ++made) })
     const facts = noFacts()
-    const caller = await openCaller(startRun({ target, corpus, facts, random: seededRandom(1), unique: 't' }))
+    const talk = await openConversation(startRun({ target, corpus, facts, random: seededRandom(1), unique: 't' }))
     const outcomes: string[] = []
-    for (const spec of specs) outcomes.push((await makeCall(caller, spec)).answer.outcome)
-    return { outcomes, made, facts, caller }
+    for (const spec of specs) outcomes.push((await makeCall(talk, spec)).answer.outcome)
+    return { outcomes, made, facts, talk }
   }
 
   const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
@@ -116,8 +116,8 @@ describe('unavailable', () => {
   })
 
   test('a race of which some calls get 503 has an answer to each', async () => {
-    const { caller } = await outcomesOf([], (_call, number) => (number % 3 === 0 ? { status: 503 } : { result: {} }))
-    const raced = await makeCalls(caller, times(6, grant))
+    const { talk } = await outcomesOf([], (_call, number) => (number % 3 === 0 ? { status: 503 } : { result: {} }))
+    const raced = await makeCalls(talk, times(6, grant))
     expect(raced.map(({ answer }) => answer.outcome)).toEqual(times(6, 'accepted'))
   })
 

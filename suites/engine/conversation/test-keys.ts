@@ -4,18 +4,26 @@ import type { Auth, TestKey } from '../language/fixture-types.ts'
 import { shortName, uniqueLength } from '../random.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
 import { type Way, ways } from './cases.ts'
-import { actor, type Caller, type CreatedKey, credentialOfKey, isSendable, type Run } from './conversation.ts'
+import {
+  actor,
+  type Conversation,
+  type CreatedKey,
+  credentialOfKey,
+  type HeldKey,
+  isSendable,
+  type Run,
+} from './conversation.ts'
 import { makeCall } from './send.ts'
 
 /**
- * Makes sure that the caller has these test keys, created in any way that works, and that the target knows them; returns why one of them
+ * Makes sure that the talk has these test keys, created in any way that works, and that the target knows them; returns why one of them
  * cannot be created.
  */
-export async function ensureTestKeys(caller: Caller, names: Iterable<string>): Promise<ProblemFacts | undefined> {
+export async function ensureTestKeys(talk: Conversation, names: Iterable<string>): Promise<ProblemFacts | undefined> {
   for (const name of names) {
-    const problem = caller.testKeys.has(name) ? undefined : await createInAnyWay(caller, name)
+    const problem = talk.testKeys.has(name) ? undefined : await createInAnyWay(talk, name)
     if (problem !== undefined) return problem
-    await caller.knownKeys.get(name)
+    await talk.testKeys.get(name)?.known
   }
   return undefined
 }
@@ -28,19 +36,19 @@ export function hasNoPlace(problem: ProblemFacts): boolean {
   )
 }
 
-async function createInAnyWay(caller: Caller, name: string): Promise<ProblemFacts | undefined> {
-  const testKey = caller.run.corpus.testKeys.find((candidate) => candidate.name === name)
+async function createInAnyWay(talk: Conversation, name: string): Promise<ProblemFacts | undefined> {
+  const testKey = talk.run.corpus.testKeys.find((candidate) => candidate.name === name)
   if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
-  const { root } = caller.instance
+  const { root } = talk.instance
   const tried: Extract<ProblemFacts, { kind: 'test-key-missing' }>['tried'] = []
   for (const way of ways) {
     if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
     if (root.kind === 'ed25519' && way === 'token') continue
-    const { called, problem } = await createKeyOf(caller, testKey, way, 'root')
-    if (problem === undefined || caller.testKeys.has(name)) return undefined
+    const { called, problem } = await createKeyOf(talk, testKey, way, 'root')
+    if (problem === undefined || talk.testKeys.has(name)) return undefined
     tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
   }
-  return { kind: 'test-key-missing', testKey: name, tried, fresh: caller.run.target.fresh }
+  return { kind: 'test-key-missing', testKey: name, tried, fresh: talk.run.target.fresh }
 }
 
 export interface Creation {
@@ -54,18 +62,18 @@ type CreationProblem =
   | { kind: 'no-scope' }
   | Extract<ProblemFacts, { kind: 'no-token' | 'creation-result' }>
 
-/** Creates a test key in one way, and gives it to the caller. */
-export async function createKeyOf(caller: Caller, member: TestKey, way: Way, by: string): Promise<Creation> {
-  const creator = way === 'ecc' ? by : actor(caller, by)
-  if (way !== 'token') return create(caller, member, { [way]: creator } as Auth)
+/** Creates a test key in one way, and gives it to the talk. */
+export async function createKeyOf(talk: Conversation, member: TestKey, way: Way, by: string): Promise<Creation> {
+  const creator = way === 'ecc' ? by : actor(talk, by)
+  if (way !== 'token') return create(talk, member, { [way]: creator } as Auth)
   // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
   let last: Creation = { problem: { kind: 'no-token', testKey: creator } }
-  for (const spelling of new Set([caller.facts.apikey, 'apikey', 'apiKey'])) {
-    const token = await creatingToken(caller, { creator, member, spelling })
+  for (const spelling of new Set([talk.facts.apikey, 'apikey', 'apiKey'])) {
+    const token = await creatingToken(talk, { creator, member, spelling })
     if (token === undefined) continue
-    last = await create(caller, member, { token })
+    last = await create(talk, member, { token })
     if (last.problem !== undefined) continue
-    caller.facts.apikey = spelling
+    talk.facts.apikey = spelling
     break
   }
   return last
@@ -73,29 +81,29 @@ export async function createKeyOf(caller: Caller, member: TestKey, way: Way, by:
 
 /** A token may need every scope that it gives to a key, or may not be granted that many, such as one solution where the key has all. */
 async function creatingToken(
-  caller: Caller,
+  talk: Conversation,
   { creator, member, spelling }: { creator: string; member: TestKey; spelling: string },
 ): Promise<string | undefined> {
-  const given = declaredScope(caller, member).filter((word) => !/^apikey$/i.test(word))
+  const given = declaredScope(talk, member).filter((word) => !/^apikey$/i.test(word))
   const lists = [given, given.filter((word) => shownScopes.includes(word)), []]
   for (const scope of lists) {
-    const token = await tokenOf(caller, creator, [spelling, ...scope])
+    const token = await tokenOf(talk, creator, [spelling, ...scope])
     if (token !== undefined) return token
   }
   return undefined
 }
 
-async function create(caller: Caller, member: TestKey, auth: Auth): Promise<Creation> {
-  const { facts } = caller
+async function create(talk: Conversation, member: TestKey, auth: Auth): Promise<Creation> {
+  const { facts } = talk
   const [way = ''] = Object.keys(auth)
   // A target that refuses every list has another reason, so later keys try fewer lists.
-  const lists = scopesOf({ ...member, scope: declaredScope(caller, member) }, facts.keysWithout).slice(
+  const lists = scopesOf({ ...member, scope: declaredScope(talk, member) }, facts.keysWithout).slice(
     0,
     facts.keyScopesTried.includes(way) ? 1 : undefined,
   )
   let refused: Creation | undefined
   for (const { scope, without } of lists) {
-    const creation = await createWith(caller, member, auth, scope)
+    const creation = await createWith(talk, member, auth, scope)
     if (creation.called?.answer.outcome !== 'refused') {
       facts.keysWithout = without
       return creation
@@ -107,7 +115,7 @@ async function create(caller: Caller, member: TestKey, auth: Auth): Promise<Crea
 }
 
 /** The scope with the ids of the solutions that the target file names; words for solutions that it does not name are left out. */
-function declaredScope({ instance }: Caller, { scope }: TestKey): string[] {
+function declaredScope({ instance }: Conversation, { scope }: TestKey): string[] {
   const { solutions } = instance.settings
   return scope.flatMap((word) => {
     const [, index] = /\$solutions\.(\d+)$/.exec(word) ?? []
@@ -135,12 +143,12 @@ function scopesOf({ scope }: TestKey, keysWithout: string[]): { scope: string[];
   return [...new Map(lists.reverse().map((list) => [list.scope.join(' '), list])).values()].reverse()
 }
 
-async function createWith(caller: Caller, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
-  const pair = member.key === 'ed25519' ? pairOf(caller.run, member.name) : undefined
-  const called = await makeCall(caller, {
+async function createWith(talk: Conversation, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
+  const pair = member.key === 'ed25519' ? pairOf(talk.run, member.name) : undefined
+  const called = await makeCall(talk, {
     method: 'manager/createApiKey',
     params: {
-      name: `${member.name}-${shortName(caller.run.unique, uniqueLength)}`,
+      name: `${member.name}-${shortName(talk.run.unique, uniqueLength)}`,
       scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },
@@ -161,10 +169,10 @@ async function createWith(caller: Caller, member: TestKey, auth: Auth, scope: st
   }
   // A key with a public key needs no secret, and creating another would take one more of the ten places.
   if (hasSecret || pair !== undefined) {
-    caller.testKeys.set(member.name, credentialOfKey(key))
-    if (member.key === 'secret') caller.testKeyScopes.set(member.name, scope)
-    const known = awaitKey(caller, member)
-    caller.knownKeys.set(member.name, known)
+    const held: HeldKey = { ...credentialOfKey(key), ...(member.key === 'secret' ? { scope } : {}) }
+    talk.testKeys.set(member.name, held)
+    const known = awaitKey(talk, member)
+    held.known = known
     // Whoever needs the key gets the error.
     known.catch(() => {})
   }
@@ -178,16 +186,16 @@ const longestPauseMs = 800
  * In a deployment of several processes, a new key may reach all of them only after a short time. The cases about creation judge that; all
  * others wait for it.
  */
-async function awaitKey(caller: Caller, { name, scope }: TestKey): Promise<void> {
-  const { clock } = caller.instance
-  if (!caller.run.target.lasting || clock.controlled) return
+async function awaitKey(talk: Conversation, { name, scope }: TestKey): Promise<void> {
+  const { clock } = talk.instance
+  if (!talk.run.target.lasting || clock.controlled) return
   const isKnown = async (): Promise<boolean> => {
-    if (!scope.includes('solution')) return (await tokenOf(caller, name, scope)) !== undefined
+    if (!scope.includes('solution')) return (await tokenOf(talk, name, scope)) !== undefined
     const call = { method: 'solution/listSolutions', params: {}, auth: { key: name } }
-    return (await makeCall(caller, call)).answer.outcome === 'accepted'
+    return (await makeCall(talk, call)).answer.outcome === 'accepted'
   }
   for (let pauseMs = firstPauseMs; pauseMs <= longestPauseMs; pauseMs *= 2) {
-    if (caller.run.stopping.reason !== null || (await isKnown())) return
+    if (talk.run.stopping.reason !== null || (await isKnown())) return
     await clock.sleep(pauseMs)
   }
 }
@@ -199,10 +207,10 @@ function pairOf(run: Run, member: string): Ed25519KeyPair {
 }
 
 /** Requests an access token with these scopes; undefined if it is refused. */
-export async function tokenOf(caller: Caller, by: string, scope: string[]): Promise<string | undefined> {
-  const credential = caller.testKeys.get(by)
+export async function tokenOf(talk: Conversation, by: string, scope: string[]): Promise<string | undefined> {
+  const credential = talk.testKeys.get(by)
   if (credential === undefined) return undefined
-  const granted = await makeCall(caller, {
+  const granted = await makeCall(talk, {
     method: 'manager/auth',
     auth: 'none',
     params: {

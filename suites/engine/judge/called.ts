@@ -11,6 +11,8 @@ export interface Delivered {
   wire: WireAnswer
   /** On the server's clock. */
   time: CallTime
+  /** On our clock, in ms since 1970. */
+  ours: { sentAtMs: number; answeredAtMs: number }
   /** How often the server throttled the call. */
   throttled: number
 }

@@ -1,7 +1,7 @@
 import {
-  type Caller,
+  type Conversation,
   type CreatedKey,
-  openCaller,
+  openConversation,
   type RunListener,
   startRun,
 } from '../../engine/conversation/conversation.ts'
@@ -36,12 +36,12 @@ export async function cleanUp(
     emit: listener,
   })
   ending.onEnd((reason) => run.stopping.stop(reason))
-  let caller: Caller | undefined
+  let talk: Conversation | undefined
   try {
-    caller = await openCaller(run)
-    const { left, problems } = await removeKeys(caller, keys)
+    talk = await openConversation(run)
+    const { left, problems } = await removeKeys(talk, keys)
     return { left, problems: ending.reason === null ? problems : [stopText(ending.reason)] }
   } finally {
-    await caller?.instance.close()
+    await talk?.instance.close()
   }
 }

@@ -1,4 +1,4 @@
-import type { Caller, CreatedKey } from '../../engine/conversation/conversation.ts'
+import type { Conversation, CreatedKey } from '../../engine/conversation/conversation.ts'
 import { makeCall } from '../../engine/conversation/send.ts'
 import { describe } from '../../engine/judge/classify.ts'
 import { resolve } from '../../engine/language/resolve.ts'
@@ -16,14 +16,12 @@ export interface Removal {
  * Removes keys through the method that the target file names, as many at the same time as calls are allowed. Stops early if the run is
  * ended.
  */
-export async function removeKeys(caller: Caller, keys: readonly CreatedKey[]): Promise<Removal> {
-  const { cleanup } = caller.instance.settings
+export async function removeKeys(talk: Conversation, keys: readonly CreatedKey[]): Promise<Removal> {
+  const { cleanup } = talk.instance.settings
   const left: CreatedKey[] = []
   const problems = new Set<string>()
   const remove = async (key: CreatedKey): Promise<{ key: CreatedKey; wrong: string[] | null }> => {
-    const wrong =
-      cleanup === undefined || caller.run.stopping.reason !== null ? [] : await removeKey(caller, cleanup, key)
-    if (wrong === null) caller.createdKeys.removed(key.id)
+    const wrong = cleanup === undefined || talk.run.stopping.reason !== null ? [] : await removeKey(talk, cleanup, key)
     return { key, wrong }
   }
   for (const { key, wrong } of await Promise.all(keys.map(remove))) {
@@ -41,15 +39,15 @@ export const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unkno
   resolve(cleanup.params, { id, name })
 
 /** @returns null if the key is gone, otherwise the target's answer to each kind of authorization */
-async function removeKey(caller: Caller, cleanup: Cleanup, key: CreatedKey): Promise<string[] | null> {
+async function removeKey(talk: Conversation, cleanup: Cleanup, key: CreatedKey): Promise<string[] | null> {
   const params = removalParams(cleanup, key)
-  const { kind } = caller.instance.root
+  const { kind } = talk.instance.root
   const auths = kind === 'secret' ? [{ basic: 'root' } as const, { hmac: 'root' } as const] : [{ ecc: 'root' } as const]
   const problems: string[] = []
   for (const auth of auths) {
-    const { answer } = await makeCall(caller, { method: cleanup.method, params, auth })
+    const { answer } = await makeCall(talk, { method: cleanup.method, params, auth })
     if (answer.outcome === 'accepted') return null
-    problems.push(printable(caller.redactor.text(`${cleanup.method} was ${describe(answer)}`)))
+    problems.push(printable(talk.redactor.text(`${cleanup.method} was ${describe(answer)}`)))
   }
   return problems
 }

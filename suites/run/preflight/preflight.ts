@@ -1,4 +1,4 @@
-import { type Caller, isSendable, limitFor } from '../../engine/conversation/conversation.ts'
+import { type Conversation, isSendable, limitFor } from '../../engine/conversation/conversation.ts'
 import { makeCall } from '../../engine/conversation/send.ts'
 import {
   isUnavailable,
@@ -30,69 +30,73 @@ import { shortName, uniqueLength } from '../../engine/random.ts'
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3) when nothing connects, or the root key is refused in every way
  */
-export async function preflight(caller: Caller, allow: readonly SafetyClass[], patientMs = 0): Promise<TargetFacts> {
-  const { target, stopping } = caller.run
+export async function preflight(
+  talk: Conversation,
+  allow: readonly SafetyClass[],
+  patientMs = 0,
+): Promise<TargetFacts> {
+  const { target, stopping } = talk.run
   // A target that is still starting does not answer, and a second address may get no answer.
   stopping.pause()
   try {
-    const first = await firstCall(caller, patientMs)
-    await measureRefused(caller, first, 1)
-    adaptLimit(caller)
-    await checkDate(caller)
-    await Promise.all([measureRefused(caller, first, 2), tryRootKey(caller, first, allow)])
-    const isTimed = !caller.instance.clock.controlled
+    const first = await firstCall(talk, patientMs)
+    await measureRefused(talk, first, 1)
+    adaptLimit(talk)
+    await checkDate(talk)
+    await Promise.all([measureRefused(talk, first, 2), tryRootKey(talk, first, allow)])
+    const isTimed = !talk.instance.clock.controlled
     if (allow.includes('sessions')) {
-      await Promise.all([learnTokens(caller), isTimed && measureAccepted(caller)])
-      if (isTimed) await measureGrant(caller)
-      adaptLimit(caller)
-      if (target.lasting) await checkExpiry(caller)
-      await Promise.all([learnAddresses(urgent(caller), allow), tryJunk(caller, first, allow)])
+      await Promise.all([learnTokens(talk), isTimed && measureAccepted(talk)])
+      if (isTimed) await measureGrant(talk)
+      adaptLimit(talk)
+      if (target.lasting) await checkExpiry(talk)
+      await Promise.all([learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
     } else {
-      const isTimedMeanwhile = isTimed && measureAccepted(caller)
-      await Promise.all([isTimedMeanwhile, learnAddresses(urgent(caller), allow), tryJunk(caller, first, allow)])
+      const isTimedMeanwhile = isTimed && measureAccepted(talk)
+      await Promise.all([isTimedMeanwhile, learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
     }
-    if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(caller)
-    return caller.facts
+    if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(talk)
+    return talk.facts
   } finally {
     stopping.resume()
   }
 }
 
-/** A caller whose calls go before those of others: each of them waits for the one before. */
-const urgent = (caller: Caller): Caller => ({ ...caller, isUrgent: true })
+/** A talk whose calls go before those of others: each of them waits for the one before. */
+const urgent = (talk: Conversation): Conversation => ({ ...talk, isUrgent: true })
 
 /** How many calls are made at once depends on how far away the target is. */
-function adaptLimit(caller: Caller): void {
-  caller.limit = limitFor(caller.instance, caller.facts)
+function adaptLimit(talk: Conversation): void {
+  talk.limit = limitFor(talk.instance, talk.facts)
 }
 
 // The calls of the preflight.
 
 const listSolutions = 'solution/listSolutions'
 
-const call = (caller: Caller, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
-  makeCall(caller, { method, params, auth })
+const call = (talk: Conversation, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
+  makeCall(talk, { method, params, auth })
 
 /** Makes a call that should be refused; some servers never answer such calls. */
 async function callExpectingRefusal(
-  caller: Caller,
+  talk: Conversation,
   auth: Auth,
   method = listSolutions,
   params: unknown = {},
 ): Promise<Called> {
-  const called = await makeCall(caller, { method, params, auth, timeoutMs: patienceForRefusalMs(caller) })
-  noteSilence(caller, called.wire)
+  const called = await makeCall(talk, { method, params, auth, timeoutMs: patienceForRefusalMs(talk) })
+  noteSilence(talk, called.wire)
   return called
 }
 
 /** The params of a grant for the root key. */
-function grantParams(caller: Caller, scope: string[]): unknown {
-  const { id, secret = '' } = caller.testKeys.get('root') ?? { id: '' }
+function grantParams(talk: Conversation, scope: string[]): unknown {
+  const { id, secret = '' } = talk.testKeys.get('root') ?? { id: '' }
   return { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
 }
 
-const grant = (caller: Caller, scope: string[]): Promise<Called> =>
-  call(caller, 'none', 'manager/auth', grantParams(caller, scope))
+const grant = (talk: Conversation, scope: string[]): Promise<Called> =>
+  call(talk, 'none', 'manager/auth', grantParams(talk, scope))
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
 const pauseMs = 250
@@ -103,30 +107,30 @@ const pauseMs = 250
  * @param patientMs how long to wait for a target that refuses connections, or for which something in front of it answers
  * @throws SuiteError (`unreachable`, exit code 3) if nothing connects, or the target throttles for too long
  */
-async function firstCall(caller: Caller, patientMs: number): Promise<Called> {
-  const { clock, baseUrl } = caller.instance
+async function firstCall(talk: Conversation, patientMs: number): Promise<Called> {
+  const { clock, baseUrl } = talk.instance
   const untilMs = clock.now() + patientMs
   for (;;) {
-    const first = await callExpectingRefusal(caller, 'none')
+    const first = await callExpectingRefusal(talk, 'none')
     const { answer } = first
     // Shorter times have already been waited out.
-    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(caller, answer)
-    if (answer.outcome === 'throttled' && (await throttlesRoot(caller))) throw throttledForGood(caller, answer.status)
+    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(talk, answer)
+    if (answer.outcome === 'throttled' && (await throttlesRoot(talk))) throw throttledForGood(talk, answer.status)
     if (answer.outcome !== 'broken') {
-      noteRepeated(caller.facts, true)
+      noteRepeated(talk.facts, true)
       return first
     }
     if (answer.status !== null) {
-      const isOver = clock.now() >= untilMs || caller.run.stopping.reason !== null
+      const isOver = clock.now() >= untilMs || talk.run.stopping.reason !== null
       if (!isUnavailable(answer.status)) return first
       // This call was repeated, and the others need not be.
-      repeatNothing(caller.facts)
-      if (isOver || (await reachesRoot(caller))) return first
+      repeatNothing(talk.facts)
+      if (isOver || (await reachesRoot(talk))) return first
       await clock.sleep(pauseMs)
       continue
     }
-    if (!answer.refusedConnection && (await answersRoot(caller))) return first
-    if (clock.now() >= untilMs || !answer.refusedConnection || caller.run.stopping.reason !== null) {
+    if (!answer.refusedConnection && (await answersRoot(talk))) return first
+    if (clock.now() >= untilMs || !answer.refusedConnection || talk.run.stopping.reason !== null) {
       throw unreachableTarget(baseUrl, answer, patientMs)
     }
     await clock.sleep(pauseMs)
@@ -134,11 +138,11 @@ async function firstCall(caller: Caller, patientMs: number): Promise<Called> {
 }
 
 /** Repeats the call with authorization: a target may throttle only calls without it. */
-async function throttlesRoot(caller: Caller): Promise<boolean> {
-  return (await call(caller, { key: 'root' })).answer.outcome === 'throttled'
+async function throttlesRoot(talk: Conversation): Promise<boolean> {
+  return (await call(talk, { key: 'root' })).answer.outcome === 'throttled'
 }
 
-function throttledForGood({ instance }: Caller, status: number): SuiteError {
+function throttledForGood({ instance }: Conversation, status: number): SuiteError {
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: it answers every call with HTTP ${status}, however slowly the calls come`,
@@ -146,21 +150,21 @@ function throttledForGood({ instance }: Caller, status: number): SuiteError {
 }
 
 /** Repeats the call with authorization: a target may leave only calls without it unanswered. */
-const answersRoot = (caller: Caller): Promise<boolean> => someOfRoot(caller, ({ status }) => status !== null)
+const answersRoot = (talk: Conversation): Promise<boolean> => someOfRoot(talk, ({ status }) => status !== null)
 
 /** Repeats the call with authorization: a target may answer only calls without it as a proxy does whose server is away. */
-const reachesRoot = (caller: Caller): Promise<boolean> =>
-  someOfRoot(caller, ({ outcome, status }) => outcome !== 'broken' || !(status === null || isUnavailable(status)))
+const reachesRoot = (talk: Conversation): Promise<boolean> =>
+  someOfRoot(talk, ({ outcome, status }) => outcome !== 'broken' || !(status === null || isUnavailable(status)))
 
 /** Whether one of the ways to call with the root key gets such an answer. */
-async function someOfRoot(caller: Caller, isWanted: (answer: Called['answer']) => boolean): Promise<boolean> {
-  const basic: Auth[] = caller.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
-  for (const auth of [...basic, { key: 'root' }]) if (isWanted((await call(caller, auth)).answer)) return true
+async function someOfRoot(talk: Conversation, isWanted: (answer: Called['answer']) => boolean): Promise<boolean> {
+  const basic: Auth[] = talk.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
+  for (const auth of [...basic, { key: 'root' }]) if (isWanted((await call(talk, auth)).answer)) return true
   return false
 }
 
 function throttledFromTheStart(
-  { instance }: Caller,
+  { instance }: Conversation,
   { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
 ): SuiteError {
   const seconds = Math.ceil(retryAfterMs / 1000)
@@ -171,23 +175,23 @@ function throttledFromTheStart(
 }
 
 /** Measures how long refused calls take. */
-async function measureRefused(caller: Caller, first: Called, samples: number): Promise<void> {
+async function measureRefused(talk: Conversation, first: Called, samples: number): Promise<void> {
   if (first.answer.status === null) return
-  for (let sample = 0; sample < samples; sample += 1) noteTime(caller, await call(caller, 'none'))
+  for (let sample = 0; sample < samples; sample += 1) noteTime(talk, await call(talk, 'none'))
 }
 
 /** Measures how long an accepted call takes: a server may refuse fast and accept slowly. */
-async function measureAccepted(caller: Caller): Promise<void> {
-  noteTime(caller, await call(caller, { key: 'root' }))
+async function measureAccepted(talk: Conversation): Promise<void> {
+  noteTime(talk, await call(talk, { key: 'root' }))
 }
 
 /** Measures how long a grant takes. */
-async function measureGrant(caller: Caller): Promise<void> {
-  if (caller.instance.root.kind === 'secret') noteTime(caller, await grant(caller, ['solution']))
+async function measureGrant(talk: Conversation): Promise<void> {
+  if (talk.instance.root.kind === 'secret') noteTime(talk, await grant(talk, ['solution']))
 }
 
 /** The longest call counts, without what it waited for before it was sent; a throttled one says nothing about the latency. */
-function noteTime({ facts }: Caller, { throttled, wire, time }: Called): void {
+function noteTime({ facts }: Conversation, { throttled, wire, time }: Called): void {
   if (throttled === 0 && wire.kind === 'answer')
     facts.roundTripMs = Math.max(facts.roundTripMs, time.answeredAtMs - time.sentAtMs)
 }
@@ -200,8 +204,8 @@ const basicRoot: Auth = { basic: 'root' }
  * @param first the call without any authorization
  * @throws SuiteError (`unreachable`, exit code 3) if the key is refused in every way
  */
-async function tryRootKey(caller: Caller, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const { root } = caller.instance
+async function tryRootKey(talk: Conversation, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const { root } = talk.instance
   const ways: [string, Auth][] =
     root.kind === 'secret'
       ? [
@@ -212,29 +216,29 @@ async function tryRootKey(caller: Caller, first: Called, allow: readonly SafetyC
   const seen: string[] = []
   let last = first.answer
   for (const [way, auth] of ways) {
-    const { answer } = await call(caller, auth)
+    const { answer } = await call(talk, auth)
     if (answer.outcome === 'accepted') {
-      if (root.kind === 'secret') caller.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
+      if (root.kind === 'secret') talk.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
       return
     }
-    if (answer.outcome === 'unread') throw tooLong(caller, answer.limitBytes)
+    if (answer.outcome === 'unread') throw tooLong(talk, answer.limitBytes)
     // The target accepts nothing, which the cases will report.
     if (answer.outcome === 'refused' && hasResult(answer.json)) return
     seen.push(printable(`${way}: ${describe(answer)}`))
     last = answer
   }
   if (allow.includes('sessions') && root.kind === 'secret') {
-    const { answer } = await grant(caller, ['solution'])
+    const { answer } = await grant(talk, ['solution'])
     if (answer.outcome === 'accepted') return
     seen.push(printable(`a grant: ${describe(answer)}`))
   }
-  const { baseUrl } = caller.instance
+  const { baseUrl } = talk.instance
   throw refusedRootKey({ baseUrl, keyId: root.id, seen, first: first.answer, last, patientMs: 0 })
 }
 
 const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
 
-function tooLong({ instance }: Caller, limitBytes: number): SuiteError {
+function tooLong({ instance }: Conversation, limitBytes: number): SuiteError {
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; raise maxAnswerBytes in the target file`,
@@ -242,10 +246,10 @@ function tooLong({ instance }: Caller, limitBytes: number): SuiteError {
 }
 
 /** Finds out which word precedes a token. */
-async function learnTokens(caller: Caller): Promise<void> {
-  const { facts, instance } = caller
+async function learnTokens(talk: Conversation): Promise<void> {
+  const { facts, instance } = talk
   if (instance.root.kind !== 'secret') return
-  const { answer } = await grant(caller, ['solution'])
+  const { answer } = await grant(talk, ['solution'])
   if (answer.outcome !== 'accepted') return
   const result = answer.result as { [name: string]: unknown } | null
   const { accessToken, tokenType } = result ?? {}
@@ -254,12 +258,12 @@ async function learnTokens(caller: Caller): Promise<void> {
     const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
     for (const prefix of configured === undefined ? new Set(words) : [configured]) {
       facts.tokenPrefix = prefix
-      const { answer: used } = await call(caller, { token: accessToken })
-      if (used.outcome === 'accepted') return learnReplacement(caller, accessToken)
+      const { answer: used } = await call(talk, { token: accessToken })
+      if (used.outcome === 'accepted') return learnReplacement(talk, accessToken)
       facts.tokenPrefix = configured ?? 'Bearer'
     }
     // Without a given word, tokens may work with another one; a given word must work.
-    if (caller.run.target.lasting) {
+    if (talk.run.target.lasting) {
       facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
     }
   }
@@ -269,21 +273,21 @@ async function learnTokens(caller: Caller): Promise<void> {
  * Finds out whether a grant without a session ends the previous one, as some servers treat all such grants as one session, or gives the
  * same pair again, as some do for a while.
  */
-async function learnReplacement(caller: Caller, earlier: string): Promise<void> {
-  const later = accessTokenOf(await grant(caller, ['solution']))
+async function learnReplacement(talk: Conversation, earlier: string): Promise<void> {
+  const later = accessTokenOf(await grant(talk, ['solution']))
   if (later === undefined) return
   if (later === earlier) {
-    caller.facts.unnamedReplaced = true
+    talk.facts.unnamedReplaced = true
     return
   }
-  const works = async (token: string): Promise<boolean> => (await call(caller, { token })).answer.outcome === 'accepted'
-  if (!(await works(earlier)) && (await works(later))) caller.facts.unnamedReplaced = true
+  const works = async (token: string): Promise<boolean> => (await call(talk, { token })).answer.outcome === 'accepted'
+  if (!(await works(earlier)) && (await works(later))) talk.facts.unnamedReplaced = true
 }
 
 /** Finds out on a throwaway instance which spelling of the scope really opens key creation. */
-async function learnSpelling(caller: Caller): Promise<void> {
-  const member = caller.run.corpus.testKeys.find(({ key }) => key === 'secret')
-  if (member !== undefined) await createKeyOf(caller, member, 'token', 'root')
+async function learnSpelling(talk: Conversation): Promise<void> {
+  const member = talk.run.corpus.testKeys.find(({ key }) => key === 'secret')
+  if (member !== undefined) await createKeyOf(talk, member, 'token', 'root')
 }
 
 /** Two clocks of one deployment differ by less. */
@@ -293,13 +297,13 @@ const notableMs = 10_000
  * The document does not mention the `Date` header, and a proxy with a wrong clock may write it. Where it differs much from our clock, a
  * signature shows which of the two the target goes by: if only one with our time is accepted, the header is ignored from then on.
  */
-async function checkDate(caller: Caller): Promise<void> {
-  const { facts, instance } = caller
+async function checkDate(talk: Conversation): Promise<void> {
+  const { facts, instance } = talk
   const { offset } = facts
   const aheadMs = offsetMs(offset)
   if (offset === undefined || Math.abs(aheadMs) < notableMs) return
   const sign = async (): Promise<string> =>
-    (await call(caller, instance.root.kind === 'secret' ? { hmac: 'root' } : { ecc: 'root' })).answer.outcome
+    (await call(talk, instance.root.kind === 'secret' ? { hmac: 'root' } : { ecc: 'root' })).answer.outcome
   if ((await sign()) !== 'refused') return
   facts.wrongDateMs = aheadMs
   delete facts.offset
@@ -322,14 +326,14 @@ interface Ahead {
  * simply be wrong. It is taken for the target's clock if it agrees with ours, or if the signatures that the target accepts show that clock too.
  * Where no answer carries a Date header, the expiries of two lifetimes must show the same clock.
  */
-async function checkExpiry(caller: Caller): Promise<void> {
-  const { facts } = caller
-  if (caller.instance.root.kind !== 'secret') return
+async function checkExpiry(talk: Conversation): Promise<void> {
+  const { facts } = talk
+  if (talk.instance.root.kind !== 'secret') return
   const { offset } = facts
-  const seen = offset === undefined ? await commonClock(caller) : await clockOfExpiries(caller, lifetimesMs[0])
+  const seen = offset === undefined ? await commonClock(talk) : await clockOfExpiries(talk, lifetimesMs[0])
   const ofDateMs = offsetMs(offset)
   if (seen === undefined || (offset !== undefined && isNear(seen, ofDateMs))) return
-  if (!(isNear(seen, 0) ? await isAccepted(caller, 0) : await isClockOfSignatures(caller, seen))) return
+  if (!(isNear(seen, 0) ? await isAccepted(talk, 0) : await isClockOfSignatures(talk, seen))) return
   if (offset !== undefined) facts.wrongDateMs = ofDateMs - offsetMs(seen)
   facts.offset = seen
 }
@@ -339,27 +343,27 @@ const isNear = ({ earliestMs, latestMs }: Ahead, aheadMs: number): boolean =>
   earliestMs < aheadMs + notableMs && latestMs > aheadMs - notableMs
 
 /** The clock that the expiries of both lifetimes show; undefined if they contradict each other. */
-async function commonClock(caller: Caller): Promise<Ahead | undefined> {
-  const [one, other] = [await clockOfExpiries(caller, lifetimesMs[0]), await clockOfExpiries(caller, lifetimesMs[1])]
+async function commonClock(talk: Conversation): Promise<Ahead | undefined> {
+  const [one, other] = [await clockOfExpiries(talk, lifetimesMs[0]), await clockOfExpiries(talk, lifetimesMs[1])]
   if (one === undefined || other === undefined) return undefined
   const earliestMs = Math.max(one.earliestMs, other.earliestMs)
   const latestMs = Math.min(one.latestMs, other.latestMs)
   return earliestMs <= latestMs ? { earliestMs, latestMs } : undefined
 }
 
-async function clockOfExpiries(caller: Caller, lifeMs: number): Promise<Ahead | undefined> {
-  const { clock } = caller.instance
+async function clockOfExpiries(talk: Conversation, lifeMs: number): Promise<Ahead | undefined> {
+  const { clock } = talk.instance
   const sentMs = clock.now()
-  const { answer } = await grant(caller, ['solution', `expiresIn:${lifeMs}`])
+  const { answer } = await grant(talk, ['solution', `expiresIn:${lifeMs}`])
   const expiry = answer.outcome === 'accepted' ? membersOf(answer.result).accessTokenExpiry : undefined
   if (typeof expiry !== 'number' || expiry < firstTimestampMs) return undefined
   return { earliestMs: expiry - lifeMs - clock.now() - roundingMs, latestMs: expiry - lifeMs - sentMs + roundingMs }
 }
 
 /** Whether the target accepts a signature with a time that is so far ahead of ours. */
-async function isAccepted(caller: Caller, aheadMs: number): Promise<boolean> {
+async function isAccepted(talk: Conversation, aheadMs: number): Promise<boolean> {
   const offset = { earliestMs: aheadMs, latestMs: aheadMs }
-  const signing = { ...caller, facts: { ...caller.facts, offset, wrongDateMs: 0 } }
+  const signing = { ...talk, facts: { ...talk.facts, offset, wrongDateMs: 0 } }
   return (await call(signing, { hmac: 'root' })).answer.outcome === 'accepted'
 }
 
@@ -371,30 +375,30 @@ const firstStepMs = 15_000
  * Whether the times that the target accepts in signatures lie around this clock, and not around that of the Date header. A target that accepts
  * every time shows no clock.
  */
-async function isClockOfSignatures(caller: Caller, seen: Ahead): Promise<boolean> {
+async function isClockOfSignatures(talk: Conversation, seen: Ahead): Promise<boolean> {
   const middleMs = offsetMs(seen)
-  if (!(await isAccepted(caller, middleMs))) return false
-  const ofDateMs = offsetMs(caller.facts.offset)
-  if (!(await isAccepted(caller, ofDateMs))) return true
-  const latestMs = await edgeOf(caller, middleMs, 1)
-  const earliestMs = latestMs === undefined ? undefined : await edgeOf(caller, middleMs, -1)
+  if (!(await isAccepted(talk, middleMs))) return false
+  const ofDateMs = offsetMs(talk.facts.offset)
+  if (!(await isAccepted(talk, ofDateMs))) return true
+  const latestMs = await edgeOf(talk, middleMs, 1)
+  const earliestMs = latestMs === undefined ? undefined : await edgeOf(talk, middleMs, -1)
   if (latestMs === undefined || earliestMs === undefined) return false
   const centreMs = (latestMs + earliestMs) / 2
   return Math.abs(centreMs - middleMs) < Math.abs(centreMs - ofDateMs) / 3
 }
 
 /** The last time in this direction that is accepted, as precisely as this needs; undefined where there is none. */
-async function edgeOf(caller: Caller, fromMs: number, direction: 1 | -1): Promise<number | undefined> {
+async function edgeOf(talk: Conversation, fromMs: number, direction: 1 | -1): Promise<number | undefined> {
   const precisionMs = notableMs / 4
   let insideMs = 0
   let outsideMs = firstStepMs
-  for (; await isAccepted(caller, fromMs + direction * outsideMs); outsideMs *= 2) {
+  for (; await isAccepted(talk, fromMs + direction * outsideMs); outsideMs *= 2) {
     if (outsideMs > widestMs) return undefined
     insideMs = outsideMs
   }
   while (outsideMs - insideMs > precisionMs) {
     const betweenMs = (insideMs + outsideMs) / 2
-    if (await isAccepted(caller, fromMs + direction * betweenMs)) insideMs = betweenMs
+    if (await isAccepted(talk, fromMs + direction * betweenMs)) insideMs = betweenMs
     else outsideMs = betweenMs
   }
   return fromMs + direction * insideMs
@@ -404,18 +408,18 @@ async function edgeOf(caller: Caller, fromMs: number, direction: 1 | -1): Promis
  * Finds our address as the server sees it: the declared one, or the first likely one for which a token works. A server in a container does
  * not see 127.0.0.1.
  */
-async function learnAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
-  const { clientAddress, likelyAddresses = [] } = caller.instance.settings
-  const canGrant = allow.includes('sessions') && caller.instance.root.kind === 'secret'
+async function learnAddress(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
+  const { clientAddress, likelyAddresses = [] } = talk.instance.settings
+  const canGrant = allow.includes('sessions') && talk.instance.root.kind === 'secret'
   const [likeliest] = likelyAddresses
   const known = clientAddress ?? (canGrant ? undefined : likeliest)
-  if (known !== undefined) caller.facts.clientAddress = known
+  if (known !== undefined) talk.facts.clientAddress = known
   for (const address of known === undefined ? likelyAddresses : []) {
-    const token = accessTokenOf(await grant(caller, ['solution', `ipAddr:${address}`]))
+    const token = accessTokenOf(await grant(talk, ['solution', `ipAddr:${address}`]))
     if (token === undefined) continue
-    const { answer: used } = await call(caller, { token })
+    const { answer: used } = await call(talk, { token })
     if (used.outcome !== 'accepted') continue
-    caller.facts.clientAddress = address
+    talk.facts.clientAddress = address
     return
   }
 }
@@ -424,18 +428,18 @@ async function learnAddress(caller: Caller, allow: readonly SafetyClass[]): Prom
  * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
  * one address.
  */
-async function trySecondAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
-  const address = caller.instance.settings.secondAddress
+async function trySecondAddress(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
+  const address = talk.instance.settings.secondAddress
   if (address === undefined) return
-  const stop = await secondAddressProblem(caller, address, allow)
-  if (stop === undefined) caller.facts.secondAddress = address
-  else caller.facts.secondAddressProblem = stop
+  const stop = await secondAddressProblem(talk, address, allow)
+  if (stop === undefined) talk.facts.secondAddress = address
+  else talk.facts.secondAddressProblem = stop
 }
 
 /** Finds out both addresses; the calls for one need not wait for those for the other, unless a grant ends the token of the one before. */
-async function learnAddresses(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
-  const { facts } = caller
-  await together(facts, [() => learnAddress(caller, allow), () => trySecondAddress(caller, allow)])
+async function learnAddresses(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
+  const { facts } = talk
+  await together(facts, [() => learnAddress(talk, allow), () => trySecondAddress(talk, allow)])
   if (facts.secondAddress === undefined || facts.secondAddress !== facts.clientAddress) return
   facts.secondAddressProblem = { kind: 'same-address', address: facts.secondAddress }
   delete facts.secondAddress
@@ -450,30 +454,30 @@ async function together<T>({ unnamedReplaced }: TargetFacts, runs: readonly (() 
 }
 
 async function secondAddressProblem(
-  caller: Caller,
+  talk: Conversation,
   address: string,
   allow: readonly SafetyClass[],
 ): Promise<SecondAddressProblem | undefined> {
-  if (address === caller.facts.clientAddress) {
+  if (address === talk.facts.clientAddress) {
     return { kind: 'same-address', address }
   }
   const fromSecond = (spec: { method: string; params: unknown; auth: Auth }): Promise<Called> =>
-    makeCall(caller, { ...spec, from: 'second-address' })
+    makeCall(talk, { ...spec, from: 'second-address' })
   const { answer: first } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
   if (first.status === null) {
     const reason = first.outcome === 'broken' ? first.reason : 'no answer'
     return { kind: 'no-answer', address, reason }
   }
-  if (!allow.includes('sessions') || caller.instance.root.kind !== 'secret') return undefined
+  if (!allow.includes('sessions') || talk.instance.root.kind !== 'secret') return undefined
   const worksThere = async (scope: string[]): Promise<boolean> => {
-    const granted = await fromSecond({ method: 'manager/auth', params: grantParams(caller, scope), auth: 'none' })
+    const granted = await fromSecond({ method: 'manager/auth', params: grantParams(talk, scope), auth: 'none' })
     const token = accessTokenOf(granted)
     if (token === undefined) return false
     const { answer } = await fromSecond({ method: listSolutions, params: {}, auth: { token } })
     return answer.outcome === 'accepted'
   }
   // On a target that is far away, asking the second one only after the first one has failed would take as long again.
-  const [bound, unbound] = await together(caller.facts, [
+  const [bound, unbound] = await together(talk.facts, [
     () => worksThere(['solution', `ipAddr:${address}`]),
     () => worksThere(['solution']),
   ])
@@ -492,17 +496,17 @@ const junkAuths: readonly [CredentialKind, Auth][] = [
 ]
 
 /** Tries junk credentials: where they are accepted, an acceptance proves nothing. */
-async function tryJunk(caller: Caller, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(caller) : [])]
+async function tryJunk(talk: Conversation, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(talk) : [])]
   const grants = allow.includes('sessions') ? junkGrants() : []
   const tried = await Promise.all(
     [...tries, ...grants].map(async ({ kind, auth, method, params }) => ({
       what: `${method} ${kind}`,
-      called: await callExpectingRefusal(caller, auth, method, params),
+      called: await callExpectingRefusal(talk, auth, method, params),
     })),
   )
   for (const { what, called } of [{ what: `${listSolutions} none`, called: first }, ...tried])
-    if (called.answer.outcome === 'accepted') caller.facts.junkTaken.push(what)
+    if (called.answer.outcome === 'accepted') talk.facts.junkTaken.push(what)
 }
 
 interface Junk {
@@ -514,7 +518,7 @@ interface Junk {
 
 const junkCalls = (): Junk[] => junkAuths.map(([kind, auth]) => ({ kind, auth, method: listSolutions, params: {} }))
 
-function junkCreations({ run }: Caller): Junk[] {
+function junkCreations({ run }: Conversation): Junk[] {
   const params = { name: `junk-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
   const none: [CredentialKind, Auth] = ['none', 'none']
   return [none, ...junkAuths].map(([kind, auth]) => ({ kind, auth, method: 'manager/createApiKey', params }))

@@ -11,20 +11,20 @@ const placesKept = 3
 export async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item.member)
   const { scenario, testCase } = item
-  const caller = run.sharedCaller
+  const talk = run.shared
   const makesKeys = scenario.needs.includes('keys')
-  if (caller !== null && makesKeys && !scenario.needs.includes('limits')) {
-    const places = keyLimit - caller.createdKeys.keys.length
+  if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
+    const places = keyLimit - talk.createdKeys.keys.length
     if (places < placesKept) {
       return unjudged(scenario, testCase, 'not-testable', { kind: 'few-places-for-keys', places: placesKept })
     }
   }
-  const before = new Set(caller?.createdKeys.keys)
+  const before = new Set(talk?.createdKeys.keys)
   const outcome = await runCase(run, scenario, testCase)
-  if (caller !== null && makesKeys)
+  if (talk !== null && makesKeys)
     await removeKeys(
-      caller,
-      [...caller.createdKeys.keys].filter((key) => !before.has(key)),
+      talk,
+      [...talk.createdKeys.keys].filter((key) => !before.has(key)),
     )
   return outcome
 }

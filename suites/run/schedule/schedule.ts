@@ -1,7 +1,13 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
 
 import { type Item, skipItem, testKeysUsed } from '../../engine/conversation/cases.ts'
-import { type Caller, openCaller, type Run, type RunEvent, standInOf } from '../../engine/conversation/conversation.ts'
+import {
+  type Conversation,
+  openConversation,
+  type Run,
+  type RunEvent,
+  standInOf,
+} from '../../engine/conversation/conversation.ts'
 import type { RanCase } from '../../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../../engine/conversation/target-facts.ts'
 import { ensureTestKeys } from '../../engine/conversation/test-keys.ts'
@@ -51,15 +57,15 @@ function createSchedule(run: Run, items: readonly Item[], { start, makesCalls, w
   const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
   const board = emptyBoard([...slots.values()])
   const open = once(async () => {
-    const caller = await openCaller(run)
-    caller.grants.onWait(goOn)
-    return caller
+    const talk = await openConversation(run)
+    talk.grants.onWait(goOn)
+    return talk
   })
   // Test keys are created before cases fill the places for keys, and before two cases need the same key.
   const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(makesCalls)))
   const startMore = async (): Promise<void> => {
-    const caller = await open()
-    for (let next = nextOf(board, caller); next !== undefined; next = nextOf(board, caller)) {
+    const talk = await open()
+    for (let next = nextOf(board, talk); next !== undefined; next = nextOf(board, talk)) {
       if (!next.isTestKey) await makeTestKeys()
       if (!next.isAgain) watch.started(next.item)
       const slot = begin(board, next)
@@ -120,7 +126,7 @@ function doubt(board: Board<Slot>): void {
   }
 }
 
-/** Returns the same result to every caller. */
+/** Returns the same result to every talk. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
@@ -133,7 +139,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 const queueShare = 1 / 4
 
 /** The next item that may start while the others run; items that wait for a time, or for the grants of others, do not count. */
-function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Caller): Slot | undefined {
+function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Conversation): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
   if (busy - grants.waiting >= limit.atOnce) return undefined
   board.grantsQueue = busy >= limit.atOnce && grants.waiting >= limit.atOnce * queueShare
@@ -149,13 +155,13 @@ const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
   hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
 
 /** Creates the test keys before the cases that use them, each only once. */
-async function createTestKeys(caller: Caller, items: readonly Item[]): Promise<void> {
-  const { run } = caller
+async function createTestKeys(talk: Conversation, items: readonly Item[]): Promise<void> {
+  const { run } = talk
   const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
   if (run.stopping.reason !== null || cases.length === 0) return
   const names = run.corpus.testKeys.map(({ name }) => name)
   const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
-  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, caller.instance.root))
+  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, talk.instance.root))
   // Every case that needs a missing test key reports it.
-  for (const name of used) await ensureTestKeys(caller, [name])
+  for (const name of used) await ensureTestKeys(talk, [name])
 }
