@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { loadCorpus } from '../suites/engine/language/corpus.ts'
 import { packageRoot } from '../suites/engine/language/package-root.ts'
-import { freezeSet } from '../suites/report/freeze-set.ts'
+import { freezeSet } from '../suites/report/outcomes.ts'
 
 const [version = '', again] = process.argv.slice(2)
 const file = join(packageRoot, 'spec', 'sets', `${version}.yaml`)

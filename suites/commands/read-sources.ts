@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../engine/language/package-root.ts'
+import { documentFile, filesOfCases, type Sources } from '../report/html.ts'
 import type { Report } from '../report/report.ts'
-import { documentFile, filesOfCases, type Sources } from '../report/sources.ts'
 
 /** The texts of this package that the page of a report embeds. Missing files are left out. */
 export function readSources({ cases }: Pick<Report, 'cases'>): Sources {

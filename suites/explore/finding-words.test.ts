@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reproducedSentence } from '../report/findings.ts'
+import { reproducedSentence } from '../report/explain.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { basic, changed, create, grant, list, refresh, token } from './calls.ts'

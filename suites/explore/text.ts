@@ -1,7 +1,6 @@
 /** What an exploration found, for a terminal. */
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import { exploredSentence, skippedLines } from '../report/explored-lines.ts'
-import { reproducedSentence, sinceLines } from '../report/findings.ts'
+import { exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/explain.ts'
 import type { Exploration } from './explore.ts'
 import { exploredOf } from './explored.ts'
 import type { Found } from './findings.ts'

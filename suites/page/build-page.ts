@@ -38,6 +38,9 @@ export function asset(path: string): string {
   return readFileSync([path, join('dist', path)].map((one) => join(packageRoot, one)).find(existsSync) ?? path, 'utf8')
 }
 
+/** The look of the reports. */
+export const reportStyle = (): string => asset('suites/report/html.css')
+
 /** The page with its data, as JSON. */
 export function withData(page: string, data: unknown): string {
   // In JSON a "<" is the same as its escape; in HTML only the escape cannot end the element.

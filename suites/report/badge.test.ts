@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { type BadgeInput, renderBadge } from './badge.ts'
+import { renderBadge } from './formats.ts'
+
+type BadgeInput = Parameters<typeof renderBadge>[0]
 
 test.each<[string, BadgeInput['verdict'], number, number, number, string, string]>([
   ['conforms', 'conforms', 0, 0, 0, 'conforms', 'brightgreen'],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { guard, implied, known, report, sides } from '../self/made-up-build.ts'
 import { buildReport } from './build.ts'
-import { updatedKnown } from './known.ts'
+import { updatedKnown } from './outcomes.ts'
 import type { KnownEntry, Report } from './report.ts'
 
 describe('known failures', () => {

@@ -1,14 +1,26 @@
-import { hasRace } from '../engine/conversation/cases.ts'
+/** Builds the report of a run from the outcomes of its cases, or from the reports of its shards. Pure. */
+import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
+import { usageError } from '../engine/errors.ts'
+import type { Exchange } from '../engine/exchange.ts'
+import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-requirement.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
+import { worst } from '../engine/judge/verdict.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
+import { printableJson } from '../engine/printable.ts'
 import { blockersOf } from './causes.ts'
-import { envelopeCases, everyAnswer } from './envelope.ts'
-import { boundEvidence } from './evidence.ts'
-import { wordsOfKey } from './explain.ts'
-import { hintText } from './hint-text.ts'
-import { applyKnown, knownFindings, staleEntries } from './known.ts'
-import { type ProblemRenderer, problemText } from './problem-text.ts'
-import { raceText } from './race-text.ts'
+import { verdictOfFinding, wordsOfKey } from './explain.ts'
+import { shellWord } from './lines.ts'
+import {
+  applyKnown,
+  entryNamesCase,
+  envelopeCases,
+  everyAnswer,
+  knownFindings,
+  type RequirementSet,
+  splitBySet,
+  staleEntries,
+} from './outcomes.ts'
+import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
 import type {
   CaseReport,
   Explored,
@@ -19,10 +31,8 @@ import type {
   Plan,
   Report,
   ReportedProblem,
+  RequirementReport,
 } from './report.ts'
-import { type RequirementSet, splitBySet } from './requirement-set.ts'
-import { plannedCases, reportRequirements } from './requirements.ts'
-import { shellWord } from './shell.ts'
 import { judgeRun, summarize } from './verdict.ts'
 
 interface BuildInput {
@@ -122,7 +132,7 @@ function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
 }
 
 /** The part of buildReport that merging shards needs too: the cases are already judged. Pure. */
-export function assembleReport(input: AssembleInput): Report {
+function assembleReport(input: AssembleInput): Report {
   const { meta, corpus, options, stale, findings } = input
   const { strict, partial } = options
   const sorted = [...input.cases].sort(byKey)
@@ -228,3 +238,217 @@ const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Obser
       },
     ]
   })
+
+function reportRequirements(
+  corpus: Corpus,
+  cases: readonly CaseReport[],
+  findings: readonly Finding[],
+  { planned, ...selection }: Selection & { planned: ReadonlyMap<string, readonly string[]> },
+): RequirementReport[] {
+  const needs = new Map(corpus.scenarios.map((scenario) => [scenario.id, scenario.needs as string[]]))
+  // Verdicts never depend on words.
+  const silent = cases.map((testCase) => ({ ...testCase, problem: withoutWords(testCase.problem) }))
+  const present = new Set(cases.map(({ key }) => key))
+  return corpus.requirements.map((requirement) => {
+    const mine = silent.filter((testCase) => testCase.proves.includes(requirement.id))
+    const missing = (planned.get(requirement.id) ?? []).filter((key) => !present.has(key))
+    const needsOf = (scenario: string): string[] => needs.get(scenario) ?? []
+    const judged = withFindings(
+      findings.filter((finding) => finding.requirement === requirement.id),
+      judgeRequirement(requirement, { cases: mine, missing, needsOf, selection }),
+    )
+    const groups = joinReasons(judged.reasons)
+    return {
+      id: requirement.id,
+      level: requirement.level,
+      kind: requirement.kind,
+      part: requirement.part,
+      text: requirement.text,
+      anchor: `spec/interface.md#${requirement.id.replace('/', '-')}`,
+      verdict: judged.verdict,
+      cases: mine.map((testCase) => testCase.key),
+      reasons: groups.flatMap(({ reasons }) => reasons),
+      reason: groups.length === 0 ? null : groups.map(({ reasons }) => reasonText(reasons)).join('; and '),
+      gap: requirement.level === 'must' && judged.verdict === 'not-testable' && !judged.excused,
+    }
+  })
+}
+
+/** A finding counts as a failed case, or as a warned one for an implied requirement, or as a known one. */
+function withFindings(findings: readonly Finding[], judged: RequirementVerdict): RequirementVerdict {
+  const verdict = worst([judged.verdict, ...findings.map(verdictOfFinding)])
+  return verdict === judged.verdict ? judged : { verdict, reasons: [], excused: false }
+}
+
+function withoutWords(problem: ReportedProblem | null): Problem | null {
+  if (problem === null) return null
+  const { message: _words, hint: _hint, ...silent } = problem
+  return silent
+}
+
+/** Keys of cases and of test keys by the requirement that they prove, as the fixtures say. */
+function plannedCases(corpus: Corpus): Map<string, string[]> {
+  const planned = new Map<string, string[]>()
+  for (const item of allItems(corpus))
+    for (const id of provesOf(item)) planned.set(id, [...(planned.get(id) ?? []), item.key])
+  return planned
+}
+
+/** Adds to a failed race the cases that show that the requirement holds for one call at a time. */
+function raceText(outcome: CaseOutcome, all: readonly CaseOutcome[], corpus: Corpus): string {
+  const isRace = (id: string): boolean => corpus.scenarios.some((scenario) => scenario.id === id && hasRace(scenario))
+  const broken = Object.entries(outcome.requirements).flatMap(([id, verdict]) => (verdict === 'failed' ? [id] : []))
+  if (broken.length === 0 || !isRace(outcome.id)) return ''
+  const others = all.filter((other) => broken.some((id) => id in other.requirements) && !isRace(other.id))
+  const failed = others.some(({ requirements }) => broken.some((id) => requirements[id] === 'failed'))
+  const passed = others.filter(({ requirements }) => broken.every((id) => requirements[id] === 'passed'))
+  if (failed || passed.length === 0) return ''
+  const shown = passed.slice(0, shownCases).map(({ key }) => key)
+  return `; this is a race: the requirement holds for one call at a time (${shown.join(', ')})`
+}
+
+const shownCases = 2
+
+/** For all exchanges of a report together, as JSON writes them. */
+const mostCharacters = 3_000_000
+/** The line lengths to try, from the usual one to the one for a report full of long answers. */
+const lineLimits = [Number.POSITIVE_INFINITY, 2000, 500, 150, 40]
+
+/** Cuts the lines of all exchanges just enough for the limit of the whole report. Pure. */
+export function boundEvidence(cases: readonly CaseReport[]): CaseReport[] {
+  const limit = lineLimits.find((one) => fits(cases, one)) ?? 0
+  if (limit === Number.POSITIVE_INFINITY) return [...cases]
+  return cases.map((testCase) => withShortLines(testCase, (line) => cut(line, limit)))
+}
+
+function fits(cases: readonly CaseReport[], limit: number): boolean {
+  let size = 0
+  for (const { problem } of cases)
+    for (const { request, answer } of problem?.exchanges ?? [])
+      for (const line of [...request, ...answer]) {
+        size += printableJson(cut(line, limit)).length
+        if (size > mostCharacters) return false
+      }
+  return true
+}
+
+function withShortLines(testCase: CaseReport, short: (line: string) => string): CaseReport {
+  const { problem } = testCase
+  if (problem === null) return testCase
+  const exchanges = problem.exchanges.map(
+    ({ request, answer }): Exchange => ({ request: request.map(short), answer: answer.map(short) }),
+  )
+  return { ...testCase, problem: { ...problem, exchanges } }
+}
+
+function cut(line: string, limit: number): string {
+  return line.length <= limit ? line : `${line.slice(0, limit)}… (${line.length} characters)`
+}
+
+/**
+ * Merges the reports of all shards of a run into one.
+ *
+ * @throws SuiteError (`usage`) unless the reports are the shards 1/N to N/N of one version, each once
+ */
+export function mergeReports(
+  reports: readonly Report[],
+  corpus: Corpus,
+  options: { strict: boolean; set?: RequirementSet | null },
+): Report {
+  const [first, ...others] = reports
+  if (first === undefined) throw usageError('Name the reports to merge')
+  checkShards(reports)
+  const cases = mergeCases(reports.flatMap((report) => report.cases))
+  return assembleReport({
+    meta: others.reduce<Meta>((meta, { meta: other }) => mergeMeta(meta, other), { ...first.meta, shard: null }),
+    cases,
+    findings: mergeFindings(reports.flatMap(({ findings }) => findings)),
+    newer: {
+      cases: mergeCases(reports.flatMap(({ newer }) => newer.cases)),
+      findings: mergeFindings(reports.flatMap(({ newer }) => newer.findings)),
+    },
+    stale: mergeStale(reports, cases),
+    observed: reports.flatMap(({ observations }) =>
+      observations.flatMap(({ question, answers }) => answers.map((seen) => ({ question, ...seen }))),
+    ),
+    corpus,
+    ...judgedBy(options.set ?? null, corpus),
+    left: reports.flatMap(({ left }) => left),
+    options: { strict: options.strict, partial: null },
+  })
+}
+
+function checkShards(reports: readonly Report[]): void {
+  const versions = new Set(reports.map(({ meta }) => meta.version))
+  if (versions.size > 1) throw usageError(`Cannot merge reports of different versions: ${[...versions].join(', ')}`)
+  const sets = new Set(reports.map(({ meta }) => meta.set))
+  if (sets.size > 1) throw usageError(`Cannot merge reports of different requirement sets: ${[...sets].join(', ')}`)
+  const shards = reports.map(({ meta }) => {
+    if (meta.shard === null)
+      throw usageError(
+        `Cannot merge the report of a whole run ("${meta.target}", ${meta.started}): expected reports of "run --shard I/N"`,
+      )
+    return meta.shard
+  })
+  const count = Number(shards[0]?.split('/')[1])
+  for (let index = 1; index <= count; index++) {
+    const found = shards.filter((shard) => shard === `${index}/${count}`).length
+    if (found !== 1) {
+      const what = found === 0 ? 'is missing' : 'is there twice'
+      throw usageError(`Cannot merge the shards ${shards.join(', ')}: ${index}/${count} ${what}`)
+    }
+  }
+  if (shards.length !== count) throw usageError(`Cannot merge the shards ${shards.join(', ')}: they are not of one run`)
+}
+
+/** Cases of every shard (its test keys, its envelope) count with their worst verdict. */
+function mergeCases(all: readonly CaseReport[]): CaseReport[] {
+  const cases = new Map<string, CaseReport>()
+  for (const testCase of all) {
+    const earlier = cases.get(testCase.key)
+    if (earlier === undefined || isWorse(testCase, earlier)) cases.set(testCase.key, testCase)
+  }
+  return [...cases.values()]
+}
+
+/** A finding of several shards is listed once. */
+function mergeFindings(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [finding.id, finding])).values()]
+}
+
+/** The requirements of the set that judged the shards. */
+function judgedBy(set: RequirementSet | null, corpus: Corpus) {
+  if (set === null) return {}
+  const { requirements, planned } = splitBySet(set, corpus, [])
+  return { corpus: { ...corpus, requirements }, planned }
+}
+
+function isWorse(one: CaseReport, other: CaseReport): boolean {
+  return one.verdict !== other.verdict && worst([one.verdict, other.verdict]) === one.verdict
+}
+
+/** An entry is stale if at least one shard says so and no shard found the failure. */
+function mergeStale(reports: readonly Report[], cases: readonly CaseReport[]): KnownEntry[] {
+  const stale = new Map(
+    reports.flatMap((report) => report.stale.map((entry) => [JSON.stringify(entry), entry] as const)),
+  )
+  return [...stale.values()].filter(
+    (entry) => !cases.some((testCase) => testCase.verdict === 'known' && entryNamesCase(entry, testCase)),
+  )
+}
+
+function mergeMeta(one: Meta, other: Meta): Meta {
+  const both = (first: string, second: string): string =>
+    first.split(', ').includes(second) ? first : `${first}, ${second}`
+  return {
+    ...one,
+    target: both(one.target, other.target),
+    started: [one.started, other.started].sort()[0] ?? one.started,
+    durationMs: Math.max(one.durationMs, other.durationMs),
+    seed: both(one.seed, other.seed),
+    node: both(one.node, other.node),
+    allow: one.allow.filter((word) => other.allow.includes(word)),
+    clock: one.clock ?? other.clock,
+    stopped: one.stopped ?? other.stopped,
+  }
+}

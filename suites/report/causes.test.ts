@@ -3,14 +3,14 @@ import type { Problem } from '../engine/judge/outcome.ts'
 import type { Hint, ProblemFacts } from '../engine/judge/problem.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { madeUpCase } from '../self/made-up.ts'
-import { blockersOf, groupByCause, type Levels } from './causes.ts'
+import { blockersOf, groupByCause } from './causes.ts'
 import type { CaseReport } from './report.ts'
 
 const requirements = [
   { id: 'envelope/post-api', level: 'must', kind: 'shape' },
   { id: 'grants/credentials', level: 'must', kind: 'guard' },
   { id: 'signatures/hmac', level: 'must', kind: 'guard' },
-] as Levels
+] as const
 
 const refused = {
   kind: 'wrong-outcome',

@@ -1,11 +1,14 @@
 /** Groups cases by cause: one defect often breaks several cases. The first is reported in full, and the others are listed under it. */
-import { groupBy } from '../engine/group.ts'
+import { firstFew, groupBy } from '../engine/group.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
 import type { Hint, Mismatch } from '../engine/judge/problem.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
+import { groupFindings, type PrintedReport } from './explain.ts'
 import type { CaseReport, ReportedProblem, RequirementReport } from './report.ts'
+import { casesOf, glyphs } from './verdict-words.ts'
 
 /** The level and kind of each requirement. */
-export type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
+type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
 
 export interface Cause {
   /** The case that is reported in full. */
@@ -204,4 +207,69 @@ function tellingOf(levels: Levels): (testCase: CaseReport) => number {
     const namesake = isAboutSignatures(problem?.hint) ? id.startsWith('signatures/') : ids.includes(id)
     return 4 * Math.max(0, ...ids.map((one) => weights.get(one) ?? 0)) + 2 * ownClaim + (namesake ? 1 : 0)
   }
+}
+
+/** Failures and warnings by cause. A warning that a failure explains is listed as its consequence. */
+export function causesOfProblems({ requirements, cases }: PrintedReport): { failed: Cause[]; warned: Cause[] } {
+  const broken = (['failed', 'warned'] as const).flatMap((verdict) => cases.filter((one) => one.verdict === verdict))
+  const causes = groupByCause(requirements, broken).map(({ first, others }) => {
+    const failure = [first, ...others].find(({ verdict }) => verdict === 'failed')
+    if (failure === undefined || first.verdict === 'failed') return { first, others }
+    return { first: failure, others: [first, ...others.filter((testCase) => testCase !== failure)] }
+  })
+  return {
+    failed: causes.filter(({ first }) => first.verdict === 'failed'),
+    warned: causes.filter(({ first }) => first.verdict === 'warned'),
+  }
+}
+
+/** Blocked cases that no failure explains, by cause, beginning with the cause that blocks most. */
+export function causesOfBlocked({ requirements, cases }: PrintedReport): Cause[] {
+  const open = cases.filter(({ verdict, blockedBy }) => verdict === 'blocked' && blockedBy === null)
+  return groupByCause(requirements, open).sort((one, other) => other.others.length - one.others.length)
+}
+
+/** One problem of the list that a reader looks at first, by the case or finding that represents it. */
+interface ProblemItem {
+  verdict: Verdict
+  kind: 'case' | 'finding'
+  /** Of the case or the finding. */
+  id: string
+  /** What follows the id: the broken requirements, and how many cases show or suffer it. */
+  rest: string
+}
+
+/** Failed cases and findings, what no failure explains, then warned cases and findings. */
+export function problemsOf(report: PrintedReport): ProblemItem[] {
+  const { failed, warned } = causesOfProblems(report)
+  const fresh = report.findings.filter(({ known }) => known === null)
+  const found = groupFindings(report, fresh).map(({ first, others, shownBy }): ProblemItem => {
+    const rest = `${moreLike(others)}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
+    return { verdict: first.verdict, kind: 'finding', id: first.id, rest }
+  })
+  const ofCause = ({ first: { verdict, key, problem }, others }: Cause): ProblemItem => {
+    const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
+    const blocked = report.cases.filter((one) => one.verdict === 'blocked' && one.blockedBy === key).length
+    const effect = blocked === 0 ? '' : `; it blocks ${casesOf(blocked)}`
+    return { verdict, kind: 'case', id: key, rest: `${broken}${moreLike(others)}${effect}` }
+  }
+  return [
+    ...failed.map(ofCause),
+    ...found.filter(({ verdict }) => verdict === 'failed'),
+    ...causesOfBlocked(report).map(ofCause),
+    ...warned.map(ofCause),
+    ...found.filter(({ verdict }) => verdict === 'warned'),
+  ]
+}
+
+const moreLike = (others: readonly unknown[]): string =>
+  others.length === 0 ? '' : `, and ${others.length} more like it`
+
+/** How many problems are listed next to the verdict; the rest of the report has all. */
+const shownProblems = 20
+
+/** The same as lines, and how many more there are. */
+export function problemLines(report: PrintedReport): string[] {
+  const lines = problemsOf(report).map(({ verdict, id, rest }) => `${glyphs[verdict]} ${id}${rest}`)
+  return firstFew(lines, shownProblems)
 }

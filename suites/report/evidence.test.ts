@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
-import { renderCtrf } from './ctrf.ts'
-import { boundEvidence } from './evidence.ts'
+import { boundEvidence } from './build.ts'
+import { renderCtrf, renderJson, renderJunit, testRun } from './formats.ts'
 import { renderHtml } from './html.ts'
-import { renderJson } from './json.ts'
-import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { CaseReport, Report } from './report.ts'
-import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 const report = madeUpReport()

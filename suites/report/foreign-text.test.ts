@@ -1,14 +1,11 @@
 /** In every format, what a server sends reaches a terminal, build log or page as plain text only. */
 import { describe, expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
+import { renderJson, renderJunit, testRun } from './formats.ts'
 import { renderHtml } from './html.ts'
-import { renderJson } from './json.ts'
-import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
-import { renderPlan } from './plan-text.ts'
 import type { Report } from './report.ts'
-import { testRun } from './test-run.ts'
-import { renderText } from './text.ts'
+import { renderPlan, renderText } from './text.ts'
 
 /** Text that servers sent, or might send. */
 const attacks = [

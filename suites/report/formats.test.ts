@@ -3,12 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
+import { renderJson, renderJunit, testRun } from './formats.ts'
 import { renderHtml } from './html.ts'
-import { renderJson } from './json.ts'
-import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { CaseReport } from './report.ts'
-import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 const report = madeUpReport()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
-import { updatedKnown } from './known.ts'
+import { updatedKnown } from './outcomes.ts'
 import type { KnownEntry } from './report.ts'
 
 const corpus = madeUpCorpus({

@@ -59,7 +59,10 @@ export interface Paint {
 
 /** ANSI colours, or none; as wide as the terminal, within reason. */
 export function paintOf(on: boolean, columns: number | undefined): Paint {
-  const width = Math.max(fewestColumns, Math.min(columns ?? usualColumns, usualColumns))
+  return paintWith(on, Math.max(fewestColumns, Math.min(columns ?? usualColumns, usualColumns)))
+}
+
+function paintWith(on: boolean, width: number): Paint {
   // The caller has looked at the stream.
   const paint = (style: Style) => (text: string) => (on ? styleText(style, text, { validateStream: false }) : text)
   return {
@@ -72,8 +75,16 @@ export function paintOf(on: boolean, columns: number | undefined): Paint {
   }
 }
 
+/** No colours, and lines as long as they are. */
+export const unwrapped: Paint = paintWith(false, Number.POSITIVE_INFINITY)
+
 /** The sections of a text, with an empty line between two of them; empty sections are left out. */
 export function joinSections(sections: readonly (readonly string[])[]): string {
   const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
   return `${texts.join('\n\n')}\n`
 }
+
+const plainWord = /^[\w@%+=:,./-]+$/
+
+/** Quotes a word for a POSIX shell, if it needs quotes. */
+export const shellWord = (word: string): string => (plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)

@@ -1,14 +1,23 @@
+/** Markdown for job summaries and pull requests. Text from others is escaped, so that it cannot become markup. */
 import { fewOf } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import type { Cause } from './causes.ts'
-import { answersOf, areaTable, casesWith, explainCase, groupNotTestable, summarySentence } from './explain.ts'
-import { exploredLines } from './explored-lines.ts'
-import { reproducedSentence, sinceTitle, sortFindings, verdictOfFinding } from './findings.ts'
-import { historyLines } from './history.ts'
-import { code, fenced, fitted, folded, html, inline } from './markup.ts'
-import { brokenNewer, type PrintedFinding, type PrintedReport, printedReport } from './printed.ts'
-import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
-import type { CaseReport, Observation, Report } from './report.ts'
+import { type Cause, causesOfBlocked, causesOfProblems, problemLines } from './causes.ts'
+import {
+  answersOf,
+  areaTable,
+  exchangeLines,
+  exploredLines,
+  groupNotTestable,
+  historyLines,
+  type PrintedReport,
+  printedReport,
+  sinceLines,
+  summarySentence,
+  type Told,
+  tellCase,
+  tellFinding,
+} from './explain.ts'
+import type { Report } from './report.ts'
 import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
 
 const shownAlike = 20
@@ -16,37 +25,41 @@ const shownAlike = 20
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
 export function renderMarkdown(raw: Report): Printable {
   const report = printedReport(raw)
-  const blocked = casesWith(report, 'blocked')
   const { failed, warned } = causesOfProblems(report)
-  const failures = [...failed, ...causesOfBlocked(report), ...warned]
-  const before = [heading(report), problemList(report), areaRows(report)]
+  const { meta, findings, newer } = report
+  const before = [heading(report), bulletsOf(problemLines(report).map(inline)), areaRows(report)]
+  const newerDetails = [
+    ...newer.cases.map((first) => failure(report, { first, others: [] })),
+    ...newer.findings.map((finding) => details(tellFinding(report, finding))),
+  ]
   const after = [
-    ...sortFindings(report.findings).map((finding) => foundBlock(report, finding)),
-    newerChecks(report),
-    known(report),
-    stale(report),
+    ...findings.map((finding) => details(tellFinding(report, finding))),
+    section(`Found by newer checks, which are not in set ${inline(meta.set)}`, newerDetails),
+    bulletList(
+      'Known failures',
+      report.cases.flatMap(({ verdict, key, known }) =>
+        verdict === 'known' && known !== null ? [`${code(key)}: ${inline(knownWords(known))}`] : [],
+      ),
+    ),
+    bulletList(
+      'Stale baseline entries: listed, but they pass',
+      report.stale.map((entry) => code(entryWords(entry))),
+    ),
     notTestable(report),
     observations(report),
-    left(report),
-    explored(report),
+    bulletList('Left on the target', report.left.map(inline)),
+    exploredLines(report)
+      .map((line, index) => (index === 0 ? line : `- ${line}`))
+      .join('\n'),
   ]
-  const details = failures.map((cause) =>
-    failure(report, cause, blocked.filter(({ blockedBy }) => blockedBy === cause.first.key).length),
-  )
-  return vouchedFor(fitted(before, details, after))
-}
-
-/** How many calls the model made. */
-function explored(report: PrintedReport): string {
-  const [first, ...parts] = exploredLines(report)
-  return first === undefined ? '' : [first, ...parts.map((part) => `- ${part}`)].join('\n')
+  const failures = [...failed, ...causesOfBlocked(report), ...warned].map((cause) => failure(report, cause))
+  return vouchedFor(fitted(before, failures, after))
 }
 
 function heading(report: PrintedReport): string {
   const { meta } = report
-  const sign = glyphs[report.exitCode !== 0 ? 'failed' : report.verdict === 'conforms' ? 'passed' : 'warned']
   return [
-    `## ${sign} ${inline(targetWords(meta))}: ${words(report.verdict)}`,
+    `## ${signOf(report)} ${inline(targetWords(meta))}: ${words(report.verdict)}`,
     '',
     `${summarySentence(report)} (svc-conformance ${meta.version}${shardWords(meta)}, judged by ${judgeWords(meta.set)}, seed ${code(meta.seed)})`,
     '',
@@ -55,49 +68,9 @@ function heading(report: PrintedReport): string {
   ].join('\n')
 }
 
-/** What failed, before everything else. */
-function problemList(report: PrintedReport): string {
-  return problemLines(report)
-    .map((line) => `- ${inline(line)}`)
-    .join('\n')
-}
-
-function foundBlock(report: PrintedReport, finding: PrintedFinding): string {
-  const { id, requirement, level, message, steps, fixture, exchanges, history, since } = finding
-  const sentence = report.requirements.find((one) => one.id === requirement)?.text ?? ''
-  return [
-    '<details>',
-    `<summary>${glyphs[verdictOfFinding(finding)]} <code>${html(id)}</code> ${html(message)}</summary>`,
-    '',
-    `**${level.toUpperCase()}** ${code(requirement)}: ${inline(sentence)}<br>`,
-    `**Found** by the model. ${inline(reproducedSentence(finding))}`,
-    '',
-    ...steps.map((step, index) => `${index + 1}. ${inline(step)}`),
-    ...(since === undefined
-      ? []
-      : ['', inline(sinceTitle(since)), '', ...since.calls.map((text) => `- ${inline(text)}`)]),
-    ...(history.length === 0 ? [] : ['', ...fenced(historyLines(history))]),
-    ...exchanges.flatMap(exchangeBlock),
-    ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),
-    '',
-    '</details>',
-  ].join('\n')
-}
-
-/** What a frozen set does not judge. */
-function newerChecks(report: PrintedReport): string {
-  const broken = brokenNewer(report)
-  if (broken.length + report.newer.findings.length === 0) return ''
-  return [
-    `### Found by newer checks, which are not in set ${inline(report.meta.set)}`,
-    '',
-    ...broken.map((first) => failure(report, { first, others: [] }, 0)),
-    ...sortFindings(report.newer.findings).map((finding) => foundBlock(report, finding)),
-  ].join('\n')
-}
-
-function exchangeBlock({ request, answer }: { request: string[]; answer: string[] }): string[] {
-  return ['', ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)])]
+/** The sign of a run. */
+export function signOf({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
+  return glyphs[exitCode !== 0 ? 'failed' : verdict === 'conforms' ? 'passed' : 'warned']
 }
 
 function areaRows(report: PrintedReport): string {
@@ -114,53 +87,61 @@ function areaRows(report: PrintedReport): string {
   ].join('\n')
 }
 
-function failure(report: PrintedReport, { first: testCase, others }: Cause, blocks: number): string {
-  const summary = `<summary>${glyphs[testCase.verdict]} <code>${html(testCase.key)}</code> ${html(testCase.title)}</summary>`
-  const explained = explainCase(report, testCase)
-  if (explained === null) return `<details>${summary}</details>`
+/** The first case of a cause, with the others and what it blocks. */
+function failure(report: PrintedReport, { first, others }: Cause): string {
+  const told = tellCase(report, first)
+  if (told === null)
+    return `<details>${summaryOf({ verdict: first.verdict, id: first.key, title: first.title })}</details>`
+  const blocks = report.cases.filter((one) => one.verdict === 'blocked' && one.blockedBy === first.key).length
+  const keys = others.map(({ key }) => code(key))
+  return details(told, [
+    ...(keys.length === 0
+      ? []
+      : [`<br>**Also** ${alike[first.verdict] ?? 'warn like this'}: ${fewOf(keys, shownAlike)}`]),
+    ...(blocks === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks)}`]),
+  ])
+}
+
+const alike: { readonly [verdict: string]: string } = { failed: 'fail like this', blocked: 'blocked by the same cause' }
+
+const summaryOf = ({ verdict, id, title }: Pick<Told, 'verdict' | 'id' | 'title'>): string =>
+  `<summary>${glyphs[verdict]} <code>${html(id)}</code> ${html(title)}</summary>`
+
+/** What is told of a case, a finding or a check, for a reader to unfold. @param more lines after the facts */
+export function details(told: Told, more: readonly string[] = []): string {
+  const { sentences, steps, facts, since, known, history, exchanges, fixture, again } = told
+  const [from = '', ...between] = sinceLines({ since })
+  const labelled = [
+    ...facts.map(
+      ({ label, text, where }) => `**${label}** ${inline(text)}${where === undefined ? '' : ` (${code(where)})`}`,
+    ),
+    ...(known === null ? [] : [`**Known** ${inline(known)}`]),
+  ]
   return [
     '<details>',
-    summary,
+    summaryOf(told),
     '',
-    ...explained.sentences.map(({ level, id, text }) => `**${level}** ${code(id)}: ${inline(text)}<br>`),
-    ...(explained.at === ''
+    ...sentences.map(({ level, id, text, anchor }) =>
+      id === ''
+        ? `**${level}** ${inline(text)} (${inline(anchor)})<br>`
+        : `**${level}** ${code(id)}: ${inline(text)}<br>`,
+    ),
+    labelled.join('<br>\n'),
+    ...more,
+    ...paragraph(steps.map((step, index) => `${index + 1}. ${inline(step)}`)),
+    ...(since === undefined
       ? []
-      : [`**At** ${inline(explained.at)}${explained.where === null ? '' : ` (${code(explained.where)})`}<br>`]),
-    `**But** ${inline(explained.but)}`,
-    ...(explained.hint === null ? [] : [`<br>**Hint** ${inline(explained.hint)}`]),
-    ...alike(testCase, others),
-    ...(blocks === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks)}`]),
-    ...explained.exchanges.flatMap(exchangeBlock),
-    '',
-    ...fenced([testCase.again]),
+      : ['', inline(from), ...paragraph(between.map((line) => `- ${inline(line.slice(2))}`))]),
+    ...(history.length === 0 ? [] : ['', ...fenced(historyLines(history))]),
+    ...exchanges.flatMap((exchange) => ['', ...fenced(exchangeLines(exchange))]),
+    ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),
+    ...(again === null ? [] : ['', ...fenced([again])]),
     '',
     '</details>',
   ].join('\n')
 }
 
-function alike({ verdict }: CaseReport, others: readonly CaseReport[]): string[] {
-  if (others.length === 0) return []
-  const what =
-    verdict === 'blocked' ? 'blocked by the same cause' : verdict === 'failed' ? 'fail like this' : 'warn like this'
-  const keys = others.map(({ key }) => code(key))
-  return [`<br>**Also** ${what}: ${fewOf(keys, shownAlike)}`]
-}
-
-function known(report: PrintedReport): string {
-  return bullets(
-    'Known failures',
-    casesWith(report, 'known').map(
-      ({ key, known }) => `${code(key)}: ${known === null ? '' : inline(knownWords(known))}`,
-    ),
-  )
-}
-
-function stale(report: PrintedReport): string {
-  return bullets(
-    'Stale baseline entries: listed, but they pass',
-    report.stale.map((entry) => code(entryWords(entry))),
-  )
-}
+const paragraph = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines])
 
 function notTestable(report: PrintedReport): string {
   const groups = groupNotTestable(report)
@@ -171,24 +152,76 @@ function notTestable(report: PrintedReport): string {
 
 function observations(report: PrintedReport): string {
   if (report.observations.length === 0) return ''
-  const cases = report.observations.map(
-    (seen) => `| ${code(seen.question)} | ${inline(seen.text)} | ${answerCell(seen)} |`,
-  )
+  const rows = report.observations.map((seen) => {
+    const answers = answersOf(seen).map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
+    return `| ${code(seen.question)} | ${inline(seen.text)} | ${answers.join('<br>')} |`
+  })
   const head = ['| open question | | this server |', '|---|---|---|']
-  return folded(`Open questions observed, never judged (${cases.length})`, [...head, ...cases])
+  return folded(`Open questions observed, never judged (${rows.length})`, [...head, ...rows])
 }
 
-function answerCell(seen: Observation): string {
-  return answersOf(seen)
-    .map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
-    .join('<br>')
+/** Parts under a heading; empty without any. */
+function section(title: string, parts: readonly string[]): string {
+  return parts.length === 0 ? '' : [`### ${title}`, '', ...parts].join('\n')
 }
 
-function left(report: PrintedReport): string {
-  return bullets('Left on the target', report.left.map(inline))
+const bulletList = (title: string, items: readonly string[]): string =>
+  section(
+    title,
+    items.map((item) => `- ${item}`),
+  )
+
+export const bulletsOf = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n')
+
+/** A job summary takes 1 MiB in all, and other steps want some of it. */
+const largestBytes = 400_000
+
+/**
+ * Puts a report together from its parts, with an empty line between two of them, in at most 400,000 bytes.
+ *
+ * @param between the parts; the last ones are left out if there is no room
+ */
+export function fitted(before: readonly string[], between: readonly string[], after: readonly string[]): string {
+  let room = largestBytes - Buffer.byteLength([...before, ...after].join('\n\n'))
+  const tooLong = between.findIndex((text) => {
+    room -= Buffer.byteLength(text) + 2
+    return room < 0
+  })
+  const shown =
+    tooLong < 0
+      ? between
+      : [...between.slice(0, tooLong), `_and ${between.length - tooLong} more, left out for length_`]
+  return `${[...before, ...shown, ...after].filter((part) => part !== '').join('\n\n')}\n`
 }
 
-/** A list under its heading; empty without items. */
-function bullets(heading: string, items: readonly string[]): string {
-  return items.length === 0 ? '' : [`### ${heading}`, '', ...items.map((item) => `- ${item}`)].join('\n')
+/** Lines that a reader unfolds. */
+export function folded(title: string, lines: readonly string[]): string {
+  return [`<details><summary>${html(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
+}
+
+/** A block of code. The fence is longer than any run of backticks within. */
+function fenced(lines: readonly string[]): string[] {
+  const fence = '`'.repeat(Math.max(2, longestTicks(lines.join('\n'))) + 1)
+  return [fence, ...lines, fence]
+}
+
+/** Code within a line. */
+export function code(text: string): string {
+  const fence = '`'.repeat(longestTicks(text) + 1)
+  const room = fence.length > 1 ? ' ' : ''
+  return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
+}
+
+const longestTicks = (text: string): number => Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+
+/** Text within a line, or within a cell of a table. */
+export function inline(text: string): string {
+  return html(text)
+    .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
+    .replaceAll('\n', ' ')
+}
+
+/** Text within an element. */
+function html(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -6,9 +6,7 @@ import { madeUpProblems } from '../self/made-up-problems.ts'
 import { buildReport } from './build.ts'
 import { groupByCause } from './causes.ts'
 import { groupNotTestable } from './explain.ts'
-import { failureTexts } from './failure-text.ts'
-import { obstacleTexts } from './obstacle-text.ts'
-import { type ProblemRenderer, problemText } from './problem-text.ts'
+import { failureTexts, obstacleTexts, type ProblemRenderer, problemText } from './problem-text.ts'
 import type { Report } from './report.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { reasonText } from './problem-text.ts'
-import { joinReasons } from './reasons.ts'
+import { joinReasons, reasonText } from './problem-text.ts'
 
 const probe = (name: string) => ({ kind: 'needs-probe', probe: name }) as const
 const keys = { kind: 'needs-permission', permission: 'keys' } as const

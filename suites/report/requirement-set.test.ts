@@ -7,13 +7,11 @@ import { readRequirementSet, requirementSets } from '../run/options/requirement-
 import { junitProblems } from '../self/junit-rules.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
-import { renderCtrf } from './ctrf.ts'
-import { freezeSet } from './freeze-set.ts'
+import { renderCtrf, renderJunit, testRun } from './formats.ts'
 import { renderHtml } from './html.ts'
-import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
+import { freezeSet } from './outcomes.ts'
 import type { Finding, Report } from './report.ts'
-import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({

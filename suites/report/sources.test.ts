@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseRequirements } from '../engine/language/parse.ts'
-import { documentFile, documentSentence, filesOfCases, placeOfCase } from './sources.ts'
+import { documentFile, documentSentence, filesOfCases } from './html.ts'
 
 const sources = new Map([[documentFile, readFileSync(join(packageRoot, documentFile), 'utf8')]])
 
@@ -19,17 +19,15 @@ test('a sentence has no marks, and ends where the next one begins', () => {
   expect(documentSentence(sources, 'no/such')).toBeNull()
 })
 
-test('a case names its file and the line of its step; files outside the package are left out', () => {
-  const where = 'fixtures/scenarios/tokens/a.yaml:9:5'
+test('files of cases are those of the package; files outside it are left out', () => {
   const problem = { kind: 'clock-jumped' as const, message: '', requirements: [], step: '', exchanges: [] }
-  expect(placeOfCase({ id: 'tokens/a', problem: { ...problem, where } })).toEqual({
-    file: 'fixtures/scenarios/tokens/a.yaml',
-    line: 9,
-  })
-  expect(placeOfCase({ id: 'test-keys/bob', problem: null })).toEqual({ file: 'fixtures/test-keys.yaml', line: null })
+  const inside = { id: 'tokens/a', problem: { ...problem, where: 'fixtures/scenarios/tokens/b.yaml:9:5' } }
   const outside = { id: 'a/b', problem: { ...problem, where: '/etc/passwd:1:1' } }
   const above = { id: '../../../secrets', problem: null }
-  expect(filesOfCases([outside, above, { id: 'tokens/a', problem: null }])).toEqual([
+  const plain = ['tokens/a', 'test-keys/bob'].map((id) => ({ id, problem: null }))
+  expect(filesOfCases([outside, above, inside, ...plain])).toEqual([
     'fixtures/scenarios/tokens/a.yaml',
+    'fixtures/scenarios/tokens/b.yaml',
+    'fixtures/test-keys.yaml',
   ])
 })

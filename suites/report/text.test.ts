@@ -3,9 +3,8 @@ import { madeUpReport } from '../self/made-up-report.ts'
 import { groupNotTestable } from './explain.ts'
 import { renderHtml } from './html.ts'
 import { renderMarkdown } from './markdown.ts'
-import { renderPlan } from './plan-text.ts'
 import type { CaseReport, Report } from './report.ts'
-import { renderText } from './text.ts'
+import { renderPlan, renderText } from './text.ts'
 
 const report = madeUpReport()
 

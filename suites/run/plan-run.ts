@@ -1,7 +1,7 @@
 import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { isLoopback } from '../engine/target.ts'
-import { envelopeCases } from '../report/envelope.ts'
+import { envelopeCases } from '../report/outcomes.ts'
 import type { Plan } from '../report/report.ts'
 import { whyNotRun } from './capabilities.ts'
 import { expectedCapabilities } from './expected-capabilities.ts'

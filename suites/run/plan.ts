@@ -4,8 +4,7 @@ import { keyLimit } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
 import type { CallStep, Scenario, SendStep, Step } from '../engine/language/fixture-types.ts'
-import { reasonText } from '../report/problem-text.ts'
-import { joinReasons, keyOfReason } from '../report/reasons.ts'
+import { joinReasons, keyOfReason, reasonText } from '../report/problem-text.ts'
 import type { Plan } from '../report/report.ts'
 
 /** About how many calls the preflight makes. */

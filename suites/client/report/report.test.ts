@@ -1,18 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { problemWith } from '../../engine/language/schemas.ts'
-import { renderJunit } from '../../report/junit.ts'
+import { renderJunit } from '../../report/formats.ts'
 import { junitProblems } from '../../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../../self/made-up-journal.ts'
 import { checks } from '../all-checks.ts'
 import type { Journal } from '../journal.ts'
 import { judgeJournals } from '../judge-journals.ts'
-import { buildReport } from './build.ts'
+import { buildReport, parseClientKnown } from './build.ts'
 import type { ClientKnownEntry, ClientReport } from './client-report.ts'
-import { renderHtml } from './html.ts'
-import { parseClientKnown } from './known.ts'
-import { renderMarkdown } from './markdown.ts'
-import { testRun } from './test-run.ts'
-import { renderText } from './text.ts'
+import { renderHtml, renderMarkdown, renderText, testRun } from './render.ts'
 
 interface Given {
   known?: ClientKnownEntry[]
@@ -137,7 +133,7 @@ describe('every format', () => {
     }
     expect(renderHtml(report)).not.toContain('</script>')
     // The classes that the style of the page knows.
-    expect(renderHtml(report)).toContain('<details class="case failed" open>')
+    expect(renderHtml(report)).toMatch(/<details class="case failed" id="check\/[^"]+" open>/)
     expect(renderHtml(report)).not.toContain('<b>*')
     expect(renderJunit(testRun(report))).not.toContain(']]><b>')
     expect(junitProblems(renderJunit(testRun(report)))).toEqual([])

@@ -9,7 +9,7 @@ import { noFacts } from '../../engine/conversation/target-facts.ts'
 import type { Corpus } from '../../engine/language/fixture-types.ts'
 import { systemRandom } from '../../engine/random.ts'
 import type { Target } from '../../engine/target.ts'
-import { stopText } from '../../report/obstacle-text.ts'
+import { stopText } from '../../report/problem-text.ts'
 import { type Ending, endedTarget } from '../ending/ending.ts'
 import { type Removal, removeKeys } from './remove-keys.ts'
 

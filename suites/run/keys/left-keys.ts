@@ -2,7 +2,7 @@ import type { CreatedKey } from '../../engine/conversation/conversation.ts'
 import { fewOf } from '../../engine/group.ts'
 import { printable, printableJson } from '../../engine/printable.ts'
 import type { TargetSettings } from '../../engine/target.ts'
-import { shellWord } from '../../report/shell.ts'
+import { shellWord } from '../../report/lines.ts'
 import { removalParams } from './remove-keys.ts'
 
 /** The keys that a run left on its target. */

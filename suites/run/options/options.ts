@@ -1,6 +1,6 @@
 import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { isLoopback } from '../../engine/target.ts'
-import { shellWord } from '../../report/shell.ts'
+import { shellWord } from '../../report/lines.ts'
 import type { RunFlags } from './flags.ts'
 import type { Environment } from './inputs.ts'
 import { everyCase, requirementSets } from './requirement-sets.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { allItems } from '../../engine/conversation/cases.ts'
-import { everyAnswer } from '../../report/envelope.ts'
+import { everyAnswer } from '../../report/outcomes.ts'
 import { madeUpCase } from '../../self/made-up.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { planRun } from '../plan-run.ts'

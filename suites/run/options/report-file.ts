@@ -1,6 +1,6 @@
 import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { problemWith } from '../../engine/language/schemas.ts'
-import { everyAnswer } from '../../report/envelope.ts'
+import { everyAnswer } from '../../report/outcomes.ts'
 import type { Report } from '../../report/report.ts'
 import { readText } from './inputs.ts'
 

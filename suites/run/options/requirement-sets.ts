@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../../engine/language/package-root.ts'
 import { demand } from '../../engine/language/schemas.ts'
 import { readYaml } from '../../engine/language/yaml-source.ts'
-import type { RequirementSet } from '../../report/requirement-set.ts'
+import type { RequirementSet } from '../../report/outcomes.ts'
 
 /** The set of every case of this version of the suite. */
 export const everyCase = 'current'
