@@ -3,7 +3,8 @@
  *
  *     npm run histories [-- --count N]
  */
-import { type Exchange, explain, type State } from '../suites/engine/model/index.ts'
+import { type Exchange, explain } from '../suites/engine/model/explain.ts'
+import type { State } from '../suites/engine/model/state.ts'
 import { seededRandom } from '../suites/engine/random.ts'
 import { correctHistory } from '../suites/self/correct-histories.ts'
 import { accepted, afterGrants, at, listWith, newState, tokenHeader } from '../suites/self/made-up-calls.ts'

@@ -3,7 +3,7 @@ import { packageVersion } from './commands/package-version.ts'
 import { systemAdvice } from './commands/system-errors.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
 import { SuiteError, usageError } from './engine/errors.ts'
-import { suggestion } from './engine/language/did-you-mean.ts'
+import { suggestion } from './engine/language/yaml-source.ts'
 import { printable, printableLines } from './engine/printable.ts'
 
 /** Each command is loaded when it is used, so `serve` does not wait for the modules of `run`. */

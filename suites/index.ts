@@ -2,7 +2,7 @@
 
 export { allItems, answersTo, type Item, selectItems } from './engine/conversation/cases.ts'
 export { SuiteError } from './engine/errors.ts'
-export type * from './engine/judge/outcome.ts'
+export type * from './engine/judge/problem.ts'
 export { loadCorpus } from './engine/language/corpus.ts'
 export type * from './engine/language/fixture-types.ts'
 export { packageRoot } from './engine/language/package-root.ts'

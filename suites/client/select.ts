@@ -1,5 +1,5 @@
 import { usageError } from '../engine/errors.ts'
-import { suggestion } from '../engine/language/did-you-mean.ts'
+import { suggestion } from '../engine/language/yaml-source.ts'
 import { checks } from './all-checks.ts'
 import type { ClientAuth } from './journal.ts'
 import type { Scenario } from './scenario.ts'

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
-import { suggestion } from '../engine/language/did-you-mean.ts'
+import { suggestion } from '../engine/language/yaml-source.ts'
 import { readText } from '../run/options/inputs.ts'
 import { portNumber, schemeWord } from '../run/options/values.ts'
 import { loadMutants, type ServerOptions, serve } from '../targets/bundled.ts'

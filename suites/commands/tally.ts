@@ -1,7 +1,7 @@
 /** The progress of a run: what is done, what is under way, what it waits for, and about how long the rest takes. */
 import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { countBy } from '../engine/group.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { printable } from '../engine/printable.ts'
 import { words } from '../report/verdict-words.ts'
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { packageRoot } from '../engine/language/package-root.ts'
-import { loadVectors } from '../engine/language/vectors.ts'
-import { type FlatVector, flatVectors } from '../engine/language/vectors-flat.ts'
+import { type FlatVector, flatVectors, loadVectors } from '../engine/language/vectors.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { fromBase64Strict, utf8 } from '../engine/signer/bytes.ts'
 import { writeOut } from './console.ts'

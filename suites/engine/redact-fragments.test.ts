@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { cutAnswer, showExchange } from './exchange.ts'
-import { showJson } from './judge/show-json.ts'
+import { showJson } from './judge/classify.ts'
 import { createRedactor, redactExchange } from './redact.ts'
 
 const request = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() } satisfies Parameters<

@@ -1,7 +1,7 @@
 /** Classifies a response as docs/verdicts.md does: accepted, refused, throttled or broken. */
 
 import { isObject, parseJson } from '../engine/json.ts'
-import type { Answer } from '../engine/model/index.ts'
+import type { Answer } from '../engine/model/state.ts'
 import type { Response } from './wire.ts'
 
 type Counted = Answer | { readonly kind: 'throttled'; readonly waitMs: number }

@@ -1,6 +1,6 @@
 /** What the target file says about methods that the document does not show. */
-import { areas } from '../engine/model/facts-of-scope.ts'
-import type { Terms } from '../engine/model/index.ts'
+import { areas } from '../engine/model/facts-of-params.ts'
+import type { Terms } from '../engine/model/state.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { CallStep } from './step.ts'
 

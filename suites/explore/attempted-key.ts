@@ -1,7 +1,8 @@
 /** Which key a call tries to use, read from its bytes alone: cheap enough for every refused call of a run. */
-import type { Call } from '../engine/model/index.ts'
+
 import { isObject, readBody } from '../engine/model/parse.ts'
 import { looseBytes } from '../engine/model/spelling.ts'
+import type { Call } from '../engine/model/state.ts'
 
 /** @returns the id in a signature, in Basic credentials or in the params of a grant; undefined without one */
 export function attemptedKey({ authorization, body }: Call): string | undefined {

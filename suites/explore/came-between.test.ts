@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../engine/model/index.ts'
+import type { Answer } from '../engine/model/state.ts'
 import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import { cameBetween } from './came-between.ts'
 import type { Candidate, Explorer, Seen } from './explorer-types.ts'

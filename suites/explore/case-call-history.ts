@@ -1,7 +1,10 @@
 /** Calls of cases at the same time: is there an order of them that the document allows? */
-import { explain, facts, judge, learn } from '../engine/model/index.ts'
+import { explain } from '../engine/model/explain.ts'
+import { facts } from '../engine/model/facts.ts'
+import { judge } from '../engine/model/judge.ts'
+import { learn } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/parse.ts'
-import type { State, Verdict } from '../engine/model/types.ts'
+import type { State, Verdict } from '../engine/model/state.ts'
 import type { CaseCall } from './case-call.ts'
 import { conflict } from './case-call-state.ts'
 import { describeCaseCall } from './describe-case-call.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Call } from '../engine/model/index.ts'
+import type { Call } from '../engine/model/state.ts'
 import {
   accepted,
   afterGrants,

@@ -1,12 +1,10 @@
 /** Which part of a target's state an exchange touches, and what is known no longer when its order among others is not known. */
 
 import { authorizationOf } from '../engine/model/facts.ts'
-import { findPair } from '../engine/model/facts-of-token.ts'
-import type { State } from '../engine/model/index.ts'
-import { forgetSessions } from '../engine/model/learn.ts'
-import { presentedToken } from '../engine/model/learn-pair.ts'
-import { doubtLine } from '../engine/model/misuse.ts'
+import { findPair } from '../engine/model/facts-of-credentials.ts'
+import { doubtLine, forgetSessions, presentedToken } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
+import type { State } from '../engine/model/state.ts'
 import type { CaseCall } from './case-call.ts'
 
 interface Touched {

@@ -1,6 +1,7 @@
 /** An exchange of a case, as the model sees calls. */
 import type { RunEvent } from '../engine/conversation/conversation.ts'
-import type { Answer, Call, Span } from '../engine/model/index.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import type { Answer, Call } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { countAnswer } from './answer.ts'

@@ -1,17 +1,10 @@
 /** The state of an exploration: a step becomes a call, and its answer updates the state. */
 import type { Availability } from '../engine/conversation/target-facts.ts'
-import {
-  type Answer,
-  type Call,
-  type Fact,
-  learn,
-  type Problem,
-  type Span,
-  type State,
-  shape,
-} from '../engine/model/index.ts'
-import { keyIdOf } from '../engine/model/learn.ts'
+import { keyIdOf, learn } from '../engine/model/learn.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import { shape } from '../engine/model/shape.ts'
+import type { Answer, Call, Fact, Problem, State } from '../engine/model/state.ts'
 import { headerBytes, nonceOf, Unmakeable } from '../engine/signer/changed-call.ts'
 import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
 import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'

@@ -1,9 +1,9 @@
 /** Describes an exchange of a case in words. */
 
 import { authorizationOf } from '../engine/model/facts.ts'
-import { findPair } from '../engine/model/facts-of-token.ts'
-import type { State } from '../engine/model/index.ts'
+import { findPair } from '../engine/model/facts-of-credentials.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
+import type { State } from '../engine/model/state.ts'
 import { type CaseCall, unknownAddress } from './case-call.ts'
 
 export function describeCaseCall(state: State, caseCall: CaseCall): string {

@@ -1,5 +1,5 @@
 /** Describes steps in words. */
-import type { Answer, Verdict } from '../engine/model/index.ts'
+import type { Answer, Verdict } from '../engine/model/state.ts'
 import type { CallStep, Change } from './step.ts'
 
 export function contradiction(step: CallStep, verdict: Verdict, answer: Answer): string {

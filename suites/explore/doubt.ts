@@ -2,8 +2,8 @@
 
 import type { Doubt } from '../engine/judge/problem.ts'
 import { memberOf } from '../engine/model/fact.ts'
-import { facts } from '../engine/model/index.ts'
-import type { Pair } from '../engine/model/types.ts'
+import { facts } from '../engine/model/facts.ts'
+import type { Pair } from '../engine/model/state.ts'
 import type { RefusedCall } from './lost-preparation.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Disables and deletes keys with the methods that the user names: nothing that such a key authorizes may be accepted any more. */
 
-import type { Key } from '../engine/model/index.ts'
+import type { Key } from '../engine/model/state.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { basic, ecc, grant, hmac, list } from './calls.ts'

@@ -1,7 +1,8 @@
 /** The types of an explorer, which the sequences and the findings share. */
 
 import type { Operations } from '../engine/language/deviations.ts'
-import type { Answer, Call, Key, Problem, Span, State, Terms, Verdict } from '../engine/model/index.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import type { Answer, Call, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
 import type { Random } from '../engine/random.ts'
 import type { AreaProbe, SolutionProbe } from './area-probes.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'

@@ -1,20 +1,18 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
 import { isWorthRepeating, noteRepeated, unavailableTries } from '../engine/conversation/target-facts.ts'
+import { facts } from '../engine/model/facts.ts'
+import { contradicts, judge } from '../engine/model/judge.ts'
+import { doubted, doubtLine, forgetSessions, mayStemFrom } from '../engine/model/learn.ts'
+import type { Span } from '../engine/model/sessions.ts'
 import {
   type Answer,
   type Call,
-  contradicts,
-  facts,
   initialState,
-  judge,
   type Key,
-  type Span,
+  layered,
   type State,
   type Verdict,
-} from '../engine/model/index.ts'
-import { layered } from '../engine/model/layered.ts'
-import { doubted, forgetSessions, mayStemFrom } from '../engine/model/learn.ts'
-import { doubtLine } from '../engine/model/misuse.ts'
+} from '../engine/model/state.ts'
 import { countAnswer } from './answer.ts'
 import { list } from './calls.ts'
 import { type Core, callOf, countTry, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'

@@ -1,7 +1,7 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import type { Matchers } from '../engine/model/index.ts'
+import type { Matchers } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'

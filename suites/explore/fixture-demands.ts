@@ -1,5 +1,5 @@
 /** What the document demands of the answer to the last call of a finding, as `expect` says it. */
-import type { Matchers } from '../engine/model/index.ts'
+import type { Matchers } from '../engine/model/state.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { Unsayable } from './fixture-keys.ts'
 import { type Names, ofAnyTarget } from './fixture-steps.ts'

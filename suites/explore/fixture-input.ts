@@ -1,5 +1,5 @@
 /** A finding, as it is written as a scenario. */
-import type { Matchers } from '../engine/model/index.ts'
+import type { Matchers } from '../engine/model/state.ts'
 import type { Since } from '../report/report.ts'
 import type { CreationOf } from './fixture-keys.ts'
 import type { Outcome } from './replay.ts'

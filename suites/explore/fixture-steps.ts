@@ -1,7 +1,7 @@
 /** Writes a step of a sequence as one step of a scenario. */
 
 import { sessionLimit } from '../engine/document.ts'
-import { alterOf } from '../engine/language/alterations.ts'
+import { alterOf } from '../engine/language/lint.ts'
 import { bodyForms, cutLetterForms } from '../engine/signer/bodies.ts'
 import { type Json, type Change as PlainChange, wrapped } from '../engine/signer/changed-call.ts'
 import { inDocumentOrder } from './calls.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../engine/conversation/conversation.ts'
-import { initialState } from '../engine/model/index.ts'
+import { initialState } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { listenToRun } from './listen.ts'
 

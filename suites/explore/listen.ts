@@ -4,11 +4,13 @@
  * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
 import type { RunListener } from '../engine/conversation/conversation.ts'
-import type { ListeningFinding } from '../engine/judge/outcome.ts'
-import type { RefusalJudgement } from '../engine/judge/problem.ts'
-import { contradicts, facts, judge, learn, shape } from '../engine/model/index.ts'
+import type { ListeningFinding, RefusalJudgement } from '../engine/judge/problem.ts'
+import { facts } from '../engine/model/facts.ts'
+import { contradicts, judge } from '../engine/model/judge.ts'
+import { learn } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/parse.ts'
-import type { Fact, Problem, State, Verdict } from '../engine/model/types.ts'
+import { shape } from '../engine/model/shape.ts'
+import type { Fact, Problem, State, Verdict } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { type CaseCall, caseCallOf, type ExchangeMade, type SeenFrom, unknownAddress } from './case-call.ts'
 import { explainCaseCalls, isIndependent, wronglyAccepted } from './case-call-history.ts'

@@ -1,8 +1,8 @@
 /** Whether a right call was refused because wrong ones before it locked its key, which the document leaves open. */
-import { findPair } from '../engine/model/facts-of-token.ts'
-import type { Call, State } from '../engine/model/index.ts'
+import { findPair } from '../engine/model/facts-of-credentials.ts'
 import { keyIdOf } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
+import type { Call, State } from '../engine/model/state.ts'
 import { basic, ecc, grant, hmac, list } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import type { CallStep, Step } from './step.ts'

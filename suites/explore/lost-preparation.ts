@@ -1,12 +1,11 @@
 /** Tells why a call had to be refused that a case needed accepted: the model's judgement of this one call. */
 
 import type { LostPreparation } from '../engine/judge/problem.ts'
-import { authorizationOf } from '../engine/model/facts.ts'
-import { type Call, type Fact, facts, type Span, type State } from '../engine/model/index.ts'
-import { presentedToken } from '../engine/model/learn-pair.ts'
-import { newerSessions } from '../engine/model/newer-sessions.ts'
+import { authorizationOf, facts } from '../engine/model/facts.ts'
+import { newerSessions, presentedToken } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
-import type { Pair } from '../engine/model/types.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import type { Call, Fact, Pair, State } from '../engine/model/state.ts'
 
 /** Uses of longer tokens are not remembered, because a hostile server may send megabytes. */
 export const longestToken = 4096

@@ -1,8 +1,8 @@
 /** Creates an explorer from the settings of a target. */
 
 import type { Operations } from '../engine/language/deviations.ts'
-import { areas } from '../engine/model/facts-of-scope.ts'
-import type { Key } from '../engine/model/index.ts'
+import { areas } from '../engine/model/facts-of-params.ts'
+import type { Key } from '../engine/model/state.ts'
 import type { Random } from '../engine/random.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'

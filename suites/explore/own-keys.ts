@@ -1,5 +1,5 @@
 /** Once nothing else needs its keys, an exploration deletes them, and creates others: of rare scopes, and ten with public keys. */
-import { areas } from '../engine/model/facts-of-scope.ts'
+import { areas } from '../engine/model/facts-of-params.ts'
 import { basic, changed, create, ecc, grant, hmac, list, token } from './calls.ts'
 import { endingOf, type WayToEndKey } from './ended-keys.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'

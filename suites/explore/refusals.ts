@@ -1,9 +1,9 @@
 /** Remembers refused calls with what was known before them, so that a case can ask later why one of them was refused. */
 
 import type { RefusalJudgement } from '../engine/judge/problem.ts'
-import type { Call, State } from '../engine/model/index.ts'
-import { presentedToken } from '../engine/model/learn-pair.ts'
+import { presentedToken } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
+import type { Call, State } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { attemptedKey } from './attempted-key.ts'
 import type { CaseCall } from './case-call.ts'

@@ -1,7 +1,11 @@
 /** Sends calls at once, and judges them as a history. */
 import { isUnavailable } from '../engine/conversation/target-facts.ts'
-import { contradicts, type Exchange, explain, facts, judge, type Span, type State } from '../engine/model/index.ts'
+import { type Exchange, explain } from '../engine/model/explain.ts'
+import { facts } from '../engine/model/facts.ts'
+import { contradicts, judge } from '../engine/model/judge.ts'
 import { forgetSessions } from '../engine/model/learn.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import type { State } from '../engine/model/state.ts'
 import { countAnswer } from './answer.ts'
 import { doubtTouched } from './case-call-state.ts'
 import { type Core, callOf, countTry, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'

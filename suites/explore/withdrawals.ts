@@ -1,5 +1,5 @@
 /** Learns after which misuses of a token the target refuses it, and others, for good (errors/outcomes): the document does not show that. */
-import type { Misuse } from '../engine/model/index.ts'
+import type { Misuse } from '../engine/model/state.ts'
 import { changed, list, refresh, token } from './calls.ts'
 import { creation, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseRequirements } from '../engine/language/parse.ts'
-import { loadVectors } from '../engine/language/vectors.ts'
-import { flatVectors } from '../engine/language/vectors-flat.ts'
+import { flatVectors, loadVectors } from '../engine/language/vectors.ts'
 import { asset, buildPage, withData } from '../page/build-page.ts'
 
 /** The lab page with the vectors in it. Its script is bundled from this folder and the very modules of `diagnose`. */

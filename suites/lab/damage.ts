@@ -1,5 +1,5 @@
 /** Recognises a right signature that was damaged on its way: a typing error, a cut, a line break. */
-import { editDistance } from '../engine/language/did-you-mean.ts'
+import { editDistance } from '../engine/language/yaml-source.ts'
 import { type HeaderFields, signDraft } from '../engine/signer/draft.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import type { VerifyInput } from './verify.ts'

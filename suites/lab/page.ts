@@ -2,7 +2,7 @@
 /** The lab page: reads the fields, computes, draws. Everything else is in modules that know no browser. */
 
 import { defaultScheme } from '../engine/document.ts'
-import type { FlatVector } from '../engine/language/vectors-flat.ts'
+import type { FlatVector } from '../engine/language/vectors.ts'
 import { byId, element } from '../page/elements.ts'
 import { type LabFields, type LabResult, labResult } from './compute.ts'
 import { drawData, drawDiagnosis, drawSignature, drawStages, type Sentences } from './draw.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ProblemFacts } from '../engine/judge/problem.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { ProblemFacts, Verdict } from '../engine/judge/problem.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { guard, implied, known, report, sides } from '../self/made-up-build.ts'

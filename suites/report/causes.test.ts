@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Problem } from '../engine/judge/outcome.ts'
-import type { Hint, ProblemFacts } from '../engine/judge/problem.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Hint, Problem, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
 import { madeUpCase } from '../self/made-up.ts'
 import { blockersOf, groupByCause } from './causes.ts'
 import type { CaseReport } from './report.ts'

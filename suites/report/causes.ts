@@ -1,8 +1,6 @@
 /** Groups cases by cause: one defect often breaks several cases. The first is reported in full, and the others are listed under it. */
 import { firstFew, groupBy } from '../engine/group.ts'
-import type { Problem } from '../engine/judge/outcome.ts'
-import type { Hint, Mismatch } from '../engine/judge/problem.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Hint, Mismatch, Problem, Verdict } from '../engine/judge/problem.ts'
 import { groupFindings, type PrintedReport } from './explain.ts'
 import type { CaseReport, ReportedProblem, RequirementReport } from './report.ts'
 import { casesOf, glyphs } from './verdict-words.ts'

@@ -1,6 +1,6 @@
 /** What differs between two reports: of two servers, or of one server before and after a change. */
 import { fewOf } from '../engine/group.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { summarySentence } from './explain.ts'
 import { joinSections, table } from './lines.ts'

@@ -1,6 +1,6 @@
 /** What every format tells of a report: cases and findings that need attention, and what is counted and named alike everywhere. */
 import { countBy, counted, fewOf, groupBy } from '../engine/group.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printed, printable, printed } from '../engine/printable.ts'
 import { joinReasons, keyOfReason, notRunText, reasonText } from './problem-text.ts'
 import type { CaseReport, Explored, Finding, HistoryCall, Observation, Report, RequirementReport } from './report.ts'

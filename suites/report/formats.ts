@@ -1,7 +1,7 @@
 /** Formats for programs: JSON, and for tools that know only tests JUnit and CTRF; and the badge. */
 import { groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
 import { blockedByKnown } from './causes.ts'
 import {

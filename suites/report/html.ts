@@ -1,6 +1,6 @@
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
 import { groupBy } from '../engine/group.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { asset, pagePolicy, reportStyle } from '../page/build-page.ts'
 import { causesOfProblems, problemsOf } from './causes.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
 import { updatedKnown } from './outcomes.ts'

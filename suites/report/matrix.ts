@@ -1,4 +1,4 @@
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { columnName } from './compare/comparison.ts'
 import { summarySentence } from './explain.ts'

@@ -3,10 +3,9 @@
  * known, and a frozen set judges as an older suite did.
  */
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
-import { envelopeRequirements } from '../engine/judge/envelope.ts'
-import type { CaseOutcome, EnvelopeNote, Problem } from '../engine/judge/outcome.ts'
-import type { EnvelopeProblem } from '../engine/judge/problem.ts'
-import { type Verdict, worst } from '../engine/judge/verdict.ts'
+import { envelopeRequirements } from '../engine/judge/classify.ts'
+import type { CaseOutcome, EnvelopeNote, EnvelopeProblem, Problem } from '../engine/judge/problem.ts'
+import { type Verdict, worst } from '../engine/judge/problem.ts'
 import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import type { Finding, KnownEntry, Level, Report } from './report.ts'
 

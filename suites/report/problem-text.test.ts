@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
-import type { Hint, ProblemFacts } from '../engine/judge/problem.ts'
+import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/problem.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { madeUpProblems } from '../self/made-up-problems.ts'
 import { buildReport } from './build.ts'

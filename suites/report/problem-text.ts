@@ -1,7 +1,7 @@
 /** The only place that turns problems, reasons and hints into sentences. Nothing reads these sentences back. */
 import type { AloneReason } from '../engine/conversation/cases.ts'
 import { describeSummary } from '../engine/judge/classify.ts'
-import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
+import type { RequirementReason } from '../engine/judge/judge-case.ts'
 import type {
   Doubt,
   EnvelopeProblem,

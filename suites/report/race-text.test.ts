@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { CaseOutcome, Verdict } from '../engine/judge/problem.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'

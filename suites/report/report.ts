@@ -1,9 +1,7 @@
 /** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
 import type { Exchange } from '../engine/exchange.ts'
-import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
-import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
-import type { Hint } from '../engine/judge/problem.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { RequirementReason } from '../engine/judge/judge-case.ts'
+import type { CaseOutcome, Hint, Problem, Verdict } from '../engine/judge/problem.ts'
 
 export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 

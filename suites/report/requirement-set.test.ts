@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { readRequirementSet, requirementSets } from '../run/options/requirement-sets.ts'

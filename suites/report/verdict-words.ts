@@ -1,6 +1,6 @@
 /** The words and signs that every format shares. */
 import { counted } from '../engine/group.ts'
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import type { KnownEntry, RunVerdict } from './report.ts'
 
 /** The order in which a reader wants to see verdicts. */

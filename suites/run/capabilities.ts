@@ -1,7 +1,7 @@
 import { type Item, namesIn, testKeysUsed } from '../engine/conversation/cases.ts'
 import { type CreatedKey, standInOf } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
-import { roundingMs } from '../engine/judge/margins.ts'
+import { roundingMs } from '../engine/judge/expectation.ts'
 import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
 import type { Need, SafetyClass, TestKey } from '../engine/language/fixture-types.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'

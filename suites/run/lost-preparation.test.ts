@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/parse.ts'
 import { problemText } from '../report/problem-text.ts'
 import { lastingTarget, loadIndependentVariants, loadMutants, type ServerOptions } from '../targets/bundled.ts'

@@ -13,8 +13,7 @@ import {
   startRun,
 } from '../engine/conversation/conversation.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { StopReason } from '../engine/judge/problem.ts'
+import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance } from '../engine/target.ts'

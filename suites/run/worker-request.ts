@@ -1,7 +1,6 @@
 import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { StopReason } from '../engine/judge/problem.ts'
+import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import type { KnownEntry } from '../report/report.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standaloneCode from 'ajv/dist/standalone/index.js'
 import { isObject } from '../engine/json.ts'
-import { ajvSettings, compiledSchemasFile } from '../engine/judge/compiled-schemas.ts'
+import { ajvSettings, compiledSchemasFile } from '../engine/judge/expectation.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
-import { referencesIn } from '../engine/language/references.ts'
+import { referencesIn } from '../engine/language/resolve.ts'
 
 /** Writes the schemas that the corpus names as functions; part of the build. */
 export function writeCompiledSchemas(corpus: Corpus): void {

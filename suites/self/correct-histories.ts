@@ -1,14 +1,10 @@
 /** Histories of simultaneous calls, answered as the document says: for the proof that they raise no alarm. */
-import {
-  type Answer,
-  type Call,
-  contradicts,
-  type Exchange,
-  facts,
-  judge,
-  learn,
-  type State,
-} from '../engine/model/index.ts'
+
+import type { Exchange } from '../engine/model/explain.ts'
+import { facts } from '../engine/model/facts.ts'
+import { contradicts, judge } from '../engine/model/judge.ts'
+import { learn } from '../engine/model/learn.ts'
+import type { Answer, Call, State } from '../engine/model/state.ts'
 import type { Random } from '../engine/random.ts'
 import {
   accepted,

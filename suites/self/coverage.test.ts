@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
 import { openCorpus } from '../run/corpus-cache.ts'

@@ -5,7 +5,7 @@
 import { allItems, fillsPlaces, type Item } from '../engine/conversation/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'

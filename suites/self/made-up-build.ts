@@ -1,4 +1,4 @@
-import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { KnownEntry } from '../report/report.ts'

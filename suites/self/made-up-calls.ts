@@ -1,17 +1,10 @@
 /** For tests: calls, answers and states of the model without a target. */
 
-import {
-  type Answer,
-  type Call,
-  facts,
-  initialState,
-  judge,
-  type Key,
-  learn,
-  type Span,
-  type State,
-  type Verdict,
-} from '../engine/model/index.ts'
+import { facts } from '../engine/model/facts.ts'
+import { judge } from '../engine/model/judge.ts'
+import { learn } from '../engine/model/learn.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import { type Answer, type Call, initialState, type Key, type State, type Verdict } from '../engine/model/state.ts'
 import { seededRandom } from '../engine/random.ts'
 import { toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { sign } from '../engine/signer/sign.ts'

@@ -2,7 +2,7 @@
 import { type Run, startRun } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/parse.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'

@@ -1,5 +1,5 @@
 /** A conversation with a target, to which the model listens. */
-import { initialState } from '../engine/model/index.ts'
+import { initialState } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { listenToRun } from '../explore/listen.ts'
 import { rootKey, rootSecret, startMs } from './made-up-calls.ts'

@@ -1,6 +1,6 @@
 /** A report with something of everything, for the tests of the formats. */
 
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'

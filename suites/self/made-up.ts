@@ -1,6 +1,6 @@
 /** Made-up input for the tests of the reports, and for the picture in the README. */
 
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Corpus, Need, Requirement } from '../engine/language/fixture-types.ts'
 import type { Meta } from '../report/report.ts'
 

@@ -1,5 +1,5 @@
 import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { runAll } from '../run/run.ts'
 import { type BrokenServer, bundledTarget } from '../targets/bundled.ts'

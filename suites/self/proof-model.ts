@@ -1,6 +1,6 @@
 /** The model in memory, as the proofs ask it: it may end at its first finding. */
 import type { Corpus } from '../engine/language/fixture-types.ts'
-import { levelOf } from '../engine/model/index.ts'
+import { levelOf } from '../engine/model/judge.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { isShownAgain } from '../explore/findings.ts'
 import { openMemoryWire } from '../explore/memory-wire.ts'

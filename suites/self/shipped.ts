@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { resultSchemas } from '../engine/language/corpus.ts'
-import { type LintContext, lintContext } from '../engine/language/lint-context.ts'
+import { type LintContext, lintContext } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/language/parse.ts'
 

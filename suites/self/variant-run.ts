@@ -1,5 +1,5 @@
 import { allItems } from '../engine/conversation/cases.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'

@@ -1,9 +1,9 @@
 /** What each word of the fixture language makes of one request: for those who write a runner in another language. */
 import { alterWords, basicWords, bodyForms, otherBodyForms, writeBody } from '../engine/conversation/call.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { changesOf } from '../engine/language/alterations.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
-import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/language/words.ts'
+import { changesOf } from '../engine/language/lint.ts'
+import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/language/schemas.ts'
 import { brokenBodies } from '../engine/signer/bodies.ts'
 import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
 import { type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'

@@ -2,7 +2,7 @@
 
 import { SuiteError } from '../errors.ts'
 import { isObject } from '../json.ts'
-import type { Called } from '../judge/called.ts'
+import type { Called } from '../judge/expectation.ts'
 import { readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
 import { type Random, shortName } from '../random.ts'

@@ -2,11 +2,9 @@
 
 import { sessionLimit } from '../document.ts'
 import { membersOf } from '../json.ts'
-import type { CaseOutcome } from '../judge/outcome.ts'
-import type { ProblemFacts, StopReason } from '../judge/problem.ts'
-import { caseKey } from '../language/cases.ts'
+import type { CaseOutcome, ProblemFacts, StopReason } from '../judge/problem.ts'
 import type { Case, Corpus, SafetyClass, Scenario, Step, TestKey } from '../language/fixture-types.ts'
-import { referencesIn, withCase } from '../language/references.ts'
+import { caseKey, referencesIn, withCase } from '../language/resolve.ts'
 import { type Random, shuffled } from '../random.ts'
 
 /** What a run consists of: cases of scenarios, and the creation of each test key, which is evidence itself. */

@@ -2,9 +2,8 @@
 
 import { SuiteError } from '../errors.ts'
 import type { Classified } from '../judge/classify.ts'
-import type { CaseOutcome } from '../judge/outcome.ts'
-import type { Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
-import { showJson } from '../judge/show-json.ts'
+import { showJson } from '../judge/classify.ts'
+import type { CaseOutcome, Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
 import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
 import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'

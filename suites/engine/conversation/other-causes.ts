@@ -1,11 +1,11 @@
 /** What else may be the cause of what a case saw: a target that went away, is full, is locked, or a limit that an earlier case broke. */
-import type { Attempt, CaseStop } from '../judge/attempt.ts'
-import type { Called } from '../judge/called.ts'
+
 import type { Classified } from '../judge/classify.ts'
-import type { CaseOutcome } from '../judge/outcome.ts'
-import type { Gap, Hint, Obstacle, ProblemFacts } from '../judge/problem.ts'
+import type { Called } from '../judge/expectation.ts'
+import type { Attempt, CaseStop } from '../judge/judge-case.ts'
+import type { CaseOutcome, Gap, Hint, Obstacle, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
-import { withCase } from '../language/references.ts'
+import { withCase } from '../language/resolve.ts'
 import { shortName, uniqueLength } from '../random.ts'
 import { hasRace, limitOf, namesIn } from './cases.ts'
 import { actor, type Conversation, type Run } from './conversation.ts'

@@ -1,14 +1,19 @@
 /** Runs one item of a run, a case or the creation of a test key, and returns its outcome. */
 
 import { type Exchange, showExchange } from '../exchange.ts'
-import { type Attempt, type CaseStop, type Exchanged, emptyAttempt } from '../judge/attempt.ts'
-import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
-import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
-import type { CaseOutcome, Problem } from '../judge/outcome.ts'
-import type { Hint, ProblemFacts } from '../judge/problem.ts'
-import { caseKey } from '../language/cases.ts'
+import type { Called } from '../judge/expectation.ts'
+import {
+  type Attempt,
+  type CaseStop,
+  type CaseVerdict,
+  type Exchanged,
+  emptyAttempt,
+  judgeCase,
+} from '../judge/judge-case.ts'
+import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, Case, Scenario, Step, TestKey } from '../language/fixture-types.ts'
+import { caseKey } from '../language/resolve.ts'
 import { redactExchange, redactValue } from '../redact.ts'
 import { attemptCase, builtInNames } from './attempt-case.ts'
 import {

@@ -1,10 +1,8 @@
 /** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and records what every answer shows. */
 import { cutAnswer } from '../exchange.ts'
 import { isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
-import type { Called, Delivered } from '../judge/called.ts'
-import { classify } from '../judge/classify.ts'
-import { envelopeProblems } from '../judge/envelope.ts'
-import type { CallTime } from '../judge/match.ts'
+import { classify, envelopeProblems } from '../judge/classify.ts'
+import type { Called, CallTime, Delivered } from '../judge/expectation.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, type PreparedCall, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import type { Build, Conversation, CreatedKey, Line } from './conversation.ts'

@@ -1,10 +1,9 @@
 /** What a run learns about its target, and the functions by which answers change it: clocks, tokens, sessions, patience. */
 
-import type { Called } from '../judge/called.ts'
 import type { Classified } from '../judge/classify.ts'
-import type { JunkControl } from '../judge/junk-control.ts'
-import { firstTimestampMs, roundingMs } from '../judge/margins.ts'
-import type { CallTime, ClockWitness } from '../judge/match.ts'
+import type { Called, CallTime, ClockWitness } from '../judge/expectation.ts'
+import { firstTimestampMs, roundingMs } from '../judge/expectation.ts'
+import type { JunkControl } from '../judge/judge-case.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { CallStep, SendStep } from '../language/fixture-types.ts'
 import type { TargetSettings, WireAnswer } from '../target.ts'

@@ -1,4 +1,4 @@
-import type { Called } from '../judge/called.ts'
+import type { Called } from '../judge/expectation.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import type { Auth, TestKey } from '../language/fixture-types.ts'
 import { shortName, uniqueLength } from '../random.ts'

@@ -1,6 +1,7 @@
+import { hasDocumentedResult } from '../document.ts'
 import { deepestNesting, isNestedTooDeep, isObject, type JsonObject, parseJson } from '../json.ts'
 import type { WireAnswer } from '../target.ts'
-import type { AnswerSummary } from './problem.ts'
+import type { AnswerSummary, EnvelopeProblem } from './problem.ts'
 
 /** How an answer counts; see docs/verdicts.md. Only `accepted` and `refused` satisfy an expectation. */
 export type Classified =
@@ -115,4 +116,39 @@ export function describeSummary(summary: AnswerSummary): string {
     case 'broken':
       return `broken (${summary.reason})`
   }
+}
+
+/** The requirement that each departure breaks. */
+export const envelopeRequirements: { readonly [kind in EnvelopeProblem['kind']]: string } = {
+  'wrong-jsonrpc': 'envelope/response-jsonrpc',
+  'wrong-id': 'envelope/id-echo',
+  'wrong-result-type': 'envelope/result-object',
+}
+
+/**
+ * Departures of a successful answer from the response envelope (part 1). They never change whether a call was accepted.
+ * Refusals are not examined, because the document does not show their shape.
+ */
+export function envelopeProblems(answer: Classified, sentId: unknown, method: string): EnvelopeProblem[] {
+  if (answer.outcome !== 'accepted') return []
+  const problems: EnvelopeProblem[] = []
+  const { jsonrpc, id } = answer.json
+  if (jsonrpc !== '2.0') problems.push({ kind: 'wrong-jsonrpc', got: showJson(jsonrpc) })
+  if (Number.isInteger(sentId) && id !== sentId) {
+    problems.push({ kind: 'wrong-id', sent: showJson(sentId), got: showJson(id) })
+  }
+  const { result } = answer
+  if (hasDocumentedResult(method) && !isObject(result)) {
+    problems.push({ kind: 'wrong-result-type', method, got: showJson(result) })
+  }
+  return problems
+}
+
+const longestShown = 120
+
+/** A value as JSON for a report, cut to a readable length; "nothing" for undefined. */
+export function showJson(value: unknown, longest = longestShown): string {
+  const text = JSON.stringify(value)
+  if (text === undefined) return 'nothing'
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
 }

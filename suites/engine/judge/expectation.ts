@@ -1,11 +1,206 @@
-/** Whether the answers of a step are what it expects. */
+/** How precisely times are judged. All in ms. */
 
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
+import { isObject } from '../json.ts'
 import type { CallStep, Expect, SendStep, Tally, Where } from '../language/fixture-types.ts'
+import { packageRoot } from '../language/package-root.ts'
 import { type Names, resolve, valueAt } from '../language/resolve.ts'
-import type { Called } from './called.ts'
-import { summarizeAnswer } from './classify.ts'
-import { mismatch, mismatchSchema } from './match.ts'
-import type { Failure, Obstacle } from './problem.ts'
+import type { WireAnswer, WireRequest } from '../target.ts'
+import { type Classified, showJson, summarizeAnswer } from './classify.ts'
+import type { AnswerSummary, Effect, EnvelopeProblem, Failure, Mismatch, Obstacle } from './problem.ts'
+
+/** Servers may round a time to the second, so nothing is judged within this distance of one. */
+export const roundingMs = 1000
+
+/** 13-digit timestamps in milliseconds: from 2001 to 2286. Smaller numbers are not timestamps. */
+export const firstTimestampMs = 1e12
+export const endOfTimestampsMs = 1e13
+
+/** When a call was sent and answered, on the server's clock, and how uncertain that is. In ms. */
+export interface CallTime {
+  sentAtMs: number
+  answeredAtMs: number
+  uncertaintyMs: number
+  /** Other clocks that the server's expiries may follow, as offsets from this one. */
+  witnesses?: readonly ClockWitness[]
+}
+
+/** How far another clock of the server is ahead. In ms. */
+export interface ClockWitness {
+  earliestMs: number
+  latestMs: number
+}
+
+/** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
+export function mismatch(actual: unknown, matcher: unknown, time: CallTime): Mismatch | undefined {
+  const { word, value } = ruleOf(matcher)
+  if (word === 'in') return mismatchInTime(actual, Number(value), time)
+  if (word === 'is') return mismatchSchema(actual, value)
+  return holds(actual, word, value) ? undefined : { rule: word, wanted: showJson(value), got: showJson(actual) }
+}
+
+function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown): boolean {
+  switch (word) {
+    case 'equals':
+      return same(actual, value)
+    case 'not':
+      return actual !== undefined && !same(actual, value)
+    case 'includes':
+      return includes(actual, value)
+    case 'excludes':
+      return (typeof actual === 'string' || Array.isArray(actual)) && !includes(actual, value)
+    case 'at-most':
+      return isOrdered(actual, value) && isAtMost(actual, value as typeof actual)
+    case 'at-least':
+      return isOrdered(actual, value) && isAtMost(value as typeof actual, actual)
+  }
+}
+
+const words = ['not', 'includes', 'excludes', 'at-most', 'at-least', 'in', 'is'] as const
+type Word = (typeof words)[number] | 'equals'
+
+/** The word of a matcher; a plain value means `equals`. */
+function ruleOf(matcher: unknown): { word: Word; value: unknown } {
+  if (isObject(matcher)) {
+    const entries = matcher as { [word: string]: unknown }
+    const word = words.find((candidate) => candidate in entries)
+    if (word !== undefined) return { word, value: entries[word] }
+  }
+  return { word: 'equals', value: matcher }
+}
+
+function mismatchInTime(actual: unknown, inMs: number, time: CallTime): Mismatch | undefined {
+  if (typeof actual !== 'number') return { rule: 'in', inMs, got: showJson(actual) }
+  const tolerance = roundingMs + time.uncertaintyMs
+  const earliest = time.sentAtMs + inMs - tolerance
+  const latest = time.answeredAtMs + inMs + tolerance
+  if (actual >= earliest && actual <= latest) return undefined
+  const isWitnessed = (time.witnesses ?? []).some(
+    (witness) => actual >= earliest + witness.earliestMs && actual <= latest + witness.latestMs,
+  )
+  if (isWitnessed) return undefined
+  return { rule: 'in', inMs, got: showJson(actual), offByMs: Math.round(actual - (time.answeredAtMs + inMs)) }
+}
+
+/** Compares a value with a JSON Schema; undefined where it fits. */
+function mismatchSchema(actual: unknown, schema: unknown): Mismatch | undefined {
+  const validate = schemaCheck(schema as object)
+  if (validate(actual)) return undefined
+  const error = validate.errors?.[0]
+  return {
+    rule: 'schema',
+    wanted: error?.message ?? 'fits the schema',
+    place: error?.instancePath ?? '',
+    got: showJson(actual),
+  }
+}
+
+function same(left: unknown, right: unknown): boolean {
+  return left === right || stable(left) === stable(right)
+}
+
+/** JSON with sorted members, so that the order of members never decides. */
+function stable(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, inner: unknown) =>
+      isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+    ) ?? 'undefined'
+  )
+}
+
+function includes(actual: unknown, part: unknown): boolean {
+  if (typeof actual === 'string') return actual.includes(String(part))
+  return Array.isArray(actual) && actual.some((item) => same(item, part))
+}
+
+function isOrdered(actual: unknown, bound: unknown): actual is number | string {
+  return typeof actual === typeof bound && (typeof actual === 'number' || typeof actual === 'string')
+}
+
+/** Compares times with a tolerance, because one may be rounded or read a little later; all other values exactly. */
+function isAtMost<Value extends number | string>(lower: Value, upper: Value): boolean {
+  if (typeof lower === 'number' && typeof upper === 'number' && Math.min(lower, upper) >= firstTimestampMs) {
+    return lower <= upper + roundingMs
+  }
+  return lower <= upper
+}
+
+/** The JSON text of each schema of the corpus, with its check. `npm run build` writes it, because compiling them takes longer than all comparisons. */
+export const compiledSchemasFile = join(packageRoot, 'dist', 'compiled-schemas.cjs')
+
+/** The schema of fixtures checks the schemas in them, a test those of spec/. */
+export const ajvSettings = { strict: false, allErrors: false, meta: false, validateSchema: false } as const
+
+const require = createRequire(import.meta.url)
+const compiled = new Map<string, ValidateFunction>()
+let built: ReadonlyMap<string, ValidateFunction> | undefined
+let ajv: Ajv2020 | undefined
+
+/** Returns the function that tells whether a value fits a schema. One that the build did not meet is compiled when it is needed. */
+function schemaCheck(schema: object): ValidateFunction {
+  const text = JSON.stringify(schema)
+  built ??= readBuilt()
+  const known = built.get(text) ?? compiled.get(text)
+  if (known !== undefined) return known
+  const check = compile(schema)
+  compiled.set(text, check)
+  return check
+}
+
+/** Loads ajv first: a run of the corpus as it was built needs none of it. */
+function compile(schema: object): ValidateFunction {
+  const loaded: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js')
+  ajv ??= new loaded.Ajv2020(ajvSettings)
+  return ajv.compile(schema)
+}
+
+/** Nothing where no build has been made: the tests run the sources. */
+function readBuilt(): ReadonlyMap<string, ValidateFunction> {
+  try {
+    return require(compiledSchemasFile)
+  } catch {
+    return new Map()
+  }
+}
+
+/** Whether a call that must be refused was refused in effect, although its answer is broken. */
+export type Confirmation =
+  | { kind: 'confirmed' }
+  | { kind: 'control-failed'; control: AnswerSummary }
+  | { kind: 'effect-shown' | 'effect-unknown'; effect: Effect }
+
+/** A request and its answer. */
+export interface Delivered {
+  answer: Classified
+  request: WireRequest
+  wire: WireAnswer
+  /** On the server's clock. */
+  time: CallTime
+  /** On our clock, in ms since 1970. */
+  ours: { sentAtMs: number; answeredAtMs: number }
+  /** How often the server throttled the call. */
+  throttled: number
+}
+
+/** A call as it is judged. */
+export interface Called extends Delivered {
+  /** Departures of a successful answer from the response envelope. */
+  departures: EnvelopeProblem[]
+  /** What a fixture may keep as `sent.*`. */
+  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; signature?: string; expiry?: number }
+  /** The number of a requested `expiresIn:NUMBER`. */
+  requestedLifeMs?: number
+  /** Set after a broken answer to a call that must be refused: whether the call was refused in effect. */
+  confirmation?: Confirmation
+  /** For a call of a race: its round, from 0, and its connections. */
+  race?: { round: number; connections: 'new' | 'warm' }
+  /** When the token expires that the call uses or renews, if its grant reported that. */
+  tokenExpiryMs?: number
+}
+
+/** Whether the answers of a step are what it expects. */
 
 export type Side = 'accepted' | 'refused'
 

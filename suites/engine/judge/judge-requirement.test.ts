@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Requirement } from '../language/fixture-types.ts'
-import { judgeRequirement } from './judge-requirement.ts'
-import type { Verdict } from './verdict.ts'
+import { judgeRequirement } from './judge-case.ts'
+import type { Verdict } from './problem.ts'
 
 const requirement: Requirement = {
   id: 'expires-in/enforced',

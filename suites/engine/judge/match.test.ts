@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mismatch } from './match.ts'
+import { mismatch } from './expectation.ts'
 
 const time = { sentAtMs: 1_000_000, answeredAtMs: 1_000_100, uncertaintyMs: 0 }
 const holds = (actual: unknown, matcher: unknown): boolean => mismatch(actual, matcher, time) === undefined

@@ -2,6 +2,7 @@
  * Why a case did not pass, as data. A problem keeps its `kind` and fields until the renderer (suites/report/problem-text.ts) turns it into
  * a sentence. Nothing reads a sentence back.
  */
+import type { Exchange } from '../exchange.ts'
 
 /** The outcome of an answer, with the fields that tell two answers apart. */
 export type AnswerSummary =
@@ -193,3 +194,92 @@ export type Hint =
   | { kind: 'no-token-accepted'; prefix?: string }
   | { kind: 'client-address'; address: string }
   | { kind: 'perhaps-not-fresh' }
+
+/** The verdict of a case, and of a requirement. */
+export type Verdict =
+  | 'passed'
+  | 'failed'
+  | 'warned'
+  | 'blocked'
+  | 'known'
+  | 'not-testable'
+  /** The target file declares the API area absent. */
+  | 'not-applicable'
+  /** The run ended before it. */
+  | 'not-run'
+
+/** Worst first: a requirement has the worst verdict of its cases. What is not applicable takes nothing from a case that passed. */
+const worstFirst: readonly Verdict[] = [
+  'failed',
+  'blocked',
+  'known',
+  'warned',
+  'not-run',
+  'not-testable',
+  'passed',
+  'not-applicable',
+]
+
+/** The worst of several verdicts; `passed` for none. */
+export function worst(verdicts: readonly Verdict[]): Verdict {
+  return worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'passed'
+}
+
+/** The outcome of a case, already redacted. Plain values, because it is sent from a vitest worker to the main process as JSON. */
+
+/** What went wrong in a case: its kind and fields, and where. */
+export type Problem = ProblemFacts & {
+  /** The requirements that the step was to prove; empty for a blocked or untestable case. */
+  requirements: string[]
+  /** The step's sentence, or its call. */
+  step: string
+  /** The step prepares the case, so its failure says nothing about the requirements. */
+  inPreparation?: true
+  /** fixtures/…yaml:line:column of the step. */
+  where?: string
+  hint?: Hint
+  exchanges: Exchange[]
+}
+
+export interface CaseOutcome {
+  id: string
+  case: string | null
+  /** `id` or `id/case-slug`: unique, selectable. */
+  key: string
+  title: string
+  verdict: Verdict
+  proves: string[]
+  /** Verdict per requirement of `proves` (a failing step fails only what it proves). */
+  requirements: { [id: string]: Verdict }
+  /** The sides of each requirement that this case showed. */
+  sides: { [id: string]: ('accepted' | 'refused')[] }
+  problem: Problem | null
+  /** `step`: the sentence of the observing step, if it has one. */
+  observations: { question: string; answer: string; step?: string }[]
+  /** Departures from the success envelope, collected over the whole run. */
+  envelope: EnvelopeNote[]
+  /** How many successful answers were checked for such departures. */
+  envelopeAnswers: number
+  /** What the model noticed while the case ran; the case itself does not judge it. */
+  findings?: ListeningFinding[]
+  calls: number
+  /** How many of these calls the target throttled. */
+  throttled?: number
+  durationMs: number
+}
+
+/** An answer that no reading of the document allows, in an exchange of a case that was about something else. */
+export interface ListeningFinding {
+  /** `found/REQUIREMENT/FACT`. */
+  id: string
+  requirement: string
+  level: 'must' | 'implied'
+  message: string
+  /** One line for each call that led to it, and its own as the last. */
+  steps: string[]
+}
+
+export interface EnvelopeNote {
+  problem: EnvelopeProblem
+  exchange: Exchange
+}

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Change, partNamed } from '../signer/changed-call.ts'
-import { alterOf, changesOf, problemsOfAlter, wordsOfPart } from './alterations.ts'
 import { readDeviations } from './deviations.ts'
 import type { Auth, CallStep } from './fixture-types.ts'
+import { alterOf, changesOf, problemsOfAlter, wordsOfPart } from './lint.ts'
 
 const operations = readDeviations()
 const everyChange = operations.fields.flatMap((field) => operations.changesOf(field))

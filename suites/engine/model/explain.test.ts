@@ -17,17 +17,11 @@ import {
   tokensOf,
 } from '../../self/made-up-calls.ts'
 import { seededRandom } from '../random.ts'
-import {
-  type Answer,
-  type Call,
-  contradicts,
-  type Exchange,
-  explain,
-  facts,
-  judge,
-  learn,
-  type State,
-} from './index.ts'
+import { type Exchange, explain } from './explain.ts'
+import { facts } from './facts.ts'
+import { contradicts, judge } from './judge.ts'
+import { learn } from './learn.ts'
+import type { Answer, Call, State } from './state.ts'
 
 const during = (call: Call, answer: Answer, from: number, to: number): Exchange => ({
   call,

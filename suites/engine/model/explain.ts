@@ -3,7 +3,8 @@ import { facts } from './facts.ts'
 import { contradicts, judge } from './judge.ts'
 import { learn } from './learn.ts'
 import { readBody } from './parse.ts'
-import type { Answer, Call, Span, State } from './types.ts'
+import type { Span } from './sessions.ts'
+import type { Answer, Call, State } from './state.ts'
 
 export interface Exchange {
   readonly call: Call

@@ -1,6 +1,6 @@
 /** Builders of facts. */
-import type { Member } from './sessions.ts'
-import type { Fact, Pair, Span, State } from './types.ts'
+import type { Member, Span } from './sessions.ts'
+import type { Fact, Pair, State } from './state.ts'
 
 const make =
   (is: Fact['is']) =>

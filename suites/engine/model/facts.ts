@@ -1,11 +1,18 @@
 /** Every fact on which the acceptance of a call rests: the document, read for one call. */
 import { no, open, unsure, yes } from './fact.ts'
-import { createFacts, credentialParamsFacts, refreshParamsFacts } from './facts-of-params.ts'
-import { beyondCreator, keyScopeFact, pairScopeFact, solutionFact } from './facts-of-scope.ts'
-import { signatureFacts } from './facts-of-signature.ts'
-import { accessFacts, findPair, refreshFacts } from './facts-of-token.ts'
+import { accessFacts, findPair, refreshFacts, signatureFacts } from './facts-of-credentials.ts'
+import {
+  beyondCreator,
+  createFacts,
+  credentialParamsFacts,
+  keyScopeFact,
+  pairScopeFact,
+  refreshParamsFacts,
+  solutionFact,
+} from './facts-of-params.ts'
 import { type Authorization, isObject, isStrings, type ReadBody, readAuthorization, readBody } from './parse.ts'
-import type { Call, Fact, Key, Span, State } from './types.ts'
+import type { Span } from './sessions.ts'
+import type { Call, Fact, Key, State } from './state.ts'
 
 /** Every server accepts bodies up to this; beyond it, only if one of this kind and size was accepted (signatures/large-body). */
 const safeBytes = 1024

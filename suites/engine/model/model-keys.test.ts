@@ -17,8 +17,9 @@ import {
   tokensOf,
 } from '../../self/made-up-calls.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
-import { learn, type State, shape } from './index.ts'
-import { mayStemFrom } from './learn.ts'
+import { learn, mayStemFrom } from './learn.ts'
+import { shape } from './shape.ts'
+import type { State } from './state.ts'
 
 describe('keys', () => {
   const key = (id: string) => accepted({ id, secret: `${id}-secret-0123456789` })

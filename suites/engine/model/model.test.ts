@@ -26,7 +26,10 @@ import {
 } from '../../self/made-up-calls.ts'
 import { packageRoot } from '../language/package-root.ts'
 import { readYaml } from '../language/yaml-source.ts'
-import { type Answer, contradicts, learn, levelOf, type State, shape } from './index.ts'
+import { contradicts, levelOf } from './judge.ts'
+import { learn } from './learn.ts'
+import { shape } from './shape.ts'
+import type { Answer, State } from './state.ts'
 
 const verdictOf = (authorization: string | undefined, text = listBody): string =>
   judged(newState(), listWith(authorization, text), at(0)).is

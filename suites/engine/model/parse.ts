@@ -1,7 +1,7 @@
 /** Reads the bytes of a call: its own parser, shared with no server. */
 import { fromBase64Strict, fromUtf8, utf8 } from '../signer/bytes.ts'
 import { hasDuplicateMembers } from './spelling.ts'
-import type { Terms } from './types.ts'
+import type { Terms } from './state.ts'
 
 /** Part 5: what the Authorization header says. `plain` is false where the spelling differs from the document's in an open way. */
 export type Authorization =

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sessionLimit } from '../document.ts'
 import { type Random, seededRandom } from '../random.ts'
-import type { Reading } from './readings.ts'
+import type { Reading } from './sessions.ts'
 import {
   addSession,
   everySessionTable,

@@ -13,9 +13,10 @@ import {
   tokenHeader,
   tokensOf,
 } from '../../self/made-up-calls.ts'
-import { learn, type State } from './index.ts'
-import type { Touch } from './session-age.ts'
+import { learn } from './learn.ts'
+import type { Touch } from './sessions.ts'
 import { addSession, everySessionTable, liveness, touchSession } from './sessions.ts'
+import type { State } from './state.ts'
 
 /** Sessions created one after another, this many ms apart, on a target whose clock is known. */
 function withSessions(names: readonly string[], apartMs: number): State {

@@ -1,12 +1,90 @@
+import { sessionLimit } from '../document.ts'
+import { slackMs } from './spelling.ts'
+
+/** Milliseconds of the local clock between which something happened or will happen. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * What the document leaves open about sessions (parts 2, 3 and 5.4), beside what makes one the oldest. The questions are tied to one another.
+ */
+
+export interface Reading {
+  readonly user: 'one key' | 'all keys' | 'keys of one name' | 'keys of one scope' | 'created keys'
+  /** Whether a grant without `session:` counts as a session: none does, each does, or all share one. */
+  readonly unnamed: 'none' | 'each' | 'one'
+  /** What a name used again does, with the same scope and with another. */
+  readonly reusedName: Reuse
+  readonly reusedForAnother: Reuse
+}
+
+type Reuse = 'replaces' | 'joins' | 'adds'
+
+/** A server may take a grant of another scope for another session of that name, but not one of the same scope. */
+const reuses: readonly (readonly [same: Reuse, another: Reuse])[] = [
+  ['replaces', 'replaces'],
+  ['joins', 'joins'],
+  ['adds', 'adds'],
+  ['joins', 'replaces'],
+  ['joins', 'adds'],
+  ['replaces', 'adds'],
+]
+
+/** Every combination. */
+function everyReading(): Reading[] {
+  const readings: Reading[] = []
+  for (const user of ['one key', 'all keys', 'keys of one name', 'keys of one scope', 'created keys'] as const)
+    for (const unnamed of ['none', 'each', 'one'] as const)
+      for (const [reusedName, reusedForAnother] of reuses)
+        readings.push({ user, unnamed, reusedName, reusedForAnother })
+  return readings
+}
+
+/**
+ * The age of sessions (part 2). What makes one the oldest is open: its creation, its last refresh or its last use, perhaps noted in coarse steps
+ * of time, with one of these where others are equal. So one is surely older than another only in all three ways.
+ */
+
+export interface Age {
+  readonly created: Span
+  /** A creation counts as the first refresh and the first use, and a refresh as a use. */
+  readonly refreshed: Span
+  readonly used: Span
+}
+
+/** perhaps used: a call with its token was refused for another reason, and whether it counts as a use is open. */
+export type Touch = 'used' | 'perhaps used' | 'refreshed'
+
+const begunAt = (when: Span): Age => ({ created: when, refreshed: when, used: when })
+
+/** What may have been no use leaves open when the session was used last. */
+function touchedAt({ used }: Age, how: Touch, when: Span): Partial<Age> {
+  if (how === 'refreshed') return { refreshed: when, used: when }
+  return { used: how === 'used' ? when : { from: used.from, to: when.to } }
+}
+
+/** Whether one was created, refreshed and used before another. */
+const isSurelyOlder = (one: Age, other: Age): boolean =>
+  one.created.to + slackMs < other.created.from &&
+  one.refreshed.to + slackMs < other.refreshed.from &&
+  one.used.to + slackMs < other.used.from
+
+/** Returns the live sessions that may be the oldest of those that are left. */
+function mayBeOldest<One extends Age>(live: readonly One[], doubtful: readonly One[]): One[] {
+  return live.filter(
+    (session) =>
+      !live.some((other) => isSurelyOlder(other, session)) &&
+      // Any doubtful one may be the one that is left.
+      (doubtful.length === 0 || !doubtful.every((other) => isSurelyOlder(other, session))),
+  )
+}
+
 /**
  * Sessions of a user (parts 2, 3 and 5.4): at most 16, the oldest removed. Who a user is, what counts and what a name used again does are
  * open, and tied to one another; so every combination is kept as a table of its own until an answer contradicts it.
  */
-import { sessionLimit } from '../document.ts'
-import { everyReading, type Reading, type Reuse } from './readings.ts'
-import { type Age, begunAt, mayBeOldest, type Touch, touchedAt } from './session-age.ts'
-import type { Span } from './span.ts'
-import { slackMs } from './spelling.ts'
 
 interface Session extends Age {
   readonly name: string | null
@@ -271,3 +349,64 @@ function userOf(table: SessionTable, member: Member): User {
 function withUser(table: SessionTable, member: Member, user: User): SessionTable {
   return { ...table, users: new Map(table.users).set(nameOf(table, member), user) }
 }
+
+/** All readings of the open questions about sessions together. What did not change keeps its identity, so that it is computed once. */
+
+type Tables = readonly SessionTable[]
+type Said = ReadonlySet<'live' | 'dead' | 'unknown'>
+
+interface Remembered {
+  readonly said: Map<number, Said>
+  /** When a line was used or refreshed last. */
+  readonly touched: Map<string, number>
+}
+
+const memory = new WeakMap<Tables, Remembered>()
+
+function remembered(tables: Tables): Remembered {
+  const known = memory.get(tables) ?? { said: new Map(), touched: new Map() }
+  memory.set(tables, known)
+  return known
+}
+
+/** What the tables say about the session of a line: one word if all readings agree. */
+export function saidOf(tables: Tables, member: Member): Said {
+  const { said } = remembered(tables)
+  const known = said.get(member.line)
+  if (known !== undefined) return known
+  const words: Said = new Set(tables.map((table) => liveness(table, member)))
+  said.set(member.line, words)
+  return words
+}
+
+/** The tables that an answer does not contradict; empty if it contradicts every reading. */
+export function observeAll(tables: Tables, member: Member, seen: 'live' | 'dead'): Tables {
+  const said = saidOf(tables, member)
+  if (said.size === 1 && said.has(seen)) return tables
+  return kept(
+    tables,
+    tables.flatMap((table) => observeSession(table, member, seen) ?? []),
+  )
+}
+
+/** Ages are compared with a slack of more than a second, so that this much does not count. */
+const unnoticedMs = 50
+
+/** A session was used or refreshed; in readings that count age this way it is younger now. */
+export function touchAll(tables: Tables, member: Member, how: Touch, when: Span): Tables {
+  const { said, touched } = remembered(tables)
+  const name = `${how} ${member.line}`
+  const last = touched.get(name)
+  if (last !== undefined && when.to - last < unnoticedMs) return tables
+  const next = kept(
+    tables,
+    tables.map((table) => touchSession(table, member, how, when)),
+  )
+  // Ages do not decide which sessions live, so earlier answers still hold.
+  const recent = [...touched].filter(([, at]) => when.to - at < unnoticedMs)
+  memory.set(next, { said, touched: new Map(recent).set(name, when.to) })
+  return next
+}
+
+const kept = (before: Tables, after: Tables): Tables =>
+  after.length === before.length && after.every((table, at) => table === before[at]) ? before : after

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { accepted, at, grantCall, newState, pairAnswer } from '../../self/made-up-calls.ts'
-import { type Answer, shape } from './index.ts'
+import { shape } from './shape.ts'
+import type { Answer } from './state.ts'
 
 const resultOf = (answer: Answer): object => (answer.kind === 'accepted' ? (answer.result as object) : {})
 

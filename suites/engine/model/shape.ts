@@ -1,15 +1,14 @@
 /** Whether an accepted answer looks as the document says. */
 import { hasDocumentedResult } from '../document.ts'
 import { lifetimeOf } from './fact.ts'
-import { longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
-import { areas, isRestriction, isSolutionId } from './facts-of-scope.ts'
-import { findPair } from './facts-of-token.ts'
-import { keyIdOf } from './learn.ts'
-import { isMoment, presentedToken, type Result, readResult, roundedMs } from './learn-pair.ts'
-import { levelOf } from './levels.ts'
+import { findPair } from './facts-of-credentials.ts'
+import { areas, isRestriction, isSolutionId, longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
+import { levelOf } from './judge.ts'
+import { isMoment, keyIdOf, presentedToken, type Result, readResult, roundedMs } from './learn.ts'
 import { isObject, isStrings, readBody } from './parse.ts'
+import type { Span } from './sessions.ts'
 import { slackMs } from './spelling.ts'
-import type { Answer, Call, Matchers, Pair, Problem, Span, State } from './types.ts'
+import type { Answer, Call, Matchers, Pair, Problem, State } from './state.ts'
 
 /** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000

@@ -10,7 +10,7 @@ import {
   newState,
   tokenHeader,
 } from '../../self/made-up-calls.ts'
-import { learn } from './index.ts'
+import { learn } from './learn.ts'
 
 const noBreakSpace = '\u00a0'
 

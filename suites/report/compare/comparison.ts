@@ -2,7 +2,7 @@
  * Many reports as a page can hold them: a letter for each verdict, and messages for the newest report of each server only. Pure, and free of
  * Node, because the page uses it too, for a report that the reader drops on it.
  */
-import type { Verdict } from '../../engine/judge/verdict.ts'
+import type { Verdict } from '../../engine/judge/problem.ts'
 import { printable } from '../../engine/printable.ts'
 import type { Level, Report, RunVerdict } from '../report.ts'
 import { shardWords, targetWords, verdictOrder } from '../verdict-words.ts'

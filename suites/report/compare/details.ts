@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The details of one cell and of one server. */
 import { counted } from '../../engine/group.ts'
-import type { Verdict } from '../../engine/judge/verdict.ts'
+import type { Verdict } from '../../engine/judge/problem.ts'
 import { type Child, element } from '../../page/elements.ts'
 import { casesOf, glyphs, verdictOrder, words } from '../verdict-words.ts'
 import { writePlace } from './address.ts'

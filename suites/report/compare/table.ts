@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The table of servers and requirements. One cell at a time is in the tab order; arrow keys go from cell to cell. */
-import type { Verdict } from '../../engine/judge/verdict.ts'
+import type { Verdict } from '../../engine/judge/problem.ts'
 import { type Child, element } from '../../page/elements.ts'
 import { glyphs, words } from '../verdict-words.ts'
 import { type Comparison, columnName, newestOf, verdictAt } from './comparison.ts'

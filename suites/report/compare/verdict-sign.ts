@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { Verdict } from '../../engine/judge/verdict.ts'
+import type { Verdict } from '../../engine/judge/problem.ts'
 import { element } from '../../page/elements.ts'
 import { glyphs, words } from '../verdict-words.ts'
 

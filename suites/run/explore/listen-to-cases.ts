@@ -1,7 +1,7 @@
 /** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/conversation.ts'
 import { type TargetFacts, wordOfTokens } from '../../engine/conversation/target-facts.ts'
-import { initialState, type Key, type State } from '../../engine/model/index.ts'
+import { initialState, type Key, type State } from '../../engine/model/state.ts'
 import { publicKeyOfSeed } from '../../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../../engine/signer/pem.ts'
 import type { Instance, RootKey, Target } from '../../engine/target.ts'

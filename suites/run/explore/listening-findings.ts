@@ -1,6 +1,6 @@
 /** What the model found by listening to the cases, as findings of the report. */
-import { envelopeRequirements } from '../../engine/judge/envelope.ts'
-import type { CaseOutcome } from '../../engine/judge/outcome.ts'
+import { envelopeRequirements } from '../../engine/judge/classify.ts'
+import type { CaseOutcome } from '../../engine/judge/problem.ts'
 import type { Finding } from '../../report/report.ts'
 
 type Found = Omit<Finding, 'known'>

@@ -2,7 +2,7 @@
 import { allItems } from '../../engine/conversation/cases.ts'
 import { lintErrors } from '../../engine/language/corpus.ts'
 import type { Corpus } from '../../engine/language/fixture-types.ts'
-import { lintContext } from '../../engine/language/lint-context.ts'
+import { lintContext } from '../../engine/language/lint.ts'
 import { readScenario } from '../../engine/language/parse.ts'
 import { seededRandom } from '../../engine/random.ts'
 import type { TargetSettings } from '../../engine/target.ts'

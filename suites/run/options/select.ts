@@ -1,6 +1,6 @@
 import { answersTo, type Item, provesOf, type Selection, selectItems } from '../../engine/conversation/cases.ts'
 import { usageError } from '../../engine/errors.ts'
-import { suggestion } from '../../engine/language/did-you-mean.ts'
+import { suggestion } from '../../engine/language/yaml-source.ts'
 
 /**
  * Selects items by `--only`, `--skip` and `--shard`.

@@ -1,7 +1,7 @@
 /** Values of flags, read strictly. */
 import { resolve } from 'node:path'
 import { usageError } from '../../engine/errors.ts'
-import { suggestion } from '../../engine/language/did-you-mean.ts'
+import { suggestion } from '../../engine/language/yaml-source.ts'
 
 const reportFormats = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge'] as const
 export type ReportFormat = (typeof reportFormats)[number]

@@ -11,7 +11,7 @@ import {
 import type { RanCase } from '../../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../../engine/conversation/target-facts.ts'
 import { ensureTestKeys } from '../../engine/conversation/test-keys.ts'
-import type { CaseOutcome } from '../../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../../engine/judge/problem.ts'
 import { type Capabilities, whyNotRun } from '../capabilities.ts'
 import { type Board, nextToStart } from './may-start.ts'
 import { runItem } from './run-item.ts'

@@ -1,6 +1,6 @@
 /** The place of an item in the schedule of its run. */
 import { claimsOf, type Item, noClaims } from '../../engine/conversation/cases.ts'
-import type { CaseOutcome } from '../../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../../engine/judge/problem.ts'
 import { type Board, type Entry, takesTokens } from './may-start.ts'
 
 export interface Slot extends Entry {
