@@ -28,7 +28,7 @@ function count(root: string): Map<string, number> {
     for (const name of names) {
       const file = `${folder}/${name.replaceAll('\\', '/')}`
       const isSource =
-        file.endsWith('.ts') && !/\.test\.ts$|\/self\/|mock-server\/(test-|mutants|variants|independent)/.test(file)
+        file.endsWith('.ts') && !/\.test\.ts$|\/self\/|\/servers\/|mock-server\/(test-|variants|independent)/.test(file)
       if (!isSource) continue
       const room = file
         .split('/')

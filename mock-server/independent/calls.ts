@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerContext } from '../context.ts'
 import type { Handle, MockAnswer, MockRequest } from '../http-server.ts'
-import type { Around } from './independent-mutant.ts'
+import type { Around } from './independent-variant.ts'
 
 /** The members of a JSON object. */
 type Members = { [name: string]: unknown }

@@ -2,7 +2,7 @@ import type { ServerContext } from '../context.ts'
 import type { MockRequest } from '../http-server.ts'
 import type { Rules } from '../rules.ts'
 import type { State, TokenPair } from '../state.ts'
-import type { Around } from './independent-mutant.ts'
+import type { Around } from './independent-variant.ts'
 
 /** What a replaced rule can see besides its arguments. */
 export interface Watch<Memory> {

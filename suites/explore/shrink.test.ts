@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
+import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import { collectFindings, isShownAgain } from './findings.ts'
@@ -118,7 +118,7 @@ describe('a finding is tried again', () => {
   })
 
   test('between sixteen older and fifteen newer sessions, if it says that one was removed too early', async () => {
-    const mutants = await loadIndependentMutants()
+    const mutants = await loadMutants()
     const broken = mutants.find(({ id }) => id === 'second-oldest-session-removed')?.create() ?? {}
     const { x, found } = await foundIn(broken, async ({ x }) => {
       for (let at = 0; at < 34; at++) {

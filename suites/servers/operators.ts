@@ -8,6 +8,53 @@ import type { Handle, MockAnswer, MockRequest } from '../../mock-server/http-ser
 import type { Rules } from '../../mock-server/rules.ts'
 import type { ApiKey, State, TokenPair } from '../../mock-server/state.ts'
 
+/** Who wrote a row: we, or one of the authors who did not know the cases (README.md). */
+export type Origin = (typeof origins)[number]
+export const origins = [
+  'own',
+  'first',
+  'second',
+  'third',
+  'fourth',
+  'fifth',
+  'sixth',
+  'seventh',
+  'eighth',
+  'ninth',
+  'tenth',
+  'eleventh',
+  'twelfth',
+] as const
+
+/** One way to be wrong: who wrote it, and what it changes. */
+export interface BrokenRow {
+  origin: Origin
+  change: Changing
+  missed?: string
+}
+
+/** Rows by the requirement that they break and by their id. */
+export type BrokenRows = { readonly [breaks: string]: { readonly [id: string]: BrokenRow } }
+
+/** Says who wrote a row. */
+const by =
+  (origin: Origin) =>
+  (change: Changing, more: Pick<BrokenRow, 'missed'> = {}): BrokenRow => ({ origin, change, ...more })
+export const own = by('own')
+export const first = by('first')
+export const second = by('second')
+export const third = by('third')
+export const fourth = by('fourth')
+export const fifth = by('fifth')
+export const eighth = by('eighth')
+export const ninth = by('ninth')
+export const tenth = by('tenth')
+export const twelfth = by('twelfth')
+
+/** One row of ours for each of several words. */
+export const ownEach = <Word>(words: readonly Word[], row: (word: Word) => [id: string, change: Changing]) =>
+  Object.fromEntries(words.map((word) => row(word)).map(([id, change]) => [id, own(change)]))
+
 /** Wraps the whole handler of one server, as a proxy in front of it would. */
 export type Around = NonNullable<ServerOptions['around']>
 /** Rules replaced, the handler wrapped, open questions answered in another way. */

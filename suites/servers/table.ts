@@ -4,25 +4,7 @@
  */
 import type { ServerOptions } from '../../mock-server/context.ts'
 import type { Profile } from '../../mock-server/profile.ts'
-import { type Changing, optionsOf } from './operators.ts'
-
-/** Who wrote a row: we, or one of the authors who did not know the cases (README.md). */
-export type Origin = (typeof origins)[number]
-export const origins = [
-  'own',
-  'first',
-  'second',
-  'third',
-  'fourth',
-  'fifth',
-  'sixth',
-  'seventh',
-  'eighth',
-  'ninth',
-  'tenth',
-  'eleventh',
-  'twelfth',
-] as const
+import { type BrokenRows, type Origin, optionsOf } from './operators.ts'
 
 type Made = Pick<ServerOptions, 'rules' | 'around' | 'profile'>
 
@@ -52,21 +34,27 @@ export interface ConformingServer {
   create(): Made
 }
 
-/** One way to be wrong: who wrote it, and what it changes. */
-export interface BrokenRow {
-  origin: Origin
-  change: Changing
-  missed?: string
-}
-
-/** Rows by the requirement that they break and by their id. */
-export type BrokenRows = { readonly [breaks: string]: { readonly [id: string]: BrokenRow } }
-
-const subjectsOfBroken = (): Promise<BrokenRows>[] => []
+/** A line for each subject. */
+const subjectsOfBroken = async (): Promise<BrokenRows[]> => [
+  (await import('./broken/envelope.ts')).envelope,
+  (await import('./broken/hmac.ts')).hmac,
+  (await import('./broken/ecc.ts')).ecc,
+  (await import('./broken/signed-data.ts')).signedData,
+  (await import('./broken/basic.ts')).basic,
+  (await import('./broken/keys.ts')).keys,
+  (await import('./broken/limits.ts')).limits,
+  (await import('./broken/grants.ts')).grants,
+  (await import('./broken/tokens.ts')).tokens,
+  (await import('./broken/lifetimes.ts')).lifetimes,
+  (await import('./broken/refresh.ts')).refresh,
+  (await import('./broken/scopes.ts')).scopes,
+  (await import('./broken/addresses.ts')).addresses,
+  (await import('./broken/sessions.ts')).sessions,
+]
 
 export async function brokenServers(): Promise<readonly BrokenServer[]> {
-  const subjects = await Promise.all(subjectsOfBroken())
-  const rows = subjects.flatMap((subject) =>
+  const subjects = await subjectsOfBroken()
+  return subjects.flatMap((subject) =>
     Object.entries(subject).flatMap(([breaks, servers]) =>
       Object.entries(servers).map(([id, { change, ...row }]) => ({
         ...row,
@@ -76,20 +64,6 @@ export async function brokenServers(): Promise<readonly BrokenServer[]> {
       })),
     ),
   )
-  const { mutants } = await import('../../mock-server/mutants.ts')
-  const { mutantSets } = await import('../../mock-server/independent/mutants.ts')
-  return [
-    ...rows,
-    ...mutants.map(({ id, breaks, with: rules, profile }) => ({
-      id,
-      breaks,
-      origin: 'own' as const,
-      create: () => ({ rules, ...(profile && { profile }) }),
-    })),
-    ...Object.entries(mutantSets).flatMap(([set, servers]) =>
-      servers.map(({ id, breaks, create }) => ({ id, breaks, origin: set as Origin, create })),
-    ),
-  ]
 }
 
 export async function conformingServers(): Promise<readonly ConformingServer[]> {

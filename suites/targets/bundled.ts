@@ -98,7 +98,7 @@ const allConforming = async () => (await import('../servers/table.ts')).conformi
 
 /** The ids of both, by the set that they belong to: each set has an author of its own. The first comes first. */
 export async function loadIndependentSets(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const { origins } = await import('../servers/table.ts')
+  const { origins } = await import('../servers/operators.ts')
   const servers = [...(await allBroken()), ...(await allConforming())]
   const idsOf = (set: string) => new Set(servers.filter(({ origin }) => origin === set).map(({ id }) => id))
   return new Map(origins.filter((set) => set !== 'own').map((set) => [set, idsOf(set)]))

@@ -1,0 +1,198 @@
+/** What broken servers of several subjects change. */
+import { createHash } from 'node:crypto'
+import type { MockRequest } from '../../../mock-server/http-server.ts'
+import type { SignedParts, TokenResult } from '../../../mock-server/rules.ts'
+import { type Rules, rules as right } from '../../../mock-server/rules.ts'
+import type { Means, Token, TokenKind, TokenPair } from '../../../mock-server/state.ts'
+import { type BrokenRow, type Change, own, type Seen } from '../operators.ts'
+
+/** A kind of authorization that does not work on some methods. */
+export const without = (means: Means, on: (method: string) => boolean): Change => ({
+  meansTaken: (used, method) => !(used === means && on(method)),
+})
+
+export const sha256 = (data: Uint8Array | string) => createHash('sha256').update(data).digest()
+
+/** One character per byte, so that bytes can be changed as text. */
+export const text = (data: Uint8Array) => Buffer.from(data).toString('latin1')
+
+export const bytes = (latin1: string) => Buffer.from(latin1, 'latin1')
+
+/** Other data must be signed. */
+export const onlyData = (make: (parts: SignedParts, body: string) => string): Change => ({
+  dataToSign: (parts) => [bytes(make(parts, text(parts.body)))],
+})
+
+export const request = ({ httpMethod, uri }: SignedParts, body: string) => `${httpMethod}\n${uri}\n${body}\n`
+
+export const joined = (parts: SignedParts, body: string) => `${parts.timestamp};${parts.nonce};${request(parts, body)}`
+
+/** An ED25519 signature over other data is accepted too. */
+export const alsoEcc = (change: (data: Buffer, signature: Buffer) => Uint8Array | [Uint8Array, Buffer]): Change => ({
+  eccVerifies: (publicKey, data, signature) => {
+    const changed = change(Buffer.from(data), signature)
+    const [other, with_] = Array.isArray(changed) ? changed : [changed, signature]
+    return right.eccVerifies(publicKey, data, signature) || right.eccVerifies(publicKey, other, with_)
+  },
+})
+
+/** Separates a decision from its effect, so that calls within a few milliseconds all succeed. */
+export const race =
+  (wanted: Parameters<Rules['beforeEffect']>[0]): Rules['beforeEffect'] =>
+  (effect) =>
+    effect === wanted ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined
+
+/** Reads the Authorization header; without one, reads credentials from another place, as a careless framework would. */
+export const headerOrElse =
+  (other: (request: MockRequest) => string | undefined): Rules['headerOf'] =>
+  (request) =>
+    request.headers.authorization ?? other(request)
+
+export type Members = { readonly [name: string]: unknown }
+
+export const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null
+
+export function requestOf({ body }: MockRequest): Members {
+  try {
+    const request: unknown = JSON.parse(body.toString('utf8'))
+    return isMembers(request) ? request : {}
+  } catch {
+    return {}
+  }
+}
+
+export const ownParamsOf = (request: MockRequest): Members => {
+  const { params } = requestOf(request)
+  return isMembers(params) ? params : {}
+}
+
+export const textIn = (members: Members, name: string): string | undefined =>
+  typeof members[name] === 'string' ? members[name] : undefined
+
+/** Accepts a value of another type, or a text, as the refresh token that was issued last. */
+export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({
+  paramTaken: (_method, name, param, valid) => valid || (name === 'refreshToken' && value(param)),
+  tokenNamed: (received, find, all, use) =>
+    find(received) ??
+    (use === 'refresh' && received === text ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
+})
+
+/** Members that are replaced; undefined leaves one out. */
+export type Changed = { [Member in keyof TokenResult]?: unknown }
+
+export const seconds = (ms: number) => Math.floor(ms / 1000)
+
+export const minute = 60_000
+export const hour = 60 * minute
+export const day = 24 * hour
+
+/** The pair of the refresh token in the params of the call being answered. */
+export function namedPair(seen: Seen): TokenPair | undefined {
+  const { refreshToken } = seen.params
+  const token = typeof refreshToken === 'string' ? seen.context.state.tokens.get(refreshToken) : undefined
+  return token?.kind === 'refresh' ? token.pair : undefined
+}
+
+export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)
+
+export type Wait = () => Promise<void>
+
+export const twoMs: Wait = () => new Promise((resolve) => setTimeout(resolve, 2))
+
+export const oneTurn: Wait = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Shorter than the way of a call through a socket: only calls made inside one process meet in this window. */
+export const someMicrotasks: Wait = async () => {
+  for (let turn = 0; turn < 4; turn++) await undefined
+}
+
+/** The server waits between the decision about a refresh or a key and its effect. */
+export const tornApart = (wanted: 'refresh' | 'key', wait: Wait): Change => ({
+  beforeEffect: (effect) => (effect === wanted ? wait() : undefined),
+})
+
+/** The pair whose refresh token is in the body. */
+export const shownPair = (seen: Seen) =>
+  [...seen.context.state.tokens.values()].find(({ kind, text }) => kind === 'refresh' && seen.bodyHas(text))?.pair
+
+export const creating = (method: string): boolean => method === 'manager/createApiKey'
+
+/** A server that checks the caller method by method, and forgets one check when it creates keys. */
+export const forgivesOnCreation = (refusedAt: string): Change => ({
+  forgives: (stage, method) => stage === refusedAt && creating(method),
+})
+
+type Secret = 'basic' | 'grant'
+
+/** Takes other secrets besides the right one, in Basic credentials or in grants. */
+export const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Change => ({
+  secretMatches: (received, expected, means) =>
+    right.secretMatches(received, expected, means) || (means === wanted && fits(received, expected)),
+})
+
+/** A key with a public key takes secrets, in Basic credentials or in grants. */
+export const secretForPublicKeys = (wanted: Secret): Change => ({
+  secretTakenFor: (key, means) => key.publicKey === undefined || means === wanted,
+})
+
+const half = (text: string) => text.slice(0, text.length / 2)
+
+export const wrongSecretsTaken = (means: Secret, area: string): { [id: string]: BrokenRow } => ({
+  [`${area}-secret-in-any-case`]: own(
+    alsoSecret(means, (received, expected) => received.toLowerCase() === expected.toLowerCase()),
+  ),
+  [`${area}-beginning-of-the-secret-taken`]: own(
+    alsoSecret(means, (received, expected) => received !== '' && expected.startsWith(received)),
+  ),
+  [`${area}-longer-secret-taken`]: own(alsoSecret(means, (received, expected) => received.startsWith(expected))),
+  [`${area}-first-half-of-the-secret-compared`]: own(
+    alsoSecret(means, (received, expected) => half(received) === half(expected)),
+  ),
+  [`${area}-end-of-the-secret-compared`]: own(
+    alsoSecret(means, (received, expected) => received.slice(-16) === expected.slice(-16)),
+  ),
+  [`${area}-any-secret-taken`]: own(alsoSecret(means, () => true)),
+  [`${area}-secret-of-another-key-taken`]: own({
+    secretsOf: (key, all, used) => (used === means ? all().map(({ secret }) => secret) : [key.secret]),
+  }),
+})
+
+export const secretsOfPublicKeysTaken = (means: Secret, area: string): { [id: string]: BrokenRow } => ({
+  [`${area}-secret-of-a-public-key-taken`]: own(secretForPublicKeys(means)),
+  [`${area}-secret-derived-from-a-public-key`]: own({
+    ...secretForPublicKeys(means),
+    secretsOf: (key) => [
+      key.publicKey === undefined ? key.secret : createHash('md5').update(key.publicKey).digest('hex'),
+    ],
+  }),
+  [`${area}-anything-taken-for-a-public-key`]: own({
+    ...secretForPublicKeys(means),
+    secretsOf: (key, all) => (key.publicKey === undefined ? [key.secret] : all().map(({ secret }) => secret)),
+  }),
+})
+
+/** The first key is named by an unknown id too. */
+export const firstKeyForUnknownIds = (wanted: Means): Change => ({
+  keyNamed: (id, find, all, means) => find(id) ?? (means === wanted ? all()[0] : undefined),
+})
+
+/** Takes other texts for a token besides its own. */
+export const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) => boolean): Change => ({
+  tokenNamed: (text, find, all, use) =>
+    find(text) ?? (use === wanted ? all().find((token) => token.kind === use && fits(text, token)) : undefined),
+})
+
+export const likeTokensTaken = (kind: TokenKind): { [id: string]: BrokenRow } => ({
+  [`beginning-of-the-${kind}-token-taken`]: own(
+    alsoNamed(kind, (text, token) => text.length > 8 && token.text.startsWith(text)),
+  ),
+  [`two-thirds-of-the-${kind}-token-compared`]: own(
+    alsoNamed(kind, (text, token) => text.length >= 28 && text.slice(0, 28) === token.text.slice(0, 28)),
+  ),
+  [`first-half-of-the-${kind}-token-compared`]: own(
+    alsoNamed(kind, (text, token) => text.length > 20 && text.slice(0, 20) === token.text.slice(0, 20)),
+  ),
+  [`first-character-of-the-${kind}-token-ignored`]: own(
+    alsoNamed(kind, (text, token) => text.slice(1) === token.text.slice(1)),
+  ),
+})

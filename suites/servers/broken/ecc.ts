@@ -1,0 +1,290 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { rules as right } from '../../../mock-server/rules.ts'
+import type { ApiKey } from '../../../mock-server/state.ts'
+import {
+  type BrokenRows,
+  type Change,
+  fifth,
+  first,
+  fourth,
+  meet,
+  namedKeyId,
+  ninth,
+  own,
+  tenth,
+  third,
+  twelfth,
+} from '../operators.ts'
+import { alsoEcc, bytes, sha256, text } from './changes.ts'
+
+const sha512 = (data: Uint8Array) => createHash('sha512').update(data).digest()
+
+const eccText = (change: (data: string) => string) => alsoEcc((data) => bytes(change(text(data))))
+
+const alsoEccBytes = (read: (received: string) => Buffer): Change => ({
+  eccSignatures: (received, profile) => [...right.eccSignatures(received, profile), read(received)],
+})
+
+const order = 2n ** 252n + 27742317777372353535851937790883648493n
+
+/** S brought below L: what a verifier without that check does. */
+function reduced(signature: Buffer): Buffer {
+  let s = 0n
+  for (const byte of [...signature.subarray(32)].reverse()) s = (s << 8n) | BigInt(byte)
+  s %= order
+  return Buffer.concat([
+    signature.subarray(0, 32),
+    Buffer.from(Array.from({ length: 32 }, (_zero, index) => Number((s >> BigInt(8 * index)) & 0xffn))),
+  ])
+}
+
+/** An ED25519 public key whose seed is made of a secret. */
+function keyOfSeed(seed: Buffer): KeyObject {
+  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
+  return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+}
+
+/** The order of the group of ED25519. */
+const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n
+
+const readScalar = (bytes: Buffer) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+
+const writeScalar = (scalar: bigint) => Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse()
+
+/** One of eight places, by the last hex digit of an id. */
+const placeOf = ({ id }: ApiKey): number => (Number.parseInt(id.slice(-1), 16) || 0) % 8
+
+/** The same point without the bit that says which of two values its x has. */
+function withoutSign(key: KeyObject): KeyObject {
+  const point = key.export({ type: 'spki', format: 'der' }).subarray(-32)
+  point[31] = (point[31] ?? 0) & 0x7f
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') }, format: 'jwk' })
+}
+
+export const ecc: BrokenRows = {
+  'signatures/ecc': {
+    'short-ecc-signatures-taken': own({
+      eccVerifies: (publicKey, data, signature) =>
+        (signature.length > 0 && signature.length < 64) || right.eccVerifies(publicKey, data, signature),
+    }),
+    'ecc-never-taken': own({ eccTakenFor: () => false }),
+    'hash-of-the-data-verified': own({
+      eccVerifies: (publicKey, data, signature) => right.eccVerifies(publicKey, sha256(data), signature),
+    }),
+    'ecc-over-a-hash-taken-too': own(alsoEcc(sha256)),
+    'ecc-over-sha512-taken-too': own(alsoEcc(sha512)),
+    'ecc-over-hex-taken-too': own(alsoEcc((data) => Buffer.from(sha256(data).toString('hex')))),
+    'ecc-over-base64-taken-too': own(alsoEcc((data) => Buffer.from(data.toString('base64')))),
+    'ecc-without-final-line-feed-too': own(eccText((data) => data.slice(0, -1))),
+    'ecc-over-the-trimmed-body-too': own(eccText((data) => `${data.trimEnd()}\n`)),
+    'ecc-over-the-lower-case-method-too': own(eccText((data) => data.replace('POST', 'post'))),
+    'ecc-without-the-timestamp-too': own(eccText((data) => data.replace(/^\d+/, ''))),
+    'ecc-without-the-body-too': own(eccText((data) => data.replace(/{.*}/s, ''))),
+    'ecc-first-64-bytes-verified': own(alsoEcc((data, signature) => [data, signature.subarray(0, 64)])),
+    'ecc-bytes-in-reverse-too': own(alsoEcc((data, signature) => [data, Buffer.from(signature).reverse()])),
+    'empty-ecc-signature-taken': own({
+      eccVerifies: (publicKey, data, signature) =>
+        signature.length === 0 || right.eccVerifies(publicKey, data, signature),
+    }),
+    'ecc-by-any-private-key': own({ signingKeys: (key, all, kind) => (kind === 'ecc' ? all() : [key]) }),
+    // The low-S rule of ECDSA: about every second right signature is refused.
+    'ecc-scalar-above-half-order-refused': first({
+      eccVerifies: (publicKey, data, signature) =>
+        right.eccVerifies(publicKey, data, signature) && readScalar(signature.subarray(32)) <= groupOrder / 2n,
+    }),
+    'bytes-behind-ecc-signature-ignored': first({
+      eccSignatures: (received, profile) => right.eccSignatures(received, profile).map((one) => one.subarray(0, 64)),
+    }),
+    // A signature over the SHA-256 of the data is accepted too.
+    'ecc-signature-of-digest-accepted': first({
+      eccVerifies: (publicKey, data, signature) =>
+        right.eccVerifies(publicKey, data, signature) ||
+        right.eccVerifies(publicKey, createHash('sha256').update(data).digest(), signature),
+    }),
+    // Within a second of a right signature of the key, any signature is accepted for it.
+    'ecc-signature-checked-once-a-second': first((seen, rightMs = new Map<string, number>(), current = '') => ({
+      signingKeys: (key, all, kind) => {
+        current = key.id
+        return right.signingKeys(key, all, kind)
+      },
+      eccVerifies: (publicKey, data, signature) => {
+        if (seen.nowMs - (rightMs.get(current) ?? Number.NEGATIVE_INFINITY) < 1000) return true
+        const verified = right.eccVerifies(publicKey, data, signature)
+        if (verified) rightMs.set(current, seen.nowMs)
+        return verified
+      },
+    })),
+    'every-tenth-ecc-signature-not-checked': first((_seen, calls = 0) => ({
+      eccVerifies: (publicKey, data, signature) => {
+        calls += 1
+        return calls % 10 === 0 || right.eccVerifies(publicKey, data, signature)
+      },
+    })),
+    // Half of all public keys have this bit; what they sign is refused.
+    'public-key-read-without-its-highest-bit': third({
+      publicKey: (pem, profile) => {
+        const key = right.publicKey(pem, profile)
+        return key?.asymmetricKeyType === 'ed25519' ? withoutSign(key) : key
+      },
+    }),
+    'public-key-of-first-ecc-call-holds-for-connection': third((seen, keys = new Map<number, ApiKey>()) => ({
+      signingKeys: (key, _all, kind) => {
+        const { connection } = seen
+        if (kind !== 'ecc' || connection === undefined) return [key]
+        const first = keys.get(connection) ?? key
+        keys.set(connection, first)
+        return [first]
+      },
+    })),
+    // A verified signature is remembered by the key and a hash of the body.
+    'ecc-signature-not-checked-for-body-signed-before': fourth((seen, bodies = new Set<string>()) => ({
+      eccVerifies: (publicKey, data, signature) => {
+        const place = `${namedKeyId(seen.request)} ${createHash('sha256').update(seen.request.body).digest('hex')}`
+        if (right.eccVerifies(publicKey, data, signature)) bodies.add(place)
+        return bodies.has(place) && signature.length === 64
+      },
+    })),
+    // Two keys whose ids end alike have one place: the later one verifies the signatures of both.
+    'public-keys-filed-in-eight-places-by-their-id': fourth({
+      signingKeys: (key, all, kind) =>
+        kind === 'hmac'
+          ? [key]
+          : all()
+              .filter((one) => one.publicKey !== undefined && placeOf(one) === placeOf(key))
+              .slice(-1),
+    }),
+    // Signatures that arrive together are verified as a batch, and one right signature is enough.
+    'ecc-signature-accepted-in-flight-with-a-right-one': fourth((_seen, batch?: { size: number; right: boolean }) => ({
+      around: (inner, context) => (request) => {
+        const key = context.state.keys.get(namedKeyId(request) ?? '')
+        if (key?.publicKey === undefined) return inner(request)
+        batch ??= { size: 0, right: false }
+        const mine = batch
+        mine.size += 1
+        return meet()
+          .then(() => inner(request))
+          .finally(() => {
+            mine.size -= 1
+            if (mine.size === 0) batch = undefined
+          })
+      },
+      eccVerifies: (publicKey, data, signature) => {
+        const isRight = right.eccVerifies(publicKey, data, signature)
+        if (batch !== undefined && isRight) batch.right = true
+        return isRight || (batch?.right === true && signature.length === 64)
+      },
+    })),
+    'second-wrong-ecc-signature-in-a-row-accepted': fifth(
+      (seen, keptWrong = new Map<ApiKey | undefined, number>()) => ({
+        eccVerifies: (publicKey, data, signature) => {
+          if (signature.length !== 64) return false
+          const key = seen.caller
+          const wrong = right.eccVerifies(publicKey, data, signature) ? 0 : (keptWrong.get(key) ?? 0) + 1
+          keptWrong.set(key, wrong)
+          return wrong === 0 || wrong === 2
+        },
+      }),
+    ),
+    // A library for big numbers drops the zero byte, and the signature gets too short.
+    'ecc-scalar-with-leading-zero-byte-refused': ninth({
+      eccVerifies: (publicKey, data, signature) => signature[63] !== 0 && right.eccVerifies(publicKey, data, signature),
+    }),
+    // The key is trusted on its first use.
+    'first-ecc-signature-of-key-not-checked': ninth((seen, met = new Set<string>()) => ({
+      eccVerifies: (publicKey, data, signature) => {
+        const id = namedKeyId(seen.request) ?? ''
+        if (met.has(id)) return right.eccVerifies(publicKey, data, signature)
+        met.add(id)
+        return true
+      },
+    })),
+    // Some signing devices take only text, so their clients encode the data first.
+    'ecc-signature-of-data-in-base64-accepted': tenth({
+      eccVerifies: (publicKey, data, signature) =>
+        right.eccVerifies(publicKey, data, signature) ||
+        right.eccVerifies(publicKey, Buffer.from(Buffer.from(data).toString('base64')), signature),
+    }),
+    // The equation is solved by zeros, and nobody looks whether both halves are above zero.
+    'ecc-signature-of-zeros-accepted': twelfth({
+      eccVerifies: (publicKey, data, signature) =>
+        right.eccVerifies(publicKey, data, signature) ||
+        (signature.length === 64 && signature.every((byte) => byte === 0)),
+    }),
+  },
+  'signatures/ecc-encoding': {
+    'ecc-in-hex-taken-too': own(alsoEccBytes((received) => Buffer.from(received, 'hex'))),
+    'ecc-in-base64url-taken-too': own(alsoEccBytes((received) => Buffer.from(received, 'base64url'))),
+    'ecc-in-base64-of-hex-taken-too': own(
+      alsoEccBytes((received) => Buffer.from(Buffer.from(received, 'base64').toString(), 'hex')),
+    ),
+    // Buffer.from takes base64url and skips characters that are not BASE64.
+    'ecc-signature-decoded-leniently': first({
+      eccSignatures: (received) => [Buffer.from(received, 'base64')],
+    }),
+    // A proxy merges slashes, in headers too.
+    'ecc-signature-with-doubled-slash-refused': fourth({
+      eccSignatures: (received, profile) => right.eccSignatures(received.replaceAll(/\/{2,}/g, '/'), profile),
+    }),
+    'ecc-signature-with-halves-swapped-accepted': fifth({
+      eccSignatures: (received, profile) =>
+        right
+          .eccSignatures(received, profile)
+          .flatMap((bytes) => [bytes, Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])]),
+    }),
+    // "BASE64 of the signature of `dataToSign`", and nothing more
+    'bytes-in-front-of-ecc-signature-ignored': fifth({
+      eccSignatures: (received, profile) => right.eccSignatures(received, profile).map((bytes) => bytes.subarray(-64)),
+    }),
+    // "BASE64 of the signature of `dataToSign` made with the private key": once
+    'ecc-signature-encoded-twice-accepted': ninth({
+      eccSignatures: (received, profile) => [
+        ...right.eccSignatures(received, profile),
+        ...right.eccSignatures(Buffer.from(received, 'base64').toString('latin1'), profile),
+      ],
+    }),
+  },
+  'signatures/ecc-malleability': {
+    'high-s-taken': own(alsoEcc((data, signature) => [data, signature.length === 64 ? reduced(signature) : signature])),
+    'ecc-scalar-reduced-before-check': first({
+      eccVerifies: (publicKey, data, signature) => {
+        if (signature.length !== 64) return false
+        const scalar = writeScalar(readScalar(signature.subarray(32)) % groupOrder)
+        return right.eccVerifies(publicKey, data, Buffer.concat([signature.subarray(0, 32), scalar]))
+      },
+    }),
+    // The three highest bits of S are cleared, as old implementations do; S + L is still refused.
+    'ecc-high-bits-of-scalar-ignored': first({
+      eccVerifies: (publicKey, data, signature) => {
+        const cleared = Buffer.from(signature)
+        cleared[63] = (cleared[63] ?? 0) & 0x1f
+        return right.eccVerifies(publicKey, data, cleared)
+      },
+    }),
+  },
+  'signatures/secret-key-refuses-ecc': {
+    'ecc-of-any-key-for-secret-keys': own({
+      eccTakenFor: () => true,
+      signingKeys: (key, all, kind) => (kind === 'ecc' && key.publicKey === undefined ? all() : [key]),
+    }),
+    'ecc-with-a-seed-made-of-the-secret': own({
+      eccTakenFor: () => true,
+      signingKeys: (key, _all, kind) =>
+        kind === 'ecc' && key.publicKey === undefined ? [{ ...key, verifyKey: keyOfSeed(sha256(key.secret)) }] : [key],
+    }),
+    'any-public-key-verifies-for-secret-key': first({
+      eccTakenFor: () => true,
+      signingKeys: (key, all, kind) => (kind === 'ecc' && key.publicKey === undefined ? all() : [key]),
+    }),
+    'key-created-by-ecc-call-takes-signatures-of-its-creator': fourth((seen, creators = new Map<string, ApiKey>()) => ({
+      storedKey: (key) => {
+        const creator = seen.caller
+        if (creator !== undefined && seen.byPublicKey) creators.set(key.id, creator)
+        return key
+      },
+      eccTakenFor: (key) => right.eccTakenFor(key) || creators.has(key.id),
+      signingKeys: (key, _all, kind) => [
+        (kind === 'ecc' && key.publicKey === undefined && creators.get(key.id)) || key,
+      ],
+    })),
+  },
+}

@@ -1,0 +1,479 @@
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
+import { methods } from '../../../mock-server/methods/index.ts'
+import { rules as right } from '../../../mock-server/rules.ts'
+import {
+  answerThrough,
+  type BrokenRows,
+  type Change,
+  eighth,
+  fifth,
+  first,
+  fourth,
+  isAccepted,
+  isMethod,
+  ninth,
+  own,
+  paramsOf,
+  readCall,
+  readMembers,
+  type Seen,
+  second,
+  tenth,
+  third,
+  twelfth,
+} from '../operators.ts'
+import { race } from './changes.ts'
+
+/** Accepts what `repair` makes of a body that is not JSON. */
+const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown
+
+/** Refuses a JSON body unless it is written in this form. */
+const onlyIf = (fits: (text: string) => boolean) => (text: string) => {
+  if (!fits(text)) throw new SyntaxError('not in the expected form')
+  return JSON.parse(text) as unknown
+}
+
+/** Stores the id in a place shared by all calls, and lists slowly. */
+const latestId = (_seen: Seen, latest?: unknown): Change => ({
+  parseBody: (text) => {
+    const body = right.parseBody(text)
+    latest = (body as { id?: unknown }).id
+    return body
+  },
+  echoedId: () => latest,
+  beforeEffect: race('listing'),
+})
+
+const groupOf = (method: string): string => method.split('/')[0] ?? ''
+
+/** The fields of a form as a request; throws if they name no method. */
+function readForm(text: string): object {
+  const fields = new URLSearchParams(text)
+  const method = fields.get('method')
+  if (method === null) throw new SyntaxError('Name a method')
+  return { jsonrpc: '2.0', id: Number(fields.get('id')), method, params: {} }
+}
+
+const methodOf: { [operation: string]: string } = {
+  createApiKey: 'manager/createApiKey',
+  auth: 'manager/auth',
+  listSolutions: 'solution/listSolutions',
+}
+
+const members = ['jsonrpc', 'id', 'method', 'params']
+
+/** The same object with its envelope members in their right letter case. */
+function foldMembers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const spelled = (name: string) => (members.includes(name.toLowerCase()) ? name.toLowerCase() : name)
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [spelled(name), member]))
+}
+
+export const envelope: BrokenRows = {
+  'envelope/post-api': {
+    'tokens-granted-at-another-path': own({
+      isCall: (httpMethod, path, callPath, body) =>
+        httpMethod === 'POST' && path === (body.includes('"manager/auth"') ? '/auth' : callPath),
+    }),
+    'listing-at-another-path': own({
+      isCall: (httpMethod, path, callPath, body) =>
+        httpMethod === 'POST' && path === (body.includes('"solution/listSolutions"') ? '/api/solutions' : callPath),
+    }),
+    'calls-taken-as-put': own({
+      isCall: (httpMethod, path, callPath, body) =>
+        path === callPath && httpMethod === (body.includes('"manager/auth"') ? 'PUT' : 'POST'),
+    }),
+    'every-fiftieth-call-not-found': first((_seen, calls = 0) => ({
+      isCall: (httpMethod, path, callPath, body) => {
+        calls += 1
+        return calls % 50 !== 0 && right.isCall(httpMethod, path, callPath, body)
+      },
+    })),
+  },
+  'envelope/json-body': {
+    'compact-json-demanded': own({ parseBody: onlyIf((text) => JSON.stringify(JSON.parse(text)) === text) }),
+    'json-in-one-line-demanded': own({ parseBody: onlyIf((text) => !/[\r\n]/.test(text)) }),
+    'order-of-members-demanded': own({ parseBody: onlyIf((text) => Object.keys(JSON.parse(text))[0] === 'jsonrpc') }),
+    'white-space-around-json-refused': own({ parseBody: onlyIf((text) => text.trim() === text) }),
+    'escaped-slash-refused': own({ parseBody: onlyIf((text) => !text.includes('\\/')) }),
+    'escaped-slash-stays-escaped': own({ parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) }),
+    'characters-by-number-refused': own({ parseBody: onlyIf((text) => !text.includes('\\u')) }),
+    'tabs-in-json-refused': own({ parseBody: onlyIf((text) => !text.includes('\t')) }),
+    // A JSON body with line feeds between its tokens is refused.
+    'pretty-printed-body-refused': first({
+      parseBody: (text) => {
+        if (text.includes('\n')) throw new SyntaxError('Write the body on one line')
+        return right.parseBody(text)
+      },
+    }),
+    // The reader waits for a last piece that is shorter than its buffer, and then has nothing.
+    'body-of-a-multiple-of-256-bytes-not-read': fourth((seen) => ({
+      parseBody: (text) => right.parseBody(seen.request.body.length % 256 === 0 ? '' : text),
+    })),
+  },
+  'envelope/method-names': {
+    'auth-under-another-name': own({ methodName: (name) => (name === 'manager/auth' ? 'manager/login' : name) }),
+    'listing-under-another-name': own({
+      methodName: (name) => (name === 'solution/listSolutions' ? 'solution/list' : name),
+    }),
+    // The method is looked for in the text of the body, where some JSON writers put a backslash before the slash.
+    'method-with-escaped-slash-unknown': first((seen) => ({
+      methodName: (name) => (seen.bodyHas('\\/') ? `?${name}` : name),
+    })),
+    'dot-for-slash-in-method-name-taken': fourth({
+      methodName: (name) => name.replace('.', '/'),
+    }),
+    // The router remembers for 100 ms that it found nothing, and looks that up by the group.
+    'unknown-method-hides-its-group-for-100-ms': ninth((seen, missedMs = new Map<string, number>()) => ({
+      methodName: (name) => {
+        const isHidden = seen.nowMs - (missedMs.get(groupOf(name)) ?? Number.NEGATIVE_INFINITY) < 100
+        if (!methods.has(name)) missedMs.set(groupOf(name), seen.nowMs)
+        return isHidden ? 'unknown/unknown' : name
+      },
+    })),
+  },
+  'envelope/empty-params': {
+    'empty-params-refused': own({
+      paramsTaken: (value, profile) => right.paramsTaken(value, profile) && Object.keys(value as object).length > 0,
+    }),
+    'empty-params-refused-with-token': first((seen) => ({
+      paramsTaken: (value, profile) => {
+        const isToken = seen.request.headers.authorization?.startsWith(`${profile.tokenPrefix} `)
+        const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
+        return right.paramsTaken(value, profile) && !(isEmpty && isToken)
+      },
+    })),
+    'empty-params-refused-behind-full-ones-on-connection': third((seen, connections = new Set<number>()) => ({
+      paramsTaken: (value, profile) => {
+        const { connection } = seen
+        const taken = right.paramsTaken(value, profile)
+        if (!taken || connection === undefined) return taken
+        const isEmpty = Object.keys(value ?? {}).length === 0
+        if (!isEmpty) connections.add(connection)
+        return !isEmpty || !connections.has(connection)
+      },
+    })),
+    'empty-params-refused-in-ecc-calls': fourth((seen) => ({
+      paramsTaken: (value, profile) =>
+        right.paramsTaken(value, profile) && !(seen.byPublicKey && Object.keys(seen.params).length === 0),
+    })),
+  },
+  'envelope/response-jsonrpc': {
+    'response-without-jsonrpc': own({ answerVersion: () => undefined }),
+    'response-jsonrpc-1': own({ answerVersion: () => '1.0' }),
+    'response-jsonrpc-a-number': own({ answerVersion: () => 2.0 }),
+    'answer-to-refresh-without-jsonrpc': first((seen) => ({
+      answerVersion: () => (seen.bodyHas('"refresh_token"') ? undefined : '2.0'),
+    })),
+    // The answer: "jsonrpc | string | `2.0`"
+    'answer-behind-refusal-on-connection-without-jsonrpc': third((_seen, connections = new Set<number>()) => ({
+      around: answerThrough((answer, { connection }) => {
+        if (connection === undefined) return answer
+        if (!isAccepted(answer)) {
+          connections.add(connection)
+          return answer
+        }
+        if (!connections.delete(connection)) return answer
+        const { jsonrpc: _jsonrpc, ...rest } = readMembers(answer.body) ?? {}
+        return { ...answer, body: JSON.stringify(rest) }
+      }),
+    })),
+    'jsonrpc-is-a-number-in-answers-to-tokens': fourth((seen) => ({
+      answerVersion: () => (seen.pair === undefined ? '2.0' : 2),
+    })),
+    'answer-to-key-creation-in-json-rpc-1-0': fifth((seen) => ({
+      answerVersion: () => (seen.method === 'manager/createApiKey' ? '1.0' : '2.0'),
+    })),
+  },
+  'envelope/id-echo': {
+    'id-echoed-as-text': own({ echoedId: (id) => String(id) }),
+    'id-left-out': own({ echoedId: () => undefined }),
+    'id-cut-to-32-bits': own({ echoedId: (id) => Number(id) | 0 }),
+    'id-without-its-sign': own({ echoedId: (id) => Math.abs(Number(id)) }),
+    'id-kept-within-32-bits': own({ echoedId: (id) => Math.max(Number(id), -(2 ** 31)) }),
+    'id-of-the-latest-call-echoed': own(latestId),
+    'id-zero-taken-for-none': own({ echoedId: (id) => id || null }),
+    // The id 0 counts as missing.
+    'zero-id-becomes-one': first({
+      echoedId: (id) => id || 1,
+    }),
+    'id-wraps-at-32-bits': first({
+      echoedId: (id) => (typeof id === 'number' ? id | 0 : id),
+    }),
+    // Only the second answer of a connection is wrong: it carries the id of the first.
+    'second-answer-on-connection-repeats-id': first(
+      (seen, answers = new Map<number, { count: number; first: unknown }>()) => ({
+        echoedId: (id) => {
+          const { connection } = seen
+          if (connection === undefined) return id
+          const known = answers.get(connection) ?? { count: 0, first: id }
+          known.count += 1
+          answers.set(connection, known)
+          return known.count === 2 ? known.first : id
+        },
+      }),
+    ),
+    // The id is kept in a variable of the server while a listing waits for 2 ms.
+    'concurrent-listings-answer-with-last-id': first((seen) => ({
+      beforeEffect: (effect) => (effect === 'listing' ? new Promise((resolve) => setTimeout(resolve, 2)) : undefined),
+      echoedId: (id) => {
+        try {
+          return JSON.parse(seen.request.body.toString()).id
+        } catch {
+          return id
+        }
+      },
+    })),
+    // An accepted listing within a second of another one with the same header is answered with its body.
+    'listing-of-caller-cached-with-its-id': second(
+      (_seen, answers = new Map<string, { untilMs: number; answer: MockAnswer }>()) => {
+        const cache = answerThrough((answer, request, context) => {
+          if (!isMethod(request, 'solution/listSolutions') || !isAccepted(answer)) return answer
+          const header = request.headers.authorization ?? ''
+          const kept = answers.get(header)
+          if (kept && context.now() < kept.untilMs) return { ...answer, body: kept.answer.body }
+          answers.set(header, { untilMs: context.now() + 1000, answer })
+          return answer
+        })
+        return {
+          around: (handle, context) => cache(handle, context),
+        }
+      },
+    ),
+    // A layer in front of the server reads the answer and writes it again.
+    'id-beyond-53-bits-rounded': third({
+      around: answerThrough((answer) =>
+        isAccepted(answer) ? { ...answer, body: JSON.stringify(JSON.parse(answer.body)) } : answer,
+      ),
+    }),
+    // A call is made as soon as its params are read, with the id that was read until then.
+    'id-behind-params-not-echoed': third({
+      around: answerThrough((answer, { body }) => {
+        const names = Object.keys(readMembers(body.toString('utf8')) ?? {})
+        if (!isAccepted(answer) || names.indexOf('id') < names.indexOf('params')) return answer
+        return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), id: 0 }) }
+      }),
+    }),
+    'negative-id-loses-its-sign': fourth({
+      echoedId: (id) => (typeof id === 'number' ? Math.abs(id) : id),
+    }),
+    // The answer is stored with the refresh token, and filled in again.
+    'refresh-answered-with-id-of-its-grant': fourth((_seen, ids = new Map<unknown, unknown>()) => ({
+      around: (inner) => async (request) => {
+        const answer = await inner(request)
+        if (!isMethod(request, 'manager/auth') || !isAccepted(answer)) return answer
+        const members = readMembers(answer.body) ?? {}
+        const first = ids.get(paramsOf(request).refreshToken)
+        const id = first ?? members.id
+        ids.set(readMembers(JSON.stringify(members.result))?.refreshToken, id)
+        return first === undefined ? answer : { ...answer, body: JSON.stringify({ ...members, id }) }
+      },
+    })),
+    'id-divided-by-a-million-echoed-as-rest': fifth({
+      echoedId: (id) => (typeof id === 'number' ? id % 1_000_000 : id),
+    }),
+    'id-of-key-creation-echoed-as-text': eighth((seen) => ({
+      echoedId: (id) => (seen.bodyHas('manager/createApiKey') ? String(id) : id),
+    })),
+    // Ids must not fall, as those of a stream of messages.
+    'id-below-that-of-last-call-on-connection-refused': eighth((_seen, last = new Map<number, number>()) => ({
+      around: (inner) => (request) => {
+        const { connection } = request
+        const id = readCall(request).id
+        if (connection === undefined || typeof id !== 'number') return inner(request)
+        const isBelow = id < (last.get(connection) ?? id)
+        if (isBelow) return inner({ ...request, body: Buffer.from('{}') })
+        const answer = inner(request)
+        last.set(connection, id)
+        return answer
+      },
+    })),
+    'answer-to-grant-without-id': ninth((seen) => ({
+      echoedId: (id) => (seen.bodyHas('manager/auth') ? undefined : id),
+    })),
+    // It is kept as a floating point number of single precision.
+    'id-beyond-24-bits-rounded': ninth({
+      echoedId: (id) => (typeof id === 'number' ? Math.fround(id) : id),
+    }),
+    // The writer of JSON writes integers of 64 bits as text.
+    'id-above-32-bits-echoed-as-text': twelfth({
+      echoedId: (id) => (typeof id === 'number' && Math.abs(id) >= 2 ** 31 ? String(id) : id),
+    }),
+  },
+  'envelope/result-object': {
+    'result-in-an-array': own({ resultMember: (_method, result) => [result] }),
+    'listing-without-its-object': own({
+      resultMember: (method, result) =>
+        method === 'solution/listSolutions' ? Object.values(result as object)[0] : result,
+    }),
+    'tokens-as-json-text': own({
+      resultMember: (method, result) => (method === 'manager/auth' ? JSON.stringify(result) : result),
+    }),
+    'signed-listing-answered-with-a-list': first((seen) => ({
+      resultMember: (method, result) =>
+        method === 'solution/listSolutions' &&
+        seen.request.headers.authorization?.startsWith(seen.context.profile.scheme)
+          ? [result]
+          : result,
+    })),
+    'result-of-listing-is-a-list-for-created-keys': fourth((seen) => ({
+      resultMember: (method, result) =>
+        method === 'solution/listSolutions' && seen.caller?.initial === false
+          ? Object.values(result as object)
+          : result,
+    })),
+    'result-of-listing-is-null-for-tokens-of-created-keys': eighth((seen) => ({
+      resultMember: (method, result) =>
+        method === 'solution/listSolutions' && seen.pair?.key.initial === false ? null : result,
+    })),
+  },
+  'envelope/request-members': {
+    'method-taken-out-of-an-array': own({
+      methodMemberTaken: (value): value is string => typeof value === 'string' || Array.isArray(value),
+    }),
+    'missing-method-is-the-listing': own({
+      methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
+      methodName: (name) => (name === 'undefined' ? 'solution/listSolutions' : name),
+    }),
+    'params-of-any-type': own({ paramsTaken: (value) => value !== undefined }),
+    'method-name-in-a-list-accepted': first({
+      methodMemberTaken: (value): value is string =>
+        typeof value === 'string' || (Array.isArray(value) && value.length === 1),
+    }),
+    'missing-method-is-that-of-last-call': second((_seen, last?: string) => ({
+      methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
+      methodName: (name) => {
+        if (name === 'undefined') return last ?? name
+        last = name
+        return name
+      },
+    })),
+    // For clients that encode the params before the envelope: `"params": "{}"`.
+    'params-as-json-text-accepted': tenth({
+      paramsTaken: (value, profile) =>
+        right.paramsTaken(value, profile) || (typeof value === 'string' && readMembers(value) !== undefined),
+    }),
+    // The reader of JSON fills a structure, and compares names of members without their letter case.
+    'letter-case-of-envelope-members-ignored': twelfth({
+      parseBody: (text) => foldMembers(JSON.parse(text)),
+    }),
+  },
+  'envelope/unknown-method': {
+    'unknown-method-answered': own({ unknownMethodResult: () => ({}) }),
+    'unknown-operation-of-a-known-group-answered': own({
+      unknownMethodResult: (name) => (name.startsWith('solution/') ? {} : undefined),
+    }),
+    'longer-method-name-taken': own({
+      methodName: (name) => (name.startsWith('solution/listSolutions') ? 'solution/listSolutions' : name),
+    }),
+    'group-of-a-method-ignored': own({
+      methodName: (name) => (/(^|\/)listSolutions$/.test(name) ? 'solution/listSolutions' : name),
+    }),
+    'letter-case-of-method-ignored': first(() => {
+      const names = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
+      return {
+        methodName: (name) => names.find((one) => one.toLowerCase() === name.toLowerCase()) ?? name,
+      }
+    }),
+    'text-behind-method-name-ignored': first(() => {
+      const names = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
+      return {
+        methodName: (name) => names.find((one) => name.startsWith(one)) ?? name,
+      }
+    }),
+    'unknown-solution-method-answered-with-empty-result': first({
+      unknownMethodResult: (name) => (name.startsWith('solution/') ? {} : undefined),
+    }),
+    // The group is not looked at: manager/listSolutions lists the solutions.
+    'operation-found-in-every-group': second({
+      methodName: (name) => {
+        const operation = name.slice(name.indexOf('/') + 1)
+        return name.includes('/') && Object.hasOwn(methodOf, operation) ? (methodOf[operation] ?? name) : name
+      },
+    }),
+    'doubled-slash-in-method-name-accepted': third({
+      methodName: (name) => right.methodName(name.replaceAll(/\/{2,}/g, '/')),
+    }),
+    'method-name-in-snake-case-accepted': eighth({
+      methodName: (name) => name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
+    }),
+    'slash-in-front-of-method-name-ignored': ninth({
+      methodName: (name) => name.replace(/^\//, ''),
+    }),
+    // A name that fits the beginning of one method only stands for it, as on a command line.
+    'beginning-of-operation-suffices': tenth({
+      methodName: (name) => {
+        const fitting = [...methods.keys()].filter((known) => known.startsWith(name))
+        return /^[a-z]+\/./.test(name) && fitting.length === 1 ? (fitting[0] ?? name) : name
+      },
+    }),
+    // The operations of a group are members of an object, which also has members like toString.
+    'operation-found-in-prototype-of-objects': twelfth({
+      unknownMethodResult: (name) => {
+        const [group = '', operation = '', ...rest] = name.split('/')
+        return ['manager', 'solution'].includes(group) && operation in {} && rest.length === 0 ? {} : undefined
+      },
+    }),
+  },
+  'envelope/malformed-answered': {
+    'malformed-body-answered': own({ malformedResult: () => ({}) }),
+    'silent-after-a-malformed-body': own({ answersAfterMalformed: () => false }),
+    'trailing-comma-taken': own({ parseBody: repaired((text) => text.replace(/,\s*}/g, '}')) }),
+    'missing-bracket-added': own({ parseBody: repaired((text) => (text.endsWith('{}') ? `${text}}` : text)) }),
+    'text-after-the-json-ignored': own({ parseBody: repaired((text) => text.slice(0, text.lastIndexOf('}') + 1)) }),
+    'single-quotes-taken': own({ parseBody: repaired((text) => text.replaceAll("'", '"')) }),
+    'text-behind-json-ignored': first({
+      parseBody: (text) => JSON.parse(text.slice(0, text.lastIndexOf('}') + 1)),
+    }),
+    'comma-before-closing-brace-accepted': first({
+      parseBody: (text) => JSON.parse(text.replace(/,\s*}\s*$/, '}')),
+    }),
+    // Three bodies in a row that are not JSON make the server refuse the next call.
+    'call-after-third-malformed-body-refused': first((_seen, inARow = 0) => ({
+      parseBody: (text) => {
+        inARow += 1
+        const value = right.parseBody(text)
+        inARow = 0
+        return value
+      },
+      answersAfterMalformed: () => {
+        if (inARow < 3) return true
+        inARow = 0
+        return false
+      },
+    })),
+    // What could not be read stays in the buffer of the connection and spoils the next call.
+    'body-behind-malformed-one-on-connection-refused': second((_seen, spoilt = new Set<number>()) => ({
+      around: (inner) => (request) => {
+        const { connection, body } = request
+        if (connection === undefined) return inner(request)
+        if (spoilt.delete(connection)) return inner({ ...request, body: Buffer.concat([Buffer.from('{'), body]) })
+        if (readMembers(body.toString('utf8')) === undefined) spoilt.add(connection)
+        return inner(request)
+      },
+    })),
+    'comments-in-json-skipped': fourth({
+      parseBody: (text) => right.parseBody(text.replaceAll(/("(?:[^"\\]|\\.)*")|\/\*.*?\*\//gs, '$1')),
+    }),
+    // What is not JSON is read as a form: `id=7&method=solution/listSolutions`.
+    'form-fields-taken-instead-of-json': ninth({
+      parseBody: (text) => {
+        try {
+          return JSON.parse(text)
+        } catch {
+          return readForm(text)
+        }
+      },
+    }),
+    // The reader of bodies is that of the configuration files.
+    'unquoted-names-in-json-accepted': twelfth({
+      parseBody: (text) => {
+        try {
+          return JSON.parse(text)
+        } catch {
+          return JSON.parse(text.replace(/([{,]\s*)([A-Za-z_]\w*)\s*:/g, '$1"$2":'))
+        }
+      },
+    }),
+  },
+}

@@ -1,0 +1,777 @@
+import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { makeKey } from '../../../mock-server/create-context.ts'
+import { readPublicKey } from '../../../mock-server/encoding.ts'
+import { rules as right } from '../../../mock-server/rules.ts'
+import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/state.ts'
+import {
+  type Around,
+  answerThrough,
+  type BrokenRows,
+  type Change,
+  eighth,
+  fifth,
+  first,
+  fourth,
+  isAccepted,
+  isMethod,
+  meet,
+  namedKeyId,
+  ninth,
+  own,
+  ownEach,
+  paramsOf,
+  readCall,
+  readMembers,
+  second,
+  tenth,
+  third,
+  tokenText,
+  twelfth,
+  withMembers,
+} from '../operators.ts'
+import { creating, day, forgivesOnCreation, without } from './changes.ts'
+
+/** Accepts public keys other than ED25519 ones in PEM form. */
+const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({
+  publicKey: (pem, profile) => right.publicKey(pem, profile) ?? readPublicKey(pem, limits),
+})
+
+/** Accepts a missing or wrong param. */
+const taking = (name: string, fits: (value: unknown) => boolean): Change => ({
+  paramTaken: (method, param, value, valid) =>
+    valid || (method === 'manager/createApiKey' && param === name && fits(value)),
+})
+
+const withResult = (change: (result: { id: string; secret: string }) => object): Change => ({
+  createKeyResult: change,
+})
+
+const stored = (change: (key: ApiKey) => Partial<ApiKey>): Change => ({
+  storedKey: (key) => ({ ...key, ...change(key) }),
+})
+
+const otherKey = (secret: string) => makeKey({ id: '', secret, name: '', scope: [], createdMs: 0 })
+
+const fifthAreas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
+
+/** A binary search, which finds entries only in a sorted list. */
+function isFoundInHalves(list: string[], entry: string): boolean {
+  let [from, to] = [0, list.length - 1]
+  while (from <= to) {
+    const middle = (from + to) >> 1
+    const found = list[middle] ?? ''
+    if (found === entry) return true
+    if (found < entry) from = middle + 1
+    else to = middle - 1
+  }
+  return false
+}
+
+const creation = 'manager/createApiKey'
+
+const mayCreate = ({ scope }: ApiKey): boolean => scope.some((word) => word.toLowerCase() === 'apikey')
+
+/** What stands before the 32 bytes of an ED25519 public key (RFC 8410). */
+const prefix = Buffer.from('302a300506032b6570032100', 'hex')
+
+/** The PEM text of a key whose bytes were copied into a buffer of 32. */
+function resized(pem: unknown): string | undefined {
+  const [, base64 = ''] = /^-----BEGIN PUBLIC KEY-----\n([\s\S]*)\n-----END PUBLIC KEY-----\n?$/.exec(String(pem)) ?? []
+  const der = Buffer.from(base64, 'base64')
+  if (!der.subarray(6, 9).equals(prefix.subarray(6, 9)) || der.length <= prefix.length) return undefined
+  const key = Buffer.alloc(32)
+  der.copy(key, 0, prefix.length)
+  return `-----BEGIN PUBLIC KEY-----\n${Buffer.concat([prefix, key]).toString('base64')}\n-----END PUBLIC KEY-----\n`
+}
+
+const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant']
+
+export const keys: BrokenRows = {
+  'keys/initial-full-access': {
+    'initial-key-creates-no-keys': own({
+      initialKeyScope: () => right.initialKeyScope().filter((scope) => scope !== 'apiKey'),
+    }),
+    'initial-key-without-some-areas': own({ initialKeyScope: () => ['apiKey', 'solution', 'context'] }),
+    'initial-key-granted-without-stream': first({
+      initialKeyScope: () => right.initialKeyScope().filter((scope) => scope !== 'stream'),
+    }),
+    // The initial key is meant for the first steps of an installation only.
+    'initial-key-creates-no-keys-once-another-key-may': twelfth((seen) => ({
+      keyLimit: (means) => {
+        const keys = [...seen.context.state.keys.values()]
+        const isLate = keys.some((key) => !key.initial && !key.deleted && mayCreate(key))
+        return isLate && seen.caller?.initial === true ? 0 : right.keyLimit(means)
+      },
+    })),
+  },
+  'keys/no-time-to-live': {
+    'keys-end-after-30-days': own({ keyExpired: (key, nowMs) => nowMs - key.createdMs > 30 * day }),
+    'created-keys-end-after-300-days': own({
+      keyExpired: (key, nowMs) => !key.initial && nowMs - key.createdMs > 300 * day,
+    }),
+    // A key created with an access token works until that token is revoked or expires.
+    'key-ends-with-token-that-created-it': first((seen, parents = new Map<string, TokenPair>()) => ({
+      storedKey: (key) => {
+        if (seen.pair) parents.set(key.id, seen.pair)
+        return key
+      },
+      keyExpired: (key, nowMs) => {
+        const parent = parents.get(key.id)
+        return parent !== undefined && (parent.accessRevoked || nowMs >= parent.accessExpiryMs)
+      },
+    })),
+    'public-key-expires-after-ninety-days': first({
+      keyExpired: (key, nowMs) => key.publicKey !== undefined && nowMs - key.createdMs > 90 * 86_400_000,
+    }),
+    'unused-key-expires-after-thirty-days': first((_seen, usedMs = new Map<string, number>()) => ({
+      keyExpired: (key, nowMs) => {
+        const lastUsedMs = usedMs.get(key.id) ?? key.createdMs
+        if (!key.initial && nowMs - lastUsedMs > 30 * 86_400_000) return true
+        usedMs.set(key.id, nowMs)
+        return false
+      },
+    })),
+    'created-key-unused-for-thirty-days-ends': second((_seen, usedMs = new Map<string, number>()) => ({
+      keyExpired: (key, nowMs) => {
+        if (!key.initial && nowMs - (usedMs.get(key.id) ?? key.createdMs) >= 30 * day) return true
+        usedMs.set(key.id, nowMs)
+        return false
+      },
+    })),
+    'key-created-in-session-ends-with-it': fourth((seen, sessions = new Map<string, Session>()) => ({
+      storedKey: (key) => {
+        const session = seen.pair?.session
+        if (session !== undefined) sessions.set(key.id, session)
+        return key
+      },
+      keyExpired: (key) => sessions.get(key.id)?.removed === true,
+    })),
+    // The secret is kept in clear for a day; afterwards only its hash is left.
+    'created-key-cannot-sign-after-a-day': fifth((seen) => ({
+      hmacTakenFor: (key) => right.hmacTakenFor(key) && (key.initial || seen.nowMs < key.createdMs + day),
+    })),
+  },
+  'keys/can-be-disabled': {
+    ...ownEach(everyMeans, (means) => [
+      `${means}-of-a-disabled-key-taken`,
+      { disabledKeyWorks: (_key, used) => used === means },
+    ]),
+    'disabled-key-works-again-once-deleted': own({
+      disabledKeyWorks: (key) => key.deleted,
+      deletedKeyWorks: (key) => !key.enabled,
+    }),
+    // manager/createApiKey does not look at the state of the key behind a call.
+    'disabled-key-creates-keys': first((seen) => ({
+      disabledKeyWorks: () => seen.bodyHas('manager/createApiKey'),
+    })),
+    // The state of a key is looked at only where a call shows the key itself.
+    'disabled-key-gets-tokens-that-work': fourth({
+      disabledKeyWorks: (_key, means) => means === 'grant' || means === 'token',
+    }),
+    'disabled-key-signs-with-ecc': ninth({
+      disabledKeyWorks: (_key, means) => means === 'ecc',
+    }),
+  },
+  'keys/can-be-deleted': {
+    ...ownEach(everyMeans, (means) => [
+      `${means}-of-a-deleted-key-taken`,
+      { deletedKeyWorks: (_key, used) => used === means },
+    ]),
+    'deleted-key-signs-with-ecc': first({
+      deletedKeyWorks: (_key, means) => means === 'ecc',
+    }),
+    // The two marks are in one column and cancel each other out.
+    'disabled-key-works-again-when-it-is-deleted': fourth({
+      deletedKeyWorks: (key) => !key.enabled,
+      disabledKeyWorks: (key) => key.deleted,
+    }),
+    // The list of signers is rebuilt when a key is created.
+    'deleted-key-signs-until-another-key-is-created': fifth((_seen, gone = new Set<ApiKey>()) => ({
+      keysLostToNewKey: (all) => {
+        for (const key of all) if (key.deleted) gone.add(key)
+        return []
+      },
+      deletedKeyWorks: (key, means) => (means === 'hmac' || means === 'ecc') && !gone.has(key),
+    })),
+  },
+  'keys/scope-fixed': {
+    // The row is written before the limit is checked, and there is no eleventh row.
+    'refused-eleventh-creation-sets-scope-of-last-key': fifth((seen) => ({
+      keysLostToRefusal: (all) => {
+        const last = all.at(-1)
+        if (last) last.scope = seen.scope
+        return []
+      },
+    })),
+    // The list of the key is the one to which the requested scopes are added before the comparison.
+    'scope-refused-in-grant-is-added-to-key': eighth((seen) => ({
+      scopeWithinKey: (scope, keyScope, profile) => {
+        const isWithin = right.scopeWithinKey(scope, keyScope, profile)
+        const key = seen.caller
+        if (!isWithin && key) key.scope = [...key.scope, scope]
+        return isWithin
+      },
+    })),
+  },
+  'keys/scope-held': {
+    ...ownEach(['hmac', 'ecc', 'basic'], (means) => [
+      `${means}-has-every-scope`,
+      { keyScopeHolds: (used) => used !== means },
+    ]),
+    'scope-of-narrow-public-key-not-checked': first({
+      keyScopeHolds: (means) => means !== 'ecc',
+    }),
+    // Scopes are cached by the name of the key, so a second key gets the scope of the first.
+    'scope-of-first-key-with-same-name-used': first((_seen, scopes = new Map<string, string[]>()) => ({
+      storedKey: (key) => {
+        const scope = scopes.get(key.name) ?? key.scope
+        scopes.set(key.name, scope)
+        return { ...key, scope }
+      },
+    })),
+    // The decision on the scope is kept by method, without the key.
+    'allowed-basic-call-opens-its-method-to-every-key': second((seen, allowed = new Set<string>()) => {
+      const isBasic = () => seen.request.headers.authorization?.startsWith('Basic ') === true
+      const note = answerThrough((answer, { body, headers }) => {
+        if (headers.authorization?.startsWith('Basic ') && isAccepted(answer))
+          allowed.add(String(readMembers(body.toString('utf8'))?.method))
+        return answer
+      })
+      return {
+        around: (handle, context) => note(handle, context),
+        scopeNeeded: (method) => !(isBasic() && allowed.has(method)),
+      }
+    }),
+    // The scopes are in a ring of eight places.
+    'ninth-key-overwrites-scope-of-first': fourth((seen) => ({
+      storedKey: (key) => {
+        const created = [...seen.context.state.keys.values()].filter(({ initial }) => !initial)
+        const older = created[created.length - 8]
+        if (older !== undefined) older.scope = key.scope
+        return key
+      },
+    })),
+    'key-made-by-created-key-has-scope-of-initial-key': fourth((seen) => ({
+      storedKey: (key) => (seen.caller?.initial === false ? { ...key, scope: seen.context.root.scope } : key),
+    })),
+    'scope-of-narrow-signer-not-checked-behind-wide-one-on-connection': fourth((seen, wide = new Set<number>()) => ({
+      keyScopeHolds: (means) => {
+        const { connection } = seen
+        if (connection === undefined || means === 'basic') return true
+        if (seen.caller?.initial === true) wide.add(connection)
+        return !wide.has(connection)
+      },
+    })),
+    'scope-of-key-made-by-token-not-checked-in-signatures': eighth((seen, made = new Set<string | undefined>()) => ({
+      storedKey: (key) => {
+        if (seen.pair !== undefined) made.add(key.id)
+        return key
+      },
+      keyScopeHolds: (means) => means === 'basic' || !made.has(seen.caller?.id),
+    })),
+    // Who may manage keys may do everything, it says.
+    'key-with-nothing-but-apikey-scope-lists-solutions': eighth((seen) => ({
+      keyScopeHolds: () => {
+        const scope = seen.caller?.scope ?? []
+        return scope.length === 0 || !scope.every((word) => word.toLowerCase() === 'apikey')
+      },
+    })),
+    // The wrong one of two variables is saved; the initial key is never saved.
+    'creator-takes-scope-of-key-that-it-creates': ninth((seen) => ({
+      storedKey: (key) => {
+        const creator = seen.caller
+        if (creator?.initial === false) creator.scope = key.scope
+        return key
+      },
+    })),
+    // The handler belongs to a connection, and adds to a list that it never empties.
+    'key-takes-scopes-of-key-created-before-on-connection': tenth((seen, scopesOn = new Map<number, string[]>()) => ({
+      storedKey: (key) => {
+        const { connection } = seen
+        if (connection === undefined) return key
+        key.scope = [...new Set([...(scopesOn.get(connection) ?? []), ...key.scope])]
+        scopesOn.set(connection, key.scope)
+        return key
+      },
+    })),
+    // A key with a public key is taken for a device of its creator.
+    'public-key-created-by-token-has-scope-of-token': twelfth((seen) => ({
+      storedKey: (key) =>
+        seen.pair === undefined || key.publicKey === undefined ? key : { ...key, scope: [...seen.pair.scope] },
+    })),
+  },
+  'keys/create-authorized': {
+    'keys-created-with-a-wrong-signature': own(forgivesOnCreation('signature/mac')),
+    'keys-created-with-an-hmac-for-a-public-key': own(forgivesOnCreation('signature/ecc')),
+    'keys-created-with-a-wrong-secret': own(forgivesOnCreation('basic/secret')),
+    'keys-created-with-the-secret-of-a-public-key': own(forgivesOnCreation('basic/public-key')),
+    'keys-created-with-an-unknown-token': own(forgivesOnCreation('token/unknown')),
+    'keys-created-with-an-unknown-scheme': own(forgivesOnCreation('authorization/scheme')),
+    'keys-created-without-authorization': own({
+      authorizationRequired: (method) => method !== 'manager/auth' && !creating(method),
+    }),
+    'hmac-creates-no-keys': own(without('hmac', creating)),
+    'ecc-creates-no-keys': own(without('ecc', creating)),
+    'basic-creates-no-keys': own(without('basic', creating)),
+    'token-creates-no-keys': own(without('token', creating)),
+    'ecc-refused-on-key-creation': first({
+      meansTaken: (means, method) => means !== 'ecc' || method !== 'manager/createApiKey',
+    }),
+    // manager/createApiKey takes the access token of the first grant only.
+    'token-refused-on-key-creation-after-refresh': first((seen) => ({
+      issuedTokenWorks: (kind, pair) =>
+        kind === 'refresh' || pair.generation === 0 || !seen.bodyHas('manager/createApiKey'),
+    })),
+    'token-with-expires-in-creates-no-keys': third((seen) => ({
+      meansTaken: (means, method) =>
+        means !== 'token' || method !== 'manager/createApiKey' || seen.pair?.expiresInMs === undefined,
+    })),
+    'hmac-of-created-key-refused-on-key-creation': ninth((seen) => ({
+      meansTaken: (means, method) =>
+        means !== 'hmac' || method !== 'manager/createApiKey' || seen.caller?.initial !== false,
+    })),
+    'token-with-address-creates-no-keys': ninth((seen) => ({
+      meansTaken: (_means, method) =>
+        method !== 'manager/createApiKey' || seen.pair === undefined || seen.pair.addresses.length === 0,
+    })),
+  },
+  'keys/create-result': {
+    'created-key-without-secret': own(withResult(({ id }) => ({ id }))),
+    'created-key-without-id': own(withResult(({ secret }) => ({ secret }))),
+    'created-key-with-a-number-as-id': own(withResult(({ secret }) => ({ id: 7, secret }))),
+    'created-key-with-null-as-secret': own(withResult(({ id }) => ({ id, secret: null }))),
+    'secret-missing-for-key-with-public-key': first((seen) => ({
+      createKeyResult: (result) => (seen.bodyHas('BEGIN PUBLIC KEY') ? { id: result.id } : result),
+    })),
+    'creation-by-token-returns-no-secret': fourth((seen) => ({
+      createKeyResult: ({ id, secret }) => (seen.pair === undefined ? { id, secret } : { id }),
+    })),
+  },
+  'keys/create-params': {
+    'key-without-name-created': own(taking('name', (value) => value === undefined)),
+    'key-with-a-number-as-name-created': own(taking('name', (value) => typeof value === 'number')),
+    'key-without-scope-created': own(taking('scope', (value) => value === undefined)),
+    'key-with-a-text-as-scope-created': own(taking('scope', (value) => typeof value === 'string')),
+    'numbers-in-scope-skipped-on-key-creation': first({
+      paramTaken: (method, name, value, valid) =>
+        valid || (method === 'manager/createApiKey' && name === 'scope' && Array.isArray(value) && value.length > 1),
+    }),
+    'missing-scope-of-creation-is-that-of-last-one': third((seen, last?: string[]) => ({
+      paramTaken: (method, name, value, valid) =>
+        valid || (method === 'manager/createApiKey' && name === 'scope' && value === undefined && last !== undefined),
+      storedKey: (key) => {
+        const isMissing = seen.params.scope === undefined
+        const scope = isMissing ? (last ?? key.scope) : key.scope
+        last = scope
+        return { ...key, scope }
+      },
+    })),
+    'null-as-scope-of-creation-taken': fourth({
+      paramTaken: (method, name, value, valid) =>
+        valid || (method === 'manager/createApiKey' && name === 'scope' && value === null),
+    }),
+    'public-key-as-list-of-lines-accepted': fifth({
+      around: (handle) => (request) => {
+        const { publicKey } = paramsOf(request)
+        if (!Array.isArray(publicKey)) return handle(request)
+        const params = { ...paramsOf(request), publicKey: publicKey.join('\n') }
+        return handle(withMembers(request, { ...readCall(request), params }))
+      },
+    }),
+    'name-may-be-missing-beside-public-key': tenth((seen) => ({
+      paramTaken: (method, name, value, valid) =>
+        valid ||
+        (method === 'manager/createApiKey' &&
+          name === 'name' &&
+          value === undefined &&
+          seen.params.publicKey !== undefined),
+    })),
+  },
+  'keys/created-key-works': {
+    'created-key-is-disabled': own(stored(() => ({ enabled: false }))),
+    'created-key-has-another-secret': own(
+      stored(({ publicKey }) => (publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {})),
+    ),
+    'created-key-loses-its-scope': own(stored(() => ({ scope: [] }))),
+    'tenth-key-does-not-work': first((seen) => ({
+      storedKey: (key) => {
+        const live = [...seen.context.state.keys.values()].filter((one) => !one.deleted && !one.initial)
+        return live.length === 9 ? { ...key, enabled: false } : key
+      },
+    })),
+    // The documented example has three scopes, and the server stores no more.
+    'fourth-scope-of-key-and-later-dropped': first({
+      storedKey: (key) => ({ ...key, scope: key.scope.slice(0, 3) }),
+    }),
+    // The params are read into a record that is used again, so a missing publicKey keeps its last value once.
+    'key-created-after-public-key-gets-it-too': second((_seen, last?: ApiKey) => ({
+      storedKey: (key) => {
+        const before = last
+        last = key.publicKey === undefined ? undefined : key
+        if (last || before?.publicKey === undefined || before.verifyKey === undefined) return key
+        return { ...key, publicKey: before.publicKey, verifyKey: before.verifyKey }
+      },
+    })),
+    // Keys that are created at the same time all get the scope of the last one.
+    'creations-in-flight-share-a-scope': second((seen, shared: string[] = []) => ({
+      beforeEffect: (effect) => {
+        if (effect !== 'key') return undefined
+        shared = seen.scope
+        return meet()
+      },
+      storedKey: (key) => ({ ...key, scope: shared }),
+    })),
+    'scope-of-key-cut-at-three-entries': second({
+      storedKey: (key) => ({ ...key, scope: key.scope.slice(0, 3) }),
+    }),
+    // The scope of a created key is filtered in place when a token is granted.
+    'narrow-grant-narrows-its-key': second((seen) => ({
+      grantedScope: (asked) => {
+        const key = seen.context.state.keys.get(String(seen.params.apiKeyId))
+        const words = asked.map((word) => word.toLowerCase())
+        if (key && !key.initial && asked.length > 0)
+          key.scope = key.scope.filter((word) => words.includes(word.toLowerCase()))
+        return asked
+      },
+    })),
+    // Eight HMAC keys are kept; the signatures of one that was dropped are refused from then on.
+    'ninth-signing-key-pushes-first-one-out': second((_seen, signers = new Set<string>()) => ({
+      mac: (data, key) => {
+        signers.add(key.id)
+        const place = [...signers].indexOf(key.id)
+        return place < signers.size - 8 ? createHmac('sha256', '').update(data).digest() : right.mac(data, key)
+      },
+    })),
+    'key-created-by-refreshed-token-gets-no-grant': third((seen, keys = new Set<string>()) => ({
+      storedKey: (key) => {
+        if (seen.pair !== undefined && seen.pair.generation > 0) keys.add(key.id)
+        return key
+      },
+      secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && keys.has(key.id)),
+    })),
+    // A grant looks for its scopes in that of the key with a binary search.
+    'scope-of-key-searched-as-if-sorted': third({
+      initialKeyScope: () => right.initialKeyScope().sort(),
+      scopeWithinKey: (scope, keyScope) => isFoundInHalves(keyScope, scope),
+    }),
+    // The result of createApiKey: "id | Identifier of the key", with which every call may be signed
+    'created-key-known-on-connection-of-its-creation-only': third((seen, connections = new Map<string, number>()) => ({
+      storedKey: (key) => {
+        const { connection } = seen
+        if (connection !== undefined) connections.set(key.id, connection)
+        return key
+      },
+      keyNamed: (id, find) => {
+        const { connection } = seen
+        const own = connections.get(id)
+        return own === undefined || connection === undefined || own === connection ? find(id) : undefined
+      },
+    })),
+    // The key gets what stands at the same place in the scope of the token and in its own.
+    'scope-of-key-made-by-token-compared-place-by-place': fourth((seen) => ({
+      storedKey: (key) => {
+        const { pair } = seen
+        if (pair === undefined) return key
+        const scope = key.scope.filter((word, at) => word.toLowerCase() === pair.scope[at]?.toLowerCase())
+        return { ...key, scope }
+      },
+    })),
+    'key-created-by-signature-loses-its-last-scope': fifth((seen) => ({
+      storedKey: (key) => {
+        const isSigned = seen.request.headers.authorization?.includes(';') === true
+        return isSigned && key.scope.length > 1 ? { ...key, scope: key.scope.slice(0, -1) } : key
+      },
+    })),
+    // A timestamp must lie behind the second in which the key was created.
+    'created-key-cannot-sign-in-its-first-second': eighth((seen) => ({
+      timestampTaken: (timestamp, nowMs, profile) => {
+        const key = seen.caller
+        const isEarly =
+          key?.initial === false && Math.floor(Number(timestamp) / 1000) <= Math.floor(key.createdMs / 1000)
+        return !isEarly && right.timestampTaken(timestamp, nowMs, profile)
+      },
+    })),
+    // The server compares with the text that it encoded.
+    'secret-of-created-key-told-in-base64': eighth({
+      createKeyResult: ({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') }),
+    }),
+    // The scope is stored as one text in a column of forty characters, so long lists lose their end.
+    'scope-of-key-kept-in-forty-characters': ninth({
+      storedKey: (key) => {
+        const text = key.scope.join(',')
+        if (text.length > 40) key.scope = text.slice(0, 40).split(',')
+        return key
+      },
+    }),
+    // The scope apikey is given on once only.
+    'key-made-by-created-key-cannot-create-keys': ninth((seen) => ({
+      storedKey: (key) => {
+        if (seen.caller?.initial === false) key.scope = key.scope.filter((word) => !/^apikey$/i.test(word))
+        return key
+      },
+    })),
+    // Creations in flight together share a connection to the database, and so a transaction.
+    'refused-creation-in-flight-rolls-back-accepted-ones': twelfth(
+      (_seen, memory = { inFlight: 0, hasFailed: false, ids: [] as unknown[] }) => {
+        const share: Around = (handle, context) => (request) => {
+          if (!isMethod(request, creation)) return handle(request)
+          memory.inFlight += 1
+          return meet()
+            .then(() => handle(request))
+            .then((answer) => {
+              const result = readMembers(answer.body)?.result as { id?: unknown } | undefined
+              if (result === undefined) memory.hasFailed = true
+              else memory.ids.push(result.id)
+              memory.inFlight -= 1
+              if (memory.inFlight > 0) return answer
+              for (const key of context.state.keys.values()) {
+                if (memory.hasFailed && memory.ids.includes(key.id)) key.deleted = true
+              }
+              Object.assign(memory, { hasFailed: false, ids: [] })
+              return answer
+            })
+        }
+        return {
+          around: share,
+        }
+      },
+    ),
+    // The key is taken out of a list by its place, with a count of two.
+    'deletion-ends-next-created-key-too': twelfth((_seen, gone = new Set<ApiKey>()) => {
+      const look = answerThrough((answer, _request, { state }) => {
+        let isBehindDeleted = false
+        for (const key of state.keys.values()) {
+          if (isBehindDeleted) key.deleted = true
+          isBehindDeleted = !isBehindDeleted && key.deleted && !gone.has(key)
+          if (key.deleted) gone.add(key)
+        }
+        return answer
+      })
+      return {
+        around: look,
+      }
+    }),
+  },
+  'keys/public-key': {
+    'public-key-forgotten': own({
+      storedKey: (key) => {
+        const { publicKey: _pem, verifyKey: _key, ...rest } = key
+        return rest
+      },
+    }),
+    'public-key-never-read': own({
+      storedKey: (key) => {
+        const { verifyKey: _key, ...rest } = key
+        return rest
+      },
+    }),
+    // The document joins the lines by LF, so the last line ends without one.
+    'public-key-without-final-line-feed-refused': first({
+      publicKey: (pem, profile) =>
+        typeof pem === 'string' && pem.endsWith('\n') ? right.publicKey(pem, profile) : undefined,
+    }),
+    // The first line of every PEM is the same, so each later public key is taken for the first one.
+    'parsed-public-keys-cached-by-first-line': second((_seen, parsed?: KeyObject) => ({
+      storedKey: (key) => {
+        if (key.verifyKey === undefined) return key
+        parsed ??= key.verifyKey
+        return { ...key, verifyKey: parsed }
+      },
+    })),
+    // The record of the key is made when its name is read, which overwrites what came before it.
+    'public-key-as-first-param-forgotten': third((seen) => ({
+      storedKey: (key) => {
+        if (Object.keys(seen.params)[0] !== 'publicKey') return key
+        const { publicKey: _publicKey, verifyKey: _verifyKey, ...plain }: ApiKey = key
+        return plain
+      },
+    })),
+    // "made with the private key that matches the public key": the one in the params
+    'public-key-created-by-ecc-call-is-that-of-its-creator': fourth((seen) => ({
+      storedKey: (key): ApiKey => {
+        const verifyKey = seen.byPublicKey ? seen.caller?.verifyKey : undefined
+        return key.publicKey !== undefined && verifyKey ? { ...key, verifyKey } : key
+      },
+    })),
+    // A key with one scope takes another path through the code, which forgets its public key.
+    'public-key-dropped-from-key-with-single-scope': ninth({
+      storedKey: (key) => {
+        if (key.scope.length !== 1) return key
+        delete key.publicKey
+        delete key.verifyKey
+        return key
+      },
+    }),
+    // "publicKey | createApiKey params | ED25519 public key in PEM form": that of this creation
+    'creations-in-flight-share-a-public-key': tenth((seen, keptPem = undefined as unknown) => {
+      const wait: Around = (handle) => (request) => {
+        const { publicKey } = paramsOf(request)
+        if (publicKey === undefined) return handle(request)
+        keptPem = publicKey
+        return meet().then(() => handle(request))
+      }
+      return {
+        around: wait,
+        publicKey: (pem, profile) => right.publicKey(seen.params.publicKey === undefined ? pem : keptPem, profile),
+      }
+    }),
+  },
+  'keys/public-key-material': {
+    'rsa-key-taken': own(alsoKeys({ types: ['rsa'] })),
+    'other-curves-taken': own(alsoKeys({ types: ['ec', 'x25519', 'ed448'] })),
+    'private-key-taken-as-public': own(alsoKeys({ labels: ['PRIVATE KEY'] })),
+    'any-text-taken-as-public-key': own({ badPublicKeyTaken: (pem) => typeof pem === 'string' }),
+    // createPublicKey of node:crypto also derives a public key from the PEM of a private key.
+    'private-key-taken-for-public-key': first({
+      publicKey: (pem, profile) => {
+        if (typeof pem !== 'string' || !pem.includes('BEGIN PRIVATE KEY')) return right.publicKey(pem, profile)
+        try {
+          const key = createPublicKey(pem)
+          return key.asymmetricKeyType === 'ed25519' ? key : undefined
+        } catch {
+          return undefined
+        }
+      },
+    }),
+    'x25519-public-key-taken': first({
+      badPublicKeyTaken: (pem) => {
+        try {
+          return typeof pem === 'string' && createPublicKey(pem).asymmetricKeyType === 'x25519'
+        } catch {
+          return false
+        }
+      },
+    }),
+    'empty-public-key-means-none': first({
+      badPublicKeyTaken: (pem) => pem === '',
+      storedKey: ({ publicKey, ...key }) => (publicKey === '' || publicKey === undefined ? key : { ...key, publicKey }),
+    }),
+    'public-key-without-its-pem-lines-taken': eighth({
+      publicKey: (pem, profile) =>
+        right.publicKey(pem, profile) ??
+        right.publicKey(`-----BEGIN PUBLIC KEY-----\n${pem}\n-----END PUBLIC KEY-----`, profile),
+    }),
+    // False, 0 and null pass as no public key at all.
+    'false-as-public-key-means-none': ninth({
+      badPublicKeyTaken: (pem) => pem === false || pem === 0 || pem === null,
+      storedKey: (key) => {
+        if (key.publicKey === '') delete key.publicKey
+        return key
+      },
+    }),
+    // It reads whatever stands between two lines of dashes, such as `-----BEGIN CERTIFICATE-----`.
+    'label-of-pem-text-ignored': tenth({
+      publicKey: (pem, profile) =>
+        right.publicKey(
+          typeof pem === 'string' ? pem.replace(/-----(BEGIN|END) [^-]*-----/g, '-----$1 PUBLIC KEY-----') : pem,
+          profile,
+        ),
+    }),
+    // What is missing is zero, and what is too much is cut off.
+    'public-key-of-any-length-copied-into-32-bytes': twelfth({
+      publicKey: (pem, profile) =>
+        right.publicKey(pem, profile) ?? readPublicKey(resized(pem), { weak: profile.weakPublicKeys === 'accepted' }),
+    }),
+  },
+  'keys/unique-ids': {
+    'ids-of-keys-repeated': own({ keyId: () => 'key' }),
+    // The id of a key is made from the time of its creation.
+    'keys-of-same-millisecond-share-id': first((seen) => ({
+      keyId: (fresh) => createHash('sha256').update(`${seen.nowMs}`).digest('hex').slice(0, fresh.length),
+    })),
+    // The result of a creation is stored with its caller and the id of the request, to answer a repetition.
+    'creation-with-repeated-id-answered-as-before': third(
+      (seen, results = new Map<string, { id: string; secret: string }>()) => ({
+        createKeyResult: (result) => {
+          const { id } = readMembers(seen.request.body.toString('utf8')) ?? {}
+          const call = JSON.stringify([namedKeyId(seen.request) ?? tokenText(seen.request), id])
+          const known = results.get(call) ?? result
+          results.set(call, known)
+          return known
+        },
+      }),
+    ),
+    'creations-in-flight-share-an-id': fourth(() => {
+      const shared: { calls: number; id: string | undefined } = { calls: 0, id: undefined }
+      return {
+        around: (handle) => (request) => {
+          if (!isMethod(request, 'manager/createApiKey')) return handle(request)
+          shared.calls += 1
+          return meet()
+            .then(() => handle(request))
+            .finally(() => {
+              shared.calls -= 1
+              if (shared.calls === 0) shared.id = undefined
+            })
+        },
+        keyId: (fresh) => {
+          shared.id ??= fresh
+          return shared.id
+        },
+      }
+    }),
+    // The second one is taken for a repetition, but only when the result is made.
+    'second-creation-with-same-params-gives-first-key': fifth((seen, results = new Map<string, object>()) => ({
+      createKeyResult: (result) => {
+        const params = JSON.stringify(seen.params)
+        const first = results.get(params) ?? result
+        results.set(params, first)
+        return first
+      },
+    })),
+  },
+  'keys/unique-secrets': {
+    'secrets-of-keys-repeated': own({ keySecret: () => 'a-secret-for-everyone' }),
+    'keys-of-same-second-share-secret': first((seen) => ({
+      keySecret: (fresh) =>
+        createHash('sha256')
+          .update(`${seen.context.root.secret} ${Math.floor(seen.nowMs / 1000)}`)
+          .digest('hex')
+          .slice(0, fresh.length),
+    })),
+    // Secrets come from a pool of five that is used round and round.
+    'sixth-key-has-secret-of-first': first((_seen, memory = { made: 0, pool: [] as string[] }) => ({
+      keySecret: (fresh) => {
+        const index = memory.made % 5
+        memory.made += 1
+        const secret = memory.pool[index] ?? fresh
+        memory.pool[index] = secret
+        return secret
+      },
+    })),
+    // Keys of the same name have the same secret.
+    'secret-of-key-made-from-its-name': tenth((seen, salt = randomBytes(16)) => ({
+      keySecret: (fresh) =>
+        createHmac('sha256', salt).update(String(seen.params.name)).digest('hex').slice(0, fresh.length),
+    })),
+  },
+  'keys/apikey-scope': {
+    'keys-created-with-any-scope': own({ scopeNeeded: (method) => method !== 'manager/createApiKey' }),
+    'context-scope-creates-keys': own({
+      scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (scope === 'context' && area === 'manager'),
+    }),
+    'scope-of-all-solutions-creates-keys': own({
+      scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (scope === 'solution:*' && area === 'manager'),
+    }),
+    'scope-of-one-solution-creates-keys': own({
+      scopeOpens: (scope, area) =>
+        right.scopeOpens(scope, area) || (/^solution:[^*]/.test(scope) && area === 'manager'),
+    }),
+    'signed-key-creation-needs-no-scope': first((seen) => ({
+      scopeNeeded: (method) =>
+        method !== 'manager/createApiKey' ||
+        !seen.request.headers.authorization?.startsWith(seen.context.profile.scheme),
+    })),
+    'key-with-public-key-created-without-apikey-scope': third((seen) => ({
+      scopeNeeded: (method) => method !== 'manager/createApiKey' || seen.params.publicKey === undefined,
+    })),
+    // "Token limited to the Solution API", and so on: no area holds the methods of the manager
+    'token-of-all-six-areas-creates-keys': fifth((seen) => ({
+      scopeNeeded: () => !fifthAreas.every((area) => seen.pair?.scope.includes(area)),
+    })),
+    // An asterisk at the end of a scope counts as permission for the management of keys.
+    'solution-any-scope-creates-keys': tenth({
+      scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (area === 'manager' && scope === 'solution:*'),
+    }),
+  },
+}

@@ -1,0 +1,689 @@
+import type { SignedParts } from '../../../mock-server/rules.ts'
+import { rules as right } from '../../../mock-server/rules.ts'
+import type { ApiKey } from '../../../mock-server/state.ts'
+import {
+  type Around,
+  answerThrough,
+  type BrokenRows,
+  type Change,
+  eighth,
+  fifth,
+  first,
+  fourth,
+  isAccepted,
+  meet,
+  namedKeyId,
+  ninth,
+  own,
+  readMembers,
+  type Seen,
+  second,
+  tenth,
+  third,
+  twelfth,
+} from '../operators.ts'
+import { alsoEcc, bytes, joined, onlyData, request, sha256, text } from './changes.ts'
+
+/** Accepts signatures over other data too. The texts are latin-1: one character per byte. */
+const alsoData = (make: (parts: SignedParts, body: string) => string): Change => ({
+  dataToSign: (parts) => [...right.dataToSign(parts), bytes(make(parts, text(parts.body)))],
+})
+
+/** The right data over another body. */
+const alsoBody = (change: (body: string) => string) => alsoData((parts, body) => joined(parts, change(body)))
+
+const alsoParts = (change: (parts: SignedParts) => Partial<SignedParts>) =>
+  alsoData((parts, body) => joined({ ...parts, ...change(parts) }, body))
+
+/** Sorted and compact, as many serialisers write it. */
+const sorted = (body: string) => {
+  const members = Object.entries(JSON.parse(body) as object).sort(([one], [other]) => (one < other ? -1 : 1))
+  return JSON.stringify(Object.fromEntries(members))
+}
+
+const again = (body: string) => JSON.stringify(JSON.parse(body))
+
+/** Accepts the beginning of an id in signatures of some keys. */
+const longerId = (named: (key: ApiKey) => boolean): Change => ({
+  keyNamed: (id, find, all, means) =>
+    find(id) ?? (means === 'hmac' ? all().find((key) => named(key) && id.startsWith(key.id)) : undefined),
+})
+
+/** The same JSON object with its members in the order of their names. */
+const inOrderOfNames = (body: Buffer): Buffer => {
+  const members = Object.entries(readMembers(body.toString('utf8')) ?? {})
+  return Buffer.from(JSON.stringify(Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))))
+}
+
+/** Data that keys with a public key may sign besides the right one. */
+const alsoSigned =
+  (more: (parts: SignedParts, seen: Seen) => Uint8Array[]) =>
+  (seen: Seen): Change => ({
+    dataToSign: (parts) => [...right.dataToSign(parts), ...(seen.byPublicKey ? more(parts, seen) : [])],
+  })
+
+/** The text to sign, made as the document says from parts that may be changed. */
+const signed = (parts: SignedParts, changed: Partial<SignedParts> = {}) =>
+  right.dataToSign({ ...parts, ...changed })[0] ?? Buffer.alloc(0)
+
+/** A server that also takes a signature made over changed parts. */
+const alsoTakes = (change: (parts: SignedParts) => Partial<SignedParts>): Change => ({
+  dataToSign: (parts) => [signed(parts), signed(parts, change(parts))],
+})
+
+/** A server that takes only signatures made over changed parts. */
+const takesOnly = (change: (parts: SignedParts) => Partial<SignedParts>): Change => ({
+  dataToSign: (parts) => [signed(parts, change(parts))],
+})
+
+/** The fields of a signature: key id, version, timestamp, nonce and MAC. */
+const signedFields = (header = ''): string[] =>
+  header.includes(';') ? header.slice(header.indexOf(' ') + 1).split(';') : []
+
+/** Bytes of a text in which each half of a surrogate pair is encoded by itself. */
+function bytesOfUnits(text: string): Buffer {
+  const ofHalf = (half: number) => [0xed, 0x80 | ((half >> 6) & 0x3f), 0x80 | (half & 0x3f)]
+  return Buffer.concat(
+    [...text].map((letter) =>
+      letter.length === 1
+        ? Buffer.from(letter)
+        : Buffer.from([...ofHalf(letter.charCodeAt(0)), ...ofHalf(letter.charCodeAt(1))]),
+    ),
+  )
+}
+
+export const signedData: BrokenRows = {
+  'signatures/request-method': {
+    'lower-case-method-signed-too': own(alsoParts(() => ({ httpMethod: 'post' }))),
+    'any-case-of-the-method-signed-too': own(alsoParts(() => ({ httpMethod: 'Post' }))),
+    'get-signed-too': own(alsoParts(() => ({ httpMethod: 'GET' }))),
+    'method-not-signed-too': own(
+      alsoData(({ timestamp, nonce, uri }, body) => `${timestamp};${nonce};${uri}\n${body}\n`),
+    ),
+    'signature-for-put-accepted': first(alsoTakes(() => ({ httpMethod: 'PUT' }))),
+    'get-signed-by-created-key-accepted': fifth((seen) => ({
+      dataToSign: (parts) => {
+        const key = seen.caller
+        const isCreated = key?.initial === false && key.publicKey === undefined
+        return [parts, ...(isCreated ? [{ ...parts, httpMethod: 'GET' }] : [])].flatMap(right.dataToSign)
+      },
+    })),
+    'method-in-lower-case-signed-by-narrow-key-accepted': eighth((seen) => ({
+      dataToSign: (parts) => {
+        const isNarrow = seen.caller?.scope.every((word) => word.toLowerCase() !== 'apikey') === true
+        return [parts, ...(isNarrow ? [{ ...parts, httpMethod: 'post' }] : [])].flatMap(right.dataToSign)
+      },
+    })),
+  },
+  'signatures/request-uri': {
+    'full-url-signed-too': own(alsoParts(({ host, target }) => ({ uri: `http://${host}${target}` }))),
+    'host-and-path-signed-too': own(alsoParts(({ host, target }) => ({ uri: `${host}${target}` }))),
+    'uri-not-signed-too': own(
+      alsoData(({ timestamp, nonce, httpMethod }, body) => `${timestamp};${nonce};${httpMethod}\n${body}\n`),
+    ),
+    'trailing-slash-signed-too': own(alsoParts(({ uri }) => ({ uri: `${uri}/` }))),
+    'root-signed-too': own(alsoParts(() => ({ uri: '/' }))),
+    'upper-case-uri-signed-too': own(alsoParts(({ uri }) => ({ uri: uri.toUpperCase() }))),
+    'uri-with-trailing-slash-accepted': first(alsoTakes(() => ({ uri: '/api/' }))),
+    'empty-uri-line-accepted': first(alsoTakes(() => ({ uri: '' }))),
+    'ecc-over-root-uri-accepted-on-key-creation': fifth(
+      alsoSigned((parts, seen) =>
+        seen.method === 'manager/createApiKey' ? right.dataToSign({ ...parts, uri: '/' }) : [],
+      ),
+    ),
+    // The signature of the whole URL, made with the Host header, fits too.
+    'absolute-uri-accepted': eighth({
+      dataToSign: (parts) =>
+        [parts, { ...parts, uri: `http://${parts.host}${parts.uri}` }].flatMap((each) => right.dataToSign(each)),
+    }),
+  },
+  'signatures/request-body': {
+    'body-not-signed-too': own(alsoBody(() => '')),
+    'trimmed-body-signed-too': own(alsoBody((body) => body.trim())),
+    'reserialised-body-signed-too': own(alsoBody(again)),
+    'sorted-body-signed-too': own(alsoBody(sorted)),
+    'line-feeds-of-the-body-signed-too': own(alsoBody((body) => body.replaceAll('\r\n', '\n'))),
+    'escaped-slashes-signed-too': own(alsoBody((body) => again(body).replaceAll('/', '\\/'))),
+    'params-alone-signed-too': own(
+      alsoBody((body) => JSON.stringify((JSON.parse(body) as { params?: object }).params ?? {})),
+    ),
+    'hash-of-the-body-signed-too': own(alsoBody((body) => sha256(bytes(body)).toString('hex'))),
+    'reserialised-body-expected': own(onlyData((parts, body) => joined(parts, again(body)))),
+    'trimmed-body-expected': own(onlyData((parts, body) => joined(parts, body.trim()))),
+    'body-expected-in-latin-1': own(onlyData((parts, body) => joined(parts, bytes(body).toString('utf8')))),
+    'body-in-ascii-signed-too': own(
+      alsoBody((body) =>
+        again(bytes(body).toString('utf8')).replace(
+          /[\u0080-\uffff]/g,
+          (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        ),
+      ),
+    ),
+    'ecc-over-the-body-in-latin-1': own({
+      eccVerifies: (publicKey, data, signature) => right.eccVerifies(publicKey, Buffer.from(text(data)), signature),
+    }),
+    'ecc-over-escaped-characters-too': own(
+      alsoEcc((data) =>
+        Buffer.from(
+          data
+            .toString()
+            .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+        ),
+      ),
+    ),
+    // A signature over the first 16384 bytes of longer data is accepted.
+    'ecc-data-behind-16-kib-not-covered': first({
+      eccVerifies: (publicKey, data, signature) =>
+        right.eccVerifies(publicKey, data, signature) ||
+        (data.length > 16384 && right.eccVerifies(publicKey, data.subarray(0, 16384), signature)),
+    }),
+    // Verdicts are cached by the text of the signature, so it fits any later request.
+    'mac-once-right-stays-right': first((_seen, rightTexts = new Set<string>()) => ({
+      macTextMatches: (received, expected) => {
+        if (right.macTextMatches(received, expected)) rightTexts.add(received)
+        return rightTexts.has(received)
+      },
+    })),
+    // A signature over the first 65536 bytes of a longer body is accepted.
+    'body-behind-64-kib-not-covered': first({
+      dataToSign: (parts) => {
+        const first = parts.body.subarray(0, 65536)
+        return first.length === parts.body.length ? [signed(parts)] : [signed(parts), signed(parts, { body: first })]
+      },
+    }),
+    'white-space-around-body-not-covered': first(
+      takesOnly(({ body }) => ({ body: Buffer.from(body.toString().trim()) })),
+    ),
+    // A signed body with other characters than ASCII is refused.
+    'body-signed-as-latin1': first(takesOnly(({ body }) => ({ body: Buffer.from(body.toString('latin1'), 'utf8') }))),
+    'body-signed-with-lf-for-crlf': first(
+      takesOnly(({ body }) => ({ body: Buffer.from(body.toString().replaceAll('\r\n', '\n')) })),
+    ),
+    // Unicode is normalised before the MAC, so a body with a combining accent is refused.
+    'body-signed-in-composed-form': first(
+      takesOnly(({ body }) => ({ body: Buffer.from(body.toString().normalize('NFC')) })),
+    ),
+    // A signature over the parsed and written again body is accepted when the body has escaped characters.
+    'body-signed-without-escapes-accepted': first(
+      alsoTakes(({ body }) => {
+        if (!body.includes('\\u')) return {}
+        try {
+          return { body: Buffer.from(JSON.stringify(JSON.parse(body.toString()))) }
+        } catch {
+          return {}
+        }
+      }),
+    ),
+    // For manager/createApiKey a signature over the body with empty params is accepted too.
+    'params-of-key-creation-not-covered': first(
+      alsoTakes(({ body }) => {
+        try {
+          const call = JSON.parse(body.toString())
+          return call.method === 'manager/createApiKey'
+            ? { body: Buffer.from(JSON.stringify({ ...call, params: {} })) }
+            : {}
+        } catch {
+          return {}
+        }
+      }),
+    ),
+    // Accepted signatures are kept in a cache whose key is the signature alone.
+    'signature-once-accepted-fits-any-body': second((_seen, accepted = new Set<string>()) => ({
+      macTextMatches: (received, expected) => {
+        if (right.macTextMatches(received, expected)) accepted.add(received)
+        return accepted.has(received)
+      },
+    })),
+    // The buffer of a connection is not emptied, so a shorter body is verified with the end of the one before.
+    'rest-of-longer-body-before-it-is-signed-too': second((seen, buffers = new Map<number, Buffer>()) => ({
+      dataToSign: (parts) => {
+        const { connection } = seen
+        if (connection === undefined) return right.dataToSign(parts)
+        const rest = buffers.get(connection)?.subarray(parts.body.length) ?? Buffer.alloc(0)
+        const body = Buffer.concat([parts.body, rest])
+        buffers.set(connection, body)
+        return right.dataToSign({ ...parts, body })
+      },
+    })),
+    // A letter and its accent become one character before the signature is verified.
+    'body-composed-to-nfc-before-verification': second({
+      dataToSign: (parts) =>
+        right.dataToSign({ ...parts, body: Buffer.from(parts.body.toString('utf8').normalize('NFC')) }),
+    }),
+    // ECC signatures are verified over the first 4096 bytes of the body, HMACs over all of it.
+    'ecc-signature-covers-first-4-kib': second((seen) => ({
+      dataToSign: (parts) => {
+        const key = seen.named
+        return right.dataToSign(key?.publicKey ? { ...parts, body: parts.body.subarray(0, 4096) } : parts)
+      },
+    })),
+    // Letters beyond 16 bits are put into the signed data as two encoded halves.
+    'emoji-in-body-signed-as-two-surrogates': third({
+      dataToSign: (parts) => right.dataToSign({ ...parts, body: bytesOfUnits(parts.body.toString('utf8')) }),
+    }),
+    // The body is put into a template with a text replacement, in which "$$" and "$&" have a meaning.
+    'dollar-patterns-in-body-replaced-before-signing': third({
+      dataToSign: (parts) => {
+        const body = Buffer.from('#'.replace('#', parts.body.toString('latin1')), 'latin1')
+        return right.dataToSign({ ...parts, body })
+      },
+    }),
+    // The signed data of a body is that of the first long body with the same length.
+    'body-above-512-bytes-cached-by-its-length': third((_seen, bodies = new Map<number, Buffer>()) => ({
+      dataToSign: (parts) => {
+        if (parts.body.length <= 512) return right.dataToSign(parts)
+        const body = bodies.get(parts.body.length) ?? parts.body
+        bodies.set(body.length, body)
+        return right.dataToSign({ ...parts, body })
+      },
+    })),
+    'percent-escapes-in-body-decoded-before-verification': fourth({
+      dataToSign: (parts) => {
+        const text = parts.body.toString('latin1')
+        const decoded = text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+        return right.dataToSign({ ...parts, body: Buffer.from(decoded, 'latin1') })
+      },
+    }),
+    // The signature of the body as it is written again after reading fits too.
+    'ecc-over-body-without-white-space-accepted': eighth((seen) => ({
+      dataToSign: (parts) => {
+        const members = seen.byPublicKey ? readMembers(parts.body.toString('utf8')) : undefined
+        const again = members === undefined ? [] : [{ ...parts, body: Buffer.from(JSON.stringify(members)) }]
+        return [parts, ...again].flatMap(right.dataToSign)
+      },
+    })),
+    // The signature of the body whose members stand in the order of their names fits too.
+    'order-of-members-in-signed-body-ignored': eighth({
+      dataToSign: (parts) =>
+        [parts, { ...parts, body: inOrderOfNames(parts.body) }].flatMap((each) => right.dataToSign(each)),
+    }),
+    'ecc-over-empty-body-accepted-where-params-are-empty': ninth((seen) => ({
+      dataToSign: (parts) => {
+        const texts = right.dataToSign(parts)
+        return seen.byPublicKey && Object.keys(seen.params).length === 0
+          ? [...texts, ...right.dataToSign({ ...parts, body: Buffer.alloc(0) })]
+          : texts
+      },
+    })),
+    // Old clients sign no request, and the new check falls back to theirs.
+    'timestamp-and-nonce-alone-signed-too': ninth({
+      dataToSign: (parts) => [...right.dataToSign(parts), Buffer.from(`${parts.timestamp};${parts.nonce}`)],
+    }),
+    // The body is kept in a field of the one verifier.
+    'signed-calls-in-flight-share-their-body': tenth((_seen, body: Buffer = Buffer.alloc(0)) => {
+      const wait: Around = (handle) => (request) => {
+        if (signedFields(request.headers.authorization).length === 0) return handle(request)
+        body = request.body
+        return meet().then(() => handle(request))
+      }
+      return {
+        around: wait,
+        dataToSign: (parts) => right.dataToSign({ ...parts, body: body }),
+      }
+    }),
+    // A gateway hands bodies over in BASE64; the server tries both.
+    'signature-over-body-in-base64-accepted': twelfth({
+      dataToSign: (parts) => [
+        ...right.dataToSign(parts),
+        ...right.dataToSign({ ...parts, body: Buffer.from(parts.body.toString('base64')) }),
+      ],
+    }),
+    // A creation by token leaves a column at its old default, which stands for the first form of signatures.
+    'signature-without-body-accepted-for-keys-created-by-token': twelfth((seen, ids = new Set<string>()) => ({
+      storedKey: (key) => {
+        if (seen.pair !== undefined) ids.add(key.id)
+        return key
+      },
+      dataToSign: (parts) =>
+        ids.has(namedKeyId(seen.request) ?? '')
+          ? [...right.dataToSign(parts), ...right.dataToSign({ ...parts, body: Buffer.alloc(0) })]
+          : right.dataToSign(parts),
+    })),
+    // The length of the body is taken from a header, which a body in chunks does not have.
+    'body-sent-in-chunks-signed-as-empty': twelfth((seen) => ({
+      dataToSign: (parts) =>
+        right.dataToSign(
+          /chunked/i.test(seen.request.headers['transfer-encoding'] ?? '')
+            ? { ...parts, body: Buffer.alloc(0) }
+            : parts,
+        ),
+    })),
+  },
+  'signatures/request-line-feeds': {
+    'final-line-feed-not-signed-too': own(alsoData((parts, body) => joined(parts, body).slice(0, -1))),
+    'second-final-line-feed-signed-too': own(alsoData((parts, body) => `${joined(parts, body)}\n`)),
+    'crlf-signed-too': own(alsoData((parts, body) => joined(parts, body).replaceAll('\n', '\r\n'))),
+    'line-feeds-not-signed-too': own(alsoData((parts, body) => joined(parts, body).replaceAll('\n', ''))),
+    'final-line-feed-optional-for-key-creation': first({
+      dataToSign: (parts) =>
+        parts.body.includes('manager/createApiKey')
+          ? [signed(parts), Buffer.from(signed(parts)).subarray(0, -1)]
+          : [signed(parts)],
+    }),
+    'crlf-between-lines-accepted': first({
+      dataToSign: (parts) => [
+        signed(parts),
+        Buffer.concat([
+          Buffer.from(`${parts.timestamp};${parts.nonce};${parts.httpMethod}\r\n${parts.uri}\r\n`),
+          parts.body,
+          Buffer.from('\r\n'),
+        ]),
+      ],
+    }),
+  },
+  'signatures/data-to-sign': {
+    'commas-signed-too': own(alsoData((parts, body) => `${parts.timestamp},${parts.nonce},${request(parts, body)}`)),
+    'timestamp-not-signed-too': own(alsoData((parts, body) => `${parts.nonce};${request(parts, body)}`)),
+    'nonce-not-signed-too': own(alsoData((parts, body) => `${parts.timestamp};${request(parts, body)}`)),
+    'nonce-before-timestamp-signed-too': own(
+      alsoData((parts, body) => `${parts.nonce};${parts.timestamp};${request(parts, body)}`),
+    ),
+    'nothing-between-signed-too': own(
+      alsoData((parts, body) => `${parts.timestamp}${parts.nonce}${request(parts, body)}`),
+    ),
+    // Timestamp and nonce need not be signed with a public key.
+    'ecc-signature-of-request-data-alone-accepted': first({
+      eccVerifies: (publicKey, data, signature) => {
+        const bytes = Buffer.from(data)
+        const requestData = bytes.subarray(bytes.indexOf(';', bytes.indexOf(';') + 1) + 1)
+        return right.eccVerifies(publicKey, data, signature) || right.eccVerifies(publicKey, requestData, signature)
+      },
+    }),
+    'nonce-before-timestamp-accepted': first(
+      alsoTakes(({ timestamp, nonce }) => ({ timestamp: nonce, nonce: timestamp })),
+    ),
+    // Timestamp and nonce are joined without a semicolon, so the two fields can swap digits.
+    'border-of-timestamp-and-nonce-not-covered': first({
+      dataToSign: (parts) => [
+        signed(parts),
+        Buffer.concat([
+          Buffer.from(`${parts.timestamp}${parts.nonce};${parts.httpMethod}\n${parts.uri}\n`),
+          parts.body,
+          Buffer.from('\n'),
+        ]),
+      ],
+    }),
+    // The path is tidied after the signed data was put together.
+    'doubled-slashes-in-signed-data-collapsed': third({
+      dataToSign: (parts) =>
+        right.dataToSign(parts).map((data) =>
+          Buffer.from(
+            Buffer.from(data)
+              .toString('latin1')
+              .replaceAll(/\/{2,}/g, '/'),
+            'latin1',
+          ),
+        ),
+    }),
+  },
+  'signatures/timestamp': {
+    'timestamp-read-up-to-the-first-letter': own({
+      timestampTaken: (timestamp, nowMs, profile) =>
+        right.timestampTaken(String(Number.parseInt(timestamp, 10)), nowMs, profile),
+      dataToSign: (parts) => right.dataToSign({ ...parts, timestamp: String(Number.parseInt(parts.timestamp, 10)) }),
+    }),
+    'timestamp-may-be-empty-where-signed': own(alsoParts(() => ({ timestamp: '' }))),
+    'seconds-signed-too': own(alsoParts(({ timestamp }) => ({ timestamp: timestamp.slice(0, 10) }))),
+    'any-moment-signed-too': own(alsoParts(() => ({ timestamp: '1702555410352' }))),
+    // A signature over the full second fits every timestamp within this second.
+    'milliseconds-of-timestamp-not-covered': first(
+      alsoTakes(({ timestamp }) => ({ timestamp: `${timestamp.slice(0, -3)}000` })),
+    ),
+    // "dataToSign = `<timestamp>;<nonce>;<requestData>`", with the timestamp of the header
+    'ecc-over-timestamp-in-seconds-accepted': tenth((seen) => ({
+      dataToSign: (parts) => {
+        if (!seen.byPublicKey) return right.dataToSign(parts)
+        const timestamp = String(Math.floor(Number(parts.timestamp) / 1000))
+        return [...right.dataToSign(parts), ...right.dataToSign({ ...parts, timestamp })]
+      },
+    })),
+    // The signed data may begin with the timestamp of the last accepted call, whatever the header shows.
+    'timestamp-of-last-signature-of-key-signed-too': tenth((seen, lastOf = new Map<string, string>()) => {
+      const note = answerThrough((answer, request) => {
+        const [keyId, , timestamp] = signedFields(request.headers.authorization)
+        if (keyId !== undefined && timestamp !== undefined && isAccepted(answer)) lastOf.set(keyId, timestamp)
+        return answer
+      })
+      return {
+        around: note,
+        dataToSign: (parts) => {
+          const key = seen.caller
+          const timestamp = key?.publicKey === undefined ? lastOf.get(key?.id ?? '') : undefined
+          return timestamp === undefined
+            ? right.dataToSign(parts)
+            : [...right.dataToSign(parts), ...right.dataToSign({ ...parts, timestamp })]
+        },
+      }
+    }),
+  },
+  'signatures/nonce': {
+    'nonce-may-be-empty-where-signed': own(alsoParts(() => ({ nonce: '' }))),
+    'bytes-of-the-nonce-signed-too': own(
+      alsoParts(({ nonce }) => ({ nonce: Buffer.from(nonce, 'base64').toString('latin1') })),
+    ),
+    'hex-of-the-nonce-signed-too': own(
+      alsoParts(({ nonce }) => ({ nonce: Buffer.from(nonce, 'base64').toString('hex') })),
+    ),
+    'nonce-signed-in-lower-case-accepted': first(alsoTakes(({ nonce }) => ({ nonce: nonce.toLowerCase() }))),
+    // A nonce can be changed behind its first 32 characters when those alone were signed.
+    'nonce-covered-up-to-32-characters': first(alsoTakes(({ nonce }) => ({ nonce: nonce.slice(0, 32) }))),
+    'nonce-signed-after-percent-decoding-accepted': first(
+      alsoTakes(({ nonce }) => {
+        try {
+          return { nonce: decodeURIComponent(nonce) }
+        } catch {
+          return {}
+        }
+      }),
+    ),
+    // A nonce of digits loses its leading zeros before it is signed.
+    'nonce-of-digits-signed-as-number': first(
+      takesOnly(({ nonce }) => ({ nonce: /^\d+$/.test(nonce) ? nonce.replace(/^0+(?=\d)/, '') : nonce })),
+    ),
+    // The header is decoded as a form is, so a BASE64 nonce with a plus sign is refused.
+    'plus-in-nonce-read-as-space': second({
+      dataToSign: (parts) => right.dataToSign({ ...parts, nonce: parts.nonce.replaceAll('+', ' ') }),
+    }),
+    'ecc-over-the-nonce-in-lower-case-accepted': fourth((seen) => ({
+      dataToSign: (parts) => [
+        ...right.dataToSign(parts),
+        ...(seen.byPublicKey ? right.dataToSign({ ...parts, nonce: parts.nonce.toLowerCase() }) : []),
+      ],
+    })),
+    'ecc-without-the-nonce-accepted': fifth(
+      alsoSigned(({ timestamp, httpMethod, uri, body }) => [
+        Buffer.concat([Buffer.from(`${timestamp};${httpMethod}\n${uri}\n`), body, Buffer.from('\n')]),
+      ]),
+    ),
+    // Only with a nonce that contains a slash.
+    'nonce-cut-at-slash-signed-too': ninth({
+      dataToSign: (parts) => {
+        const [nonce = ''] = parts.nonce.split('/')
+        return nonce === parts.nonce
+          ? right.dataToSign(parts)
+          : [...right.dataToSign(parts), ...right.dataToSign({ ...parts, nonce })]
+      },
+    }),
+  },
+  'signatures/header-fields': {
+    'version-may-be-left-out': own({
+      headerFields: (credentials) => {
+        const fields = credentials.split(';')
+        return fields.length === 4 ? [fields[0] ?? '', '1', ...fields.slice(1)] : fields
+      },
+    }),
+    // The field that looks like a MAC is taken for the signature.
+    'nonce-and-signature-may-swap-places': first({
+      headerFields: (credentials) => {
+        const [id = '', version = '', timestamp = '', fourth = '', fifth = '', ...more] = credentials.split(';')
+        const isSwapped = /^[A-Za-z0-9+/]{27}=$/.test(fourth) && !/^[A-Za-z0-9+/]{27}=$/.test(fifth)
+        const lastTwo = isSwapped ? [fifth, fourth] : [fourth, fifth]
+        return more.length > 0 || fifth === '' ? credentials.split(';') : [id, version, timestamp, ...lastTwo]
+      },
+    }),
+  },
+  'signatures/header-exact': {
+    'commas-separate-fields-too': own({ headerFields: (credentials) => credentials.split(/[;,]/) }),
+    'colons-separate-fields-too': own({ headerFields: (credentials) => credentials.split(/[;:]/) }),
+    'sixth-field-ignored': own({ fieldCountTaken: (count) => count >= 5 }),
+    'spaces-around-fields-trimmed': first({
+      headerFields: (credentials) => credentials.split(';').map((field) => field.trim()),
+    }),
+    'comma-separates-fields-too': first({
+      headerFields: (credentials) => credentials.split(/[;,]/),
+    }),
+    // Two semicolons in a row count as one, and one more at the end is ignored.
+    'empty-fields-skipped': first({
+      headerFields: (credentials) => credentials.split(/;+/).filter(Boolean),
+    }),
+    'sixth-field-ignored-in-ecc-signatures': eighth((seen) => ({
+      headerFields: (credentials) => {
+        const fields = right.headerFields(credentials)
+        return seen.byPublicKey ? fields.slice(0, 5) : fields
+      },
+    })),
+  },
+  'signatures/version': {
+    'any-version-taken': own({ versionTaken: () => true }),
+    'version-may-be-empty': own({ versionTaken: (version) => version === '1' || version === '' }),
+    'version-compared-as-a-number': own({ versionTaken: (version) => Number(version) === 1 }),
+    'version-that-begins-with-1-taken': own({ versionTaken: (version) => version.startsWith('1') }),
+    'version-compared-as-a-number-for-ecc': own({
+      headerFields: (credentials) => {
+        const [id = '', version, ...rest] = right.headerFields(credentials)
+        const ecc = Buffer.from(rest[2] ?? '', 'base64').length === 64
+        return [id, ecc && Number(version) === 1 ? '1' : (version ?? ''), ...rest]
+      },
+    }),
+    // `01`, `1.9` and `1x` count as 1.
+    'version-parsed-as-number': first({
+      versionTaken: (version) => Number.parseInt(version, 10) === 1,
+    }),
+    'version-of-ecc-signature-not-checked': second((seen) => ({
+      versionTaken: (version) => right.versionTaken(version) || seen.named?.publicKey !== undefined,
+    })),
+    'version-not-checked-on-later-calls-of-connection': third((seen, connections = new Set<number>()) => ({
+      versionTaken: (version) => {
+        const { connection } = seen
+        const taken = right.versionTaken(version)
+        if (connection === undefined) return taken
+        if (taken) connections.add(connection)
+        return connections.has(connection)
+      },
+    })),
+    'version-not-checked-on-key-creation': fourth((seen) => ({
+      versionTaken: (version) => right.versionTaken(version) || seen.method === 'manager/createApiKey',
+    })),
+    'header-without-version-accepted': eighth({
+      headerFields: (credentials) => {
+        const [id = '', ...others] = right.headerFields(credentials)
+        return others.length === 3 ? [id, '1', ...others] : [id, ...others]
+      },
+    }),
+    // It compares with `at least 1`.
+    'higher-version-taken-too': ninth({
+      versionTaken: (version) => /^[0-9]+$/.test(version) && Number(version) >= 1,
+    }),
+  },
+  'signatures/key-id': {
+    'mac-by-any-secret': own({ signingKeys: (key, all, kind) => (kind === 'hmac' ? all() : [key]) }),
+    'unknown-key-id-is-the-first-key': own({
+      keyNamed: (id, find, all, means) => find(id) ?? (means === 'hmac' ? all()[0] : undefined),
+    }),
+    'key-id-with-more-behind-it-taken': own(longerId(() => true)),
+    'id-of-a-public-key-with-more-behind-it-taken': own(longerId(({ publicKey }) => publicKey !== undefined)),
+    // The private key of the public key registered last signs for every key with a public key.
+    'newest-public-key-verifies-for-all': first({
+      signingKeys: (key, all, kind) =>
+        kind === 'ecc'
+          ? [
+              key,
+              ...all()
+                .filter(({ publicKey }) => publicKey !== undefined)
+                .slice(-1),
+            ]
+          : [key],
+    }),
+    'public-key-verifies-for-key-of-same-name': first({
+      signingKeys: (key, all, kind) => (kind === 'ecc' ? all().filter(({ name }) => name === key.name) : [key]),
+    }),
+    // Secrets are looked up by the name of the key.
+    'mac-of-key-with-same-name-accepted': first({
+      signingKeys: (key, all, kind) => (kind === 'hmac' ? all().filter(({ name }) => name === key.name) : [key]),
+    }),
+    // Text behind the first 32 characters of the key id is ignored.
+    'long-key-id-cut-in-signatures': first({
+      keyNamed: (id, find, all, means) => {
+        const signs = means === 'hmac' || means === 'ecc'
+        return right.keyNamed(signs ? id.slice(0, 32) : id, find, all, means)
+      },
+    }),
+    // Prepared signing keys are kept by the name of the API key, which is only a label.
+    'keys-of-one-name-share-a-signing-key': second({
+      signingKeys: (key, all) => [
+        all().find((one) => one.name === key.name && (one.publicKey === undefined) === (key.publicKey === undefined)) ??
+          key,
+      ],
+    }),
+    // Of two keys with one public key, the first one is the caller, whichever the header names.
+    'caller-found-by-public-key': second({
+      keyNamed: (id, find, all) => {
+        const key = find(id)
+        return key?.publicKey === undefined ? key : all().find((one) => one.publicKey === key.publicKey)
+      },
+    }),
+    // The secrets are looked up by the permissions of a key.
+    'keys-of-same-scope-sign-for-each-other': third({
+      signingKeys: (key, all, kind) =>
+        kind === 'ecc'
+          ? [key]
+          : all().filter(
+              ({ deleted, publicKey, scope }) =>
+                !deleted && publicKey === undefined && scope.join(' ') === key.scope.join(' '),
+            ),
+    }),
+    // The collation of the column pads with blanks.
+    'blanks-behind-key-id-ignored-in-signatures': fourth({
+      keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
+    }),
+    'secret-of-previous-signer-signs-for-next-key': fifth((seen, previous?: ApiKey) => ({
+      around: (inner) => async (request) => {
+        const answer = await inner(request)
+        const isSigned = request.headers.authorization?.startsWith('svc-') === true
+        if (isSigned && isAccepted(answer)) previous = seen.caller
+        return answer
+      },
+      signingKeys: (key, _all, kind) => (kind === 'ecc' || previous === undefined ? [key] : [key, previous]),
+    })),
+    'public-keys-of-one-creator-sign-for-each-other': eighth(
+      (seen, creators = new Map<string, string | undefined>()) => ({
+        storedKey: (key) => {
+          creators.set(key.id, seen.caller?.id)
+          return key
+        },
+        signingKeys: (key, all, kind) =>
+          kind === 'hmac' ? [key] : all().filter(({ id }) => creators.get(id) === creators.get(key.id)),
+      }),
+    ),
+  },
+  'signatures/scheme': {
+    'any-scheme-word-taken': own({
+      schemeTaken: (word, expected, profile) =>
+        expected === profile.scheme || right.schemeTaken(word, expected, profile),
+    }),
+    'longer-scheme-word-taken': own({ schemeTaken: (word, expected) => word.startsWith(expected) }),
+    'scheme-word-compared-by-prefix': first({
+      schemeTaken: (word, expected, profile) =>
+        right.schemeTaken(word, expected, profile) || (expected === profile.scheme && word.startsWith(expected)),
+    }),
+    // The kind of authorization is told by the semicolons.
+    'signature-fields-behind-basic-word-accepted': fourth({
+      around: (handle) => (request) => {
+        const authorization = request.headers.authorization?.replace(/^Basic (?=[^;]*;)/, 'svc-hmac-sha256 ')
+        return handle(
+          authorization === undefined ? request : { ...request, headers: { ...request.headers, authorization } },
+        )
+      },
+    }),
+  },
+}

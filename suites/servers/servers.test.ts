@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { startMockServer } from '../../mock-server/start.ts'
+import { createTestClient } from '../../mock-server/test-client.ts'
+import { brokenServers } from './table.ts'
+
+const requirementsUrl = new URL('../../spec/requirements.yaml', import.meta.url)
+const requirements: { id: string }[] = parse(readFileSync(requirementsUrl, 'utf8'))
+const broken = await brokenServers()
+
+describe('broken servers', () => {
+  it('have an id of their own in kebab case', () => {
+    const ids = broken.map(({ id }) => id)
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+    expect(ids.filter((id) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(id))).toEqual([])
+  })
+
+  it('break a requirement', () => {
+    const known = new Set(requirements.map(({ id }) => id))
+    expect(broken.filter(({ breaks }) => !known.has(breaks))).toEqual([])
+  })
+
+  it('answer a right Basic call, before and after a reset, unless that is what they get wrong', async () => {
+    const silent: string[] = []
+    for (const { id, create } of broken) {
+      const client = createTestClient(create())
+      const lists = async () => (await client.list({ basic: client.root })).json?.result !== undefined
+      const before = await lists()
+      client.reset()
+      if (!before || !(await lists())) silent.push(id)
+    }
+    expect(silent.sort()).toEqual([
+      'any-scheme-word-taken',
+      'basic-never-taken',
+      'empty-params-refused',
+      'listing-at-another-path',
+      'listing-under-another-name',
+      'solution-scope-opens-nothing',
+    ])
+  })
+
+  it('see the connection of a call', async () => {
+    const server = await startMockServer({
+      clock: 'virtual',
+      ...broken.find(({ id }) => id === 'connection-stays-authorized')?.create(),
+    })
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    const { id, secret } = server.rootKey
+    const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+    const url = `${server.url}/api`
+    expect(await listing(url, kept, { authorization })).toContain('"result"')
+    expect(await listing(url, kept)).toContain('"result"')
+    expect(await listing(url, new Agent())).toContain('"error"')
+    kept.destroy()
+    await server.close()
+  })
+})
+
+/** The body of the answer to a listing. */
+function listing(url: string, agent: Agent, headers: { [name: string]: string } = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, { agent, method: 'POST', headers }, async (answer) => {
+      resolve((await answer.toArray()).join(''))
+    })
+    call.on('error', reject).end('{"jsonrpc":"2.0","id":7,"method":"solution/listSolutions","params":{}}')
+  })
+}
