@@ -53,8 +53,8 @@ function madeUpReportOf(server: number, index: number): Report {
 }
 
 const { comparisonPage } = (await import(
-  pathToFileURL(join(packageRoot, 'dist/suites/report/compare/comparison-page.js')).href
-)) as typeof import('../suites/report/compare/comparison-page.ts')
+  pathToFileURL(join(packageRoot, 'dist/suites/report/compare/build-comparison.js')).href
+)) as typeof import('../suites/report/compare/build-comparison.ts')
 let comparison: Comparison = noComparison
 for (let server = 0; server < servers; server += 1)
   for (let index = 0; index < reportsOfEach; index += 1)

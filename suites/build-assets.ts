@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { packageRoot } from './engine/language/package-root.ts'
 import { buildLab } from './lab/build-lab.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
-import { scriptFile } from './report/html.ts'
+import { scriptFile, styleFile } from './report/html.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
 import { writeCompiledSchemas } from './run/write-compiled-schemas.ts'
 import { writeBundles } from './write-bundles.ts'
@@ -15,7 +15,7 @@ await writeCorpusCache()
   .catch((error: Error) => console.error(error.message))
 writeFileSync(new URL('lab/lab-page.html', import.meta.url), await buildLab())
 writeFileSync(new URL('report/compare/compare-page.html', import.meta.url), await buildComparison())
-for (const file of ['suites/report/html.css', scriptFile])
+for (const file of ['suites/page/base.css', styleFile, scriptFile])
   copyFileSync(join(packageRoot, file), join(packageRoot, 'dist', file))
 await writeBundles()
 chmodSync(new URL('bin.js', import.meta.url), 0o755)

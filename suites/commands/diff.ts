@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine } from '../engine/printable.ts'
-import { diffReports, renderDiff, verdictsDiffer } from '../report/diff.ts'
+import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
 import { readReportFile } from '../run/options/report-file.ts'
 import { type DiffServersFlags, runDiffServers } from './diff-servers.ts'
 import { addServerFlags, collect } from './run-flags.ts'

@@ -38,8 +38,10 @@ export function asset(path: string): string {
   return readFileSync([path, join('dist', path)].map((one) => join(packageRoot, one)).find(existsSync) ?? path, 'utf8')
 }
 
-/** The look of the reports. */
-export const reportStyle = (): string => asset('suites/report/html.css')
+/** What the pages share, then style sheets of its own. */
+export function pageStyle(...paths: string[]): string {
+  return ['suites/page/base.css', ...paths].map(asset).join('')
+}
 
 /** The page with its data, as JSON. */
 export function withData(page: string, data: unknown): string {

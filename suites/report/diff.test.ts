@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
-import { diffReports, renderDiff, verdictsDiffer } from './diff.ts'
+import { diffReports, renderDiff, verdictsDiffer } from './compare/tables.ts'
 import type { Report } from './report.ts'
 
 const one = madeUpReport()

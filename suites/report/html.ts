@@ -2,7 +2,7 @@
 import { groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import { asset, pagePolicy, reportStyle } from '../page/build-page.ts'
+import { asset, pagePolicy, pageStyle } from '../page/build-page.ts'
 import { causesOfProblems, problemsOf } from './causes.ts'
 import {
   answersOf,
@@ -40,6 +40,8 @@ import {
 /** The texts that a report refers to, by their path in this package: the document in our words, and the fixtures. The page embeds them, so that its links work. */
 export type Sources = ReadonlyMap<string, string>
 
+/** The look of the reports, beside what all pages share. */
+export const styleFile = 'suites/report/report.css'
 /** The filters of the page. */
 export const scriptFile = 'suites/report/html-filters.js'
 
@@ -89,7 +91,7 @@ ${fixtureTexts(report.cases, sources)}
  * @param script the only script of the page; null: it has no script
  */
 export function htmlPage(title: string, body: string, script: string | null): Printable {
-  const style = reportStyle()
+  const style = pageStyle(styleFile)
   return vouchedFor(`<!doctype html>
 <html lang="en">
 <head>
@@ -235,7 +237,7 @@ function foldedCases(report: PrintedReport, sources: Sources, verdicts: readonly
   return [...groupBy(open, causeWords)].map(([cause, cases]) => {
     const details = cases.map((testCase) => caseDetails(report, testCase, { sources })).join('\n')
     if (cases.length === 1) return details
-    return `<details class="group"><summary>${escapeHtml(`${cases.length} cases ${cause}`)}</summary>\n${details}\n</details>`
+    return `<details class="group ${cases[0]?.verdict}"><summary>${escapeHtml(`${cases.length} cases ${cause}`)}</summary>\n${details}\n</details>`
   })
 }
 
@@ -369,7 +371,7 @@ function drawHistory(history: Told['history']): string {
     })
     return `<text x="0" y="${y + 16}">${escapeHtml(name)}</text>${bars.join('')}`
   })
-  return `<figure><svg class="history" viewBox="0 0 ${nameWidth + timeWidth + 20} ${lanes.length * laneHeight}" role="img" aria-label="Calls at the same time, time to the right">${drawn.join('')}</svg><figcaption><ol>${sentences.map(item).join('')}</ol></figcaption></figure>`
+  return `<figure><svg class="history known" viewBox="0 0 ${nameWidth + timeWidth + 20} ${lanes.length * laneHeight}" role="img" aria-label="Calls at the same time, time to the right">${drawn.join('')}</svg><figcaption><ol>${sentences.map(item).join('')}</ol></figcaption></figure>`
 }
 
 /** One line of the table of requirements: our sentence, and what the document says. */

@@ -4,7 +4,7 @@ import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { madeUpReport } from '../self/made-up-report.ts'
 import { buildReport, mergeReports } from './build.ts'
-import { matrixOf, renderMatrixMarkdown, renderMatrixText } from './matrix.ts'
+import { matrixOf, renderMatrixMarkdown, renderMatrixText } from './compare/tables.ts'
 import type { KnownEntry, Report } from './report.ts'
 
 const guard: Requirement = { id: 'a/guard', level: 'must', kind: 'guard', part: '1', text: 'A guard' }

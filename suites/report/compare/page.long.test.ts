@@ -8,8 +8,8 @@ import { chromiumMissing, launchChromium } from '../../self/chromium.ts'
 import { lowContrast } from '../../self/low-contrast.ts'
 import { hostile, madeUpReport } from '../../self/made-up-report.ts'
 import type { Report } from '../report.ts'
+import { comparisonPage } from './build-comparison.ts'
 import { addReport, noComparison } from './comparison.ts'
-import { comparisonPage } from './comparison-page.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-compare-'))
 const file = join(folder, 'page.html')

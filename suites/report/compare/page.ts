@@ -3,20 +3,18 @@
 import { counted } from '../../engine/group.ts'
 import { byId, type Child, element } from '../../page/elements.ts'
 import { glyphs, meanings, toneOf, verdictOrder, words } from '../verdict-words.ts'
-import { type Place, readPlace, writePlace } from './address.ts'
 import {
   addReport,
   type ComparedReport,
   type ComparedServer,
   type Comparison,
   newestOf,
+  type Place,
+  readPlace,
   verdictAt,
+  writePlace,
 } from './comparison.ts'
-import { cellDetails, serverDetails } from './details.ts'
-import { listenForReports } from './own-report.ts'
-import { type Choices, drawTable, serverButton } from './table.ts'
-import { drawTrend } from './trend.ts'
-import { dateWords } from './verdict-sign.ts'
+import { type Choices, cellDetails, dateWords, drawTable, drawTrend, serverButton, serverDetails } from './draw.ts'
 
 interface PageData {
   comparison: Comparison
@@ -134,6 +132,53 @@ function addOwn(report: ComparedReport): void {
   drawHead()
   drawMatrix()
   byId('status').textContent = `Added a report of ${added?.name ?? 'a server'}; it stays in your browser`
+}
+
+/** Calls `add` with each JSON report that is chosen or dropped, and `refuse` with the reason if a file is not a report. */
+function listenForReports(
+  input: HTMLInputElement,
+  add: (report: ComparedReport) => void,
+  refuse: (sentence: string) => void,
+): void {
+  const readAll = async (files: Iterable<File>): Promise<void> => {
+    for (const file of files) {
+      const report = readReport(await file.text())
+      if (report === null) refuse(`${file.name} is not a JSON report of svc-conformance (run --report json=FILE)`)
+      else add(report)
+    }
+  }
+  input.addEventListener('change', () => {
+    void readAll([...(input.files ?? [])])
+    input.value = ''
+  })
+  document.addEventListener('dragover', (event) => {
+    event.preventDefault()
+    document.body.classList.add('dropping')
+  })
+  for (const end of ['dragleave', 'drop'] as const)
+    document.addEventListener(end, () => document.body.classList.remove('dropping'))
+  document.addEventListener('drop', (event) => {
+    event.preventDefault()
+    void readAll([...(event.dataTransfer?.files ?? [])])
+  })
+}
+
+/** Checks only the members that the page uses. */
+function readReport(text: string): ComparedReport | null {
+  try {
+    const report = JSON.parse(text) as ComparedReport
+    const hasParts =
+      typeof report.meta.target === 'string' &&
+      typeof report.meta.started === 'string' &&
+      report.requirements.every(({ id, text: sentence }) => typeof id === 'string' && typeof sentence === 'string') &&
+      report.cases.every(
+        ({ key, title, proves }) => [key, title].every((one) => typeof one === 'string') && Array.isArray(proves),
+      ) &&
+      Array.isArray(report.findings)
+    return hasParts ? report : null
+  } catch {
+    return null
+  }
 }
 
 drawHead()
