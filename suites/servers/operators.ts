@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerContext, ServerOptions } from '../../mock-server/context.ts'
 import type { Handle, MockAnswer, MockRequest } from '../../mock-server/http-server.ts'
-import type { Rules } from '../../mock-server/rules.ts'
+import { type Rules, rules as right } from '../../mock-server/rules.ts'
 import type { ApiKey, State, TokenPair } from '../../mock-server/state.ts'
 
 /** Who wrote a row: we, or one of the authors who did not know the cases (README.md). */
@@ -92,6 +92,10 @@ export class Seen {
   get method(): unknown {
     return readCall(this.request).method
   }
+  /** Whether the call creates a key. */
+  get creates(): boolean {
+    return this.method === 'manager/createApiKey'
+  }
   get params(): Members {
     return paramsOf(this.request)
   }
@@ -170,6 +174,57 @@ export function optionsOf(change: Changing): Pick<ServerOptions, 'rules' | 'arou
   }
 }
 
+type RuleName = Exclude<keyof Rules, 'methodMemberTaken'>
+type Given<Name extends RuleName> = Parameters<Rules[Name]>
+const ruled = <Name extends RuleName>(name: Name, rule: (...given: Given<Name>) => unknown): Change => ({
+  [name]: rule,
+})
+const rightly = <Name extends RuleName>(name: Name, given: Given<Name>): unknown =>
+  (right[name] as (...given: Given<Name>) => unknown)(...given)
+
+/** The right rule, but every `count`-th time the wrong one. */
+export const every =
+  <Name extends RuleName>(count: number, name: Name, wrong: (...given: Given<Name>) => ReturnType<Rules[Name]>) =>
+  (_seen: Seen, times = 0): Change =>
+    ruled(name, (...given) => {
+      times += 1
+      return times % count === 0 ? wrong(...given) : rightly(name, given)
+    })
+
+/** What a rule has once agreed to, it agrees to again wherever the place is the same; undefined is no place. */
+export const agreesAgain =
+  <Name extends RuleName>(name: Name, placeOf: (seen: Seen, ...given: Given<Name>) => string | number | undefined) =>
+  (seen: Seen, places = new Set<string | number>()): Change =>
+    ruled(name, (...given) => {
+      const place = placeOf(seen, ...given)
+      const agrees = rightly(name, given) === true
+      if (place === undefined) return agrees
+      if (agrees) places.add(place)
+      return places.has(place)
+    })
+
+/** Something else holds for the keys whose creation was of some kind; `made` has their ids. */
+export const forKeysMade =
+  (when: (seen: Seen, key: ApiKey) => boolean, change: (made: ReadonlySet<string | undefined>, seen: Seen) => Change) =>
+  (seen: Seen, made = new Set<string | undefined>()): Change => ({
+    storedKey: (key) => {
+      if (when(seen, key)) made.add(key.id)
+      return key
+    },
+    ...change(made, seen),
+  })
+
+/** A key is mixed up with the one that created it. */
+export const withCreators =
+  (change: (creatorOf: (key: ApiKey) => ApiKey | undefined, seen: Seen) => Change) =>
+  (seen: Seen, creators = new Map<string, ApiKey>()): Change => ({
+    storedKey: (key) => {
+      if (seen.caller !== undefined) creators.set(key.id, seen.caller)
+      return key
+    },
+    ...change(({ id }) => creators.get(id), seen),
+  })
+
 /** The body of a request or of an answer, if it is a JSON object. */
 export function readMembers(text: string): Members | undefined {
   try {
@@ -239,6 +294,13 @@ export function answerThrough(
   }
 }
 
+/** Looks at each call once it is answered. */
+export const afterCalls = (look: (answer: MockAnswer, request: MockRequest, context: ServerContext) => void): Around =>
+  answerThrough((answer, request, context) => {
+    look(answer, request, context)
+    return answer
+  })
+
 /** Wraps the handler in each of the given ways; the last one is the outermost. */
 export const chain =
   (...arounds: Around[]): Around =>
@@ -247,6 +309,13 @@ export const chain =
 
 /** Waits until calls that were sent together have all arrived. */
 export const meet = (): Promise<void> => sleep(3)
+
+/** Calls for which `joins` holds wait for each other, so that what it noted is that of the last one. */
+export const meeting =
+  (joins: (request: MockRequest) => boolean): Around =>
+  (handle) =>
+  (request) =>
+    joins(request) ? meet().then(() => handle(request)) : handle(request)
 
 /** Calls that are in flight together and have the same key get the answer of the first one, each with its own id. */
 export function mergeInFlight(keyOf: (request: MockRequest, context: ServerContext) => string | undefined): Around {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { MockRequest } from '../../../mock-server/http-server.ts'
 import type { SignedParts, TokenResult } from '../../../mock-server/rules.ts'
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
-import type { Means, Token, TokenKind, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey, Means, Token, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { type BrokenRow, type Change, own, type Seen } from '../operators.ts'
 
 /** A kind of authorization that does not work on some methods. */
@@ -115,6 +115,9 @@ export const tornApart = (wanted: 'refresh' | 'key', wait: Wait): Change => ({
 export const shownPair = (seen: Seen) =>
   [...seen.context.state.tokens.values()].find(({ kind, text }) => kind === 'refresh' && seen.bodyHas(text))?.pair
 
+/** Whether a key may create others. */
+export const managesKeys = ({ scope }: Pick<ApiKey, 'scope'>): boolean => scope.some((word) => /^apikey$/i.test(word))
+
 export const creating = (method: string): boolean => method === 'manager/createApiKey'
 
 /** A server that checks the caller method by method, and forgets one check when it creates keys. */
@@ -128,6 +131,12 @@ type Secret = 'basic' | 'grant'
 export const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Change => ({
   secretMatches: (received, expected, means) =>
     right.secretMatches(received, expected, means) || (means === wanted && fits(received, expected)),
+})
+
+/** Reads a presented secret in another way, in Basic credentials or in grants. */
+export const readsSecret = (wanted: Secret, read: (received: string) => string): Change => ({
+  secretMatches: (received, expected, means) =>
+    right.secretMatches(means === wanted ? read(received) : received, expected, means),
 })
 
 /** A key with a public key takes secrets, in Basic credentials or in grants. */

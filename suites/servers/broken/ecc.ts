@@ -2,8 +2,10 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'n
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
+  agreesAgain,
   type BrokenRows,
   type Change,
+  every,
   fifth,
   first,
   fourth,
@@ -11,9 +13,9 @@ import {
   namedKeyId,
   ninth,
   own,
-  tenth,
   third,
   twelfth,
+  withCreators,
 } from '../operators.ts'
 import { alsoEcc, bytes, sha256, text } from './changes.ts'
 
@@ -24,19 +26,6 @@ const eccText = (change: (data: string) => string) => alsoEcc((data) => bytes(ch
 const alsoEccBytes = (read: (received: string) => Buffer): Change => ({
   eccSignatures: (received, profile) => [...right.eccSignatures(received, profile), read(received)],
 })
-
-const order = 2n ** 252n + 27742317777372353535851937790883648493n
-
-/** S brought below L: what a verifier without that check does. */
-function reduced(signature: Buffer): Buffer {
-  let s = 0n
-  for (const byte of [...signature.subarray(32)].reverse()) s = (s << 8n) | BigInt(byte)
-  s %= order
-  return Buffer.concat([
-    signature.subarray(0, 32),
-    Buffer.from(Array.from({ length: 32 }, (_zero, index) => Number((s >> BigInt(8 * index)) & 0xffn))),
-  ])
-}
 
 /** An ED25519 public key whose seed is made of a secret. */
 function keyOfSeed(seed: Buffer): KeyObject {
@@ -49,7 +38,11 @@ const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n
 
 const readScalar = (bytes: Buffer) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 
-const writeScalar = (scalar: bigint) => Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse()
+/** S brought below L: what a verifier without that check does. */
+function reduced(signature: Buffer): Buffer {
+  const scalar = readScalar(signature.subarray(32)) % groupOrder
+  return Buffer.concat([signature.subarray(0, 32), Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse()])
+}
 
 /** One of eight places, by the last hex digit of an id. */
 const placeOf = ({ id }: ApiKey): number => (Number.parseInt(id.slice(-1), 16) || 0) % 8
@@ -92,34 +85,16 @@ export const ecc: BrokenRows = {
       eccVerifies: (publicKey, data, signature) =>
         right.eccVerifies(publicKey, data, signature) && readScalar(signature.subarray(32)) <= groupOrder / 2n,
     }),
-    'bytes-behind-ecc-signature-ignored': first({
-      eccSignatures: (received, profile) => right.eccSignatures(received, profile).map((one) => one.subarray(0, 64)),
-    }),
-    // A signature over the SHA-256 of the data is accepted too.
-    'ecc-signature-of-digest-accepted': first({
-      eccVerifies: (publicKey, data, signature) =>
-        right.eccVerifies(publicKey, data, signature) ||
-        right.eccVerifies(publicKey, createHash('sha256').update(data).digest(), signature),
-    }),
     // Within a second of a right signature of the key, any signature is accepted for it.
-    'ecc-signature-checked-once-a-second': first((seen, rightMs = new Map<string, number>(), current = '') => ({
-      signingKeys: (key, all, kind) => {
-        current = key.id
-        return right.signingKeys(key, all, kind)
-      },
+    'ecc-signature-checked-once-a-second': first((seen, rightMs = new Map<unknown, number>()) => ({
       eccVerifies: (publicKey, data, signature) => {
-        if (seen.nowMs - (rightMs.get(current) ?? Number.NEGATIVE_INFINITY) < 1000) return true
+        if (seen.nowMs - (rightMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) < 1000) return true
         const verified = right.eccVerifies(publicKey, data, signature)
-        if (verified) rightMs.set(current, seen.nowMs)
+        if (verified) rightMs.set(seen.named, seen.nowMs)
         return verified
       },
     })),
-    'every-tenth-ecc-signature-not-checked': first((_seen, calls = 0) => ({
-      eccVerifies: (publicKey, data, signature) => {
-        calls += 1
-        return calls % 10 === 0 || right.eccVerifies(publicKey, data, signature)
-      },
-    })),
+    'every-tenth-ecc-signature-not-checked': first(every(10, 'eccVerifies', () => true)),
     // Half of all public keys have this bit; what they sign is refused.
     'public-key-read-without-its-highest-bit': third({
       publicKey: (pem, profile) => {
@@ -137,13 +112,11 @@ export const ecc: BrokenRows = {
       },
     })),
     // A verified signature is remembered by the key and a hash of the body.
-    'ecc-signature-not-checked-for-body-signed-before': fourth((seen, bodies = new Set<string>()) => ({
-      eccVerifies: (publicKey, data, signature) => {
-        const place = `${namedKeyId(seen.request)} ${createHash('sha256').update(seen.request.body).digest('hex')}`
-        if (right.eccVerifies(publicKey, data, signature)) bodies.add(place)
-        return bodies.has(place) && signature.length === 64
-      },
-    })),
+    'ecc-signature-not-checked-for-body-signed-before': fourth(
+      agreesAgain('eccVerifies', ({ request }, _key, _data, { length }) =>
+        length === 64 ? `${namedKeyId(request)} ${sha256(request.body).toString('hex')}` : undefined,
+      ),
+    ),
     // Two keys whose ids end alike have one place: the later one verifies the signatures of both.
     'public-keys-filed-in-eight-places-by-their-id': fourth({
       signingKeys: (key, all, kind) =>
@@ -174,41 +147,30 @@ export const ecc: BrokenRows = {
         return isRight || (batch?.right === true && signature.length === 64)
       },
     })),
-    'second-wrong-ecc-signature-in-a-row-accepted': fifth(
-      (seen, keptWrong = new Map<ApiKey | undefined, number>()) => ({
-        eccVerifies: (publicKey, data, signature) => {
-          if (signature.length !== 64) return false
-          const key = seen.caller
-          const wrong = right.eccVerifies(publicKey, data, signature) ? 0 : (keptWrong.get(key) ?? 0) + 1
-          keptWrong.set(key, wrong)
-          return wrong === 0 || wrong === 2
-        },
-      }),
-    ),
+    'second-wrong-ecc-signature-in-a-row-accepted': fifth((seen, wrong = new Map<unknown, number>()) => ({
+      eccVerifies: (publicKey, data, signature) => {
+        if (signature.length !== 64) return false
+        const count = right.eccVerifies(publicKey, data, signature) ? 0 : (wrong.get(seen.caller) ?? 0) + 1
+        wrong.set(seen.caller, count)
+        return count === 0 || count === 2
+      },
+    })),
     // A library for big numbers drops the zero byte, and the signature gets too short.
     'ecc-scalar-with-leading-zero-byte-refused': ninth({
       eccVerifies: (publicKey, data, signature) => signature[63] !== 0 && right.eccVerifies(publicKey, data, signature),
     }),
     // The key is trusted on its first use.
-    'first-ecc-signature-of-key-not-checked': ninth((seen, met = new Set<string>()) => ({
+    'first-ecc-signature-of-key-not-checked': ninth((seen, met = new Set<unknown>()) => ({
       eccVerifies: (publicKey, data, signature) => {
-        const id = namedKeyId(seen.request) ?? ''
-        if (met.has(id)) return right.eccVerifies(publicKey, data, signature)
-        met.add(id)
-        return true
+        const isMet = met.has(seen.named)
+        met.add(seen.named)
+        return !isMet || right.eccVerifies(publicKey, data, signature)
       },
     })),
-    // Some signing devices take only text, so their clients encode the data first.
-    'ecc-signature-of-data-in-base64-accepted': tenth({
-      eccVerifies: (publicKey, data, signature) =>
-        right.eccVerifies(publicKey, data, signature) ||
-        right.eccVerifies(publicKey, Buffer.from(Buffer.from(data).toString('base64')), signature),
-    }),
     // The equation is solved by zeros, and nobody looks whether both halves are above zero.
     'ecc-signature-of-zeros-accepted': twelfth({
       eccVerifies: (publicKey, data, signature) =>
-        right.eccVerifies(publicKey, data, signature) ||
-        (signature.length === 64 && signature.every((byte) => byte === 0)),
+        signature.equals(Buffer.alloc(64)) || right.eccVerifies(publicKey, data, signature),
     }),
   },
   'signatures/ecc-encoding': {
@@ -218,9 +180,7 @@ export const ecc: BrokenRows = {
       alsoEccBytes((received) => Buffer.from(Buffer.from(received, 'base64').toString(), 'hex')),
     ),
     // Buffer.from takes base64url and skips characters that are not BASE64.
-    'ecc-signature-decoded-leniently': first({
-      eccSignatures: (received) => [Buffer.from(received, 'base64')],
-    }),
+    'ecc-signature-decoded-leniently': first({ eccSignatures: (received) => [Buffer.from(received, 'base64')] }),
     // A proxy merges slashes, in headers too.
     'ecc-signature-with-doubled-slash-refused': fourth({
       eccSignatures: (received, profile) => right.eccSignatures(received.replaceAll(/\/{2,}/g, '/'), profile),
@@ -245,13 +205,6 @@ export const ecc: BrokenRows = {
   },
   'signatures/ecc-malleability': {
     'high-s-taken': own(alsoEcc((data, signature) => [data, signature.length === 64 ? reduced(signature) : signature])),
-    'ecc-scalar-reduced-before-check': first({
-      eccVerifies: (publicKey, data, signature) => {
-        if (signature.length !== 64) return false
-        const scalar = writeScalar(readScalar(signature.subarray(32)) % groupOrder)
-        return right.eccVerifies(publicKey, data, Buffer.concat([signature.subarray(0, 32), scalar]))
-      },
-    }),
     // The three highest bits of S are cleared, as old implementations do; S + L is still refused.
     'ecc-high-bits-of-scalar-ignored': first({
       eccVerifies: (publicKey, data, signature) => {
@@ -271,20 +224,11 @@ export const ecc: BrokenRows = {
       signingKeys: (key, _all, kind) =>
         kind === 'ecc' && key.publicKey === undefined ? [{ ...key, verifyKey: keyOfSeed(sha256(key.secret)) }] : [key],
     }),
-    'any-public-key-verifies-for-secret-key': first({
-      eccTakenFor: () => true,
-      signingKeys: (key, all, kind) => (kind === 'ecc' && key.publicKey === undefined ? all() : [key]),
-    }),
-    'key-created-by-ecc-call-takes-signatures-of-its-creator': fourth((seen, creators = new Map<string, ApiKey>()) => ({
-      storedKey: (key) => {
-        const creator = seen.caller
-        if (creator !== undefined && seen.byPublicKey) creators.set(key.id, creator)
-        return key
-      },
-      eccTakenFor: (key) => right.eccTakenFor(key) || creators.has(key.id),
-      signingKeys: (key, _all, kind) => [
-        (kind === 'ecc' && key.publicKey === undefined && creators.get(key.id)) || key,
-      ],
-    })),
+    'key-created-by-ecc-call-takes-signatures-of-its-creator': fourth(
+      withCreators((creatorOf) => ({
+        eccTakenFor: (key) => right.eccTakenFor(key) || creatorOf(key)?.publicKey !== undefined,
+        signingKeys: (key, _all, kind) => [(kind === 'ecc' && key.publicKey === undefined && creatorOf(key)) || key],
+      })),
+    ),
   },
 }

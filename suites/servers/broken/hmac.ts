@@ -1,14 +1,17 @@
-import { createHmac, createSecretKey } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { makeKey } from '../../../mock-server/create-context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
-  answerThrough,
+  afterCalls,
+  agreesAgain,
   type BrokenRows,
   type Change,
   eighth,
+  every,
   fifth,
   first,
+  forKeysMade,
   fourth,
   isAccepted,
   namedKeyId,
@@ -18,8 +21,9 @@ import {
   tenth,
   third,
   tokenText,
+  withCreators,
 } from '../operators.ts'
-import { joined, onlyData, request, sha256 } from './changes.ts'
+import { joined, managesKeys, onlyData, request, sha256 } from './changes.ts'
 
 const base64 = (part: Uint8Array) => Buffer.from(part).toString('base64')
 
@@ -39,6 +43,10 @@ const alsoMacText = (make: (mac: Buffer) => string | string[]): Change => ({
 const alsoMacMatch = (fits: (received: string, expected: string) => boolean): Change => ({
   macTextMatches: (received, expected) => right.macTextMatches(received, expected) || fits(received, expected),
 })
+
+/** Accepts a MAC made with another secret too. */
+const alsoSecretOf = (secret: (key: ApiKey) => string | Buffer): Change =>
+  alsoMac((data, key) => createHmac('sha256', secret(key)).update(data).digest())
 
 const sameBytes = (from: number, to: number) => (received: string, expected: string) => {
   const [one, other] = [received, expected].map((encoded) => Buffer.from(encoded, 'base64'))
@@ -78,8 +86,8 @@ export const hmac: BrokenRows = {
     'sha512-taken-too': own(alsoMac((data, key) => createHmac('sha512', key.macKey).update(data).digest())),
     'plain-hash-taken-too': own(alsoMac((data, key) => sha256(Buffer.concat([Buffer.from(key.secret), data])))),
     'mac-over-a-hash-taken-too': own(alsoMac((data, key) => right.mac(sha256(data), key))),
-    'empty-secret-taken-too': own(alsoMac((data) => createHmac('sha256', '').update(data).digest())),
-    'key-id-as-secret-taken-too': own(alsoMac((data, key) => createHmac('sha256', key.id).update(data).digest())),
+    'empty-secret-taken-too': own(alsoSecretOf(() => '')),
+    'key-id-as-secret-taken-too': own(alsoSecretOf(({ id }) => id)),
     'beginning-of-the-mac-taken': own(alsoMacMatch((received, expected) => expected.startsWith(received))),
     'empty-mac-taken': own(alsoMacMatch((received) => received === '')),
     'case-of-the-mac-ignored': own(
@@ -88,13 +96,6 @@ export const hmac: BrokenRows = {
     'first-ten-bytes-compared': own(alsoMacMatch(sameBytes(0, 10))),
     'all-but-the-last-byte-compared': own(alsoMacMatch(sameBytes(0, 19))),
     'all-but-the-first-byte-compared': own(alsoMacMatch(sameBytes(1, 20))),
-    // The check runs only when the field of the signature is truthy.
-    'empty-mac-accepted': first({
-      macTextMatches: (received, expected) => received === '' || right.macTextMatches(received, expected),
-    }),
-    'letter-case-of-mac-ignored': first({
-      macTextMatches: (received, expected) => received.toLowerCase() === expected.toLowerCase(),
-    }),
     // A right signature is refused when its BASE64 contains a plus sign, about every third time.
     'plus-in-mac-read-as-space': first({
       macTextMatches: (received, expected) => received.replaceAll('+', ' ') === expected,
@@ -103,66 +104,31 @@ export const hmac: BrokenRows = {
     'mac-wrong-at-block-boundary': first({
       mac: (data, key) => right.mac(data.length % 64 === 0 ? Buffer.concat([data, Buffer.alloc(1)]) : data, key),
     }),
-    // An older algorithm, whose MAC has 20 bytes too, is still accepted.
-    'hmac-sha1-accepted': first((_seen, older = '') => ({
-      mac: (data, key) => {
-        older = createHmac('sha1', key.macKey).update(data).digest('base64')
-        return right.mac(data, key)
-      },
-      macTexts: (bytes, mac, profile) => [...right.macTexts(bytes, mac, profile), older],
-    })),
-    'mac-with-hex-decoded-secret-accepted': first({
-      signingKeys: (key, _all, kind) =>
-        kind === 'hmac' ? [key, { ...key, macKey: createSecretKey(Buffer.from(key.secret, 'hex')) }] : [key],
-    }),
-    'mac-with-key-id-as-secret-accepted': first({
-      signingKeys: (key, _all, kind) =>
-        kind === 'hmac' ? [key, { ...key, macKey: createSecretKey(key.id, 'utf8') }] : [key],
-    }),
+    'mac-with-hex-decoded-secret-accepted': first(alsoSecretOf(({ secret }) => Buffer.from(secret, 'hex'))),
     // After a right signature, any other one of the same key with the same timestamp is accepted.
-    'mac-checked-once-per-key-and-timestamp': first((_seen, rightOnes = new Set<string>(), current = '') => ({
-      mac: (data, key) => {
-        const text = Buffer.from(data).toString('latin1')
-        current = `${key.id};${text.slice(0, text.indexOf(';'))}`
-        return right.mac(data, key)
-      },
-      macTextMatches: (received, expected) => {
-        if (right.macTextMatches(received, expected)) rightOnes.add(current)
-        return rightOnes.has(current)
-      },
-    })),
-    'every-tenth-mac-not-checked': first((_seen, checks = 0) => ({
-      macTextMatches: (received, expected) => {
-        checks += 1
-        return checks % 10 === 0 || right.macTextMatches(received, expected)
-      },
-    })),
+    'mac-checked-once-per-key-and-timestamp': first(
+      agreesAgain(
+        'macTextMatches',
+        ({ request }) => `${namedKeyId(request)};${timestampOf(request.headers.authorization)}`,
+      ),
+    ),
+    'every-tenth-mac-not-checked': first(every(10, 'macTextMatches', () => true)),
     // A key that has signed twenty calls is trusted.
-    'mac-not-checked-after-twenty-right-ones': first((_seen, rightOnes = new Map<string, number>(), current = '') => ({
-      mac: (data, key) => {
-        current = key.id
-        return right.mac(data, key)
-      },
+    'mac-not-checked-after-twenty-right-ones': first((seen, rightOnes = new Map<unknown, number>()) => ({
       macTextMatches: (received, expected) => {
-        const count = rightOnes.get(current) ?? 0
-        if (count >= 20) return true
-        const matches = right.macTextMatches(received, expected)
-        if (matches) rightOnes.set(current, count + 1)
+        const count = rightOnes.get(seen.named) ?? 0
+        const matches = count >= 20 || right.macTextMatches(received, expected)
+        if (matches) rightOnes.set(seen.named, count + 1)
         return matches
       },
     })),
     // A secret-based key inherits the kind of the key that signed its creation.
-    'key-created-by-ecc-call-cannot-sign': first((_seen, children = new Set<string>(), means?: string) => ({
-      keyLimit: (shown) => {
-        means = shown
-        return right.keyLimit(shown)
-      },
-      storedKey: (key) => {
-        if (means === 'ecc' && key.publicKey === undefined) children.add(key.id)
-        return key
-      },
-      hmacTakenFor: (key) => right.hmacTakenFor(key) && !children.has(key.id),
-    })),
+    'key-created-by-ecc-call-cannot-sign': first(
+      forKeysMade(
+        (seen, key) => seen.byPublicKey && key.publicKey === undefined,
+        (made) => ({ hmacTakenFor: (key) => right.hmacTakenFor(key) && !made.has(key.id) }),
+      ),
+    ),
     // After a right signature the next one on the same connection is not verified.
     'second-mac-on-connection-not-checked': first((seen, verified = new Set<number>()) => ({
       macTextMatches: (received, expected) => {
@@ -173,25 +139,10 @@ export const hmac: BrokenRows = {
         return matches
       },
     })),
-    // Accepted signatures are kept in a cache whose key is the key id and the timestamp.
-    'signature-checked-once-per-key-and-millisecond': second((seen, accepted = new Set<string>()) => ({
-      macTextMatches: (received, expected) => {
-        const place = `${namedKeyId(seen.request)};${timestampOf(seen.request.headers.authorization)}`
-        if (right.macTextMatches(received, expected)) accepted.add(place)
-        return accepted.has(place)
-      },
-    })),
     // Once a key has signed on a connection, its id is enough there.
-    'later-signatures-on-connection-need-no-mac': second((seen, proven = new Set<string>()) => ({
-      macTextMatches: (received, expected) => {
-        const { connection } = seen
-        const isRight = right.macTextMatches(received, expected)
-        if (connection === undefined) return isRight
-        const place = `${connection} ${namedKeyId(seen.request)}`
-        if (isRight) proven.add(place)
-        return proven.has(place)
-      },
-    })),
+    'later-signatures-on-connection-need-no-mac': second(
+      agreesAgain('macTextMatches', ({ connection, request }) => connection && `${connection} ${namedKeyId(request)}`),
+    ),
     // The MAC is kept as a number, which loses zeros at its beginning.
     'mac-with-leading-zero-byte-refused': third({
       macTextMatches: (received, expected) => Buffer.from(expected, 'base64')[0] !== 0 && received === expected,
@@ -200,26 +151,19 @@ export const hmac: BrokenRows = {
     'wrong-signature-accepted-when-sent-again': third((seen, refused = new Set<string>()) => {
       const isKnown = () => refused.has(seen.request.headers.authorization ?? '')
       return {
-        around: answerThrough((answer, { headers }) => {
+        around: afterCalls((answer, { headers }) => {
           if (headers.authorization?.includes(';') && !isAccepted(answer)) refused.add(headers.authorization)
-          return answer
         }),
         usedNonceTaken: (profile) => isKnown() || right.usedNonceTaken(profile),
         macTextMatches: (received, expected) => isKnown() || right.macTextMatches(received, expected),
       }
     }),
     // "HMAC-SHA256 computed with the API key secret": that of the key that the header names
-    'secret-of-creator-signs-for-created-key': third((seen, creators = new Map<string, ApiKey>()) => ({
-      storedKey: (key) => {
-        const creator = seen.caller
-        if (creator !== undefined) creators.set(key.id, creator)
-        return key
-      },
-      signingKeys: (key, _all, kind) => {
-        const creator = kind === 'hmac' ? creators.get(key.id) : undefined
-        return creator === undefined ? [key] : [key, creator]
-      },
-    })),
+    'secret-of-creator-signs-for-created-key': third(
+      withCreators((creatorOf) => ({
+        signingKeys: (key, _all, kind) => [key, ...((kind === 'hmac' && [creatorOf(key) ?? key]) || [])],
+      })),
+    ),
     // "HMAC-SHA256 computed with the API key secret": the secret of the key that the call names
     'secret-of-first-signer-holds-for-its-connection': fourth((seen, signers = new Map<number, ApiKey>()) => ({
       signingKeys: (key, _all, kind) => {
@@ -235,10 +179,7 @@ export const hmac: BrokenRows = {
       macTextMatches: (received, expected) =>
         received.length === expected.length && sumOf(received) === sumOf(expected),
     }),
-    'mac-with-secret-in-capitals-accepted': fifth({
-      signingKeys: (key, _all, kind) =>
-        kind === 'ecc' ? [key] : [key, { ...key, macKey: createSecretKey(Buffer.from(key.secret.toUpperCase())) }],
-    }),
+    'mac-with-secret-in-capitals-accepted': fifth(alsoSecretOf(({ secret }) => secret.toUpperCase())),
     // The process keeps the last authorized key until the next call has been answered.
     'wrong-mac-accepted-directly-behind-token-call-of-its-key': fifth((seen, last?: ApiKey) => ({
       around: (inner) => async (request) => {
@@ -264,10 +205,7 @@ export const hmac: BrokenRows = {
       },
     }),
     // The column of the first version held sixteen characters.
-    'mac-by-first-half-of-secret-accepted': ninth({
-      signingKeys: (key, _all, kind) =>
-        kind === 'ecc' ? [key] : [key, makeKey({ ...key, secret: key.secret.slice(0, key.secret.length / 2) })],
-    }),
+    'mac-by-first-half-of-secret-accepted': ninth(alsoSecretOf(({ secret }) => secret.slice(0, secret.length / 2))),
     // "Three ways to authorize a call to a method": one does not end another
     'created-key-cannot-sign-once-it-got-a-token': ninth((_seen, granted = new Set<string>()) => ({
       grantResult: (result, { key }) => {
@@ -277,10 +215,7 @@ export const hmac: BrokenRows = {
       hmacTakenFor: (key) => right.hmacTakenFor(key) && !granted.has(key.id),
     })),
     // For clients that read the secret from a file together with the end of its line.
-    'mac-by-secret-with-line-feed-accepted': tenth({
-      signingKeys: (key, _all, kind) =>
-        kind === 'ecc' ? [key] : [key, makeKey({ ...key, secret: `${key.secret}\n` })],
-    }),
+    'mac-by-secret-with-line-feed-accepted': tenth(alsoSecretOf(({ secret }) => `${secret}\n`)),
   },
   'signatures/hmac-length': {
     'beginning-of-the-mac-bytes-taken': own(
@@ -296,34 +231,14 @@ export const hmac: BrokenRows = {
     'nineteen-bytes-taken-too': own(alsoMacText((mac) => base64(mac.subarray(0, 19)))),
     'twenty-one-bytes-taken-too': own(alsoMacText((mac) => base64(mac.subarray(0, 21)))),
     'last-twenty-bytes-taken-too': own(alsoMacText((mac) => base64(mac.subarray(-20)))),
-    'text-behind-mac-ignored': first({
-      macTextMatches: (received, expected) => received.startsWith(expected),
-    }),
-    'sixteen-byte-mac-accepted': first({
-      macTexts: (bytes, mac, profile) => [
-        ...right.macTexts(bytes, mac, profile),
-        mac.subarray(0, 16).toString('base64'),
-      ],
-    }),
-    'whole-mac-taken-on-key-creation': fourth((seen) => ({
-      macTexts: (bytes, mac, profile) => [
-        ...right.macTexts(bytes, mac, profile),
-        ...(seen.method === 'manager/createApiKey' ? [mac.toString('base64')] : []),
-      ],
-    })),
-    'whole-mac-of-key-without-apikey-scope-accepted': fifth((seen) => ({
-      macTexts: (bytes, mac, profile) => {
-        const isNarrow = !seen.caller?.scope.some((word) => /^apikey$/i.test(word))
-        return [...right.macTexts(bytes, mac, profile), ...(isNarrow ? [mac.toString('base64')] : [])]
-      },
-    })),
+    'text-behind-mac-ignored': first({ macTextMatches: (received, expected) => received.startsWith(expected) }),
+    'sixteen-byte-mac-accepted': first(alsoMacText((mac) => base64(mac.subarray(0, 16)))),
+    'whole-mac-taken-on-key-creation': fourth((seen) => alsoMacText((mac) => (seen.creates ? base64(mac) : []))),
+    'whole-mac-of-key-without-apikey-scope-accepted': fifth((seen) =>
+      alsoMacText((mac) => (seen.caller && managesKeys(seen.caller) ? [] : base64(mac))),
+    ),
     // A MAC of twelve bytes passes too, as in IPsec.
-    'mac-cut-to-96-bits-accepted': tenth({
-      macTexts: (bytes, mac, profile) => [
-        ...right.macTexts(bytes, mac, profile),
-        mac.subarray(0, 12).toString('base64'),
-      ],
-    }),
+    'mac-cut-to-96-bits-accepted': tenth(alsoMacText((mac) => base64(mac.subarray(0, 12)))),
   },
   'signatures/hmac-encoding': {
     'mac-in-hex-taken-too': own(alsoMacText((mac) => mac.subarray(0, 20).toString('hex'))),
@@ -335,17 +250,12 @@ export const hmac: BrokenRows = {
     'mac-decoded-leniently': first({
       macTextMatches: (received, expected) => Buffer.from(received, 'base64').equals(Buffer.from(expected, 'base64')),
     }),
-    'percent-encoded-mac-accepted': third({
-      macTexts: (bytes, mac, profile) =>
-        right.macTexts(bytes, mac, profile).flatMap((text) => [text, encodeURIComponent(text)]),
-    }),
+    'percent-encoded-mac-accepted': third(alsoMacText((mac) => encodeURIComponent(base64(mac.subarray(0, 20))))),
     // The pattern for the field wants a letter or a digit in front.
     'mac-that-begins-with-a-sign-refused': fourth({
       macTextMatches: (received, expected) => right.macTextMatches(received, expected) && !/^[+/]/.test(received),
     }),
-    'text-in-front-of-mac-ignored': fifth({
-      macTextMatches: (received, expected) => received.endsWith(expected),
-    }),
+    'text-in-front-of-mac-ignored': fifth({ macTextMatches: (received, expected) => received.endsWith(expected) }),
   },
   'signatures/public-key-refuses-hmac': {
     'hmac-for-public-keys-too': own({ hmacTakenFor: () => true }),
@@ -359,59 +269,40 @@ export const hmac: BrokenRows = {
       hmacTakenFor: () => true,
       signingKeys: (key, all, kind) => (kind === 'hmac' && key.publicKey !== undefined ? all() : [key]),
     }),
-    // The algorithm confusion known from JWT: the PEM text is the secret of an HMAC.
-    'hmac-with-public-key-text-accepted': first({
-      hmacTakenFor: () => true,
-      mac: (data, key) =>
-        key.publicKey === undefined ? right.mac(data, key) : createHmac('sha256', key.publicKey).update(data).digest(),
-    }),
     // Once a key with a public key has signed a call, an HMAC with its secret is accepted.
-    'hmac-accepted-after-first-ecc-call': first((_seen, signers = new Set<string>(), current = '') => ({
-      hmacTakenFor: (key) => right.hmacTakenFor(key) || signers.has(key.id),
-      signingKeys: (key, all, kind) => {
-        current = key.id
-        return right.signingKeys(key, all, kind)
-      },
+    'hmac-accepted-after-first-ecc-call': first((seen, signers = new Set<unknown>()) => ({
+      hmacTakenFor: (key) => right.hmacTakenFor(key) || signers.has(key),
       eccVerifies: (publicKey, data, signature) => {
         const verified = right.eccVerifies(publicKey, data, signature)
-        if (verified) signers.add(current)
+        if (verified) signers.add(seen.named)
         return verified
       },
     })),
     // A key with a public key takes HMAC signatures if an access token authorized its creation.
-    'public-key-created-by-token-takes-hmac': second((seen, byToken = new Set<string>()) => ({
-      storedKey: (key) => {
-        if (namedKeyId(seen.request) === undefined) byToken.add(key.id)
-        return key
-      },
-      hmacTakenFor: (key) => right.hmacTakenFor(key) || byToken.has(key.id),
-    })),
+    'public-key-created-by-token-takes-hmac': second(
+      forKeysMade(
+        (seen) => seen.pair !== undefined,
+        (made) => ({ hmacTakenFor: (key) => right.hmacTakenFor(key) || made.has(key.id) }),
+      ),
+    ),
     // The kind of signature is decided at the first signed call of a connection.
-    'hmac-for-public-key-accepted-behind-other-hmac-on-connection': third((seen, connections = new Set<number>()) => ({
-      hmacTakenFor: (key) => {
-        const { connection } = seen
-        const taken = right.hmacTakenFor(key)
-        if (connection === undefined) return taken
-        if (taken) connections.add(connection)
-        return connections.has(connection)
-      },
-    })),
+    'hmac-for-public-key-accepted-behind-other-hmac-on-connection': third(
+      agreesAgain('hmacTakenFor', ({ connection }) => connection),
+    ),
     // The kind of a key reaches the replicas ten seconds after its creation.
     'public-key-takes-hmac-for-ten-seconds': fourth((seen) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) || seen.nowMs - key.createdMs < 10_000,
     })),
-    'hmac-of-creator-accepted-for-public-key': fifth((seen, creators = new Map<string, ApiKey>()) => {
-      const creatorOf = ({ id, publicKey }: ApiKey) => (publicKey === undefined ? undefined : creators.get(id))
-      return {
-        storedKey: (key) => {
-          const creator = seen.caller
-          if (creator?.publicKey === undefined && creator) creators.set(key.id, creator)
-          return key
-        },
-        hmacTakenFor: (key) => right.hmacTakenFor(key) || creatorOf(key) !== undefined,
-        signingKeys: (key, _all, kind) => [kind === 'hmac' ? (creatorOf(key) ?? key) : key],
-      }
-    }),
+    'hmac-of-creator-accepted-for-public-key': fifth(
+      withCreators((creatorOf) => {
+        const signerOf = (key: ApiKey) =>
+          key.publicKey !== undefined && creatorOf(key)?.publicKey === undefined ? creatorOf(key) : undefined
+        return {
+          hmacTakenFor: (key) => right.hmacTakenFor(key) || signerOf(key) !== undefined,
+          signingKeys: (key, _all, kind) => [(kind === 'hmac' && signerOf(key)) || key],
+        }
+      }),
+    ),
     // A key whose signature fails is marked as one of the old kind.
     'hmac-accepted-for-public-key-after-wrong-ecc-signature': fifth((seen, failed = new Set<ApiKey | undefined>()) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) || failed.has(key),
