@@ -8,7 +8,7 @@ import { main } from '../cli.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import type { ClientReport } from './report/client-report.ts'
-import { runCommand } from './run-command.ts'
+import { runCommand } from './run-scenarios.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
 const example = `'${process.execPath}' '${join(packageRoot, 'suites', 'self', 'example-client.mjs')}'`

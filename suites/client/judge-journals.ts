@@ -1,13 +1,87 @@
+import { suggestion } from '../engine/language/yaml-source.ts'
 import { diagnose } from '../lab/diagnose.ts'
-import { checks } from './all-checks.ts'
 import type { Check, Evidence, Finding } from './check.ts'
-import { errorIn200 } from './checks/answers.ts'
-import type { Journal } from './journal.ts'
-import type { CheckVerdict } from './report/client-report.ts'
-import { printsTooManyOk, scenarioFindings } from './scenario-findings.ts'
-import { readJournal } from './story/read-journal.ts'
+import { printsTooManyOk, scenarioFindings } from './check.ts'
+import { answerChecks, errorIn200, requestChecks, retryChecks, secretChecks } from './checks/calls.ts'
+import { keyAndGrantChecks, limitChecks, scopeChecks } from './checks/grants.ts'
+import { refreshDocumentChecks, refreshGrantChecks, refreshPracticeChecks } from './checks/refresh.ts'
+import { signatureChecks } from './checks/signature.ts'
+import type { ClientAuth, Journal } from './journal.ts'
+import { type Scenario, scenarios } from './scenarios.ts'
 import { type Explain, judgeSignatures } from './story/signatures.ts'
-import type { Story } from './story/story.ts'
+import { readJournal, type Story } from './story/story.ts'
+
+/** Every check, in the order of the report. */
+export const checks: readonly Check[] = [
+  ...requestChecks,
+  ...signatureChecks,
+  ...keyAndGrantChecks,
+  ...refreshDocumentChecks,
+  ...refreshGrantChecks,
+  ...refreshPracticeChecks,
+  ...scopeChecks,
+  ...retryChecks,
+  ...secretChecks,
+  ...answerChecks,
+  ...limitChecks,
+]
+
+interface Selection {
+  auth: readonly ClientAuth[]
+  /** Ids of checks or scenarios, or how they begin. */
+  only: readonly string[]
+  skip: readonly { id: string; reason: string }[]
+}
+
+export interface Selected {
+  scenarios: Scenario[]
+  isReported(check: string): boolean
+}
+
+/**
+ * Selects by `--auth`, `--only` and `--skip`.
+ *
+ * @throws SuiteError (`usage`) for an unknown id, with a did-you-mean, and if nothing is left
+ */
+export function selectChecks({ auth, only, skip }: Selection): Selected {
+  for (const id of only) demandId('--only', id)
+  for (const { id } of skip) demandId('--skip', id)
+  const isSkipped = (id: string): boolean => skip.some((one) => matches(id, one.id))
+  const onlyChecks = only.filter((id) => checks.some((check) => matches(check.id, id)))
+  const isReported = (id: string): boolean =>
+    !isSkipped(id) && (onlyChecks.length === 0 || onlyChecks.some((one) => matches(id, one)))
+  const reported = checks.map(({ id }) => id).filter(isReported)
+  const wanted = scenarios.filter(
+    (scenario) =>
+      auth.includes(scenario.auth) &&
+      !isSkipped(scenario.id) &&
+      (only.length === 0 || only.some((id) => matches(scenario.id, id)) || isNeededFor(scenario, onlyChecks, reported)),
+  )
+  if (wanted.length === 0 || reported.length === 0)
+    throw usageError('Nothing is selected: "client --list" shows the checks and scenarios')
+  return { scenarios: wanted, isReported }
+}
+
+const matches = (id: string, prefix: string): boolean => id.startsWith(prefix)
+
+/** Whether a scenario is made for a selected check; plain scenarios show the checks of every request. */
+function isNeededFor(scenario: Scenario, onlyChecks: readonly string[], reported: readonly string[]): boolean {
+  if (onlyChecks.length === 0) return false
+  const madeFor = (check: string): boolean => scenario.check === check || scenario.exercises.includes(check)
+  const isEverywhere = (check: string): boolean =>
+    !scenarios.some((one) => one.check === check || one.exercises.includes(check))
+  return reported.some((check) => madeFor(check) || (isEverywhere(check) && scenario.id.startsWith('plain/')))
+}
+
+/** Checks that every id exists: a misspelt one would silently select the wrong checks. */
+function demandId(flag: string, id: string): void {
+  const ids = [...checks.map((check) => check.id), ...scenarios.map((scenario) => scenario.id)]
+  if (ids.some((one) => matches(one, id))) return
+  const areas = [...new Set(ids.map((one) => one.split('/')[0] ?? one))]
+  throw usageError(
+    `No check or scenario matches "${flag} ${id}"${suggestion(id, id.includes('/') ? ids : areas) || '; "client --list" shows them'}`,
+  )
+}
 
 /** The result of one check over all journals. */
 export interface CheckResult {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { checks } from './all-checks.ts'
 import { clientAuths } from './journal.ts'
+import { checks, selectChecks } from './judge-journals.ts'
 import { scenarios } from './scenarios.ts'
-import { selectChecks } from './select.ts'
 
 const all = { auth: clientAuths, only: [], skip: [] }
 const idsOf = (only: string[], auth: readonly (typeof clientAuths)[number][] = clientAuths): string[] =>

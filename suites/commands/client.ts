@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { checks } from '../client/all-checks.ts'
+import { checks } from '../client/judge-journals.ts'
 import { judgeRun } from '../client/judge-run.ts'
 import type { ClientReport } from '../client/report/client-report.ts'
 import { renderHtml, renderMarkdown, renderText, testRun } from '../client/report/render.ts'

@@ -1,9 +1,9 @@
 /** Journals made by hand, for the tests of the checks of clients. Times are ms after a fixed start. */
 import { createHmac } from 'node:crypto'
-import { checks } from '../client/all-checks.ts'
 import type { Exchange, Journal, Setting, Start } from '../client/journal.ts'
-import { readJournal } from '../client/story/read-journal.ts'
+import { checks } from '../client/judge-journals.ts'
 import { type Explain, judgeSignatures } from '../client/story/signatures.ts'
+import { readJournal } from '../client/story/story.ts'
 import { diagnose } from '../lab/diagnose.ts'
 
 const beginMs = Date.UTC(2026, 0, 1)

@@ -7,12 +7,11 @@ import { readYaml, suggestion } from '../../engine/language/yaml-source.ts'
 import { createRedactor, type Redactor } from '../../engine/redact.ts'
 import { shellWord } from '../../report/lines.ts'
 import type { RunVerdict } from '../../report/report.ts'
-import { checks as allChecks } from '../all-checks.ts'
 import type { Ending, Exchange, Journal } from '../journal.ts'
 import type { CheckResult } from '../judge-journals.ts'
-import type { Scenario } from '../scenario.ts'
-import { outcomeOf } from '../story/outcome.ts'
-import { readJournal } from '../story/read-journal.ts'
+import { checks as allChecks } from '../judge-journals.ts'
+import type { Scenario } from '../scenarios.ts'
+import { outcomeOf, readJournal } from '../story/story.ts'
 import type {
   CheckEvidence,
   CheckReport,

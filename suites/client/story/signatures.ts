@@ -4,7 +4,6 @@ import type { DiagnoseInput, Diagnosis } from '../../lab/diagnose.ts'
 import { readHeader } from '../../lab/reading.ts'
 import type { VerifyInput } from '../../lab/verify.ts'
 import type { JournalKey } from '../journal.ts'
-import { headerOf } from './authorization.ts'
 import { checkOfMistake, type SignatureCheck, type SignatureFault, signatureChecks } from './mistake-checks.ts'
 import {
   asSentDiagnosis,
@@ -16,6 +15,7 @@ import {
   timestampFaults,
 } from './signature-forms.ts'
 import type { Request, Story } from './story.ts'
+import { headerOf } from './story.ts'
 
 /** What a signed request shows about the checks of signatures. */
 export interface SignedRequest {

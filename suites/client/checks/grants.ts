@@ -1,7 +1,85 @@
+/** Which credentials a client may use where: parts 4.2 and 5 of the document. */
+import { type Check, type Evidence, type Finding, finding, findingsOf, type Judged } from '../check.ts'
+import { goesOnAfter, type Pair, type Request, replacedMs, type Story, textOf, textsOf } from '../story/story.ts'
+import { judgedBySignatures } from './signature.ts'
+
+const publicKeySignsOnly: Check = {
+  id: 'keys/public-key-signs-only',
+  level: 'document',
+  title: 'A key with a public key is used for ECC signatures only',
+  sentence:
+    'An ED25519 public key: then only ECC signatures may be used with the key. Basic is not usable with an API key that has a public key',
+  source: 'interface parts 2, 4.1 and 5.2',
+  judge(evidence) {
+    const { story } = evidence
+    const bySignature = judgedBySignatures(publicKeySignsOnly.id as 'keys/public-key-signs-only', evidence)
+    const ids = new Set(story.keys.flatMap(({ kind, id }) => (kind === 'public' ? [id] : [])))
+    const findings = [...story.requests.flatMap((request) => secretUse(request, ids)), ...bySignature.findings]
+    return { exercised: findings.length > 0 || bySignature.exercised, findings }
+  },
+}
+
+function secretUse({ authorization, params, kind, exchange }: Request, ids: ReadonlySet<string>): Finding[] {
+  return findingsOf(exchange, [
+    authorization.kind === 'basic' && ids.has(authorization.credentials?.id ?? '')
+      ? 'Basic credentials name a key that has a public key. Sign with its private key'
+      : null,
+    kind === 'grant' && ids.has(textOf(params?.apiKeyId) ?? '')
+      ? 'A token is requested with a key that has a public key. Sign each call instead'
+      : null,
+  ])
+}
+
+const noAuthorization: Check = {
+  id: 'grants/no-authorization',
+  level: 'document',
+  title: 'manager/auth is sent without an Authorization header',
+  sentence: 'manager/auth is sent without an Authorization header; credentials are in the params',
+  source: 'interface part 4.2',
+  judge({ story }) {
+    const requests = tokenRequests(story)
+    const message = 'manager/auth has an Authorization header. Leave it out'
+    const withHeader = requests.filter(({ authorization }) => authorization.kind !== 'none')
+    return { exercised: requests.length > 0, findings: withHeader.map((request) => finding(message, request)) }
+  },
+}
+
+const grantParams: Check = {
+  id: 'grants/params',
+  level: 'document',
+  title: 'manager/auth has the params of its grant type',
+  sentence:
+    'api_key_credentials: scope (array of string), apiKeyId and apiKeySecret (string); refresh_token: refreshToken (string)',
+  source: 'interface part 4.2',
+  judge({ story }) {
+    const requests = tokenRequests(story)
+    return { exercised: requests.length > 0, findings: requests.flatMap(paramsFindings) }
+  },
+}
+
+function paramsFindings({ exchange, params }: Request): Finding[] {
+  const text = (name: string): string | null =>
+    textOf(params?.[name]) === null ? `${name} is missing or not a string` : null
+  const problems =
+    params?.grantType === 'refresh_token'
+      ? [text('refreshToken')]
+      : params?.grantType === 'api_key_credentials'
+        ? [
+            textsOf(params.scope) === null ? 'scope is not an array of strings' : null,
+            text('apiKeyId'),
+            text('apiKeySecret'),
+          ]
+        : ['grantType is neither api_key_credentials nor refresh_token']
+  const messages = problems.map((problem) => problem && `In the params of manager/auth ${problem}`)
+  return findingsOf(exchange, messages)
+}
+
+const tokenRequests = ({ requests }: Story): Request[] =>
+  requests.filter(({ kind }) => kind === 'grant' || kind === 'refresh')
+
+export const keyAndGrantChecks: readonly Check[] = [publicKeySignsOnly, noAuthorization, grantParams]
+
 /** Checks of the scopes that a client requests, and of how it reads the granted ones. */
-import { type Check, type Evidence, type Finding, finding, type Judged } from '../check.ts'
-import { textsOf } from '../story/rpc.ts'
-import { goesOnAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
 /** Refusals that show a client that a token has fewer scopes, or less time, than it requested. */
 const refusalsLetPass = 2
@@ -130,3 +208,50 @@ function grantsOf({ requests }: Story): { request: Request; scope: readonly stri
 }
 
 export const scopeChecks: readonly Check[] = [lifetime, addressAndSession, least, grantedIsRead]
+
+/** Checks of how a client uses the limits: ten keys, sixteen sessions. */
+
+const keysAndSessionsReused: Check = {
+  id: 'limits/keys-and-sessions-reused',
+  level: 'practice',
+  title: 'A second start creates no new key and no new session name',
+  sentence:
+    'At most 10 API keys can be created; one user can have up to 16 sessions; when the limit is reached the oldest session is removed',
+  source: 'interface parts 2 and 8',
+  judge({ story }) {
+    const [first, ...later] = (story.starts ?? []).map((_, start) =>
+      story.requests.filter((one) => one.start === start),
+    )
+    if (first === undefined || later.length === 0) return { exercised: false, findings: [] }
+    const works = (requests: readonly Request[]): boolean => requests.some(({ outcome }) => outcome === 'accepted')
+    const findings = later.flatMap((requests) => [
+      ...newSessions(story, first, requests),
+      ...newKeys(story, first, requests),
+    ])
+    return { exercised: works(first) && later.every(works), findings }
+  },
+}
+
+function newSessions(story: Story, first: readonly Request[], later: readonly Request[]): Finding[] {
+  const known = new Set([...first.flatMap(sessionsOf), ...(story.setting.scope ?? [])])
+  const request = later.find((one) => sessionsOf(one).some((name) => !known.has(name)))
+  if (request === undefined) return []
+  const name = sessionsOf(request).find((one) => !known.has(one))
+  const message = `The second start requests "${name}", which the first did not. Use one name, so that 16 starts do not end older sessions`
+  return [finding(message, request)]
+}
+
+const sessionsOf = ({ kind, params }: Request): string[] =>
+  kind === 'grant' ? (textsOf(params?.scope) ?? []).filter((entry) => entry.startsWith('session:')) : []
+
+function newKeys({ setting }: Story, first: readonly Request[], later: readonly Request[]): Finding[] {
+  if (setting.method === 'manager/createApiKey') return []
+  const creations = (requests: readonly Request[]): Request[] =>
+    requests.filter(({ method, outcome }) => method === 'manager/createApiKey' && outcome === 'accepted')
+  const [before] = creations(first)
+  const [again] = creations(later)
+  if (before === undefined || again === undefined) return []
+  return [finding('Every start creates an API key. Keep the first one, since there are ten places', before, again)]
+}
+
+export const limitChecks: readonly Check[] = [keysAndSessionsReused]
