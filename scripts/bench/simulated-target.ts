@@ -10,7 +10,7 @@ import {
   type WireAnswer,
   type WireRequest,
 } from '../../suites/engine/target.ts'
-import { openInProcess } from '../../suites/targets/in-process.ts'
+import { openInProcess } from '../../suites/targets/in-memory.ts'
 import { openSpares } from '../../suites/targets/transport.ts'
 import { urlSettings } from '../../suites/targets/url.ts'
 import type { SimulatedTime } from './simulated-time.ts'

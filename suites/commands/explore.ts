@@ -5,11 +5,10 @@ import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { lines, printableLines } from '../engine/printable.ts'
 import { explore } from '../explore/explore.ts'
-import { openTarget } from '../explore/open-target.ts'
+import { openTarget } from '../explore/open.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { countedWire } from '../run/explore/counted-wire.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
@@ -88,7 +87,7 @@ async function run(flags: ExploreFlags): Promise<number> {
     walks: Number.POSITIVE_INFINITY,
     requirements: corpus.requirements,
     say: progress.say,
-    called: progress.called,
+    onCall: progress.called,
   }
   const explored = target === null ? await exploreBundled(effort) : await exploreUrl(target, effort)
   progress.end()
@@ -98,10 +97,8 @@ async function run(flags: ExploreFlags): Promise<number> {
 }
 
 async function exploreBundled(effort: Effort): Promise<ExploreOutcome> {
-  const { options } = await openTarget(null)
   const say = (found: string): void => effort.say(`Found: ${found}`)
-  const wire = countedWire(options.wire, effort.called)
-  return { exploration: await explore({ ...effort, ...options, wire, say }), stopped: null, left: [] }
+  return { exploration: await explore({ ...effort, ...(await openTarget(null)), say }), stopped: null, left: [] }
 }
 
 interface Context {

@@ -6,6 +6,10 @@ import { defaultScheme } from './document.ts'
 
 export type OwnConnection = `own ${string}`
 
+/** The local address to call from; undefined: the machine chooses. */
+export const localAddressOf = (from: WireRequest['from'], secondAddress: string | undefined): string | undefined =>
+  from === undefined || from === 'first-address' ? undefined : from === 'second-address' ? secondAddress : from
+
 /** Whether requests share a connection that no others use. */
 export const isOwn = (connection: WireRequest['connection']): connection is OwnConnection =>
   connection?.startsWith('own ') === true
@@ -16,7 +20,8 @@ export interface WireRequest {
   path: string
   headers: [name: string, value: string][]
   body: Uint8Array
-  from?: 'first-address' | 'second-address'
+  /** One of our addresses: the second one, or a local address itself. */
+  from?: string
   /**
    * `fresh` opens a new connection. `unused`: one that carried no call before, which may have been opened ahead; what changes state must
    * never be sent twice because a kept connection was stale. `warm`, in a race: a connection that carried another call of a race before,
@@ -52,6 +57,8 @@ export type WireAnswer =
       stale: boolean
       /** The run ended before the request was sent. */
       wasNotSent?: boolean
+      /** The run ended before the answer came. */
+      isOfEnding?: boolean
     }
 
 export interface Clock {

@@ -3,8 +3,8 @@ import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { createHandler } from '../targets/bundled.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
 import { type Exploration, explore } from './explore.ts'
-import { openMemoryWire } from './memory-wire.ts'
 
 /** Explores a conforming server that sees our calls come from other addresses than we make them from. */
 async function exploreThrough(translated: (from: string) => string, loopback: boolean): Promise<Exploration> {
@@ -13,9 +13,12 @@ async function exploreThrough(translated: (from: string) => string, loopback: bo
   const { id, secret } = context.root
   const { requirements } = await openCorpus()
   return explore({
-    wire: openMemoryWire(behind, context.clock),
-    root: { kind: 'secret', id, secret },
-    settings: bareSettings,
+    instance: memoryInstance({
+      handle: behind,
+      clock: context.clock,
+      root: { kind: 'secret', id, secret },
+      settings: bareSettings,
+    }),
     allow: { sessions: true, keys: true, limits: true },
     fresh: true,
     loopback,

@@ -1,10 +1,11 @@
 /** An exchange of a case, as the model sees calls. */
-import type { RunEvent } from '../engine/conversation/conversation.ts'
-import type { Span } from '../engine/model/sessions.ts'
-import type { Answer, Call } from '../engine/model/state.ts'
+import { type RunEvent } from '../engine/conversation/conversation.ts'
+import { classify } from '../engine/judge/classify.ts'
+import { type Answer, type Call } from '../engine/model/state.ts'
+import { type Span } from '../engine/model/sessions.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
-import type { WireAnswer, WireRequest } from '../engine/target.ts'
-import { countAnswer } from './answer.ts'
+import { type WireAnswer, type WireRequest } from '../engine/target.ts'
+import { modelAnswer } from './answer.ts'
 
 export interface CaseCall {
   readonly call: Call
@@ -57,15 +58,12 @@ export function caseCallOf(
 }
 
 function answerOf(wire: WireAnswer): Answer | null {
-  if (wire.kind === 'unread') return { kind: 'unread' }
-  if (wire.kind === 'none') return { kind: 'broken', reason: wire.reason }
-  if (wire.cut !== undefined) return { kind: 'unread' }
-  const { status, headers } = wire
-  const body = new TextDecoder().decode(wire.body)
-  const counted = countAnswer({ kind: 'answer', status, retryAfter: headers['retry-after'], date: undefined, body })
-  if (counted.kind === 'throttled') return null
+  if (wire.kind === 'answer' && wire.cut !== undefined) return { kind: 'unread' }
+  const classified = classify(wire, 0)
+  if (classified.outcome === 'throttled') return null
+  const answer = modelAnswer(classified)
   // A text where an object belongs is wrong whatever it says, and it may be megabytes long, so it is not kept.
-  return counted.kind === 'accepted' && typeof counted.result === 'string' ? { ...counted, result: '' } : counted
+  return answer.kind === 'accepted' && typeof answer.result === 'string' ? { ...answer, result: '' } : answer
 }
 
 function isPlainRequest(

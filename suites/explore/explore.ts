@@ -3,22 +3,18 @@
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
-import type { RootKey, TargetSettings } from '../engine/target.ts'
+import type { Instance } from '../engine/target.ts'
 import { allPairs } from './covering.ts'
 import { waysToEndKeys } from './ended-keys.ts'
 import { exploreTarget } from './explore-target.ts'
-import type { Candidate } from './explorer-types.ts'
+import type { Candidate, ExplorerOptions } from './explorer-types.ts'
 import { collectFindings, type Findings, type Found } from './findings.ts'
 import { callMatrix, type MatrixCoverage, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
-import type { Value } from './step.ts'
 import { walk } from './walk.ts'
-import type { Wire } from './wire.ts'
 
-export interface ExploreOptions {
-  readonly wire: Wire
-  readonly root: RootKey
-  readonly settings: TargetSettings
+export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
+  readonly instance: Instance
   readonly allow: { readonly sessions: boolean; readonly keys: boolean; readonly limits: boolean }
   /** Nothing was created on the target before, and nobody else uses it. */
   readonly fresh: boolean
@@ -35,8 +31,6 @@ export interface ExploreOptions {
   readonly only?: readonly string[] | null
   /** Whether the last places for keys may be filled; true unless given. */
   readonly fillsKeys?: boolean
-  /** Called with each key that the model creates. */
-  onKey?(key: Value): void
   readonly seed: number
   /**
    * Makes what no other exploration of the target may have used: nonces, names and key pairs. By default the seed makes them, as suits a
@@ -92,7 +86,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 }
 
 export function openExploration(options: ExploreOptions): OpenExploration {
-  const { seed, wire, allow, newKeys = everyKey, fillsKeys = true, only = null } = options
+  const { seed, instance, allow, newKeys = everyKey, fillsKeys = true, only = null } = options
   const random = seededRandom(seed)
   const { values = random } = options
   const startedMs = performance.now()
@@ -106,9 +100,9 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     ...allow,
     newKeys,
     fillsKeys,
-    waysToEndKeys: fillsKeys ? waysToEndKeys(options.settings) : [],
+    waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],
     only,
-    tokenPrefix: options.settings.tokenPrefix,
+    tokenPrefix: instance.settings.tokenPrefix,
     random,
     makeKeyPair: keyPairMaker(values),
     onFinding: (candidate) => reportFinding(findings, candidate, options),
@@ -122,7 +116,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     giveWay: x.giveWay,
     finish: async () => {
       const { cells, calls, ...explored } = await target.finish()
-      wire.close()
+      await instance.close()
       return {
         ...explored,
         findings: findings.found,

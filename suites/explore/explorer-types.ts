@@ -1,12 +1,13 @@
 /** The types of an explorer, which the sequences and the findings share. */
 
+import type { CreatedKeys, RunListener } from '../engine/conversation/conversation.ts'
 import type { Operations } from '../engine/language/deviations.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
 import type { Random } from '../engine/random.ts'
+import type { Clock, Instance } from '../engine/target.ts'
 import type { AreaProbe, SolutionProbe } from './area-probes.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'
-import type { Wire } from './wire.ts'
 
 /** One exchange as it happened. */
 export interface Seen {
@@ -50,7 +51,11 @@ export interface Address {
 }
 
 export interface ExplorerOptions {
-  readonly wire: Wire
+  readonly instance: Instance
+  /** The clock of the target, or ours. */
+  readonly clock: Clock
+  /** The same. */
+  readonly wire: Clock
   readonly terms: Terms
   readonly root: Value
   readonly rootKey: Key
@@ -74,8 +79,12 @@ export interface ExplorerOptions {
   readonly created: number
   /** How many wrong tries others made shortly before: the target may have locked a key, or an address. */
   readonly triesBefore: number
-  /** Called with each key that is created. */
-  onKey(key: Value): void
+  /** Hears of every exchange. */
+  readonly emit?: RunListener | undefined
+  /** Where the keys are recorded that the explorer creates and deletes. */
+  readonly createdKeys?: CreatedKeys | undefined
+  /** Called before each call, with its number; repetitions count. */
+  onCall?(calls: number): void
   /** Milliseconds of real time that are left, whatever the target's clock says. */
   timeLeftMs(): number
 }

@@ -1,32 +1,29 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
-import { isWorthRepeating, noteRepeated, unavailableTries } from '../engine/conversation/target-facts.ts'
-import { facts } from '../engine/model/facts.ts'
+import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
+import { deliver } from '../engine/conversation/send.ts'
+import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
+import { isObject, isStrings } from '../engine/json.ts'
+import { type Answer, type Call, type Fact, initialState, type Key, type Problem, type State, type Verdict, layered } from '../engine/model/state.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
-import { doubted, doubtLine, forgetSessions, mayStemFrom } from '../engine/model/learn.ts'
-import type { Span } from '../engine/model/sessions.ts'
-import {
-  type Answer,
-  type Call,
-  initialState,
-  type Key,
-  layered,
-  type State,
-  type Verdict,
-} from '../engine/model/state.ts'
-import { countAnswer } from './answer.ts'
+import { type Exchange, explain } from '../engine/model/explain.ts'
+import { facts } from '../engine/model/facts.ts'
+import { learn, doubted, forgetSessions, keyIdOf, mayStemFrom, doubtLine } from '../engine/model/learn.ts'
+import { type Span } from '../engine/model/sessions.ts'
+import { shape } from '../engine/model/shape.ts'
+import { readBody } from '../engine/model/parse.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { headerBytes, nonceOf, Unmakeable } from '../engine/signer/changed-call.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { type WireRequest } from '../engine/target.ts'
+import { modelAnswer } from './answer.ts'
 import { list } from './calls.ts'
-import { type Core, callOf, countTry, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
-import { contradiction } from './describe-step.ts'
-import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
+import { doubtTouched } from './case-call-state.ts'
+import { contradiction, notAllowed } from './describe-step.ts'
+import { type Entry, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
-import type { Rendered } from './render.ts'
-import { runBurst } from './run-burst.ts'
+import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
 import { confusable } from './session-names.ts'
-import { type CallStep, namesIn } from './step.ts'
-import { takesRoot } from './takes-root.ts'
-import type { Response } from './wire.ts'
-
-const mostThrottled = 6
+import { type BurstStep, type CallStep, namesIn, type Value } from './step.ts'
 
 /** After this many broken answers in a row, a right call shows whether the target is still there. */
 const mostBroken = 8
@@ -34,8 +31,14 @@ const mostBroken = 8
 const longestLockMs = 24 * 3_600_000
 
 export function createExplorer(options: ExplorerOptions): Explorer {
+  const { instance, values, emit = () => {}, createdKeys = openCreatedKeys() } = options
+  const isKept = { facts: noFacts(), random: values, redactor: null, isGentle: false }
   const core: Core = {
     options,
+    line: openLine(instance, { ...isKept, emit, createdKeys }),
+    keptBytes: 0,
+    sent: 0,
+    headers: Object.entries(instance.settings.headers),
     log: [],
     names: new Map([['root', options.root]]),
     lines: new Map(),
@@ -53,7 +56,6 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     repeated: 0,
     lastId: 0,
     broken: 0,
-    unavailableInVain: 0,
     dateOffset: null,
     sentOffset: 0,
     shown: undefined as unknown as Explorer,
@@ -70,7 +72,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
 
 function explorerOf(core: Core): Explorer {
   const { options, log, names, lines, pairNames } = core
-  const beganMs = options.wire.now()
+  const beganMs = options.clock.now()
   return {
     options,
     log,
@@ -93,21 +95,21 @@ function explorerOf(core: Core): Explorer {
     },
     dateOffset: () => core.dateOffset,
     triesOf: (id, isCounted = () => true) => {
-      const sinceMs = options.wire.now() - longestLockMs
+      const sinceMs = options.clock.now() - longestLockMs
       const before = beganMs > sinceMs && !isOwnKey(core, id) ? options.triesBefore : 0
       return before + (core.tries.get(id) ?? []).filter(({ ms, entry }) => ms > sinceMs && isCounted(entry)).length
     },
     foresee: (step) => foresee(core, step),
     call: (step, only) => call(core, step, only),
-    burst: (step) => runBurst(core, step),
+    burst: (step) => burst(core, step),
     wait: async (ms) => {
-      log.push({ step: { do: 'wait', ms }, seen: [], script: core.shown.script, at: options.wire.now() })
-      await options.wire.sleep(ms)
+      log.push({ step: { do: 'wait', ms }, seen: [], script: core.shown.script, at: options.clock.now() })
+      await options.clock.sleep(ms)
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
       core.calls + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
     giveWay: () => {
-      const now = options.wire.now()
+      const now = options.clock.now()
       // What becomes of earlier keys when others fill the places is open.
       const keys = new Map([...core.state.keys].map(([id, key]) => [id, doubted(core.state, key)]))
       const crowded = { ...core.state, keys, created: Math.max(10, core.state.created) }
@@ -148,38 +150,71 @@ interface Exchanged {
   readonly call: Call
   readonly answer: Answer
   readonly span: Span
+  /** Of the answer; null without one. */
+  readonly status: number | null
 }
 
-/** Sends a step; signs it again if the target throttles, had closed the connection or was not reached. */
-async function exchange(core: Core, step: CallStep, first: Rendered, planned: Call): Promise<Exchanged> {
+/** Sends a step; it is written and signed again if it has to be sent again. */
+async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = false): Promise<Exchanged> {
   let rendered = first
-  let wasUnavailable = false
-  for (let tried = 0; ; tried++) {
-    const { response, span } = await transmit(core, step, rendered)
-    const counted = countAnswer(response)
-    const changes = step.method === 'manager/auth' || step.method === 'manager/createApiKey'
-    const again = response.kind === 'none' && response.stale && tried === 0 && !changes
-    const isAway = tried < unavailableTries && isUnanswered(core, response, counted, changes)
-    if (counted.kind !== 'throttled' && !again && !isAway) {
-      if (wasUnavailable) noteRepeated(core, counted.kind !== 'broken')
-      return { call: rendered === first ? planned : callOf(core, step, rendered), answer: counted, span }
-    }
-    wasUnavailable ||= isAway
-    if (counted.kind === 'throttled') {
-      if (tried >= mostThrottled) return { call: callOf(core, step, rendered), answer: { kind: 'unread' }, span }
-      await core.options.wire.sleep(counted.waitMs)
-    }
-    if (isAway) await core.options.wire.sleep(firstPauseMs * 2 ** tried)
-    rendered = tryRender(core, step) ?? rendered
+  let isFirst = true
+  const build = (): WireRequest => {
+    if (!isFirst) rendered = tryRender(core, step) ?? rendered
+    isFirst = false
+    core.calls += 1
+    core.sent += 1
+    core.options.onCall?.(core.sent)
+    return requestOf(core, step, rendered)
+  }
+  const { answer, wire, ours } = await deliver(core.line, build, {
+    atOnce,
+    changes: step.method.startsWith('manager/'),
+    ...(step.method === createMethod ? { creates: labelOf(core, step), key: privateKeyOf(core, step) } : {}),
+  })
+  if (wire.kind === 'none' && wire.isOfEnding === true) throw new TargetGone(wire.reason)
+  if (wire.kind === 'answer') {
+    if (mayBeKept(step)) core.keptBytes += wire.cut?.bytes ?? wire.body.length
+    const date = Date.parse(wire.headers.date ?? '')
+    if (!Number.isNaN(date)) core.dateOffset = date - ours.answeredAtMs
+  }
+  const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
+  return { call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status }
+}
+
+function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered): WireRequest {
+  const { connection = 0, inChunks = false } = step
+  const from = addressOf(core, step).local
+  return {
+    method: 'POST',
+    path: '/api',
+    headers: [
+      ...core.headers,
+      ['content-type', 'application/json'],
+      ...(inChunks ? [['transfer-encoding', 'chunked'] as [string, string]] : []),
+      ...(authorization === undefined ? [] : [['authorization', headerBytes(authorization)] as [string, string]]),
+    ],
+    body: utf8(body),
+    connection: connection === 'new' ? 'fresh' : `own ${connection}`,
+    ...(from === undefined ? {} : { from }),
+    ...(mayBeKept(step) ? { sharedBy: core.keptBytes > mostKeptBytes ? nothingMore : answersKept } : {}),
   }
 }
 
-/** The first pause before a call is repeated that did not reach the target. In ms. */
-const firstPauseMs = 100
+/** The model remembers keys and tokens, so that an answer with some of them may be this much shorter than others, and all together so long. */
+const answersKept = 64
+const mostKeptBytes = 32 * 2 ** 20
+const nothingMore = Number.MAX_SAFE_INTEGER
+const mayBeKept = ({ method }: CallStep): boolean => method.startsWith('manager/')
 
-/** Whether something in front of the target seems to have answered for it. */
-const isUnanswered = (core: Core, response: Response, { kind }: ReturnType<typeof countAnswer>, changes: boolean) =>
-  kind === 'broken' && response.kind === 'answer' && isWorthRepeating(core, response.status, changes)
+const createMethod = 'manager/createApiKey'
+
+const labelOf = (core: Core, { params }: CallStep): string => String(resolveAll(params.name ?? '', surroundings(core)))
+
+/** A key that is created with a public key of ours is used with its private key. */
+function privateKeyOf({ names }: Core, { as, params }: CallStep): { privateKey?: string } {
+  const seed = params.publicKey === undefined ? undefined : names.get(`${as}-own`)?.seed
+  return seed === undefined ? {} : { privateKey: ed25519KeyPair(seed).privateKeyPem }
+}
 
 async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<T>): Promise<T> {
   const { limit, calls: before } = core
@@ -203,8 +238,8 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   const planned = callOf(core, step, rendered)
   const known = facts(core.state, planned, now(core))
   if (only !== undefined && judge(core.state, known).is !== only) return null
-  const { call: made, answer, span } = await exchange(core, step, rendered, planned)
-  const late = made !== planned || span.to - span.from > notableMs
+  const { call: made, answer, span } = await exchange(core, step, rendered)
+  const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.state, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, span }
   const { sessions } = core.state
@@ -267,7 +302,255 @@ async function noticeBroken(core: Core, answer: Answer): Promise<void> {
   if (answer.kind !== 'broken' || core.broken < mostBroken) return
   const right = list(byRoot(core.shown), { connection: 'new' })
   const rendered = tryRender(core, right)
-  const isThere = rendered !== null && countAnswer((await transmit(core, right, rendered)).response).kind !== 'broken'
+  const isThere = rendered !== null && (await exchange(core, right, rendered)).answer.kind !== 'broken'
   if (!isThere) throw new TargetGone(answer.reason)
   core.broken = 0
+}
+
+// Calls at once, judged as a history.
+
+async function burst(core: Core, { calls, on }: BurstStep): Promise<(Seen | null)[]> {
+  const made = calls.map((one, lane) => {
+    const rendered = tryRender(core, one)
+    const connection = on === 'new' ? ('new' as const) : lane + 1
+    return rendered === null ? null : { step: { ...one, connection }, rendered }
+  })
+  if (core.calls + made.length > core.limit) return []
+  const before = core.state
+  const sent = await Promise.all(
+    made.map(async (one) => {
+      if (one === null) return null
+      const { call, answer, span, status } = await exchange(core, one.step, one.rendered, true)
+      const isAway = answer.kind === 'broken' && isUnavailable(status)
+      return { step: one.step, call, answer: isAway ? ({ kind: 'unread' } as const) : answer, span }
+    }),
+  )
+  const happened = await overlapping(
+    core,
+    sent.filter((one) => one !== null),
+  )
+  const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
+  core.log.push({
+    step: { do: 'burst', calls, on },
+    seen: seen.map(forLog),
+    script: core.shown.script,
+    at: core.options.clock.now(),
+  })
+  explainBurst(core, seen)
+  await mayHaveBeenClosed(core, before.sessions, seen)
+  return seen
+}
+
+/** On a clock that stands still, calls at once would look like calls one after another, in an order that nobody knows. */
+async function overlapping<Sent extends { readonly span: Span }>(
+  { options: { clock } }: Core,
+  sent: readonly Sent[],
+): Promise<Sent[]> {
+  if (!clock.controlled || sent.length < 2) return [...sent]
+  await clock.sleep(1)
+  return sent.map((one) => ({ ...one, span: { from: one.span.from, to: clock.now() } }))
+}
+
+/** Where refusals seem to show a reading of sessions, but the server refuses the root key as well, they show nothing. */
+async function mayHaveBeenClosed(core: Core, sessions: State['sessions'], seen: readonly Seen[]): Promise<void> {
+  const isTaught = core.state.sessions.length < sessions.length && seen.some(({ answer }) => answer.kind === 'refused')
+  if (!isTaught || (await takesRoot(core))) return
+  const now = core.options.clock.now()
+  core.state = forgetSessions({ ...core.state, sessions }, { from: now, to: now })
+}
+
+/**
+ * Takes the answers in an order that the model allows. Without such an order, takes them by their ends, reports the first contradiction, and
+ * forgets what they touched.
+ */
+function explainBurst(core: Core, seen: readonly Seen[]): void {
+  const history: Exchange[] = seen.map(({ step, call, answer, span }) => ({
+    call,
+    answer,
+    span,
+    like: JSON.stringify([step.method, step.params, step.auth, step.change, answer.kind, step.as === undefined]),
+  }))
+  const found = explain(core.state, history)
+  let isReported = found.is !== 'impossible'
+  for (const index of found.is === 'explained' ? found.order : byEnd(seen)) {
+    const one = seen[index]
+    if (one === undefined) continue
+    const verdict = judge(core.state, facts(core.state, one.call, one.span))
+    if (!isReported && found.is === 'impossible' && contradicts(verdict, one.answer) && !mayBeLimit(one)) {
+      isReported = true
+      reportHistory(core, { ...one, verdict }, found.part.length)
+    }
+    takeAnswer(core, one)
+    countTry(core, { ...one, verdict })
+    reportProblems(core)
+  }
+  // Their real order is not known, so nothing may follow from the one in which they were taken.
+  if (found.is !== 'explained') core.state = doubtTouched(core.state, seen)
+}
+
+/** A server may let calls that change something wait for one another, and refuse some: how many at once it takes is open (limits/rate). */
+const mayBeLimit = ({ step, answer }: Seen): boolean =>
+  answer.kind === 'refused' && step.method !== 'solution/listSolutions' && step.change === undefined
+
+function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, calls: number): void {
+  const message = `${contradiction(step, verdict, answer)}: ${notAllowed(calls)}`
+  const { requirement, level } = verdict
+  const entry = log.length - 1
+  const outcome = answer.kind === 'unread' ? 'broken' : answer.kind
+  shown.report({ requirement, level, message, kind: 'history', outcome, fact: 'history', entry, script: shown.script })
+}
+
+function byEnd(seen: readonly Seen[]): number[] {
+  return seen.map((_, index) => index).sort((a, b) => (seen[a]?.span.to ?? 0) - (seen[b]?.span.to ?? 0))
+}
+
+/** Whether a refusal may have another reason than the one that it seems to have: a server may be closed to our address for a while. */
+/** @returns whether the root key lists solutions now, from an address of ours; true if no call is left to ask */
+async function takesRoot(core: Core, from?: string): Promise<boolean> {
+  const control = list(byRoot(core.shown), { connection: 'new', ...(from === undefined ? {} : { from }) })
+  const rendered = tryRender(core, control)
+  if (rendered === null || core.calls >= core.limit) return true
+  return (await exchange(core, control, rendered)).answer.kind === 'accepted'
+}
+
+// The state of an exploration: a step becomes a call, and its answer updates the state.
+
+/** The state and counters of an explorer. */
+interface Core {
+  readonly line: Line
+  readonly options: ExplorerOptions
+  /** Every call carries them. */
+  readonly headers: [name: string, value: string][]
+  readonly log: Entry[]
+  readonly names: Map<string, Value>
+  readonly lines: Map<string, number>
+  readonly pairNames: string[]
+  /** When wrong credentials were tried, for one key and for all. */
+  readonly tries: Map<string | null, { readonly ms: number; readonly entry: number }[]>
+  /** The problems of answers since the last check. */
+  readonly problems: Problem[]
+  state: State
+  /** Those that count to the budget. */
+  calls: number
+  /** All. */
+  sent: number
+  /** Bytes of answers with keys and tokens. */
+  keptBytes: number
+  /** How many calls may be made in all. */
+  limit: number
+  /** Calls beyond the budget. */
+  repeated: number
+  lastId: number
+  /** Broken answers in a row. */
+  broken: number
+  dateOffset: number | null
+  /** Added to our time in signatures. */
+  sentOffset: number
+  shown: Explorer
+}
+
+function surroundings(core: Core): Surroundings {
+  const { instance, clock, operations, values, unique } = core.options
+  const { scheme, tokenPrefix, uri } = core.state.terms
+  return {
+    scheme,
+    tokenWord: tokenPrefix ?? 'Bearer',
+    uri,
+    url: `${instance.baseUrl}/api`,
+    operations,
+    unique,
+    shortSessionNames: core.state.terms.longSessionNames === false,
+    lookUp: (name) => core.names.get(name),
+    nextId: () => ++core.lastId,
+    nextNonce: (kind) => nonceOf(kind, values),
+    timestamp: () => Math.floor(clock.now() + core.sentOffset),
+  }
+}
+
+const addressOf = ({ shown: { addresses } }: Core, step: CallStep) =>
+  addresses.find(({ name }) => name === step.from) ?? addresses[0] ?? { local: undefined, seen: '' }
+
+const callOf = (core: Core, step: CallStep, { authorization, body, breaks }: Rendered): Call => ({
+  authorization,
+  body,
+  breaks,
+  from: addressOf(core, step).seen,
+  inChunks: step.inChunks,
+})
+
+function tryRender(core: Core, step: CallStep): Rendered | null {
+  try {
+    return render(step, surroundings(core))
+  } catch (error) {
+    if (error instanceof Unmakeable) return null
+    throw error
+  }
+}
+
+const now = ({ options: { clock } }: Core): Span => ({ from: clock.now(), to: clock.now() })
+
+/** Learns from an answer: returns the next state and the named values of its result. */
+function takeAnswer(
+  core: Core,
+  { step, call: made, answer, span }: Omit<Seen, 'verdict'>,
+  known?: readonly Fact[],
+): void {
+  core.problems.push(...shape(core.state, made, answer, span))
+  core.state = learn(core.state, made, answer, span, known)
+  nameResult(core, step, answer, made.authorization)
+}
+
+function nameResult(core: Core, step: CallStep, answer: Answer, header: string | undefined): void {
+  const { as } = step
+  const { names, state, lines, pairNames } = core
+  if (as === undefined || answer.kind !== 'accepted') return
+  const result = textsOf(answer.result)
+  if (result === null) return
+  const own = names.get(`${as}-own`)
+  const seed = own?.seed === undefined ? {} : { seed: own.seed, publicKey: own.publicKey ?? '' }
+  const label = step.method === createMethod ? { name: labelOf(core, step) } : {}
+  const sent = header === undefined ? {} : { header, signature: header.split(';').at(-1) ?? '' }
+  names.set(as, { ...result, ...label, ...seed, ...sent })
+  const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined
+  const line = index === undefined ? undefined : state.pairs.get(index)?.line
+  if (line === undefined) return
+  if (!lines.has(as)) pairNames.push(as)
+  lines.set(as, line)
+}
+
+/** The members of a result that later steps use. A server may send anything in their place, and much beside them. */
+function textsOf(result: unknown): Value | null {
+  if (!isObject(result)) return null
+  const texts = members.flatMap((name) => (typeof result[name] === 'string' ? [[name, result[name]]] : []))
+  const { scope } = result
+  return { ...Object.fromEntries(texts), ...(isStrings(scope) ? { scope } : {}) }
+}
+
+const members = ['id', 'secret', 'accessToken', 'refreshToken', 'tokenType']
+
+/** Counts a call that was not right, for each key and for all: after some of them a server may lock a key or an address. */
+function countTry({ state, tries, log }: Core, { verdict, answer, call: made, span }: Seen): void {
+  if (verdict.is === 'accepted' || answer.kind === 'accepted') return
+  // Right but for the doubt about its key: no attempt to guess a secret.
+  if (verdict.is === 'open' && verdict.requirement === 'keys/created-key-works') return
+  const id = keyIdOf(state, made, readBody(made.body)) ?? ''
+  for (const who of [id, null]) {
+    const times = tries.get(who) ?? []
+    tries.set(who, times)
+    times.push({ ms: span.to, entry: log.length })
+  }
+}
+
+/** The part of an answer that the log keeps. A result may be long, and its values were learned when it came. */
+function forLog(seen: Seen): Seen {
+  const { answer } = seen
+  if (answer.kind !== 'accepted') return seen
+  return { ...seen, answer: { ...answer, result: undefined, jsonrpc: undefined, id: undefined } }
+}
+
+/** Reports the problems of the latest answers. */
+function reportProblems({ problems, log, shown }: Core): void {
+  const [entry, script] = [log.length - 1, shown.script]
+  for (const problem of problems.splice(0))
+    shown.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
 }

@@ -2,7 +2,7 @@
 import { allPairs } from './covering.ts'
 import { openExploration } from './explore.ts'
 import { type MatrixCoverage, readMatrix } from './matrix.ts'
-import { openTarget } from './open-target.ts'
+import { openTarget } from './open.ts'
 
 /** More than the rows need. */
 const maxCalls = 30_000
@@ -10,9 +10,8 @@ const seconds = 120
 
 /** Asks every row of the matrix of the reference server, in memory. @param seed that of a run */
 export async function coverageOfReference(seed: number): Promise<MatrixCoverage> {
-  const { options, close } = await openTarget(null)
   const exploration = openExploration({
-    ...options,
+    ...(await openTarget(null)),
     allow: { sessions: true, keys: true, limits: true },
     fresh: true,
     seed,
@@ -25,7 +24,6 @@ export async function coverageOfReference(seed: number): Promise<MatrixCoverage>
   })
   await exploration.ask()
   const { matrix } = await exploration.finish()
-  await close()
   return matrix
 }
 

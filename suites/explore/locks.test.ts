@@ -3,10 +3,10 @@ import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
 import { basic, list } from './calls.ts'
 import { type Exploration, explore } from './explore.ts'
 import { isLocked } from './locks.ts'
-import { openMemoryWire } from './memory-wire.ts'
 import { foundIn } from './test-findings.ts'
 
 const { requirements } = await openCorpus()
@@ -39,9 +39,12 @@ async function exploreLocking(most: number, ms: number): Promise<Exploration & {
     return answer
   }
   const explored = await explore({
-    wire: openMemoryWire(locking, context.clock),
-    root: { kind: 'secret', id, secret },
-    settings: bareSettings,
+    instance: memoryInstance({
+      handle: locking,
+      clock: context.clock,
+      root: { kind: 'secret', id, secret },
+      settings: bareSettings,
+    }),
     allow: { sessions: true, keys: true, limits: true },
     fresh: true,
     loopback: true,

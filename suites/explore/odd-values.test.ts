@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { createHandler } from '../targets/bundled.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
 import { explore } from './explore.ts'
-import { openMemoryWire } from './memory-wire.ts'
 
 const { requirements } = await openCorpus()
 const secret = 'a-root-secret-that-no-finding-may-show'
@@ -19,9 +19,12 @@ async function exploreWith(spoil: (body: Body) => Body) {
     return { ...answer, body: JSON.stringify(spoil(JSON.parse(answer.body))) }
   }
   return explore({
-    wire: openMemoryWire(spoilt, context.clock),
-    root: { kind: 'secret', id: 'root', secret },
-    settings: bareSettings,
+    instance: memoryInstance({
+      handle: spoilt,
+      clock: context.clock,
+      root: { kind: 'secret', id: 'root', secret },
+      settings: bareSettings,
+    }),
     allow: { sessions: true, keys: true, limits: true },
     fresh: true,
     loopback: true,

@@ -1,22 +1,23 @@
-/** Creates an explorer from the settings of a target. */
+/** Opens a target for an exploration, and creates an explorer from its settings. */
 
 import type { Operations } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/facts-of-params.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { Random } from '../engine/random.ts'
+import { systemRandom } from '../engine/random.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
-import type { RootKey, TargetSettings } from '../engine/target.ts'
+import { bareSettings, type Instance, type RootKey, type TargetSettings } from '../engine/target.ts'
+import { createHandler } from '../targets/bundled.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
+import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
 import { areaProbes, namedMethods, solutionProbe } from './area-probes.ts'
 import { createExplorer } from './explorer.ts'
-import type { Address, Explorer } from './explorer-types.ts'
+import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
 import type { Value } from './step.ts'
-import type { Wire } from './wire.ts'
 
-interface OpenOptions {
-  readonly wire: Wire
-  readonly root: RootKey
-  readonly settings: TargetSettings
+interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
+  readonly instance: Instance
   readonly operations: Operations
   readonly values: Random
   /** Nothing was created on the target before. */
@@ -29,7 +30,6 @@ interface OpenOptions {
   readonly created?: number
   /** How many wrong tries others made shortly before. */
   readonly triesBefore?: number
-  onKey?(key: Value): void
 }
 
 /** A key that is there before the exploration. */
@@ -53,17 +53,22 @@ const standsFor: { readonly [member: string]: string } = {
 }
 
 export function openExplorer(options: OpenOptions): Explorer {
-  const { root, settings, values, wire, operations, maxCalls, timeLeftMs } = options
+  const { instance, values, operations, maxCalls, timeLeftMs, emit, createdKeys, onCall } = options
+  const { root, settings, clock } = instance
   const value = rootValue(root)
   return createExplorer({
-    wire,
+    instance,
+    clock,
+    wire: clock,
+    emit,
+    createdKeys,
+    ...(onCall === undefined ? {} : { onCall }),
     operations,
     values,
     maxCalls,
     timeLeftMs,
     created: options.created ?? 0,
     triesBefore: options.triesBefore ?? 0,
-    onKey: options.onKey ?? (() => {}),
     unique: Array.from(values.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
     root: value,
     rootKey: {
@@ -155,3 +160,27 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
 }
 
 export const keyPairMaker = (values: Random) => () => ed25519KeyPair(values.bytes(32))
+
+/** A target for one exploration. `values`: where a server may remember the nonces, names and public keys of an earlier one with this seed. */
+export interface OpenedTarget {
+  readonly instance: Instance
+  /** Whether calls can come from every address of 127/8; over IPv6 they cannot. */
+  readonly loopback: boolean
+  readonly values?: Random
+}
+
+/** @param target null: the bundled server in memory, with a clock of its own */
+export async function openTarget(target: UrlTargetOptions | null): Promise<OpenedTarget> {
+  if (target === null) return openBundled()
+  const opened = await urlTarget({ ...target, isBare: true }).open()
+  const loopback = /^127\.\d+\.\d+\.\d+$/.test(new URL(opened.baseUrl).hostname)
+  return { instance: { ...opened, settings: target.settings }, loopback, values: systemRandom }
+}
+
+function openBundled(): OpenedTarget {
+  const { handle, context } = createHandler({ clock: 'virtual' })
+  const { id, secret } = context.root
+  const settings = { ...bareSettings, clientAddress: '127.0.0.1' }
+  const root = { kind: 'secret', id, secret } as const
+  return { instance: memoryInstance({ handle, clock: context.clock, root, settings }), loopback: true }
+}

@@ -3,10 +3,10 @@ import { readDeviations } from '../engine/language/deviations.ts'
 import { seededRandom } from '../engine/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
 import { create } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot, keyringOf } from './keyring.ts'
-import { openMemoryWire } from './memory-wire.ts'
 import { openExplorer } from './open.ts'
 import { learnTokens } from './preflight.ts'
 import type { Caller } from './table.ts'
@@ -29,10 +29,13 @@ export async function foundIn(
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root
   const x: Explorer = openExplorer({
-    wire: openMemoryWire(handle, context.clock),
-    root: { kind: 'secret', id, secret },
-    settings: bareSettings,
-    ...more,
+    instance: memoryInstance({
+      handle,
+      clock: context.clock,
+      root: { kind: 'secret', id, secret },
+      settings: bareSettings,
+      ...more,
+    }),
     operations,
     values: seededRandom(1),
     fresh: true,

@@ -1,18 +1,19 @@
 import { expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
-import type { RunEvent } from '../engine/conversation/conversation.ts'
-import { facts } from '../engine/model/facts.ts'
+import { type RunEvent } from '../engine/conversation/conversation.ts'
+import { classify } from '../engine/judge/classify.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
-import { learn } from '../engine/model/learn.ts'
-import { readBody } from '../engine/model/parse.ts'
-import { shape } from '../engine/model/shape.ts'
+import { facts } from '../engine/model/facts.ts'
 import { initialState, type Key, type State } from '../engine/model/state.ts'
+import { learn } from '../engine/model/learn.ts'
+import { shape } from '../engine/model/shape.ts'
+import { readBody } from '../engine/model/parse.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { isProof, turnUnlessProof } from '../self/proof-form.ts'
 import { bundledTarget } from '../targets/bundled.ts'
-import { countAnswer } from './answer.ts'
+import { modelAnswer } from './answer.ts'
 
 const root = { id: 'witness-root', secret: 'witness-root-secret-0123456789' }
 const rootKey: Key = {
@@ -66,18 +67,9 @@ function witness() {
     const span = { from: sentAtMs, to: answeredAtMs }
     const from = request.from === 'second-address' ? '127.0.0.12' : '127.0.0.1'
     const call = { authorization: headers.get('authorization'), body, from }
-    const counted = countAnswer(
-      answer.kind !== 'answer'
-        ? { kind: 'none', reason: 'no answer', stale: false }
-        : {
-            kind: 'answer',
-            status: answer.status,
-            retryAfter: undefined,
-            date: undefined,
-            body: new TextDecoder().decode(answer.body),
-          },
-    )
-    if (counted.kind === 'throttled') return
+    const classified = classify(answer, answeredAtMs)
+    if (classified.outcome === 'throttled') return
+    const counted = modelAnswer(classified)
     const known = facts(state, call, span)
     const verdict = judge(state, known)
     if (verdict.is === 'open') counts.open += 1

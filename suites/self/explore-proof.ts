@@ -4,6 +4,7 @@
  */
 import { allItems, fillsPlaces, type Item } from '../engine/conversation/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/conversation.ts'
+import { openCreatedKeys } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
@@ -12,7 +13,7 @@ import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { afterCases } from '../run/explore/explore-after-cases.ts'
 import { openRun } from '../run/run.ts'
 import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
-import type { Handle } from '../targets/in-process.ts'
+import type { Handle } from '../targets/in-memory.ts'
 import { tryFixture } from './found-fixtures.ts'
 import { type Context, isCatch, openModel, type ProofFinding } from './proof-model.ts'
 import { unmovedTarget } from './unmoved.ts'
@@ -89,7 +90,7 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
             hasPlaces: true,
             only: null,
           }),
-          onKey: ({ id = '', secret = '', name = '' }) => void entries.push({ created: { id, secret, name } }),
+          createdKeys: openCreatedKeys((entry) => void ('created' in entry && entries.push(entry))),
           seconds: 600,
           breaks: server.breaks,
           corpus,

@@ -1,12 +1,12 @@
 /** The model in memory, as the proofs ask it: it may end at its first finding. */
-import type { Corpus } from '../engine/language/fixture-types.ts'
+import { type Corpus } from '../engine/language/fixture-types.ts'
 import { levelOf } from '../engine/model/judge.ts'
+import { type TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { isShownAgain } from '../explore/findings.ts'
-import { openMemoryWire } from '../explore/memory-wire.ts'
-import type { createHandler } from '../targets/bundled.ts'
-import type { Handle } from '../targets/in-process.ts'
-import { unmovedWire } from './unmoved.ts'
+import { type createHandler } from '../../mock-server/handler.ts'
+import { type Handle, memoryInstance } from '../targets/in-memory.ts'
+import { unmovedInstance } from './unmoved.ts'
 
 export interface ProofFinding {
   readonly by: 'case' | 'listening' | 'model'
@@ -33,7 +33,8 @@ class Enough extends Error {}
 
 export type Context = ReturnType<typeof createHandler>['context']
 
-interface Asked extends Omit<ExploreOptions, 'wire' | 'root' | 'loopback' | 'requirements' | 'say' | 'onFinding'> {
+interface Asked extends Omit<ExploreOptions, 'instance' | 'loopback' | 'requirements' | 'say' | 'onFinding'> {
+  readonly settings: TargetSettings
   readonly corpus: Corpus
   readonly breaks: string
   readonly stopAtFirst: boolean
@@ -52,20 +53,18 @@ interface ProofModel {
 
 export function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
   const { clock, root, profile } = server
-  const { corpus, stopAtFirst, onlyRepeated, breaks, unmoved, ...options } = asked
+  const { settings, corpus, stopAtFirst, onlyRepeated, breaks, unmoved, ...options } = asked
   let calls = 0
   let isOver = false
-  const moved = openMemoryWire(handle, clock, `${profile.basePath}/api`)
-  const wire = unmoved ? unmovedWire(moved, clock) : moved
-  const send: typeof wire.send = (request) => {
-    calls += 1
-    return wire.send(request)
-  }
+  const secret = { kind: 'secret', id: root.id, secret: root.secret } as const
+  const moved = memoryInstance({ handle, clock, root: secret, settings, basePath: profile.basePath })
   const found: ProofFinding[] = []
   const model = openExploration({
     ...options,
-    wire: { ...wire, send },
-    root: { kind: 'secret', id: root.id, secret: root.secret },
+    instance: unmoved ? unmovedInstance(moved, clock) : moved,
+    onCall: (made) => {
+      calls = made
+    },
     loopback: true,
     requirements: corpus.requirements,
     say: () => {},

@@ -4,15 +4,13 @@ import { once } from 'node:events'
 import { allItems, type Item } from '../engine/conversation/cases.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { bareSettings, type Target } from '../engine/target.ts'
-import { type ExploreOptions, openExploration } from '../explore/explore.ts'
-import { openMemoryWire } from '../explore/memory-wire.ts'
-import { openTarget } from '../explore/open-target.ts'
+import { openExploration } from '../explore/explore.ts'
+import { type OpenedTarget, openTarget } from '../explore/open.ts'
 import { runAll } from '../run/run.ts'
 import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
 import type { ClusterAddress } from './cluster.ts'
-
-type Explored = Pick<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback'>
 
 export interface RaceServer {
   readonly id: string
@@ -20,7 +18,7 @@ export interface RaceServer {
   /** Starts a fresh server, runs the cases on it and stops it. */
   judge<Result>(use: (target: Target) => Promise<Result>): Promise<Result>
   /** Starts a fresh server, explores it with the model and stops it. */
-  explore<Result>(use: (explored: Explored) => Promise<Result>): Promise<Result>
+  explore<Result>(use: (explored: OpenedTarget) => Promise<Result>): Promise<Result>
 }
 
 /** Ids of the scripted scenarios that race calls. */
@@ -38,7 +36,8 @@ export const serverInProcess = (
   explore: async (use) => {
     const { handle, context } = createHandler({ clock: 'virtual', ...create() })
     const root = { kind: 'secret', ...context.root } as const
-    return use({ wire: openMemoryWire(handle, context.clock), root, settings: bundledSettings([]), loopback: true })
+    const settings = bundledSettings([])
+    return use({ instance: memoryInstance({ handle, clock: context.clock, root, settings }), loopback: true })
   },
 })
 
@@ -63,8 +62,8 @@ const cluster = (id: string, breaks: string, slowMs: number): RaceServer => ({
   judge: (use) => withCluster(slowMs, (options) => use(urlTarget(options))),
   explore: (use) =>
     withCluster(slowMs, async (options) => {
-      const { options: explored, close } = await openTarget(options)
-      return use(explored).finally(close)
+      const explored = await openTarget(options)
+      return use(explored).finally(explored.instance.close)
     }),
 })
 

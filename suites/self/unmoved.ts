@@ -1,6 +1,5 @@
 /** Servers in memory whose clock nobody moves, as at a URL; but waiting takes no time. */
-import { bareSettings, type Target } from '../engine/target.ts'
-import type { Wire } from '../explore/wire.ts'
+import { bareSettings, type Instance, type Target } from '../engine/target.ts'
 
 /** How long a call takes. */
 const callMs = 1
@@ -22,12 +21,12 @@ export const unmovedTarget = (target: Target): Target => ({
   },
 })
 
-export const unmovedWire = (wire: Wire, clock: MovingClock): Wire => ({
-  ...wire,
-  controlled: false,
+export const unmovedInstance = (instance: Instance, clock: MovingClock): Instance => ({
+  ...instance,
+  clock: { ...instance.clock, controlled: false },
   send: async (request) => {
-    const response = await wire.send(request)
+    const answer = await instance.send(request)
     clock.advance(callMs)
-    return response
+    return answer
   },
 })

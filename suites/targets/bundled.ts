@@ -135,7 +135,7 @@ async function startBundled(options: ServerOptions, settings: Partial<TargetSett
 
 /** Sends a request without a socket if it does not need one. */
 async function inProcess({ server, wire, startMs }: Bundled, settings: Partial<TargetSettings>): Promise<Bundled> {
-  const { openInProcess } = await import('./in-process.ts')
+  const { openInProcess } = await import('./in-memory.ts')
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   const send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
   // The few others go out as they are, so that supertest, which takes time to load, is not needed.

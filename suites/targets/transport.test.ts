@@ -1,5 +1,6 @@
 import http, { createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { openSpares, openWire } from './transport.ts'
@@ -249,5 +250,96 @@ describe('http', () => {
       expect(await wire.send(request(odd, { raw }))).toMatchObject({ kind: 'none', refusedConnection: true })
       wire.close()
     })
+  })
+})
+
+describe('bare', () => {
+  const lengths: (string | undefined)[] = []
+  const ports = new Set<number | undefined>()
+  const server = http.createServer((request, response) => {
+    ports.add(request.socket.remotePort)
+    lengths.push(request.headers['transfer-encoding'] ?? request.headers['content-length'])
+    request.resume().on('end', () => {
+      if (request.url === '/silent/api') return
+      const body = request.url === '/long/api' ? 'x'.repeat(2000) : '{"result":{}}'
+      response.setHeader('content-encoding', 'gzip')
+      response.end(gzipSync(body))
+    })
+  })
+  const asked: string[] = []
+  const proxy = http.createServer()
+  proxy.on('connect', ({ url = '' }, socket) => {
+    asked.push(url)
+    const there = connect(portOf(server), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      there.pipe(socket).pipe(there)
+    })
+  })
+  beforeAll(async () => {
+    for (const each of [server, proxy]) await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(() => {
+    for (const each of [server, proxy]) {
+      each.closeAllConnections()
+      each.close()
+    }
+  })
+
+  function portOf(each: http.Server): number {
+    return (each.address() as AddressInfo).port
+  }
+
+  const open = (baseUrl: string, proxyUrl: string | null = null) =>
+    openWire({ baseUrl, proxy: proxyUrl, requestTimeoutMs: 60_000, maxAnswerBytes: 1000, isBare: true, mostIdleMs: 1000 })
+  const request: WireRequest = {
+    method: 'POST',
+    path: '/api',
+    headers: [],
+    body: Buffer.from('{}'),
+    connection: 'own 0',
+  }
+
+  test('calls go through the proxy, on kept and on new connections', async () => {
+    const wire = open('http://a.example', `http://127.0.0.1:${portOf(proxy)}`)
+    for (const connection of ['own 0', 'fresh'] as const) {
+      const answer = await wire.send({ ...request, connection })
+      expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe('{"result":{}}')
+    }
+    expect(asked).toEqual(['a.example:80', 'a.example:80'])
+    wire.close()
+  })
+
+  test('a body goes in chunks if that is wanted, and its length is announced otherwise', async () => {
+    const wire = open(`http://127.0.0.1:${portOf(server)}`)
+    lengths.splice(0)
+    for (const headers of [[['transfer-encoding', 'chunked'] as [string, string]], []])
+      await wire.send({ ...request, headers })
+    expect(lengths).toEqual(['chunked', '2'])
+    wire.close()
+  })
+
+  test('a connection with a name is used again, unless it was idle for long', async () => {
+    const wire = open(`http://127.0.0.1:${portOf(server)}`)
+    ports.clear()
+    for (const pauseMs of [0, 0, 1500]) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      await wire.send(request)
+    }
+    expect(ports.size).toBe(2)
+    wire.close()
+  })
+
+  test('an answer that is too long when it is decompressed is not read', async () => {
+    const wire = open(`http://127.0.0.1:${portOf(server)}/long`)
+    expect(await wire.send(request)).toMatchObject({ kind: 'unread' })
+    wire.close()
+  })
+
+  test('closing the wire ends every call', async () => {
+    const wire = open(`http://127.0.0.1:${portOf(server)}/silent`)
+    const calls = (['own 0', 'fresh'] as const).map((connection) => wire.send({ ...request, connection }))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    wire.close()
+    expect(await Promise.all(calls)).toMatchObject([{ kind: 'none' }, { kind: 'none' }])
   })
 })

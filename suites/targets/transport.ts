@@ -3,7 +3,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type net from 'node:net'
-import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../engine/target.ts'
+import { type Instance, isOwn, localAddressOf, type WireAnswer, type WireRequest } from '../engine/target.ts'
 import { throughProxy } from './proxy.ts'
 import { collectAnswers, defaultMaxAnswerBytes, flatHeaders, lateAnswer, noAnswer, readAnswer } from './read-answer.ts'
 
@@ -54,8 +54,6 @@ const isOnCarrier = (request: http.ClientRequest | undefined): boolean =>
 interface Limits {
   timeoutMs: number
   maxAnswerBytes: number
-  /** Ends the request when it is aborted. */
-  signal?: AbortSignal | undefined
 }
 
 /** Sends a request and resolves with its answer. */
@@ -66,7 +64,7 @@ export function sendRequest(
   limits: Limits,
 ): Promise<WireAnswer> {
   try {
-    const outgoing = openRequest(baseUrl, request, agent, limits.signal)
+    const outgoing = openRequest(baseUrl, request, agent)
     const answer = answerTo(outgoing, limits)
     sendBody(outgoing, request)
     return answer
@@ -99,7 +97,7 @@ interface HeldRequest {
 /** Sends a request except for the last byte of its body, which waits for `finish`. */
 function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): HeldRequest {
   const { body } = request
-  const outgoing = openRequest(baseUrl, request, agent, limits.signal)
+  const outgoing = openRequest(baseUrl, request, agent)
   const answer = answerTo(outgoing, limits)
   let isLost = false
   outgoing.once('error', () => {
@@ -117,12 +115,7 @@ function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, l
   return { ready, isLost: () => isLost, finish: () => void outgoing.end(body.subarray(-1)), answer }
 }
 
-function openRequest(
-  baseUrl: string,
-  request: WireRequest,
-  agent: http.Agent,
-  signal: AbortSignal | undefined,
-): http.ClientRequest {
+function openRequest(baseUrl: string, request: WireRequest, agent: http.Agent): http.ClientRequest {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)
   const { method, path } = request
   const transport = protocol === 'https:' ? https : http
@@ -133,7 +126,6 @@ function openRequest(
     path: pathname.replace(/\/$/, '') + path,
     agent,
     headers: withLength(request),
-    ...(signal === undefined ? {} : { signal }),
   })
 }
 
@@ -254,95 +246,101 @@ interface WireOptions extends Route {
   connections?: number | undefined
   /** The local address for requests `from: second-address`. */
   secondAddress?: string | undefined
+  /** Every request goes over node:http alone: of thousands of small calls, supertest would take most of the time. */
+  isBare?: boolean | undefined
+  /** A connection with a name that carried nothing for so long is not used again. In ms. */
+  mostIdleMs?: number | undefined
 }
 
 export type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'endRaces'>> & { close(): void }
 
 /** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
 export function openWire(options: WireOptions): Wire {
-  const { baseUrl, proxy = null } = options
+  const { baseUrl, proxy = null, isBare = false } = options
   const limits = {
     requestTimeoutMs: options.requestTimeoutMs,
     maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes,
   }
-  const agents = openAgents(options)
-  const { kept, warm, fresh, unused, second } = agents
+  const pool = openPool(options)
+  const kept = pool.of('kept', undefined)
+  const warm = pool.of('warm', undefined)
   let underWay = 0
   /** How many calls were under way at once at most; more connections in advance are never needed. */
   let mostAtOnce = 0
-  const spares = proxy === null ? openSpares(unused, () => mostAtOnce) : undefined
-
-  const own = ownAgents(options)
-  const agentFor = (request: WireRequest): http.Agent => {
-    if (isOwn(request.connection)) return own.of(request)
-    if (request.from === 'second-address') return second
-    if (request.connection === 'unused') return unused
-    return request.connection === 'fresh' ? fresh : kept
-  }
-  const racingAgentFor = (request: WireRequest): http.Agent => {
-    if (request.from === 'second-address') return second
-    return request.connection === 'warm' ? warm : fresh
-  }
-
-  const isIdle = (): boolean => Object.keys(kept.freeSockets).length > 0
+  const spares =
+    proxy === null && !isBare ? openSpares(pool.of('unused', undefined).agent, () => mostAtOnce) : undefined
+  const isIdle = (): boolean => Object.keys(kept.agent.freeSockets).length > 0
   return {
     send: async (request) => {
       const wasIdle = isIdle()
       underWay += 1
       mostAtOnce = Math.max(mostAtOnce, underWay)
-      const answer = await sendOne(baseUrl, request, agentFor(request), limits)
+      const lane = pool.of(request.connection === 'warm' ? 'kept' : (request.connection ?? 'kept'), request.from)
+      const sent = isBare ? { ...request, raw: true } : request
+      const answer = await sendOne(baseUrl, sent, lane.agent, limits)
+      lane.usedAtMs = performance.now()
       underWay -= 1
       // A server that serves one connection at a time would not answer on another one.
       if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
       return answer
     },
-    sendTogether: (requests) => race(baseUrl, requests, racingAgentFor, limits),
+    sendTogether: (requests) =>
+      race(
+        baseUrl,
+        requests,
+        ({ connection, from }) => pool.of(connection === 'warm' ? 'warm' : 'fresh', from).agent,
+        limits,
+      ),
     endRaces: async () => {
-      for (const sockets of Object.values(warm.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+      for (const sockets of Object.values(warm.agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
       // Gives the server time to notice.
       await new Promise((resolve) => setTimeout(resolve, closingMs))
     },
     close: () => {
       spares?.close()
-      for (const agent of Object.values(agents)) agent.destroy()
-      own.close()
+      pool.close()
       collectAnswers()
     },
   }
 }
 
-/** The agents whose connections carry the requests of each kind. */
-function openAgents(options: WireOptions) {
-  const { secondAddress, connections = 1 } = options
-  const agentWith = agentMaker(options)
-  const fresh = agentWith({ keepAlive: false })
-  // A proxy would call from its own address.
-  const directly = agentMaker({ ...options, proxy: null })
-  return {
-    kept: agentWith({ keepAlive: true, maxSockets: connections }),
-    /** As many as race at once; they stay open between two races of a step. */
-    warm: agentWith({ keepAlive: true }),
-    fresh,
-    unused: agentWith({ keepAlive: false }),
-    second: secondAddress === undefined ? fresh : directly({ keepAlive: false, localAddress: secondAddress }),
-  }
+/** The connections of one kind from one local address. */
+interface Lane {
+  readonly agent: http.Agent
+  usedAtMs: number
 }
 
-/** Agents with one connection each, by the name of the connection. */
-function ownAgents(options: WireOptions): { of(request: WireRequest): http.Agent; close(): void } {
-  const agents = new Map<string, http.Agent>()
+type Kind = NonNullable<WireRequest['connection']>
+
+/** The agents whose connections carry the requests of each kind. */
+function openPool(options: WireOptions) {
+  const { secondAddress, connections = 1, mostIdleMs = Number.POSITIVE_INFINITY } = options
+  const lanes = new Map<string, Lane>()
+  const open = (kind: Kind, localAddress: string | undefined): Lane => {
+    const keepAlive = isOwn(kind) || (localAddress === undefined && (kind === 'kept' || kind === 'warm'))
+    const maxSockets = isOwn(kind) ? 1 : kind === 'kept' && keepAlive ? connections : undefined
+    // A proxy would call from its own address.
+    const make = agentMaker(localAddress === undefined ? options : { ...options, proxy: null })
+    const local = localAddress === undefined ? {} : { localAddress }
+    return {
+      agent: make({ keepAlive, ...(maxSockets === undefined ? {} : { maxSockets }), ...local }),
+      usedAtMs: performance.now(),
+    }
+  }
   return {
-    of: ({ connection = '', from }) => {
-      const isSecond = from === 'second-address' && options.secondAddress !== undefined
-      const name = `${connection} ${isSecond}`
-      const localAddress = isSecond ? { localAddress: options.secondAddress } : {}
-      const route = isSecond ? { ...options, proxy: null } : options
-      const agent = agents.get(name) ?? agentMaker(route)({ keepAlive: true, maxSockets: 1, ...localAddress })
-      agents.set(name, agent)
-      return agent
+    of(kind: Kind, from: WireRequest['from']): Lane {
+      const local = localAddressOf(from, secondAddress)
+      const name = `${kind} ${local ?? ''}`
+      const known = lanes.get(name)
+      const isTooOld = isOwn(kind) && performance.now() - (known?.usedAtMs ?? 0) > mostIdleMs
+      if (known !== undefined && !isTooOld) return known
+      known?.agent.destroy()
+      const lane = open(kind, local)
+      lanes.set(name, lane)
+      return lane
     },
-    close: () => {
-      for (const agent of agents.values()) agent.destroy()
+    close(): void {
+      for (const { agent } of lanes.values()) agent.destroy()
     },
   }
 }

@@ -12,16 +12,21 @@ export interface UrlTargetOptions extends Omit<Route, 'baseUrl'> {
   requestTimeoutMs: number
   /** A longer answer is not read. */
   maxAnswerBytes?: number
+  /** Thousands of small calls are made, on connections with names. */
+  isBare?: boolean
   /** The user says that nothing was created on it before. */
   disposable: boolean
 }
+
+/** Servers usually close idle connections after 5 s, so older idle ones are not used again. In ms. */
+const mostIdleMs = 2500
 
 /** The maximum; the run decides how many are used. */
 const mostConnections = 64
 
 /** A running server at a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
-  const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy } = options
+  const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy, isBare } = options
   const open = async (): Promise<Instance> => {
     const baseUrl = await withoutLocalhost(url)
     const settings = urlSettings(baseUrl, options.settings)
@@ -33,6 +38,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
       connections: mostConnections,
       tls,
       proxy,
+      ...(isBare === true ? { isBare, mostIdleMs } : {}),
     })
     return {
       ...wire,

@@ -34,7 +34,7 @@ import {
 interface AnySpec {
   method: string
   auth: Auth
-  from?: 'first-address' | 'second-address' | undefined
+  from?: string | undefined
   /** How long to wait for the answer, if shorter than usual. */
   timeoutMs?: number | undefined
   /** How many calls a step makes whose answers are judged together. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { StopReason } from '../../engine/judge/problem.ts'
-import type { Instance, Target, WireAnswer, WireRequest } from '../../engine/target.ts'
+import { type Instance, isOwn, type Target, type WireAnswer, type WireRequest } from '../../engine/target.ts'
 
 /** Ends a run from outside, after Ctrl-C or at the end of `--timeout`. Waits and calls end at once. */
 export interface Ending {
@@ -56,7 +56,13 @@ export function endedTarget(target: Target, ending: Ending): Target {
   return { ...target, open: async () => endedInstance(await target.open(), ending) }
 }
 
-const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refusedConnection: false, stale: false }
+const noAnswer: WireAnswer = {
+  kind: 'none',
+  reason: 'the run was ended',
+  refusedConnection: false,
+  stale: false,
+  isOfEnding: true,
+}
 const notSent: WireAnswer = { ...noAnswer, wasNotSent: true }
 
 /**
@@ -66,9 +72,11 @@ const notSent: WireAnswer = { ...noAnswer, wasNotSent: true }
 export const finalAnswerGraceMs = 500
 
 /** A call that changes the target is sent on its own connection. */
-const mayChangeTarget = ({ connection }: WireRequest): boolean => connection === 'fresh' || connection === 'unused'
+const mayChangeTarget = ({ connection }: WireRequest): boolean =>
+  connection === 'fresh' || connection === 'unused' || isOwn(connection)
 
-function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
+/** Every wait and every call of the instance ends when the run is ended. */
+export function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
   const { clock } = instance
   const underWay = new Set<Promise<unknown>>()
   const call = <T>(requests: WireRequest[], send: () => Promise<T>, instead: { lost: T; notSent: T }): Promise<T> => {

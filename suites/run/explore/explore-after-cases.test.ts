@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { CreatedKeysEntry } from '../../engine/conversation/conversation.ts'
 import { bareSettings } from '../../engine/target.ts'
 import { openExploration } from '../../explore/explore.ts'
-import { openMemoryWire } from '../../explore/memory-wire.ts'
 import { createHandler } from '../../targets/bundled.ts'
+import { memoryInstance } from '../../targets/in-memory.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { afterCases } from './explore-after-cases.ts'
 
@@ -26,6 +26,7 @@ test('the model gets one key of the cases that may only list solutions', () => {
 
 test('the model calls with it', async () => {
   const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret: 'root-secret' } })
+  const root = { kind: 'secret', id: 'root', secret: 'root-secret' } as const
   const headers = new Set<string | undefined>()
   const { requirements } = await openCorpus()
   const watched: typeof handle = (request) => {
@@ -35,9 +36,7 @@ test('the model calls with it', async () => {
   const entries = [made('narrow', { secret: 'narrow-secret', scope: ['solution'] })]
   const exploration = openExploration({
     ...after(entries),
-    wire: openMemoryWire(watched, context.clock),
-    root: { kind: 'secret', id: 'root', secret: 'root-secret' },
-    settings: bareSettings,
+    instance: memoryInstance({ handle: watched, clock: context.clock, root, settings: bareSettings }),
     loopback: true,
     seconds: 60,
     requirements,

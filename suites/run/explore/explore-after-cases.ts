@@ -1,16 +1,13 @@
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/conversation.ts'
 import { keyLimit } from '../../engine/document.ts'
 import type { SafetyClass } from '../../engine/language/fixture-types.ts'
-import { ed25519KeyPair } from '../../engine/signer/pem.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
 import { isShownAgain } from '../../explore/findings.ts'
-import { openTarget } from '../../explore/open-target.ts'
-import type { Ending } from '../ending/ending.ts'
+import { openTarget } from '../../explore/open.ts'
+import { type Ending, endedInstance } from '../ending/ending.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import type { SuiteRun } from '../suite-run.ts'
-import { countedWire } from './counted-wire.ts'
-import { endedWire } from './ended-wire.ts'
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
@@ -83,22 +80,21 @@ export async function openModelOfRun(
   after: AfterCases & { readonly ending: Ending },
   onKey: (key: CreatedKey) => void,
 ): Promise<ModelOfRun> {
-  const { options, close } = await openTarget(target)
   const { ending } = after
+  const opened = await openTarget(target)
+  const instance = endedInstance(opened.instance, ending)
   const callMs = isLoopback(target.url) ? longestCallMs.nearby : longestCallMs.elsewhere
   const exploration = openExploration({
-    ...options,
-    wire: countedWire(endedWire(options.wire, ending), (calls) =>
-      listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls) }),
-    ),
+    ...opened,
+    instance,
+    onCall: (calls) => listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls) }),
     ...afterCases(after),
     seconds: Math.min(after.calls * callMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000,
     requirements: corpus.requirements,
     say: (line) => say(`The model found: ${line}`),
-    onKey: ({ id = '', secret, name = '', seed }) => {
-      const privateKey = seed === undefined ? {} : { privateKey: ed25519KeyPair(seed).privateKeyPem }
-      onKey({ id, name, ...(secret === undefined ? {} : { secret }), ...privateKey })
-    },
+    createdKeys: openCreatedKeys((entry) => {
+      if ('created' in entry) onKey(entry.created)
+    }),
   })
   return {
     ask: exploration.ask,
@@ -112,7 +108,7 @@ export async function openModelOfRun(
           )
         return { ...explored, findings: explored.findings.filter(isShownAgain) }
       } finally {
-        await close()
+        await instance.close()
       }
     },
   }

@@ -15,9 +15,9 @@ test('with a wrong secret nothing is reported as a finding, and the error says w
   const effort = { seed: 1, maxCalls: 50, seconds: 5, walks: 0, fresh: false, requirements: [] }
   const allow = { sessions: false, keys: false, limits: false }
   try {
-    await expect(
-      exploreUrl(target, { ...effort, allow, say: (text) => said.push(text), called: () => {} }),
-    ).rejects.toThrow(/refuses the API key ".*" in every way .*; check the key id, the secret/)
+    await expect(exploreUrl(target, { ...effort, allow, say: (text) => said.push(text) })).rejects.toThrow(
+      /refuses the API key ".*" in every way .*; check the key id, the secret/,
+    )
     expect(said).toEqual([])
   } finally {
     await server.close()

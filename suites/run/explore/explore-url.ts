@@ -2,20 +2,17 @@ import type { StopReason } from '../../engine/judge/problem.ts'
 import { systemRandom } from '../../engine/random.ts'
 import type { Target } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
-import { openTarget } from '../../explore/open-target.ts'
+import { openTarget } from '../../explore/open.ts'
 import { demandAccess } from '../../facts/access.ts'
 import { createCaller } from '../../facts/caller.ts'
 import { urlTarget } from '../../targets/url.ts'
 import { openCorpus } from '../corpus-cache.ts'
-import { createEnding, type Endings, endedTarget } from '../ending/ending.ts'
+import { createEnding, type Endings, endedInstance, endedTarget } from '../ending/ending.ts'
 import { interruptedInstead } from '../ending/interrupted.ts'
 import { endOnSignals } from '../ending/signals.ts'
 import { openKeysOfTarget, openRecordedKeys } from '../keys/keys-of-target.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import { finish, removeLeftovers } from '../run-against-url.ts'
-import { countedWire } from './counted-wire.ts'
-import { endedWire } from './ended-wire.ts'
-import { recordingWire } from './recording-wire.ts'
 
 /** What an exploration found, and what it left. */
 export interface ExploreOutcome {
@@ -26,10 +23,7 @@ export interface ExploreOutcome {
   readonly left: readonly string[]
 }
 
-export interface Effort extends Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'created'> {
-  /** Called before each call, with its number. */
-  called(calls: number): void
-}
+export type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
 
 /**
  * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
@@ -51,16 +45,16 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
     await removeLeftovers({ corpus, say }, cleaned)
     const recorded = openRecordedKeys(keys)
     const created = recorded.keys.length + recorded.unanswered.length
-    const { options, close } = await openTarget(target)
-    const recording = recordingWire(options.wire, recorded, target.settings.cleanup?.method)
-    const wire = countedWire(endedWire(recording, endings.cases), effort.called)
+    const opened = await openTarget(target)
+    const instance = endedInstance(opened.instance, endings.cases)
     exploration = await explore({
       ...effort,
-      ...options,
-      wire,
+      ...opened,
+      instance,
       created,
+      createdKeys: recorded,
       say: (found) => say(`Found: ${found}`),
-    }).finally(close)
+    }).finally(instance.close)
   } finally {
     left = await finish({ corpus, say }, target, cleaned)
     stopListening()

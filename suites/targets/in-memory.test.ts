@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { type MockServer, startMockServer } from './bundled.ts'
-import { openInProcess } from './in-process.ts'
+import { openInProcess } from './in-memory.ts'
 import { openWire, type Wire } from './transport.ts'
 
 const requestTimeoutMs = 5_000
