@@ -1,7 +1,7 @@
 /** An answer as the model sees it: accepted, refused or broken as docs/verdicts.md says; of a long or a throttled one nothing is known. */
 import { isObject } from '../engine/json.ts'
-import { type Classified } from '../engine/judge/classify.ts'
-import { type Answer } from '../engine/model/state.ts'
+import type { Classified } from '../engine/judge/classify.ts'
+import type { Answer } from '../engine/model/state.ts'
 
 export function modelAnswer(answer: Classified): Answer {
   switch (answer.outcome) {

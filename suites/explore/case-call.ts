@@ -1,10 +1,10 @@
 /** An exchange of a case, as the model sees calls. */
-import { type RunEvent } from '../engine/conversation/conversation.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { classify } from '../engine/judge/classify.ts'
-import { type Answer, type Call } from '../engine/model/state.ts'
-import { type Span } from '../engine/model/sessions.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import type { Answer, Call } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
-import { type WireAnswer, type WireRequest } from '../engine/target.ts'
+import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { modelAnswer } from './answer.ts'
 
 export interface CaseCall {

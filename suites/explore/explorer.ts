@@ -3,18 +3,28 @@ import { type Line, openCreatedKeys, openLine } from '../engine/conversation/con
 import { deliver } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
-import { type Answer, type Call, type Fact, initialState, type Key, type Problem, type State, type Verdict, layered } from '../engine/model/state.ts'
-import { contradicts, judge } from '../engine/model/judge.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
 import { facts } from '../engine/model/facts.ts'
-import { learn, doubted, forgetSessions, keyIdOf, mayStemFrom, doubtLine } from '../engine/model/learn.ts'
-import { type Span } from '../engine/model/sessions.ts'
-import { shape } from '../engine/model/shape.ts'
+import { contradicts, judge } from '../engine/model/judge.ts'
+import { doubted, doubtLine, forgetSessions, keyIdOf, learn, mayStemFrom } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/parse.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import { shape } from '../engine/model/shape.ts'
+import {
+  type Answer,
+  type Call,
+  type Fact,
+  initialState,
+  type Key,
+  layered,
+  type Problem,
+  type State,
+  type Verdict,
+} from '../engine/model/state.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { headerBytes, nonceOf, Unmakeable } from '../engine/signer/changed-call.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
-import { type WireRequest } from '../engine/target.ts'
+import type { WireRequest } from '../engine/target.ts'
 import { modelAnswer } from './answer.ts'
 import { list } from './calls.ts'
 import { doubtTouched } from './case-call-state.ts'

@@ -290,7 +290,14 @@ describe('bare', () => {
   }
 
   const open = (baseUrl: string, proxyUrl: string | null = null) =>
-    openWire({ baseUrl, proxy: proxyUrl, requestTimeoutMs: 60_000, maxAnswerBytes: 1000, isBare: true, mostIdleMs: 1000 })
+    openWire({
+      baseUrl,
+      proxy: proxyUrl,
+      requestTimeoutMs: 60_000,
+      maxAnswerBytes: 1000,
+      isBare: true,
+      mostIdleMs: 1000,
+    })
   const request: WireRequest = {
     method: 'POST',
     path: '/api',
