@@ -1,147 +1,102 @@
 import { callerAddress } from '../../../mock-server/caller.ts'
-import { type Rules, rules as right } from '../../../mock-server/rules.ts'
+import { rules as right } from '../../../mock-server/rules.ts'
+import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import {
-  type Around,
-  answerThrough,
   type BrokenRows,
   type Change,
   eighth,
   fifth,
   first,
   fourth,
-  isAccepted,
   meet,
   namedKeyId,
   ninth,
   own,
-  paramsOf,
-  readCall,
-  scopeOf,
   second,
   tenth,
   third,
   tokenText,
   twelfth,
-  withMembers,
 } from '../operators.ts'
 import { forgivesOnCreation } from './changes.ts'
+import {
+  also,
+  changingParams,
+  counts,
+  createsKey,
+  inSession,
+  ofRefresh,
+  onAnswer,
+  onGrant,
+  onNewKey,
+  shows,
+  unless,
+  waiting,
+  withApikeyScope,
+  withLifetime,
+} from './pairs.ts'
 
-const addressTaken = (taken: Rules['addressTaken']): Change => ({ addressTaken: taken })
-
-const octets = (address: string, count: number) => address.split('.').slice(0, count).join('.')
-
-/** A rule for addresses that holds beside the right one. */
-const alsoFits = (fits: Rules['addressTaken']): Change => ({
-  addressTaken: (addresses, remote) => right.addressTaken(addresses, remote) || fits(addresses, remote),
+/** A token with addresses works where one of them fits. */
+const where = (fits: (address: string, remote: string) => boolean): Change => ({
+  addressTaken: (list, remote) => list.length === 0 || list.some((address) => fits(address, remote)),
 })
-
+/** A token with addresses works elsewhere too. */
+const alsoFrom = (fits: (list: string[], remote: string) => boolean): Change => also('addressTaken', fits)
+const network = (address: string): string => address.split('.').slice(0, 3).join('.')
 const withoutDots = (address: string): string => address.replaceAll('.', '')
-
 const reversed = (address: string): string => address.split('.').reverse().join('.')
-
 const addressesIn = (scope: string[]) =>
   scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
 
+/** Part 5.4: ipAddr:ADDR. */
 export const addresses: BrokenRows = {
   'addresses/bound': {
     'keys-created-with-a-token-of-another-address': own(forgivesOnCreation('token/address')),
     'address-never-checked': own({ addressChecked: () => false }),
     'address-checked-at-the-grant-only': own({ addressChecked: (moment) => moment === 'grant' }),
-    'first-octets-of-the-address-compared': own(
-      addressTaken(
-        (list, remote) => list.length === 0 || list.some((address) => octets(address, 3) === octets(remote, 3)),
-      ),
-    ),
-    'beginning-of-the-address-compared': own(
-      addressTaken((list, remote) => list.length === 0 || list.some((address) => address.startsWith(remote))),
-    ),
-    'address-that-begins-alike-taken': own(
-      addressTaken((list, remote) => list.length === 0 || list.some((address) => remote.startsWith(address))),
-    ),
-    'address-of-created-keys-never-checked': own({ addressChecked: (moment, key) => moment === 'call' && key.initial }),
+    'first-octets-of-the-address-compared': own(where((address, remote) => network(address) === network(remote))),
+    'beginning-of-the-address-compared': own(where((address, remote) => address.startsWith(remote))),
+    'address-that-begins-alike-taken': own(where((address, remote) => remote.startsWith(address))),
     'last-octet-of-the-address-compared': own(
-      addressTaken(
-        (list, remote) =>
-          list.length === 0 || list.some((address) => address.split('.').at(-1) === remote.split('.').at(-1)),
-      ),
+      where((address, remote) => address.split('.').at(-1) === remote.split('.').at(-1)),
     ),
-    'bound-token-works-from-nowhere': own(addressTaken((list) => list.length === 0)),
-    // ipAddr:127.0.0.1 lets in 127.0.0.10 too.
-    'address-compared-by-prefix': first({
-      addressTaken: (addresses, remote) =>
-        addresses.length === 0 || addresses.some((address) => remote.startsWith(address)),
-    }),
-    'last-number-of-address-ignored': first(() => {
-      const network = (address: string) => address.split('.').slice(0, 3).join('.')
-      return {
-        addressTaken: (addresses, remote) =>
-          addresses.length === 0 || addresses.some((address) => network(address) === network(remote)),
-      }
-    }),
+    'bound-token-works-from-nowhere': own(where(() => false)),
+    'address-of-created-keys-never-checked': own(unless('addressChecked', (_moment, key) => !key.initial)),
     // A token that was used once from its address works from everywhere.
-    'address-checked-until-first-success': first((seen, good = new Set<string>()) => ({
-      addressTaken: (addresses, remote) => {
-        const id = seen.pair?.id ?? ''
-        if (good.has(id)) return true
-        const taken = right.addressTaken(addresses, remote)
-        if (taken) good.add(id)
-        return taken
+    'address-checked-until-first-success': first((seen, good = new Set<TokenPair | undefined>()) => ({
+      addressTaken: (list, remote) => {
+        if (right.addressTaken(list, remote)) good.add(seen.pair)
+        return good.has(seen.pair)
       },
     })),
-    'wrong-address-let-in-on-third-try': first((seen, refusals = new Map<string, number>()) => ({
-      addressTaken: (addresses, remote) => {
-        if (right.addressTaken(addresses, remote)) return true
-        const id = seen.pair?.id ?? ''
-        const count = (refusals.get(id) ?? 0) + 1
-        refusals.set(id, count)
-        return count >= 3
-      },
-    })),
-    'address-not-checked-on-key-creation': first((seen) => ({
-      addressChecked: (moment) => moment === 'call' && !seen.bodyHas('manager/createApiKey'),
-    })),
-    // A token that is bound to a session is not bound to its address.
-    'address-not-checked-in-session': first((seen) => ({
-      addressTaken: (addresses, remote) => seen.pair?.session !== undefined || right.addressTaken(addresses, remote),
-    })),
-    'address-of-created-key-not-checked': first({
-      addressChecked: (moment, key) => moment === 'call' && key.initial,
-    }),
-    'right-address-refused-with-expires-in': first((seen) => ({
-      addressTaken: (addresses, remote) =>
-        right.addressTaken(addresses, remote) && (addresses.length === 0 || seen.pair?.expiresInMs === undefined),
-    })),
+    'wrong-address-let-in-on-third-try': first((seen, tries = counts()) => alsoFrom(() => tries(seen.pair) >= 3)),
+    'address-not-checked-on-key-creation': first((seen) => unless('addressChecked', () => createsKey(seen))),
+    'address-not-checked-in-session': first((seen) => alsoFrom(() => shows(seen, inSession))),
+    'right-address-refused-with-expires-in': first((seen) =>
+      unless('addressTaken', (list) => list.length > 0 && shows(seen, withLifetime)),
+    ),
     // After one accepted token, tokens of other addresses work on the same connection.
-    'address-checked-once-for-each-connection': second((seen, checked = new Set<number>()) => ({
-      addressTaken: (addresses, remoteAddress) => {
-        const { connection = 0 } = seen.request
-        const isTaken = right.addressTaken(addresses, remoteAddress)
-        if (isTaken && connection > 0) checked.add(connection)
-        return isTaken || checked.has(connection)
+    'address-checked-once-for-each-connection': second((seen, checked = new Set<number | undefined>()) => ({
+      addressTaken: (list, remote) => {
+        const isTaken = right.addressTaken(list, remote)
+        if (isTaken && seen.connection !== undefined) checked.add(seen.connection)
+        return isTaken || checked.has(seen.connection)
       },
     })),
-    'latest-grant-of-key-sets-address-of-all-its-tokens': second((seen, addresses = new Map<string, string[]>()) => ({
-      grantResult: (result, pair) => {
-        addresses.set(pair.key.id, pair.addresses)
-        return result
-      },
-      addressTaken: (own, remoteAddress) =>
-        right.addressTaken(addresses.get(seen.pair?.key.id ?? '') ?? own, remoteAddress),
-    })),
+    'latest-grant-of-key-sets-address-of-all-its-tokens': second(
+      (seen, latest = new Map<ApiKey | undefined, string[]>()) => ({
+        ...onGrant(({ key, addresses }) => latest.set(key, addresses)),
+        addressTaken: (list, remote) => right.addressTaken(latest.get(seen.pair?.key) ?? list, remote),
+      }),
+    ),
     // ipAddr, expiresIn and session count only among the first four entries of the scope.
     'restrictions-behind-fourth-scope-entry-ignored': second({
-      around: (handle) => (request) => {
-        const scope = scopeOf(request)
-        if (paramsOf(request).grantType !== 'api_key_credentials' || scope.length < 5) return handle(request)
-        const kept = scope.filter((entry, index) => index < 4 || !/^(ipAddr|expiresIn|session):/.test(entry))
-        const members = readCall(request)
-        return handle(withMembers(request, { ...members, params: { ...paramsOf(request), scope: kept } }))
-      },
+      around: changingParams(({ scope, ...params }) => {
+        if (!Array.isArray(scope) || scope.length < 5) return undefined
+        const kept = scope.filter((entry, index) => index < 4 || !/^(ipAddr|expiresIn|session):/.test(String(entry)))
+        return { ...params, scope: kept }
+      }),
     }),
-    'address-not-checked-when-a-key-is-created': second((seen) => ({
-      addressTaken: (addresses, remoteAddress) =>
-        right.addressTaken(addresses, remoteAddress) || seen.bodyHas('manager/createApiKey'),
-    })),
     // The address is kept in a variable of the server while a grant waits, so that the last grant sets it.
     'grants-in-flight-share-addresses': third((seen, shared: string[] = []) => ({
       beforeEffect: (effect) => {
@@ -149,113 +104,82 @@ export const addresses: BrokenRows = {
         shared = addressesIn(seen.scope)
         return meet()
       },
-      grantResult: (result, pair) => {
+      ...onGrant((pair) => {
         pair.addresses = shared
-        return result
-      },
+      }),
     })),
     // The numbers of the connection are read as signed bytes.
-    'address-with-number-above-127-never-fits': third({
-      addressTaken: (addresses, remoteAddress) =>
-        right.addressTaken(addresses, remoteAddress) &&
-        (addresses.length === 0 || remoteAddress.split('.').every((number) => Number(number) <= 127)),
-    }),
+    'address-with-number-above-127-never-fits': third(
+      unless('addressTaken', (list, remote) => list.length > 0 && remote.split('.').some((part) => Number(part) > 127)),
+    ),
     // Restrictions are looked for from the second entry on.
-    'address-as-first-scope-entry-ignored': third((seen) => ({
-      grantResult: (result, pair) => {
+    'address-as-first-scope-entry-ignored': third((seen) =>
+      onGrant((pair) => {
         pair.addresses = addressesIn(seen.scope.slice(1))
-        return result
-      },
-    })),
+      }),
+    ),
     // The loop over the entries ends at the session; the result repeats the whole scope.
-    'entries-behind-session-in-scope-dropped': fourth((seen) => ({
-      grantResult: (result, pair) => {
-        const entries = seen.scope
-        const end = entries.findIndex((entry) => entry.startsWith('session:'))
-        const dropped = end < 0 ? [] : entries.slice(end + 1)
+    'entries-behind-session-in-scope-dropped': fourth((seen) =>
+      onGrant((pair) => {
+        const end = seen.scope.findIndex((entry) => entry.startsWith('session:'))
+        const dropped = end < 0 ? [] : seen.scope.slice(end + 1)
         pair.addresses = pair.addresses.filter((address) => !dropped.includes(`ipAddr:${address}`))
         pair.scope = pair.scope.filter((scope) => !dropped.includes(scope))
-        return result
-      },
-    })),
+      }),
+    ),
     // Three restrictions together: the last of them to be stored overwrites the first.
-    'address-not-checked-with-session-and-expires-in': fourth((seen) => ({
-      addressTaken: (addresses, remoteAddress) =>
-        right.addressTaken(addresses, remoteAddress) ||
-        (seen.pair?.session !== undefined && seen.pair.expiresInMs !== undefined),
-    })),
-    'address-forgotten-once-its-token-created-a-key': fourth((seen) => ({
-      storedKey: (key) => {
+    'address-not-checked-with-session-and-expires-in': fourth((seen) =>
+      alsoFrom(() => shows(seen, inSession) && shows(seen, withLifetime)),
+    ),
+    'address-forgotten-once-its-token-created-a-key': fourth((seen) =>
+      onNewKey(() => {
         if (seen.pair !== undefined) seen.pair.addresses = []
-        return key
-      },
-    })),
-    'address-not-checked-with-apikey-scope': fifth((seen) =>
-      alsoFits(() => seen.pair?.scope.includes('apiKey') === true),
+      }),
     ),
+    'address-not-checked-with-apikey-scope': fifth((seen) => alsoFrom(() => shows(seen, withApikeyScope))),
     // An address that is in the list already is taken out of it.
-    'address-that-stands-twice-in-scope-not-checked': fifth(
-      alsoFits((addresses) => new Set(addresses).size < addresses.length),
-    ),
+    'address-that-stands-twice-in-scope-not-checked': fifth(alsoFrom((list) => new Set(list).size < list.length)),
     'address-compared-without-its-dots': fifth(
-      alsoFits((addresses, remote) => addresses.some((one) => withoutDots(one) === withoutDots(remote))),
+      where((address, remote) => withoutDots(address) === withoutDots(remote)),
     ),
-    'address-not-checked-for-local-callers': eighth({
-      addressTaken: (addresses, remoteAddress) =>
-        right.addressTaken(addresses, remoteAddress) || remoteAddress.startsWith('127.'),
-    }),
-    // "Token usable only from connections from the IPv4 address ADDR": that of this token
+    'address-not-checked-for-local-callers': eighth(alsoFrom((_list, remote) => remote.startsWith('127.'))),
     'address-that-fitted-once-fits-every-token': eighth((_seen, fitted = new Set<string>()) => ({
-      addressTaken: (addresses, remoteAddress) => {
-        const fits = right.addressTaken(addresses, remoteAddress)
-        if (fits && addresses.length > 0) fitted.add(remoteAddress)
-        return fits || fitted.has(remoteAddress)
+      addressTaken: (list, remote) => {
+        const fits = right.addressTaken(list, remote)
+        if (fits && list.length > 0) fitted.add(remote)
+        return fits || fitted.has(remote)
       },
     })),
     // With ipAddr:1.0.0.127 a token works from 127.0.0.1.
-    'address-in-reverse-byte-order-taken-too': ninth({
-      addressTaken: (addresses, remote) =>
-        right.addressTaken(addresses, remote) || addresses.includes(reversed(remote)),
-    }),
-    'address-0-0-0-0-taken-for-any': ninth({
-      addressTaken: (addresses, remote) => right.addressTaken(addresses, remote) || addresses.includes('0.0.0.0'),
-    }),
-    'address-of-signed-call-trusted-for-tokens-of-key': ninth((seen, trusted = new Set<string>()) => {
-      const note = answerThrough((answer, request, context) => {
+    'address-in-reverse-byte-order-taken-too': ninth(alsoFrom((list, remote) => list.includes(reversed(remote)))),
+    'address-0-0-0-0-taken-for-any': ninth(alsoFrom((list) => list.includes('0.0.0.0'))),
+    'address-of-signed-call-trusted-for-tokens-of-key': ninth((seen, trusted = new Set<string>()) => ({
+      around: onAnswer((accepted, request, context) => {
         const isSigned = request.headers.authorization?.includes(';') === true
-        const place = `${namedKeyId(request)} ${callerAddress(context, request)}`
-        if (isSigned && isAccepted(answer)) trusted.add(place)
-        return answer
-      })
-      return {
-        around: note,
-        addressTaken: (addresses, remote) =>
-          right.addressTaken(addresses, remote) || trusted.has(`${seen.pair?.key.id} ${remote}`),
-      }
-    }),
+        if (isSigned && accepted) trusted.add(`${namedKeyId(request)} ${callerAddress(context, request)}`)
+      }),
+      ...alsoFrom((_list, remote) => trusted.has(`${seen.pair?.key.id} ${remote}`)),
+    })),
     // The address of the caller is kept in a variable of the server.
-    'calls-in-flight-share-the-address-of-the-last-one': tenth((_seen, address = '') => {
-      const wait: Around = (handle, context) => (request) => {
-        address = callerAddress(context, request)
-        return tokenText(request) === '' ? handle(request) : meet().then(() => handle(request))
-      }
-      return {
-        around: wait,
-        addressTaken: (addresses) => right.addressTaken(addresses, address),
-      }
-    }),
+    'calls-in-flight-share-the-address-of-the-last-one': tenth((_seen, latest = '') => ({
+      around: waiting(
+        (request) => tokenText(request) !== '',
+        (request, context) => {
+          latest = callerAddress(context, request)
+        },
+      ),
+      addressTaken: (list) => right.addressTaken(list, latest),
+    })),
     // The list is kept with the key, and each grant with an address adds one.
-    'address-list-of-key-grows-with-its-grants': tenth((_seen, addressesOf = new Map<string, string[]>()) => ({
-      grantResult: (result, pair) => {
-        if (pair.addresses.length === 0) return result
-        pair.addresses = [...new Set([...(addressesOf.get(pair.key.id) ?? []), ...pair.addresses])]
-        addressesOf.set(pair.key.id, pair.addresses)
-        return result
-      },
-    })),
-    'address-not-checked-when-refreshed-token-creates-key': twelfth((seen) => ({
-      addressChecked: (during) =>
-        during === 'call' && !((seen.pair?.generation ?? 0) > 0 && seen.method === 'manager/createApiKey'),
-    })),
+    'address-list-of-key-grows-with-its-grants': tenth((_seen, lists = new Map<ApiKey, string[]>()) =>
+      onGrant((pair) => {
+        if (pair.addresses.length === 0) return
+        pair.addresses = [...new Set([...(lists.get(pair.key) ?? []), ...pair.addresses])]
+        lists.set(pair.key, pair.addresses)
+      }),
+    ),
+    'address-not-checked-when-refreshed-token-creates-key': twelfth((seen) =>
+      unless('addressChecked', () => shows(seen, ofRefresh) && createsKey(seen)),
+    ),
   },
 }

@@ -1,142 +1,117 @@
 import { createHash } from 'node:crypto'
 import { identify } from '../../../mock-server/caller.ts'
-import type { TokenResult } from '../../../mock-server/rules.ts'
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey, Means, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey } from '../../../mock-server/state.ts'
 import {
-  type Around,
-  answerThrough,
   type BrokenRows,
   type Change,
   eighth,
   fifth,
   first,
   fourth,
-  isAccepted,
-  isMethod,
   mergeInFlight,
   namedKeyId,
   ninth,
   own,
   paramsOf,
-  readCall,
   second,
   tenth,
   third,
   twelfth,
-  withMembers,
 } from '../operators.ts'
 import {
   alsoSecret,
-  type Changed,
-  day,
   firstKeyForUnknownIds,
-  isOneSolution,
   newestFor,
-  seconds,
   secretForPublicKeys,
   secretsOfPublicKeysTaken,
-  shownPair,
   wrongSecretsTaken,
 } from './changes.ts'
+import {
+  also,
+  asks,
+  changingParams,
+  counts,
+  day,
+  granted,
+  inSession,
+  isGrant,
+  isOneSolution,
+  minute,
+  namedPair,
+  ofCreatedKey,
+  onAnswer,
+  onNewKey,
+  seconds,
+  unless,
+  withAddress,
+  withLifetime,
+} from './pairs.ts'
 
-const keyByTheBeginningOfItsId =
-  (wanted: Means): Rules['keyNamed'] =>
-  (id, find, all, means) =>
-    find(id) ?? (means === wanted && id !== '' ? all().find((key) => key.id.startsWith(id)) : undefined)
-
-const same = right.secretMatches
-
-/** A grant accepts a value that is not a string, such as `{}` or `0`, in place of the secret. */
-const secretOfType = (fits: (value: unknown) => boolean): Change => ({
-  paramTaken: (_method, name, value, valid) => valid || (name === 'apiKeySecret' && fits(value)),
-  ...alsoSecret('grant', (received) => received === ''),
+/** A grant accepts other secrets beside that of the key. */
+const alsoSecrets = (more: (key: ApiKey, all: () => ApiKey[]) => string[]): Change => ({
+  secretsOf: (key, all, means) => (means === 'grant' ? [key.secret, ...more(key, all)] : [key.secret]),
 })
-
+/** A grant accepts a secret for some keys with a public key. */
+const alsoPublicKeys = (taken: (key: ApiKey) => boolean): Change =>
+  also('secretTakenFor', (key, means) => means === 'grant' && taken(key))
 /** A grant accepts something other than a secret for a key with a public key. */
 const secretKnownToAll = (known: (key: ApiKey) => string): Change => ({
   ...secretForPublicKeys('grant'),
   secretsOf: (key) => [key.publicKey === undefined ? key.secret : known(key)],
 })
-
-/** Members of some grants' results replaced. */
-const grantedTo = (fits: (pair: TokenPair) => boolean, change: Changed): Change => ({
-  grantResult: (result, pair) => (fits(pair) ? { ...result, ...change } : result),
+/** A grant finds keys by other ids too. */
+const alsoKey = (find: (id: string, all: ApiKey[]) => ApiKey | undefined): Pick<Rules, 'keyNamed'> => ({
+  keyNamed: (id, exactly, all, means) => exactly(id) ?? (means === 'grant' ? find(id, all()) : undefined),
 })
-
-const lasting = ({ expiresInMs }: TokenPair) => expiresInMs !== undefined
-
-/** Members of every grant's result replaced. */
-const granted = (change: (result: TokenResult) => Changed): Change => ({
-  grantResult: (result) => ({ ...result, ...change(result) }),
+/** manager/auth accepts other values of a param. */
+const takes = (wanted: string, fits: (value: unknown) => boolean): Pick<Rules, 'paramTaken'> => ({
+  paramTaken: (method, name, value, valid) => valid || (method === 'manager/auth' && name === wanted && fits(value)),
+})
+/** A grant accepts a value that is not a string, such as `{}` or `0`, in place of the secret. */
+const secretOfType = (fits: (value: unknown) => boolean): Change => ({
+  ...takes('apiKeySecret', fits),
+  ...alsoSecret('grant', (received) => received === ''),
+})
+const isMissing = (value: unknown): boolean => value === undefined
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The grant type is read from its text in another way. */
+const readsGrantType = (read: (grantType: string) => string | undefined): Change => ({
+  grantType: ({ grantType }) => (typeof grantType === 'string' && grantType !== '' ? read(grantType) : grantType),
 })
 
 const grantTypes = ['api_key_credentials', 'refresh_token']
-
 const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/.test(word)
-
-/** Changes the params of calls of manager/auth, which nobody signs. */
-const changeGrantParams =
-  (change: (params: { [name: string]: unknown }) => { [name: string]: unknown }): Around =>
-  (handle) =>
-  (request) =>
-    handle(
-      isMethod(request, 'manager/auth')
-        ? withMembers(request, { ...readCall(request), params: change(paramsOf(request)) })
-        : request,
-    )
-
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())
-
 /** As much of a text as bcrypt looks at. */
 const hashed = (text: string): string => Buffer.from(text).subarray(0, 72).toString('latin1')
 
+/** Part 4.2: the grant of api_key_credentials, and its result. */
 export const grants: BrokenRows = {
   'grants/credentials': {
     ...wrongSecretsTaken('grant', 'grants'),
-    'no-secret-granted-a-token': own({
-      secretMatches: (received, expected, means) => means === 'basic' && same(received, expected, means),
-    }),
+    'no-secret-granted-a-token': own(unless('secretMatches', (_received, _expected, means) => means === 'grant')),
     'grants-secret-trimmed': own(alsoSecret('grant', (received, expected) => received.trim() === expected)),
     'grants-secret-ends-at-nul': own(alsoSecret('grant', (received, expected) => received.split('\0')[0] === expected)),
     'grants-percent-is-any-secret': own(alsoSecret('grant', (received) => received === '%')),
-    'white-space-around-secret-ignored-in-grant': first({
-      secretMatches: (received, expected, means) =>
-        right.secretMatches(means === 'grant' ? received.trim() : received, expected, means),
-    }),
-    'secret-ends-at-nul-in-grant': first({
-      secretMatches: (received, expected, means) =>
-        right.secretMatches(means === 'grant' ? (received.split('\0')[0] ?? '') : received, expected, means),
-    }),
-    // The database column of the secret has 32 characters, and longer values are cut.
-    'secret-behind-32-characters-ignored-in-grant': first({
-      secretMatches: (received, expected, means) =>
-        right.secretMatches(means === 'grant' ? received.slice(0, expected.length) : received, expected, means),
-    }),
-    'access-token-accepted-as-secret-in-grant': first((seen) => ({
-      secretsOf: (key, _all, means) => {
-        if (means !== 'grant') return [key.secret]
+    'access-token-accepted-as-secret-in-grant': first((seen) =>
+      alsoSecrets((key) => {
         const tokens = [...seen.context.state.tokens.values()]
-        const own = tokens.filter(({ kind, pair }) => kind === 'access' && pair.key === key)
-        return [key.secret, ...own.map(({ text }) => text)]
+        return tokens.flatMap(({ kind, text, pair }) => (kind === 'access' && pair.key === key ? text : []))
+      }),
+    ),
+    'initial-secret-accepted-for-created-key-in-grant': first(
+      alsoSecrets((_key, all) => all().flatMap(({ initial, secret }) => (initial ? secret : []))),
+    ),
+    // A wrong secret is accepted when any key had a grant in the same second of the clock.
+    'secret-not-checked-within-second-of-other-grant': first((seen, grantSecond = -1) => ({
+      secretMatches: (received, expected, means) => {
+        const matches = right.secretMatches(received, expected, means)
+        if (means !== 'grant') return matches
+        if (matches) grantSecond = seconds(seen.nowMs)
+        return matches || grantSecond === seconds(seen.nowMs)
       },
     })),
-    'initial-secret-accepted-for-created-key-in-grant': first({
-      secretsOf: (key, all, means) =>
-        means === 'grant' ? [key.secret, ...all().flatMap((one) => (one.initial ? one.secret : []))] : [key.secret],
-    }),
-    // A wrong secret is accepted when any key had a grant in the same second of the clock.
-    'secret-not-checked-within-second-of-other-grant': first((seen, grantSecond = -1) => {
-      const second = () => Math.floor(seen.nowMs / 1000)
-      return {
-        secretMatches: (received, expected, means) => {
-          const matches = right.secretMatches(received, expected, means)
-          if (means !== 'grant') return matches
-          if (matches) grantSecond = second()
-          return matches || grantSecond === second()
-        },
-      }
-    }),
     'sixth-wrong-secret-in-a-row-lets-in': first((_seen, wrongInARow = 0) => ({
       secretMatches: (received, expected, means) => {
         const matches = right.secretMatches(received, expected, means)
@@ -146,147 +121,95 @@ export const grants: BrokenRows = {
       },
     })),
     // Keys created in a signed call can be used with Basic credentials and signatures only.
-    'key-created-by-signature-gets-no-grant': first((seen, children = new Set<string>()) => ({
-      storedKey: (key) => {
-        const header = seen.request.headers.authorization ?? ''
-        if (header.startsWith(seen.context.profile.scheme)) children.add(key.id)
-        return key
-      },
-      secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && children.has(key.id)),
+    'key-created-by-signature-gets-no-grant': first((seen, children = new Set<ApiKey>()) => ({
+      ...onNewKey((key) => seen.request.headers.authorization?.includes(';') && children.add(key)),
+      ...unless('secretTakenFor', (key, means) => means === 'grant' && children.has(key)),
     })),
-    'refresh-token-accepted-as-secret-of-grant': second((seen) => ({
-      secretsOf: (key, _all, means) => {
-        const shown = String(seen.params.apiKeySecret)
-        const token = means === 'grant' ? seen.context.state.tokens.get(shown) : undefined
+    'refresh-token-accepted-as-secret-of-grant': second((seen) =>
+      alsoSecrets((key) => {
+        const token = seen.context.state.tokens.get(String(seen.params.apiKeySecret))
         const isValid = token?.kind === 'refresh' && token.pair.key === key && !token.pair.refreshRevoked
-        return isValid ? [key.secret, shown] : [key.secret]
-      },
-    })),
+        return isValid ? [token.text] : []
+      }),
+    ),
     // The counter of wrong secrets has room for five; beyond them the check of the secret is skipped.
-    'sixth-wrong-secret-in-a-row-accepted': second((_seen, named = '', failures = new Map<string, number>()) => ({
-      secretsOf: (key) => {
-        named = key.id
-        return [key.secret]
-      },
+    'sixth-wrong-secret-in-a-row-accepted': second((seen, failures = new Map<ApiKey | undefined, number>()) => ({
       secretMatches: (received, expected, means) => {
-        const isRight = right.secretMatches(received, expected, means)
-        if (means !== 'grant') return isRight
-        const count = isRight ? 0 : (failures.get(named) ?? 0) + 1
-        failures.set(named, count)
-        return isRight || count > 5
+        const matches = right.secretMatches(received, expected, means)
+        if (means !== 'grant') return matches
+        const count = matches ? 0 : (failures.get(seen.named) ?? 0) + 1
+        failures.set(seen.named, count)
+        return matches || count > 5
       },
     })),
     // Grants for one key id and scope that are in flight together get the tokens of the first, even if their secrets differ.
     'grants-in-flight-merged-by-key-id': second({
       around: mergeInFlight((request) => {
-        const { grantType, apiKeyId, scope } = paramsOf(request)
-        return grantType === 'api_key_credentials' ? JSON.stringify([apiKeyId, scope]) : undefined
+        const { apiKeyId, scope } = paramsOf(request)
+        return isGrant(request) ? JSON.stringify([apiKeyId, scope]) : undefined
       }),
     }),
-    // "apiKeySecret | string | yes": the secret of the key that apiKeyId names
-    'secret-of-newest-created-key-gets-grants-of-its-creator': fourth((seen, secrets = new Map<string, string>()) => ({
-      storedKey: (key) => {
-        const creator = seen.caller
-        if (creator !== undefined) secrets.set(creator.id, key.secret)
-        return key
-      },
-      secretsOf: (key, _all, means) => [key.secret, ...(means === 'grant' ? [secrets.get(key.id) ?? key.secret] : [])],
+    'secret-of-newest-created-key-gets-grants-of-its-creator': fourth((seen, secrets = new Map<ApiKey, string>()) => ({
+      ...onNewKey(({ secret }) => seen.caller && secrets.set(seen.caller, secret)),
+      ...alsoSecrets((key) => [secrets.get(key) ?? key.secret]),
     })),
-    // "apiKeySecret | string | yes": the secret of the key
-    'base64-of-secret-accepted-in-grant': fifth({
-      secretsOf: ({ secret }, _all, means) =>
-        means === 'grant' ? [secret, Buffer.from(secret).toString('base64')] : [secret],
-    }),
-    'second-half-of-secret-not-compared-in-grant-of-session': fifth((seen) => ({
-      secretMatches: (received, expected, means) => {
-        const isSession = means === 'grant' && seen.scope.some((word) => word.startsWith('session:'))
-        return isSession
-          ? received.startsWith(expected.slice(0, expected.length / 2))
-          : right.secretMatches(received, expected, means)
-      },
-    })),
+    'base64-of-secret-accepted-in-grant': fifth(alsoSecrets(({ secret }) => [Buffer.from(secret).toString('base64')])),
+    'second-half-of-secret-not-compared-in-grant-of-session': fifth((seen) =>
+      alsoSecret(
+        'grant',
+        (received, expected) => asks(seen, 'session:') && received.startsWith(expected.slice(0, expected.length / 2)),
+      ),
+    ),
     // A secret that is sent again and again is taken for a new one whose change has not arrived yet.
-    'same-wrong-secret-accepted-third-time-in-grant': fifth((_seen, keptTries = new Map<string, number>()) => ({
-      secretMatches: (received, expected, means) => {
-        if (right.secretMatches(received, expected, means)) return true
-        const tries = (keptTries.get(`${expected} ${received}`) ?? 0) + (means === 'grant' ? 1 : 0)
-        keptTries.set(`${expected} ${received}`, tries)
-        return means === 'grant' && tries >= 3
-      },
-    })),
+    'same-wrong-secret-accepted-third-time-in-grant': fifth((_seen, tries = counts()) =>
+      alsoSecret('grant', (received, expected) => tries(`${expected} ${received}`) >= 3),
+    ),
     // The SHA-256 of the secret in hex, as a leaked database would show it.
-    'hash-of-secret-accepted-in-grant': eighth({
-      secretsOf: ({ secret }, _all, means) =>
-        means === 'grant' ? [secret, createHash('sha256').update(secret).digest('hex')] : [secret],
-    }),
-    // "apiKeyId", "apiKeySecret": the secret belongs to the key that the id names
-    'grant-with-address-takes-secret-of-any-key': eighth((seen) => ({
-      secretsOf: (key, all, means) => {
-        const isBound = seen.scope.some((word) => word.startsWith('ipAddr:'))
-        return means === 'grant' && isBound ? all().map(({ secret }) => secret) : [key.secret]
-      },
-    })),
-    'secret-not-checked-in-grant-of-one-solution': ninth((seen) => ({
-      secretMatches: (received, expected, means) =>
-        right.secretMatches(received, expected, means) || (means === 'grant' && seen.scope.some(isOneSolution)),
-    })),
+    'hash-of-secret-accepted-in-grant': eighth(
+      alsoSecrets(({ secret }) => [createHash('sha256').update(secret).digest('hex')]),
+    ),
+    'grant-with-address-takes-secret-of-any-key': eighth((seen) =>
+      alsoSecrets((_key, all) => (asks(seen, 'ipAddr:') ? all().map(({ secret }) => secret) : [])),
+    ),
+    'secret-not-checked-in-grant-of-one-solution': ninth((seen) =>
+      alsoSecret('grant', () => seen.scope.some(isOneSolution)),
+    ),
     // The key counts as proved until a grant succeeds.
-    'key-refused-for-its-scope-needs-no-secret-in-next-grant': ninth((seen, proved = new Set<string>()) => {
-      const note = answerThrough((answer, request, { state }) => {
-        const { grantType, apiKeySecret } = paramsOf(request)
-        const key = state.keys.get(namedKeyId(request) ?? '')
-        if (grantType !== 'api_key_credentials' || key === undefined) return answer
-        if (isAccepted(answer)) proved.delete(key.id)
-        else if (apiKeySecret === key.secret) proved.add(key.id)
-        return answer
-      })
-      return {
-        around: note,
-        secretMatches: (received, expected, means) =>
-          right.secretMatches(received, expected, means) ||
-          (means === 'grant' && proved.has(namedKeyId(seen.request) ?? '')),
-      }
-    }),
-    // The secret is a condition of the query, and the collation of its column ignores the letter case.
-    'letter-case-of-secret-ignored-in-grant': twelfth({
-      secretMatches: (received, expected, means) =>
-        means === 'grant'
-          ? right.secretMatches(received.toLowerCase(), expected.toLowerCase(), means)
-          : right.secretMatches(received, expected, means),
-    }),
+    'key-refused-for-its-scope-needs-no-secret-in-next-grant': ninth(
+      (seen, proved = new Set<ApiKey | undefined>()) => ({
+        around: onAnswer((accepted, request, { state }) => {
+          const key = state.keys.get(namedKeyId(request) ?? '')
+          if (!isGrant(request) || key === undefined) return
+          if (accepted) proved.delete(key)
+          else if (paramsOf(request).apiKeySecret === key.secret) proved.add(key)
+        }),
+        ...alsoSecret('grant', () => proved.has(seen.named)),
+      }),
+    ),
     // The secret is not checked where the header was right, whichever key it belongs to.
-    'grant-takes-authorization-header-for-secret': twelfth((seen) => ({
-      secretMatches: (received, expected, means) =>
-        right.secretMatches(received, expected, means) ||
-        (means === 'grant' &&
-          seen.request.headers.authorization !== undefined &&
-          identify(seen.context, seen.request).ok),
-    })),
+    'grant-takes-authorization-header-for-secret': twelfth((seen) =>
+      alsoSecret(
+        'grant',
+        () => seen.request.headers.authorization !== undefined && identify(seen.context, seen.request).ok,
+      ),
+    ),
     // The id, the name and the secret are hashed together, and the hash leaves out what follows 72 bytes.
-    'secret-hashed-behind-id-and-name-within-72-bytes': twelfth((_seen, named?: ApiKey) => ({
-      secretsOf: (key, all, means) => {
-        named = key
-        return right.secretsOf(key, all, means)
-      },
-      secretMatches: (received, expected, means) => {
-        if (means !== 'grant' || named === undefined) return right.secretMatches(received, expected, means)
-        const salt = named.id + named.name
-        return right.secretMatches(hashed(salt + received), hashed(salt + expected), means)
-      },
-    })),
+    'secret-hashed-behind-id-and-name-within-72-bytes': twelfth((seen) =>
+      alsoSecret('grant', (received, expected) => {
+        const salt = `${seen.named?.id}${seen.named?.name}`
+        return hashed(salt + received) === hashed(salt + expected)
+      }),
+    ),
   },
   'grants/key-id': {
     'grants-unknown-id-is-the-first-key': own(firstKeyForUnknownIds('grant')),
-    'grants-beginning-of-the-key-id-taken': own({ keyNamed: keyByTheBeginningOfItsId('grant') }),
-    'beginning-of-key-id-suffices-in-grant': first({
-      keyNamed: (id, find, all, means) =>
-        means === 'grant' && id.length >= 8 ? all().find((key) => key.id.startsWith(id)) : find(id),
-    }),
-    'name-accepted-as-key-id-in-grant': first({
-      keyNamed: (id, find, all, means) =>
-        find(id) ?? (means === 'grant' ? all().find((key) => !key.initial && key.name === id) : undefined),
-    }),
-    // The params of the grant: "apiKeyId | string | yes"
+    'grants-beginning-of-the-key-id-taken': own(
+      alsoKey((id, all) => all.find((key) => id !== '' && key.id.startsWith(id))),
+    ),
+    'beginning-of-key-id-suffices-in-grant': first(
+      alsoKey((id, all) => all.find((key) => id.length >= 8 && key.id.startsWith(id))),
+    ),
+    'name-accepted-as-key-id-in-grant': first(alsoKey((id, all) => all.find((key) => !key.initial && key.name === id))),
     'grant-finds-key-by-secret-alone': third((seen) => ({
       keyNamed: (id, find, all, means) => {
         const { apiKeySecret } = means === 'grant' ? seen.params : {}
@@ -294,46 +217,38 @@ export const grants: BrokenRows = {
       },
     })),
     // The collation of the column ignores case.
-    'key-id-in-capitals-taken-in-grant': fourth({
-      keyNamed: (id, find, all, means) =>
-        find(id) ?? (means === 'grant' ? all().find((key) => key.id.toLowerCase() === id.toLowerCase()) : undefined),
-    }),
+    'key-id-in-capitals-taken-in-grant': fourth(
+      alsoKey((id, all) => all.find((key) => key.id.toLowerCase() === id.toLowerCase())),
+    ),
     // The collation of the column pads with blanks.
-    'blanks-behind-key-id-ignored-in-grant': fourth({
-      keyNamed: (id, find, _all, means) => find(means === 'grant' ? id.trimEnd() : id),
-    }),
-    'hyphens-in-key-id-ignored-in-grant': eighth({
-      keyNamed: (id, find, _all, means) => find(id) ?? (means === 'grant' ? find(id.replaceAll('-', '')) : undefined),
-    }),
+    'blanks-behind-key-id-ignored-in-grant': fourth(alsoKey((id, all) => all.find((key) => key.id === id.trimEnd()))),
+    'hyphens-in-key-id-ignored-in-grant': eighth(
+      alsoKey((id, all) => all.find((key) => key.id === id.replaceAll('-', ''))),
+    ),
   },
   'grants/no-authorization-header': {
     'grant-needs-an-authorization-header': own({ authorizationRequired: () => true }),
     'grant-for-any-secret-without-a-header': own(alsoSecret('grant', () => true)),
-    'refresh-in-session-needs-authorization-header': first((seen) => ({
-      authorizationRequired: (method) => right.authorizationRequired(method) || shownPair(seen)?.session !== undefined,
-    })),
+    'refresh-in-session-needs-authorization-header': first((seen) =>
+      also('authorizationRequired', () => namedPair(seen.request, seen.context)?.session !== undefined),
+    ),
     // A connection on which Basic credentials came must go on sending them.
-    'grant-refused-without-header-behind-basic-call-on-connection': third((seen, connections = new Set<number>()) => ({
-      around: (handle) => (request) => {
-        const { connection, headers } = request
-        if (connection !== undefined && headers.authorization?.startsWith('Basic ')) connections.add(connection)
-        return handle(request)
-      },
-      grantType: (params) => {
-        const { connection, headers } = seen.request
-        const isMissing = headers.authorization === undefined && connection !== undefined && connections.has(connection)
-        return isMissing && params.grantType === 'api_key_credentials' ? undefined : right.grantType(params)
-      },
-    })),
+    'grant-refused-without-header-behind-basic-call-on-connection': third(
+      (seen, basic = new Set<number | undefined>()) => ({
+        around: (handle) => (request) => {
+          if (request.headers.authorization?.startsWith('Basic ')) basic.add(request.connection)
+          return handle(request)
+        },
+        grantType: (params) => {
+          const isNeeded = seen.connection !== undefined && basic.has(seen.connection)
+          const isRefused = isNeeded && seen.request.headers.authorization === undefined && isGrant(seen.request)
+          return isRefused ? undefined : right.grantType(params)
+        },
+      }),
+    ),
     'grant-of-session-needs-authorization-header': fourth((seen) => ({
-      paramTaken: (method, name, _value, valid) =>
-        valid &&
-        !(
-          method === 'manager/auth' &&
-          name === 'scope' &&
-          seen.scope.some((word) => word.startsWith('session:')) &&
-          seen.request.headers.authorization === undefined
-        ),
+      paramTaken: (_method, _name, _value, valid) =>
+        valid && !(isGrant(seen.request) && asks(seen, 'session:') && seen.request.headers.authorization === undefined),
     })),
   },
   'grants/public-key-refused': {
@@ -341,182 +256,95 @@ export const grants: BrokenRows = {
     'grants-public-key-is-its-secret': own(secretKnownToAll(({ publicKey }) => publicKey ?? '')),
     'grants-id-is-the-secret-of-a-public-key': own(secretKnownToAll(({ id }) => id)),
     // The kind of key is looked at only for keys that may create keys.
-    'grant-taken-for-public-key-without-apikey-scope': first({
-      secretTakenFor: (key, means) =>
-        right.secretTakenFor(key, means) ||
-        (means === 'grant' && !key.scope.some((scope) => scope.toLowerCase() === 'apikey')),
-    }),
-    // The secret of a key with a public key is accepted when the grant asks for a session.
-    'session-granted-to-key-with-public-key': second((seen) => ({
-      secretTakenFor: (key, means) =>
-        right.secretTakenFor(key, means) || (means === 'grant' && seen.bodyHas('"session:')),
+    'grant-taken-for-public-key-without-apikey-scope': first(
+      alsoPublicKeys(({ scope }) => !scope.some((word) => /^apikey$/i.test(word))),
+    ),
+    'session-granted-to-key-with-public-key': second((seen) => alsoPublicKeys(() => asks(seen, 'session:'))),
+    'public-key-created-by-ecc-call-gets-grants': fourth((seen, keys = new Set<ApiKey>()) => ({
+      ...onNewKey((key) => seen.byPublicKey && keys.add(key)),
+      ...alsoPublicKeys((key) => keys.has(key)),
     })),
-    'public-key-created-by-ecc-call-gets-grants': fourth((seen, keys = new Set<string>()) => ({
-      storedKey: (key) => {
-        if (seen.byPublicKey) keys.add(key.id)
-        return key
-      },
-      secretTakenFor: (key, means) => right.secretTakenFor(key, means) || (means === 'grant' && keys.has(key.id)),
-    })),
-    'third-grant-to-public-key-accepted': eighth((_seen, keptTries = new Map<string, number>()) => ({
-      secretTakenFor: (key, means) => {
-        if (right.secretTakenFor(key, means) || means === 'basic') return right.secretTakenFor(key, means)
-        const tries = (keptTries.get(key.id) ?? 0) + 1
-        keptTries.set(key.id, tries)
-        return tries >= 3
-      },
-    })),
+    'third-grant-to-public-key-accepted': eighth((_seen, tries = counts()) => alsoPublicKeys((key) => tries(key) >= 3)),
     // Such a key has no stored secret, and an empty text is equal to that.
     'public-key-gets-grant-with-empty-secret': tenth({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/auth' && name === 'apiKeySecret' && value === ''),
-      secretTakenFor: (key, means) => right.secretTakenFor(key, means) || means === 'grant',
-      secretsOf: (key) => [key.publicKey === undefined ? key.secret : ''],
+      ...takes('apiKeySecret', (value) => value === ''),
+      ...secretKnownToAll(() => ''),
     }),
   },
   'grants/params': {
-    'grants-operator-is-any-secret': own(
-      secretOfType((value) => typeof value === 'object' && value !== null && !Array.isArray(value)),
-    ),
+    'grants-operator-is-any-secret': own(secretOfType(isObject)),
     'grants-empty-array-is-any-secret': own(secretOfType((value) => Array.isArray(value) && value.length === 0)),
     'grants-zero-is-any-secret': own(secretOfType((value) => value === 0)),
     'grants-true-is-any-secret': own(secretOfType((value) => value === true)),
     'grants-secret-taken-out-of-an-array': own(secretOfType((value) => Array.isArray(value) && value.length === 1)),
-    'grant-without-scope': own({
-      paramTaken: (_method, name, value, valid) => valid || (name === 'scope' && value === undefined),
-    }),
-    'grant-with-a-text-as-scope': own({
-      paramTaken: (_method, name, value, valid) => valid || (name === 'scope' && typeof value === 'string'),
-    }),
-    'grant-with-numbers-as-scope': own({
-      paramTaken: (_method, name, value, valid) => valid || (name === 'scope' && Array.isArray(value)),
-    }),
-    'grant-without-secret': own({
-      paramTaken: (_method, name, value, valid) => valid || (name === 'apiKeySecret' && value === undefined),
-      secretMatches: (received, expected, means) =>
-        right.secretMatches(received, expected, means) || (means === 'grant' && received === ''),
-    }),
-    'missing-refresh-token-is-the-newest': own({
-      paramTaken: (_method, name, value, valid) => valid || (name === 'refreshToken' && typeof value !== 'string'),
-      tokenNamed: (text, find, all, use) =>
-        find(text) ?? (text === '' && use === 'refresh' ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
-    }),
-    'operator-is-any-refresh-token': own(newestFor('', (param) => typeof param === 'object' && param !== null)),
-    'scope-as-text-accepted-in-grant': first({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/auth' && name === 'scope' && typeof value === 'string' && value !== ''),
-    }),
-    'numbers-in-scope-skipped-in-grant': first({
-      paramTaken: (method, name, value, valid) =>
-        valid ||
-        (method === 'manager/auth' &&
-          name === 'scope' &&
-          Array.isArray(value) &&
-          value.some((item) => typeof item === 'string')),
-    }),
+    'grant-without-scope': own(takes('scope', isMissing)),
+    'grant-with-a-text-as-scope': own(takes('scope', (value) => typeof value === 'string')),
+    'grant-with-numbers-as-scope': own(takes('scope', Array.isArray)),
+    'grant-without-secret': own(secretOfType(isMissing)),
+    'missing-refresh-token-is-the-newest': own(newestFor('', (value) => typeof value !== 'string')),
+    'operator-is-any-refresh-token': own(newestFor('', (value) => typeof value === 'object' && value !== null)),
+    'numbers-in-scope-skipped-in-grant': first(
+      takes('scope', (value) => Array.isArray(value) && value.some((item) => typeof item === 'string')),
+    ),
     // The params are read into a record that is used again, so a missing secret keeps its last value.
-    'grant-without-secret-takes-that-of-last-grant': second((_seen, secret?: unknown) => ({
-      around: (inner) => (request) => {
-        const params = paramsOf(request)
-        if (params.grantType !== 'api_key_credentials') return inner(request)
-        if (params.apiKeySecret !== undefined) secret = params.apiKeySecret
-        else if (secret !== undefined) {
-          const filled = { ...params, apiKeySecret: secret }
-          return inner(withMembers(request, { ...readCall(request), params: filled }))
-        }
-        return inner(request)
-      },
+    'grant-without-secret-takes-that-of-last-grant': second((_seen, last?: unknown) => ({
+      around: changingParams((params) => {
+        if (params.grantType !== 'api_key_credentials') return undefined
+        last = params.apiKeySecret ?? last
+        return { ...params, apiKeySecret: last }
+      }),
     })),
     // An object is read as the list of its values.
     'scope-as-object-accepted-in-grant': third({
-      around: (handle) => (request) => {
-        const { scope } = paramsOf(request)
-        const isObject = typeof scope === 'object' && scope !== null && !Array.isArray(scope)
-        if (!isObject || !isMethod(request, 'manager/auth')) return handle(request)
-        const members = readCall(request)
-        const params = { ...paramsOf(request), scope: Object.values(scope) }
-        return handle(withMembers(request, { ...members, params }))
-      },
+      around: changingParams(({ scope, ...params }) =>
+        isObject(scope) ? { ...params, scope: Object.values(Object(scope)) } : undefined,
+      ),
     }),
-    'null-as-scope-of-grant-taken': fourth({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/auth' && name === 'scope' && value === null),
-    }),
+    'null-as-scope-of-grant-taken': fourth(takes('scope', (value) => value === null)),
     'lists-in-scope-of-grant-flattened': fifth({
-      around: (handle) => (request) => {
-        const { scope } = paramsOf(request)
-        if (!Array.isArray(scope) || !scope.some(Array.isArray)) return handle(request)
-        const members = readCall(request)
-        return handle(withMembers(request, { ...members, params: { ...paramsOf(request), scope: scope.flat() } }))
-      },
+      around: changingParams(({ scope, ...params }) =>
+        Array.isArray(scope) && scope.some(Array.isArray) ? { ...params, scope: scope.flat() } : undefined,
+      ),
     }),
-    'missing-scope-taken-in-grant-of-created-key': eighth((seen) => ({
-      paramTaken: (method, name, value, valid) => {
-        const isMissing = method === 'manager/auth' && name === 'scope' && value === undefined
-        return valid || (isMissing && seen.caller?.initial === false)
-      },
-    })),
-    // A list with the refresh token in it is accepted like the token itself.
+    'missing-scope-taken-in-grant-of-created-key': eighth((seen) =>
+      takes('scope', (value) => value === undefined && seen.named?.initial === false),
+    ),
     'refresh-token-in-a-list-accepted': eighth({
-      around: (handle) => (request) => {
-        const { refreshToken, ...others } = paramsOf(request)
-        if (!Array.isArray(refreshToken) || refreshToken.length !== 1) return handle(request)
-        const params = { ...others, refreshToken: refreshToken[0] }
-        return handle(withMembers(request, { ...readCall(request), params }))
-      },
+      around: changingParams(({ refreshToken, ...params }) =>
+        Array.isArray(refreshToken) && refreshToken.length === 1
+          ? { ...params, refreshToken: refreshToken[0] }
+          : undefined,
+      ),
     }),
     // The query then looks for the secret alone.
     'key-id-may-be-missing-in-grant': ninth((seen) => ({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/auth' && name === 'apiKeyId' && value === undefined),
-      keyNamed: (id, find, all, means) => {
-        if (means !== 'grant' || id !== '') return find(id)
-        const { apiKeySecret } = seen.params
-        return all().find(({ secret }) => secret === apiKeySecret)
-      },
+      ...takes('apiKeyId', isMissing),
+      ...alsoKey((id, all) => all.find(({ secret }) => id === '' && secret === seen.params.apiKeySecret)),
     })),
-    // The params go into the query of a database as they are, so `{"$ne": ""}` finds the key.
-    'object-as-secret-accepted-in-grant': tenth((seen) => {
-      const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-      return {
-        paramTaken: (method, name, value, valid) =>
-          valid || (method === 'manager/auth' && name === 'apiKeySecret' && isObject(value)),
-        secretMatches: (received, expected, means) =>
-          right.secretMatches(received, expected, means) || (means === 'grant' && isObject(seen.params.apiKeySecret)),
-      }
-    }),
     // The reader of JSON finds a member by either spelling of its name.
     'grant-params-in-snake-case-accepted': twelfth({
-      around: changeGrantParams((params) =>
+      around: changingParams((params) =>
         Object.fromEntries(Object.entries(params).map(([name, value]) => [camelCase(name), value])),
       ),
     }),
     // The query takes one id or a list of them.
     'key-id-in-a-list-accepted-in-grant': twelfth({
-      around: changeGrantParams((params) => {
-        const { apiKeyId } = params
-        return Array.isArray(apiKeyId) && apiKeyId.length === 1 ? { ...params, apiKeyId: apiKeyId[0] } : params
-      }),
+      around: changingParams(({ apiKeyId, ...params }) =>
+        Array.isArray(apiKeyId) && apiKeyId.length === 1 ? { ...params, apiKeyId: apiKeyId[0] } : undefined,
+      ),
     }),
   },
   'grants/grant-type': {
     'grant-is-the-default-grant-type': own({ grantType: ({ grantType }) => grantType ?? 'api_key_credentials' }),
-    'beginning-of-a-grant-type-taken': own({
-      grantType: ({ grantType }) =>
-        typeof grantType === 'string' && grantType !== '' && 'api_key_credentials'.startsWith(grantType)
-          ? 'api_key_credentials'
-          : grantType,
-    }),
+    'beginning-of-a-grant-type-taken': own(
+      readsGrantType((text) => ('api_key_credentials'.startsWith(text) ? 'api_key_credentials' : text)),
+    ),
     'unknown-grant-type-taken': own({
       grantType: ({ grantType }) => (grantType === 'refresh_token' ? 'refresh_token' : 'api_key_credentials'),
     }),
-    'letter-case-of-grant-type-ignored': first({
-      grantType: ({ grantType }) => (typeof grantType === 'string' ? grantType.toLowerCase() : grantType),
-    }),
+    'letter-case-of-grant-type-ignored': first(readsGrantType((text) => text.toLowerCase())),
     // A list of one grant type becomes the grant type when it is turned into text.
-    'grant-type-in-a-list-accepted': first({
-      grantType: ({ grantType }) => String(grantType),
-    }),
+    'grant-type-in-a-list-accepted': first({ grantType: ({ grantType }) => String(grantType) }),
     'missing-grant-type-guessed-from-refresh-token': first({
       grantType: ({ grantType, refreshToken }) =>
         grantType === undefined && refreshToken !== undefined ? 'refresh_token' : grantType,
@@ -527,36 +355,28 @@ export const grants: BrokenRows = {
         return last
       },
     })),
-    'oauth-name-of-grant-type-accepted': third({
-      grantType: (params) =>
-        params.grantType === 'client_credentials' ? 'api_key_credentials' : right.grantType(params),
-    }),
+    'oauth-name-of-grant-type-accepted': third(
+      readsGrantType((text) => (text === 'client_credentials' ? 'api_key_credentials' : text)),
+    ),
     // The presence of the refresh token selects, not the grant type.
     'grant-with-a-refresh-token-beside-it-refreshes': fourth({
-      around: (handle) => (request) => {
-        const { grantType, refreshToken } = paramsOf(request)
-        if (grantType !== 'api_key_credentials' || refreshToken === undefined) return handle(request)
-        const call = readCall(request)
-        return handle(withMembers(request, { ...call, params: { grantType: 'refresh_token', refreshToken } }))
-      },
+      around: changingParams(({ grantType, refreshToken }) =>
+        grantType === 'api_key_credentials' && refreshToken !== undefined
+          ? { grantType: 'refresh_token', refreshToken }
+          : undefined,
+      ),
     }),
-    'beginning-of-grant-type-suffices': eighth({
-      grantType: ({ grantType }) =>
-        typeof grantType === 'string' && grantType !== ''
-          ? grantTypes.find((name) => name.startsWith(grantType))
-          : grantType,
-    }),
-    'blanks-around-grant-type-ignored': ninth({
-      grantType: ({ grantType }) => (typeof grantType === 'string' ? grantType.trim() : grantType),
-    }),
+    'beginning-of-grant-type-suffices': eighth(
+      readsGrantType((text) => grantTypes.find((name) => name.startsWith(text))),
+    ),
+    'blanks-around-grant-type-ignored': ninth(readsGrantType((text) => text.trim())),
   },
   'grants/result-access-token': {
     'no-access-token': own(granted(() => ({ accessToken: undefined }))),
     'access-token-a-number': own(granted(() => ({ accessToken: 7 }))),
-    'access-token-reported-with-bearer-word-for-created-key': first({
-      grantResult: (result, { key }) =>
-        key.initial ? result : { ...result, accessToken: `Bearer ${result.accessToken}` },
-    }),
+    'access-token-reported-with-bearer-word-for-created-key': first(
+      granted(({ accessToken }) => ({ accessToken: `Bearer ${accessToken}` }), ofCreatedKey),
+    ),
   },
   'grants/result-access-token-expiry': {
     'no-access-token-expiry': own(granted(() => ({ accessTokenExpiry: undefined }))),
@@ -566,31 +386,25 @@ export const grants: BrokenRows = {
     'access-token-expiry-a-date': own(
       granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: new Date(accessTokenExpiry).toISOString() })),
     ),
-    'access-token-expiry-a-duration': own(granted(() => ({ accessTokenExpiry: 900_000 }))),
+    'access-token-expiry-a-duration': own(granted(() => ({ accessTokenExpiry: 15 * minute }))),
     'access-token-expiry-a-fraction': own(
       granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: accessTokenExpiry + 0.5 })),
     ),
-    'no-access-token-expiry-for-an-address': own(
-      grantedTo(({ addresses }) => addresses.length > 0, { accessTokenExpiry: undefined }),
+    'no-access-token-expiry-for-an-address': own(granted(() => ({ accessTokenExpiry: undefined }), withAddress)),
+    'expiry-as-text-with-expires-in': first(
+      granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: String(accessTokenExpiry) }), withLifetime),
     ),
-    'expiry-as-text-with-expires-in': first({
-      grantResult: (result, pair) =>
-        pair.expiresInMs === undefined ? result : { ...result, accessTokenExpiry: String(result.accessTokenExpiry) },
-    }),
-    'access-expiry-of-session-in-seconds': eighth({
-      grantResult: (result, { session }) =>
-        session === undefined ? result : { ...result, accessTokenExpiry: Math.floor(result.accessTokenExpiry / 1000) },
-    }),
+    'access-expiry-of-session-in-seconds': eighth(
+      granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }), inSession),
+    ),
     'access-expiry-reported-in-microseconds': twelfth({
-      reportedAccessExpiry: (pair) => right.reportedAccessExpiry(pair) * 1000,
+      reportedAccessExpiry: ({ accessExpiryMs }) => accessExpiryMs * 1000,
     }),
   },
   'grants/result-refresh-token': {
     'no-refresh-token': own(granted(() => ({ refreshToken: undefined }))),
     'refresh-token-null': own(granted(() => ({ refreshToken: null }))),
-    'no-refresh-token-with-expires-in': first({
-      grantResult: (result, pair) => (pair.expiresInMs === undefined ? result : { ...result, refreshToken: null }),
-    }),
+    'no-refresh-token-with-expires-in': first(granted(() => ({ refreshToken: null }), withLifetime)),
   },
   'grants/result-refresh-token-expiry': {
     'no-refresh-token-expiry': own(granted(() => ({ refreshTokenExpiry: undefined }))),
@@ -600,59 +414,47 @@ export const grants: BrokenRows = {
     'refresh-token-expiry-a-text': own(
       granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: String(refreshTokenExpiry) })),
     ),
-    'no-refresh-token-expiry-for-a-session': own(
-      grantedTo(({ session }) => session !== undefined, { refreshTokenExpiry: undefined }),
+    'no-refresh-token-expiry-for-a-session': own(granted(() => ({ refreshTokenExpiry: undefined }), inSession)),
+    'refresh-expiry-with-fraction-in-session': first(
+      granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: refreshTokenExpiry + 0.5 }), inSession),
     ),
-    'refresh-expiry-with-fraction-in-session': first({
-      grantResult: (result, pair) =>
-        pair.session === undefined ? result : { ...result, refreshTokenExpiry: result.refreshTokenExpiry + 0.5 },
-    }),
   },
   'grants/result-token-type': {
     'no-token-type': own(granted(() => ({ tokenType: undefined }))),
     'token-type-in-lower-case': own(granted(() => ({ tokenType: 'bearer' }))),
-    'no-token-type-for-a-lifetime': own(grantedTo(lasting, { tokenType: undefined })),
-    'token-type-in-lower-case-for-created-keys': own(grantedTo(({ key }) => !key.initial, { tokenType: 'bearer' })),
-    'token-type-in-lower-case-with-address': first({
-      grantResult: (result, pair) => (pair.addresses.length > 0 ? { ...result, tokenType: 'bearer' } : result),
-    }),
-    'token-type-missing-with-expires-in': eighth({
-      grantResult: (result, { expiresInMs }) =>
-        expiresInMs === undefined ? result : { ...result, tokenType: undefined },
-    }),
+    'no-token-type-for-a-lifetime': own(granted(() => ({ tokenType: undefined }), withLifetime)),
+    'token-type-in-lower-case-for-created-keys': own(granted(() => ({ tokenType: 'bearer' }), ofCreatedKey)),
+    'token-type-in-lower-case-with-address': first(granted(() => ({ tokenType: 'bearer' }), withAddress)),
   },
   'grants/result-scope': {
     'no-scope': own(granted(() => ({ scope: undefined }))),
     'scope-a-text': own(granted(({ scope }) => ({ scope: scope.join(' ') }))),
     'scope-an-array-of-objects': own(granted(({ scope }) => ({ scope: scope.map((name) => ({ name })) }))),
-    'no-scope-for-a-lifetime': own(grantedTo(lasting, { scope: undefined })),
-    'single-scope-reported-as-text': first({
-      grantResult: (result) => (result.scope.length === 1 ? { ...result, scope: result.scope[0] } : result),
-    }),
-    // The result: "scope | array of string | Scopes granted"
+    'no-scope-for-a-lifetime': own(granted(() => ({ scope: undefined }), withLifetime)),
+    'single-scope-reported-as-text': first(granted(({ scope }) => ({ scope: scope.length === 1 ? scope[0] : scope }))),
     // Empty members are not written. A grant of restrictions alone has an empty scope.
-    'empty-scope-left-out-of-result': third({
-      grantResult: ({ scope, ...rest }) => (scope.length === 0 ? rest : { ...rest, scope }),
-    }),
+    'empty-scope-left-out-of-result': third(
+      granted(({ scope }) => ({ scope: scope.length === 0 ? undefined : scope })),
+    ),
     'result-of-grant-to-created-key-tells-scope-of-key': fourth({
       grantResult: (result, { key }) => (key.initial ? result : { ...result, scope: key.scope }),
     }),
     // The restrictions are filtered out of a list that keeps its numbers.
-    'scope-in-result-an-object-when-restriction-stands-in-front': ninth((seen) => ({
-      grantResult: (result) => {
+    'scope-in-result-an-object-when-restriction-stands-in-front': ninth((seen) =>
+      granted(({ scope }) => {
         const kept = seen.scope.flatMap((word, place) => (isRestriction(word) ? [] : [place]))
-        if (kept.every((place, at) => place === at)) return result
-        return { ...result, scope: Object.fromEntries(result.scope.map((word, at) => [kept[at] ?? at, word])) }
-      },
-    })),
+        if (kept.every((place, at) => place === at)) return {}
+        return { scope: Object.fromEntries(scope.map((word, at) => [kept[at] ?? at, word])) }
+      }),
+    ),
   },
   'grants/expiry-order': {
     'refresh-token-ends-before-its-access-token': own({
-      reportedRefreshExpiry: (pair) => pair.accessExpiryMs - 60_000,
+      reportedRefreshExpiry: ({ accessExpiryMs }) => accessExpiryMs - minute,
     }),
     // With a longer expiresIn the refresh token seems to end before the access token.
     'refresh-expiry-reported-at-most-a-day-ahead': first({
-      reportedRefreshExpiry: (pair) => Math.min(pair.refreshExpiryMs, pair.issuedMs + day),
+      reportedRefreshExpiry: ({ refreshExpiryMs, issuedMs }) => Math.min(refreshExpiryMs, issuedMs + day),
     }),
   },
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { MockAnswer } from '../../../mock-server/http-server.ts'
-import type { TokenResult } from '../../../mock-server/rules.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
-import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type Around,
@@ -22,115 +21,98 @@ import {
   ninth,
   own,
   paramsOf,
-  readCall,
   type Seen,
   second,
   tenth,
   third,
   tokenText,
   twelfth,
-  withMembers,
 } from '../operators.ts'
 import {
-  type Changed,
+  alsoNamed,
   forgivesOnCreation,
-  hour,
-  isOneSolution,
   likeTokensTaken,
-  minute,
-  namedPair,
   newestFor,
   oneTurn,
   race,
-  seconds,
-  shownPair,
   someMicrotasks,
   tornApart,
   twoMs,
 } from './changes.ts'
+import {
+  also,
+  changingParams,
+  counts,
+  createsKey,
+  hour,
+  inSession,
+  isOneSolution,
+  livesOn,
+  minute,
+  namedPair,
+  ofCreatedKey,
+  ofOneSolution,
+  ofRefresh,
+  onAnswer,
+  onGrant,
+  onNewKey,
+  onRefresh,
+  onUse,
+  refreshed,
+  sameHalf,
+  seconds,
+  shownPair,
+  unless,
+  withAddress,
+  withApikeyScope,
+  withLifetime,
+} from './pairs.ts'
 
-/** True once for every pair. */
-function once(): (pair: TokenPair) => boolean {
-  const seen = new WeakSet<TokenPair>()
-  return (pair) => {
-    const first = !seen.has(pair)
-    seen.add(pair)
-    return first
-  }
-}
+type Fits = (old: TokenPair) => boolean
 
-const takenTwice = once()
-
-/** Kinds of pairs by what they are bound to. */
-const withSession = ({ session }: TokenPair) => session !== undefined
-
-const withAddress = ({ addresses }: TokenPair) => addresses.length > 0
-
-const withLifetime = ({ expiresInMs }: TokenPair) => expiresInMs !== undefined
-
-/** Tokens of some pairs are not revoked. */
-const lives = (kind: TokenKind, fits: (pair: TokenPair) => boolean): Change => ({
-  revokedTokenWorks: (revoked, pair) => revoked === kind && fits(pair),
-})
-
-/** Scopes become those of the key. */
-const widened = (fits: (pair: TokenPair) => boolean): Change => ({
-  refreshedScope: (old) => (fits(old) ? right.initialKeyScope() : old.scope),
-})
-
-/** Repeats the answer to a call that was just answered. */
-function answeredAgain(): Change {
-  let latest = ''
-  let again = false
-  return {
-    parseBody: (text) => {
-      again = text === latest
-      latest = text
-      return right.parseBody(text)
-    },
-    revokedTokenWorks: (kind) => kind === 'refresh' && again,
-  }
-}
-
-/** Members of every refresh's result replaced. */
-const refreshed = (change: (result: TokenResult) => Changed): Change => ({
-  refreshResult: (result) => ({ ...result, ...change(result) }),
-})
-
-/** Undoes a part of what a refresh has just revoked. */
-const leave = (part: 'accessRevoked' | 'refreshRevoked', isLeft: (old: TokenPair) => boolean) => ({
-  endedBesideRefresh: (_all: unknown, old: TokenPair): TokenPair[] => {
-    if (isLeft(old)) old[part] = false
-    return []
-  },
-})
-
-/** Undoes a part of what a refresh has just revoked. */
-const fifthLeave = (isLeft: (old: TokenPair) => boolean, part: 'accessRevoked' | 'refreshRevoked') => ({
-  endedBesideRefresh: (_all: unknown, old: TokenPair): TokenPair[] => {
-    if (isLeft(old)) old[part] = false
-    return []
-  },
-})
-
-const cut = (scopes: string[]): string[] => scopes.join(' ').slice(0, 32).split(' ')
-
-/** The generation of the newest pair of the grant that `pair` comes from. */
-const newestGeneration = ({ context }: Seen, { family }: TokenPair) => {
-  const tokens = [...context.state.tokens.values()]
-  return Math.max(...tokens.map(({ pair }) => (pair.family === family ? pair.generation : 0)))
-}
-
+const isRefresh = (request: MockRequest): boolean => paramsOf(request).grantType === 'refresh_token'
+/** The pair that the call is to renew. */
+const renewed = (seen: Seen): TokenPair | undefined => namedPair(seen.request, seen.context)
 /** How long ago a refresh ended the pair. */
 const revokedForMs = ({ nowMs }: Seen, { revokedMs = nowMs }: TokenPair) => nowMs - revokedMs
+/** Whether the pair was renewed, and the next pair too. */
+const isTwoBack = ({ context }: Seen, { family, generation }: TokenPair): boolean =>
+  pairsOf(context).some((pair) => pair.family === family && pair.generation > generation + 1)
+
+/** The new pair of some old ones has other scopes, no address, no session. */
+const rescoped = (change: (scope: string[], old: TokenPair) => string[], fits: Fits = () => true): Change => ({
+  refreshedScope: (old) => (fits(old) ? change(old.scope, old) : old.scope),
+})
+const losesAddress = (fits: Fits): Change => ({ refreshedAddresses: (old) => (fits(old) ? [] : old.addresses) })
+const losesSession = (fits: Fits): Change => ({ refreshedSession: (old) => (fits(old) ? undefined : old.session) })
+/** Scopes become those of the initial key. */
+const widened = (fits?: Fits): Change => rescoped(() => right.initialKeyScope(), fits)
+const withoutApikey = (scope: string[]): string[] => scope.filter((word) => word !== 'apiKey')
+const cut = (scope: string[]): string[] => scope.join(' ').slice(0, 32).split(' ')
+
+/** An accepted answer is repeated for calls with the same key, each with its own id, as a cache would. */
+const repeats =
+  (lifeMs: number, keyOf: (request: MockRequest) => string | undefined) =>
+  (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
+    around: (handle, context) => {
+      const inner = answerThrough((answer, request) => {
+        const key = keyOf(request)
+        if (key !== undefined && isAccepted(answer)) known.set(key, { answer, untilMs: context.now() + lifeMs })
+        return answer
+      })(handle, context)
+      return (request) => {
+        const kept = known.get(keyOf(request) ?? '')
+        return kept && context.now() < kept.untilMs ? answerFor(kept.answer, request) : inner(request)
+      }
+    },
+  })
 
 /** Rows are read when a refresh arrives, and written back as a whole when it ends. */
 const writeBackRows: Around = (handle, context) => async (request) => {
-  const { grantType, refreshToken } = paramsOf(request)
-  const token = context.state.tokens.get(String(refreshToken))
-  if (grantType !== 'refresh_token' || token === undefined) return handle(request)
+  const renewing = isRefresh(request) ? namedPair(request, context) : undefined
+  if (renewing === undefined) return handle(request)
   const rows = pairsOf(context)
-    .filter((pair) => pair.key === token.pair.key && pair !== token.pair)
+    .filter((pair) => pair.key === renewing.key && pair !== renewing)
     .map((pair) => ({ pair, accessRevoked: pair.accessRevoked, refreshRevoked: pair.refreshRevoked }))
   await meet()
   const answer = await handle(request)
@@ -140,104 +122,84 @@ const writeBackRows: Around = (handle, context) => async (request) => {
   return answer
 }
 
+/** Parts 3 and 4.2: what a refresh takes, gives, keeps and ends. */
 export const refresh: BrokenRows = {
   'refresh/new-pair': {
     'nothing-can-be-refreshed': own({ refreshesAllowed: () => 0 }),
     'only-one-refresh-of-a-grant': own({ refreshesAllowed: () => 1 }),
     'ten-refreshes-of-a-grant': own({ refreshesAllowed: () => 10 }),
-    'refreshed-access-token-does-not-work': own({
-      issuedTokenWorks: (kind, pair) => kind === 'refresh' || pair.generation === 0,
-    }),
-    'refreshed-refresh-token-does-not-work': own({
-      issuedTokenWorks: (kind, pair) => kind === 'access' || pair.generation === 0,
-    }),
+    'refreshed-access-token-does-not-work': own(
+      unless('issuedTokenWorks', (kind, pair) => kind === 'access' && ofRefresh(pair)),
+    ),
+    'refreshed-refresh-token-does-not-work': own(
+      unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && ofRefresh(pair)),
+    ),
     // A refresh token is refused after its access token has created a key.
-    'key-creation-spends-refresh-token': first((seen, spent = new Set<string>()) => ({
-      storedKey: (key) => {
-        if (seen.pair) spent.add(seen.pair.id)
-        return key
-      },
-      issuedTokenWorks: (kind, pair) => kind === 'access' || !spent.has(pair.id),
+    'key-creation-spends-refresh-token': first((seen, spent = new Set<TokenPair>()) => ({
+      ...onNewKey(() => seen.pair && spent.add(seen.pair)),
+      ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && spent.has(pair)),
     })),
-    'fifth-refresh-refused': first({
-      refreshesAllowed: () => 4,
-    }),
+    'fifth-refresh-refused': first({ refreshesAllowed: () => 4 }),
     // The access token of the second refresh is refused; the refresh token beside it works.
-    'third-access-token-does-not-work': first({
-      issuedTokenWorks: (kind, pair) => kind === 'refresh' || pair.generation !== 2,
-    }),
+    'third-access-token-does-not-work': first(
+      unless('issuedTokenWorks', (kind, { generation }) => kind === 'access' && generation === 2),
+    ),
     // Refreshes of one API key that are in flight together all get the pair of the first.
     'refreshes-in-flight-merged-by-key': second({
-      around: mergeInFlight((request, context) => {
-        const { grantType, refreshToken } = paramsOf(request)
-        return grantType === 'refresh_token' ? context.state.tokens.get(String(refreshToken))?.pair.key.id : undefined
-      }),
+      around: mergeInFlight((request, context) =>
+        isRefresh(request) ? namedPair(request, context)?.key.id : undefined,
+      ),
     }),
-    // "a new pair of access token and refresh token is issued", for "the Authorization header of a call": of any call
     'refreshed-token-known-on-connection-of-its-refresh-only': fourth(
       (seen, connections = new Map<string, number>()) => ({
-        refreshResult: (result) => {
-          const { connection } = seen
-          if (connection !== undefined) connections.set(result.accessToken, connection)
-          return result
-        },
-        issuedTokenWorks: (kind, pair) => {
-          const connection = connections.get(pair.accessToken)
-          return kind === 'refresh' || connection === undefined || connection === seen.connection
-        },
+        ...onRefresh((_old, { accessToken }) => seen.connection && connections.set(accessToken, seen.connection)),
+        ...unless('issuedTokenWorks', (kind, { accessToken }) => {
+          const connection = connections.get(accessToken)
+          return kind === 'access' && connection !== undefined && connection !== seen.connection
+        }),
       }),
     ),
     'refreshed-access-token-begins-when-the-old-one-would-end': fourth((seen, beginMs = new Map<string, number>()) => ({
-      refreshResult: (result, old) => {
-        beginMs.set(result.accessToken, old.accessExpiryMs)
-        return result
-      },
-      issuedTokenWorks: (kind, pair) => kind === 'refresh' || seen.nowMs >= (beginMs.get(pair.accessToken) ?? 0),
+      ...onRefresh((old, { accessToken }) => beginMs.set(accessToken, old.accessExpiryMs)),
+      ...unless(
+        'issuedTokenWorks',
+        (kind, { accessToken }) => kind === 'access' && seen.nowMs < (beginMs.get(accessToken) ?? 0),
+      ),
     })),
-    // "`refresh_token` | refreshToken | string | yes": no other param
     'refresh-needs-id-of-key': fifth({
-      around: (handle) => (request) => {
-        const { apiKeyId, refreshToken, ...others } = paramsOf(request)
-        if (others.grantType !== 'refresh_token') return handle(request)
-        const params = { ...others, ...(apiKeyId === undefined ? {} : { refreshToken }) }
-        return handle(withMembers(request, { ...readCall(request), params }))
-      },
-    }),
-    'refresh-answers-with-its-tokens-swapped': eighth({
-      refreshResult: (result) => ({
-        ...result,
-        accessToken: result.refreshToken,
-        refreshToken: result.accessToken,
+      around: changingParams(({ apiKeyId, refreshToken, ...params }) => {
+        if (params.grantType !== 'refresh_token') return undefined
+        return apiKeyId === undefined ? params : { ...params, refreshToken }
       }),
     }),
+    'refresh-answers-with-its-tokens-swapped': eighth(
+      refreshed(({ accessToken, refreshToken }) => ({ accessToken: refreshToken, refreshToken: accessToken })),
+    ),
     // The new expiry is reported, and the old one is still in force.
-    'refreshed-access-token-ends-with-the-old-one': eighth((seen) => ({
-      accessExpired: (pair, nowMs) => {
-        const old = pairsOf(seen.context).find(({ id }) => id === pair.parent)
-        return right.accessExpired(pair, nowMs) || (old !== undefined && right.accessExpired(old, nowMs))
-      },
-    })),
-    'pair-that-was-never-used-cannot-be-refreshed': ninth((_seen, used = new WeakSet<TokenPair>()) => ({
-      accessExpired: (pair, nowMs) => {
-        used.add(pair)
-        return right.accessExpired(pair, nowMs)
-      },
-      issuedTokenWorks: (kind, pair) => kind === 'access' || used.has(pair),
+    'refreshed-access-token-ends-with-the-old-one': eighth((seen) =>
+      also('accessExpired', ({ parent }, nowMs) => {
+        const old = pairsOf(seen.context).find(({ id }) => id === parent)
+        return old !== undefined && right.accessExpired(old, nowMs)
+      }),
+    ),
+    'pair-that-was-never-used-cannot-be-refreshed': ninth((_seen, used = new Set<TokenPair>()) => ({
+      ...onUse((pair) => used.add(pair)),
+      ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && !used.has(pair)),
     })),
     // It revokes the old pair before it looks at the other params, such as a scope.
     'refresh-refused-for-its-params-ends-its-pair': ninth({
-      around: answerThrough((answer, request, { state }) => {
-        const { grantType, refreshToken } = paramsOf(request)
-        const token = state.tokens.get(typeof refreshToken === 'string' ? refreshToken : '')
-        if (grantType === 'refresh_token' && token?.kind === 'refresh' && !isAccepted(answer)) endPair(token.pair)
-        return answer
+      around: onAnswer((accepted, request, context) => {
+        const pair = isRefresh(request) ? namedPair(request, context) : undefined
+        if (pair !== undefined && !accepted) endPair(pair)
       }),
     }),
     // A refresh token that was issued in the present second counts as not yet valid.
-    'refreshed-pair-cannot-be-refreshed-in-its-first-second': tenth((seen) => ({
-      issuedTokenWorks: (kind, { generation, issuedMs }) =>
-        kind === 'access' || generation === 0 || seen.nowMs - issuedMs >= 1000,
-    })),
+    'refreshed-pair-cannot-be-refreshed-in-its-first-second': tenth((seen) =>
+      unless(
+        'issuedTokenWorks',
+        (kind, pair) => kind === 'refresh' && ofRefresh(pair) && seen.nowMs - pair.issuedMs < 1000,
+      ),
+    ),
   },
   'refresh/pair-differs': {
     'access-token-kept-over-a-refresh': own({
@@ -250,18 +212,18 @@ export const refresh: BrokenRows = {
     'refreshes-in-same-second-repeat-tokens': first((seen) => ({
       tokenText: (kind, fresh, old) => {
         if (old === undefined) return fresh
-        const seed = `${kind} ${old.family.id} ${Math.floor(seen.nowMs / 1000)}`
+        const seed = `${kind} ${old.family.id} ${seconds(seen.nowMs)}`
         return createHash('sha512').update(seed).digest('base64url').slice(0, 43)
       },
     })),
     // A refresh keeps the access token while it has more than ten minutes to live.
     'young-access-token-handed-out-again': first((seen) => ({
       tokenText: (kind, fresh, old) =>
-        old && kind === 'access' && old.accessExpiryMs - seen.nowMs > 600_000 ? old.accessToken : fresh,
+        old && kind === 'access' && old.accessExpiryMs - seen.nowMs > 10 * minute ? old.accessToken : fresh,
     })),
     'refresh-token-stays-the-same-after-access-expiry': fourth((seen) => ({
       tokenText: (kind, fresh, old) =>
-        kind === 'refresh' && old !== undefined && seen.nowMs >= old.accessExpiryMs ? old.refreshToken : fresh,
+        old && kind === 'refresh' && seen.nowMs >= old.accessExpiryMs ? old.refreshToken : fresh,
     })),
   },
   'refresh/result': {
@@ -274,44 +236,26 @@ export const refresh: BrokenRows = {
         refreshTokenExpiry: seconds(refreshTokenExpiry),
       })),
     ),
-    'second-refresh-without-token-type': own({
-      refreshResult: (result, old) => (old.generation > 0 ? { ...result, tokenType: undefined } : result),
-    }),
-    'refresh-of-a-session-without-token-type': own({
-      refreshResult: (result, old) => (withSession(old) ? { ...result, tokenType: undefined } : result),
-    }),
-    'refresh-of-a-lifetime-with-its-expiry-in-seconds': own({
-      refreshResult: (result, old) =>
-        withLifetime(old) ? { ...result, accessTokenExpiry: seconds(result.accessTokenExpiry) } : result,
-    }),
-    'token-type-in-lower-case-on-refresh': first({
-      refreshResult: (result) => ({ ...result, tokenType: 'bearer' }),
-    }),
-    'refresh-expiry-missing-after-second-refresh': first({
-      refreshResult: (result, old) => {
-        const { refreshTokenExpiry, ...rest } = result
-        return old.generation === 0 ? { ...rest, refreshTokenExpiry } : rest
-      },
-    }),
-    'refreshed-scope-reported-as-one-text': eighth({
-      refreshResult: (result) => ({ ...result, scope: result.scope.join(' ') }),
-    }),
-    // "scope | array of string | Scopes granted", for both grant types
-    'refresh-result-without-scope': ninth({
-      refreshResult: (result) => ({ ...result, scope: undefined }),
-    }),
+    'second-refresh-without-token-type': own(refreshed(() => ({ tokenType: undefined }), ofRefresh)),
+    'refresh-of-a-session-without-token-type': own(refreshed(() => ({ tokenType: undefined }), inSession)),
+    'refresh-of-a-lifetime-with-its-expiry-in-seconds': own(
+      refreshed(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }), withLifetime),
+    ),
+    'token-type-in-lower-case-on-refresh': first(refreshed(() => ({ tokenType: 'bearer' }))),
+    'refresh-expiry-missing-after-second-refresh': first(
+      refreshed(() => ({ refreshTokenExpiry: undefined }), ofRefresh),
+    ),
+    'refreshed-scope-reported-as-one-text': eighth(refreshed(({ scope }) => ({ scope: scope.join(' ') }))),
     // The two results have structures of their own, and one of them turns a large number into text.
-    'refresh-expiry-as-text-in-refreshed-pair': tenth({
-      refreshResult: (result) => ({ ...result, refreshTokenExpiry: String(result.refreshTokenExpiry) }),
-    }),
+    'refresh-expiry-as-text-in-refreshed-pair': tenth(
+      refreshed(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: String(refreshTokenExpiry) })),
+    ),
   },
   'refresh/no-scope': {
     'refresh-needs-scope': own({ refreshNeedsScope: () => true }),
-    'second-refresh-needs-scope': first((seen) => ({
-      refreshNeedsScope: () => (shownPair(seen)?.generation ?? 0) > 0,
-    })),
+    'second-refresh-needs-scope': first((seen) => ({ refreshNeedsScope: () => (renewed(seen)?.generation ?? 0) > 0 })),
     'refresh-of-token-with-expires-in-needs-scope': fourth((seen) => ({
-      refreshNeedsScope: () => namedPair(seen)?.expiresInMs !== undefined,
+      refreshNeedsScope: () => renewed(seen)?.expiresInMs !== undefined,
     })),
   },
   'refresh/token': {
@@ -320,176 +264,115 @@ export const refresh: BrokenRows = {
       tokenNamed: (text, find, all, use) => find(text) ?? (use === 'refresh' ? all().at(-1) : undefined),
     }),
     'percent-is-any-refresh-token': own(newestFor('%', () => false)),
-    'refresh-token-without-last-character-accepted': first({
-      tokenNamed: (text, find, all, use) =>
-        find(text) ?? (use === 'refresh' ? all().find((token) => token.text.slice(0, -1) === text) : undefined),
-    }),
+    'refresh-token-without-last-character-accepted': first(
+      alsoNamed('refresh', (text, token) => token.text.slice(0, -1) === text),
+    ),
     // The first half finds the record, and nothing checks the other.
-    'second-half-of-refresh-token-not-compared': ninth({
-      tokenNamed: (text, find, all, use) => {
-        const half = text.slice(0, Math.ceil(text.length / 2))
-        const isAlike = (other: string) => other.length === text.length && other.startsWith(half)
-        return find(text) ?? all().find(({ kind, text: other }) => use === 'refresh' && kind === use && isAlike(other))
-      },
-    }),
+    'second-half-of-refresh-token-not-compared': ninth(
+      alsoNamed('refresh', (text, token) => sameHalf(text, token.text)),
+    ),
   },
   'refresh/revokes-access': {
     'keys-created-with-a-revoked-token': own(forgivesOnCreation('token/revoked')),
     'old-access-token-lives-on': own({ revokedByRefresh: () => ['refresh'] }),
-    'old-access-token-works-once-more': own({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && takenTwice(pair),
-    }),
-    'access-token-of-a-refreshed-pair-lives-on': own(lives('access', ({ generation }) => generation === 1)),
-    'access-token-of-an-address-lives-on': own(lives('access', withAddress)),
-    'access-token-of-a-created-key-lives-on': own(lives('access', ({ key }) => !key.initial)),
-    'old-access-token-works-for-two-seconds': first((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && revokedForMs(seen, pair) < 2000,
-    })),
-    // manager/createApiKey does not look at the revocation of an access token.
-    'old-access-token-creates-keys': first((seen) => ({
-      revokedTokenWorks: (kind) => kind === 'access' && seen.bodyHas('manager/createApiKey'),
-    })),
-    'second-refresh-keeps-old-access-token': first({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && pair.generation === 1,
-    }),
-    // A revoked access token works again after the next refresh of the same grant.
-    'only-last-revoked-access-token-remembered': first((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && pair.generation < newestGeneration(seen, pair) - 1,
-    })),
-    // The list of revoked tokens forgets an entry after an hour, and some tokens live longer.
-    'revoked-access-token-works-again-after-an-hour': first((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && revokedForMs(seen, pair) >= hour,
-    })),
-    // The second refresh gives the tokens of the first grant again, which so come back to life.
-    'tokens-alternate-between-two-texts': second(
-      (_seen, texts = new Map<string, { access: string; refresh: string }>()) => ({
-        tokenText: (kind, fresh, old) => {
-          if (old === undefined) return fresh
-          texts.set(old.id, { access: old.accessToken, refresh: old.refreshToken })
-          return texts.get(old.parent ?? '')?.[kind] ?? fresh
-        },
-      }),
+    'old-access-token-works-once-more': own((_seen, tries = counts()) =>
+      livesOn('access', (pair) => tries(pair) === 1),
     ),
-    // In case the answer of the refresh was lost, the old access token works until the new one is used.
-    'old-access-token-ends-at-first-use-of-new-one': second((_seen, replaced = new Set<string>()) => ({
-      accessExpired: (pair, nowMs) => {
-        if (pair.parent !== undefined) replaced.add(pair.parent)
-        return right.accessExpired(pair, nowMs)
+    'access-token-of-a-refreshed-pair-lives-on': own(livesOn('access', ({ generation }) => generation === 1)),
+    'access-token-of-an-address-lives-on': own(livesOn('access', withAddress)),
+    'access-token-of-a-created-key-lives-on': own(livesOn('access', ofCreatedKey)),
+    'old-access-token-works-for-two-seconds': first((seen) =>
+      livesOn('access', (pair) => revokedForMs(seen, pair) < 2000),
+    ),
+    'old-access-token-creates-keys': first((seen) => livesOn('access', () => createsKey(seen))),
+    // A revoked access token works again after the next refresh of the same grant.
+    'only-last-revoked-access-token-remembered': first((seen) => livesOn('access', (pair) => isTwoBack(seen, pair))),
+    // The list of revoked tokens forgets an entry after an hour, and some tokens live longer.
+    'revoked-access-token-works-again-after-an-hour': first((seen) =>
+      livesOn('access', (pair) => revokedForMs(seen, pair) >= hour),
+    ),
+    // The second refresh gives the tokens of the first grant again, which so come back to life.
+    'tokens-alternate-between-two-texts': second((_seen, pairs = new Map<string | undefined, TokenPair>()) => ({
+      tokenText: (kind, fresh, old) => {
+        if (old === undefined) return fresh
+        pairs.set(old.id, old)
+        const before = pairs.get(old.parent)
+        return (kind === 'access' ? before?.accessToken : before?.refreshToken) ?? fresh
       },
-      revokedTokenWorks: (kind, pair) => kind === 'access' && !replaced.has(pair.id),
+    })),
+    // In case the answer of the refresh was lost, the old access token works until the new one is used.
+    'old-access-token-ends-at-first-use-of-new-one': second((_seen, replaced = new Set<string | undefined>()) => ({
+      ...onUse(({ parent }) => replaced.add(parent)),
+      ...livesOn('access', ({ id }) => !replaced.has(id)),
     })),
     // The list of revoked tokens has one entry for each API key; the next refresh overwrites it.
-    'one-revoked-access-token-remembered-for-each-key': second((_seen, latest = new Map<string, string>()) => ({
-      refreshResult: (result, old) => {
-        latest.set(old.key.id, old.id)
-        return result
-      },
-      revokedTokenWorks: (kind, pair) => kind === 'access' && latest.get(pair.key.id) !== pair.id,
+    'one-revoked-access-token-remembered-for-each-key': second((_seen, latest = new Map<ApiKey, TokenPair>()) => ({
+      ...onRefresh((old) => latest.set(old.key, old)),
+      ...livesOn('access', (pair) => latest.get(pair.key) !== pair),
     })),
     // Entries of the list of revoked tokens live shorter than the tokens.
-    'revocation-forgotten-after-a-minute': second((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && seen.nowMs - (pair.revokedMs ?? seen.nowMs) >= minute,
-    })),
+    'revocation-forgotten-after-a-minute': second((seen) =>
+      livesOn('access', (pair) => revokedForMs(seen, pair) >= minute),
+    ),
     // The old access token works again after the next grant for the same key.
-    'grant-clears-revocations-of-its-key': second((_seen, revoked = new Map<string, Set<string>>()) => ({
-      grantResult: (result, pair) => {
-        revoked.delete(pair.key.id)
-        return result
-      },
-      refreshResult: (result, old) => {
-        revoked.set(old.key.id, (revoked.get(old.key.id) ?? new Set()).add(old.id))
-        return result
-      },
-      revokedTokenWorks: (kind, pair) => kind === 'access' && revoked.get(pair.key.id)?.has(pair.id) !== true,
-    })),
-    'revoked-access-token-still-creates-keys': second((seen) => ({
-      revokedTokenWorks: (kind) => kind === 'access' && seen.bodyHas('manager/createApiKey'),
+    'grant-clears-revocations-of-its-key': second((_seen, revoked = new Set<TokenPair>()) => ({
+      ...onRefresh((old) => revoked.add(old)),
+      ...onGrant(({ key }) => {
+        for (const pair of revoked) if (pair.key === key) revoked.delete(pair)
+      }),
+      ...livesOn('access', (pair) => !revoked.has(pair)),
     })),
     // A connection remembers the access tokens that it has checked.
-    'revoked-access-token-works-where-it-was-used': second((seen, used = new Set<string>()) => {
-      const place = (id: string) => `${seen.connection} ${id}`
-      return {
-        accessExpired: (pair, nowMs) => {
-          if (seen.connection !== undefined) used.add(place(pair.id))
-          return right.accessExpired(pair, nowMs)
-        },
-        revokedTokenWorks: (kind, pair) => kind === 'access' && used.has(place(pair.id)),
-      }
-    }),
+    'revoked-access-token-works-where-it-was-used': second((seen, used = new Set<string>()) => ({
+      ...onUse(({ id }) => seen.connection !== undefined && used.add(`${seen.connection} ${id}`)),
+      ...livesOn('access', ({ id }) => used.has(`${seen.connection} ${id}`)),
+    })),
     // A used refresh token is refused, and what was changed for its pair is rolled back too far.
     'refused-second-refresh-undoes-revocation': third({
-      around: answerThrough((answer, request, { state }) => {
-        const { refreshToken } = paramsOf(request)
-        const token = isAccepted(answer) ? undefined : state.tokens.get(String(refreshToken))
-        if (token?.kind === 'refresh' && token.pair.refreshRevoked) token.pair.accessRevoked = false
-        return answer
+      around: onAnswer((accepted, request, context) => {
+        const pair = namedPair(request, context)
+        if (!accepted && pair?.refreshRevoked) pair.accessRevoked = false
       }),
     }),
     // An access token gets its record, in which the revocation is noted, at its first use.
     'access-token-that-was-never-used-survives-refresh': third(
-      (_seen, used = new WeakSet<TokenPair>(), kept = new WeakSet<TokenPair>()) => ({
-        accessExpired: (pair, nowMs) => {
-          used.add(pair)
-          return right.accessExpired(pair, nowMs)
-        },
-        refreshResult: (result, old) => {
-          if (!used.has(old)) kept.add(old)
-          return result
-        },
-        revokedTokenWorks: (kind, pair) => kind === 'access' && kept.has(pair),
+      (_seen, used = new Set<TokenPair>(), kept = new Set<TokenPair>()) => ({
+        ...onUse((pair) => used.add(pair)),
+        ...onRefresh((old) => used.has(old) || kept.add(old)),
+        ...livesOn('access', (pair) => kept.has(pair)),
       }),
     ),
     // Tokens issued before the moment of the refresh are revoked, and not those of the same millisecond.
-    'access-token-refreshed-in-its-first-millisecond-lives-on': third({
-      revokedTokenWorks: (kind, pair) => kind === 'access' && pair.revokedMs === pair.issuedMs,
-    }),
+    'access-token-refreshed-in-its-first-millisecond-lives-on': third(
+      livesOn('access', ({ revokedMs, issuedMs }) => revokedMs === issuedMs),
+    ),
     // A revoked access token with a longer expiresIn works again when its entry in the cache has ended.
-    'revocation-kept-for-the-default-lifetime-only': fourth((seen) => ({
-      revokedTokenWorks: (kind, pair) =>
-        kind === 'access' &&
-        pair.revokedMs !== undefined &&
-        seen.nowMs >= pair.revokedMs + seen.context.profile.accessLifeMs,
-    })),
+    'revocation-kept-for-the-default-lifetime-only': fourth((seen) =>
+      livesOn('access', (pair) => revokedForMs(seen, pair) >= seen.context.profile.accessLifeMs),
+    ),
     // The load balancer sends addresses to replicas, and a revocation reaches only the own replica.
-    'refresh-from-another-address-leaves-old-access-token': fourth((seen, addresses = new Map<string, string>()) => ({
-      grantResult: (result, pair) => {
-        addresses.set(pair.family.id, seen.request.remoteAddress)
-        return result
-      },
-      endedBesideRefresh: (_all, old) => {
-        old.accessRevoked = addresses.get(old.family.id) === seen.request.remoteAddress
-        return []
-      },
+    'refresh-from-another-address-leaves-old-access-token': fourth((seen, addresses = new Map<object, string>()) => ({
+      ...onGrant(({ family }) => addresses.set(family, seen.request.remoteAddress)),
+      ...onRefresh((old) => {
+        old.accessRevoked = addresses.get(old.family) === seen.request.remoteAddress
+      }),
     })),
     // At the end of a call the row of its token is written as it was read at the beginning.
-    'listing-in-flight-brings-its-revoked-pair-back': fourth((seen) => ({
-      around: (inner) => (request) => {
-        const answer = inner(request)
-        const { pair } = seen
-        if (pair === undefined || tokenText(request) === '' || !(answer instanceof Promise)) return answer
-        return answer.then((late) => {
-          if (isAccepted(late)) pair.accessRevoked = false
-          return late
-        })
-      },
+    'listing-in-flight-brings-its-revoked-pair-back': fourth({
+      around: onAnswer((accepted, request, context) => {
+        const pair = shownPair(request, context)
+        if (pair !== undefined && accepted) pair.accessRevoked = false
+      }),
       beforeEffect: (effect) => (effect === 'listing' ? meet() : undefined),
-    })),
-    // A proxy repeats the answer to a token that it knows, with the id of the call.
+    }),
+    // A proxy repeats the answer to a token that it knows.
     'accepted-listing-cached-by-token-for-a-minute': fourth(
-      (_seen, answers = new Map<string, { answer: MockAnswer; untilMs: number }>()) => ({
-        around: (inner, context) => async (request) => {
-          const token = isMethod(request, 'solution/listSolutions') ? tokenText(request) : ''
-          const known = answers.get(token)
-          if (known && context.now() < known.untilMs) return answerFor(known.answer, request)
-          const answer = await inner(request)
-          if (token !== '' && isAccepted(answer)) answers.set(token, { answer, untilMs: context.now() + 60_000 })
-          return answer
-        },
+      repeats(minute, (request) => {
+        const isListing = isMethod(request, 'solution/listSolutions') && tokenText(request) !== ''
+        return isListing ? tokenText(request) : undefined
       }),
     ),
-    'refresh-leaves-old-access-token-with-apikey-scope': fifth(
-      fifthLeave(({ scope }) => scope.includes('apiKey'), 'accessRevoked'),
-    ),
+    'refresh-leaves-old-access-token-with-apikey-scope': fifth(livesOn('access', withApikeyScope)),
     // Each refresh turns the mark of all earlier pairs of its grant over.
     'first-access-token-works-again-after-second-refresh': fifth({
       endedBesideRefresh: (all, old) => {
@@ -498,55 +381,49 @@ export const refresh: BrokenRows = {
         return []
       },
     }),
-    // "old pair revoked": that of the refresh token presented
     'refresh-revokes-latest-pair-of-key-instead': fifth({
       endedBesideRefresh: (all, old) => {
         const latest = all().findLast(({ key }) => key === old.key)
         if (latest === undefined || latest === old) return []
-        old.accessRevoked = false
-        old.refreshRevoked = false
+        Object.assign(old, { accessRevoked: false, refreshRevoked: false })
         return [latest]
       },
     }),
     // The error of the refused refresh is still set when the old pair is to be revoked.
     'refresh-behind-refused-refresh-revokes-nothing': fifth((_seen, failed = false) => ({
       endedByRefusal: (_all, key) => {
-        if (key === undefined) failed = true
+        failed ||= key === undefined
         return []
       },
-      endedBesideRefresh: (_all, old) => {
-        if (failed) {
-          old.accessRevoked = false
-          old.refreshRevoked = false
-        }
+      ...onRefresh((old) => {
+        if (failed) Object.assign(old, { accessRevoked: false, refreshRevoked: false })
         failed = false
-        return []
-      },
+      }),
     })),
-    'refresh-leaves-old-access-token-with-address': eighth(
-      leave('accessRevoked', ({ addresses }) => addresses.length > 0),
-    ),
-    'refresh-leaves-old-access-token-of-one-solution': ninth({
-      revokedTokenWorks: (kind, { scope }) => kind === 'access' && scope.some((word) => /^solution:[^*]/.test(word)),
-    }),
+    'refresh-leaves-old-access-token-of-one-solution': ninth(livesOn('access', ofOneSolution)),
     // The old access token gets the new expiry.
-    'refresh-after-access-expiry-renews-old-access-token': ninth((seen) => ({
-      refreshResult: (result, old) => {
-        if (seen.nowMs >= old.accessExpiryMs) {
-          old.accessRevoked = false
-          old.accessExpiryMs = result.accessTokenExpiry
-        }
-        return result
-      },
-    })),
+    'refresh-after-access-expiry-renews-old-access-token': ninth((seen) =>
+      onRefresh((old, { accessTokenExpiry }) => {
+        if (seen.nowMs >= old.accessExpiryMs)
+          Object.assign(old, { accessRevoked: false, accessExpiryMs: accessTokenExpiry })
+      }),
+    ),
   },
   'refresh/revokes-refresh': {
     'old-refresh-token-lives-on': own({ revokedByRefresh: () => ['access'] }),
-    'refresh-token-good-twice': own({ revokedTokenWorks: (kind, pair) => kind === 'refresh' && takenTwice(pair) }),
-    'refresh-token-of-a-refreshed-pair-lives-on': own(lives('refresh', ({ generation }) => generation === 1)),
-    'refresh-token-of-an-address-lives-on': own(lives('refresh', withAddress)),
-    'refreshed-session-pair-lives-on': own(lives('refresh', (pair) => withSession(pair) && pair.generation > 0)),
-    'same-refresh-answered-again': own(answeredAgain()),
+    'refresh-token-good-twice': own((_seen, tries = counts()) => livesOn('refresh', (pair) => tries(pair) === 1)),
+    'refresh-token-of-a-refreshed-pair-lives-on': own(livesOn('refresh', ({ generation }) => generation === 1)),
+    'refresh-token-of-an-address-lives-on': own(livesOn('refresh', withAddress)),
+    'refreshed-session-pair-lives-on': own(livesOn('refresh', (pair) => inSession(pair) && ofRefresh(pair))),
+    // The answer to a call that was just answered is made again.
+    'same-refresh-answered-again': own((_seen, latest = '', again = false) => ({
+      parseBody: (text) => {
+        again = text === latest
+        latest = text
+        return right.parseBody(text)
+      },
+      ...livesOn('refresh', () => again),
+    })),
     'refreshes-race': own({ beforeEffect: race('refresh') }),
     'refresh-decided-two-ms-before-revocation': first(tornApart('refresh', twoMs)),
     'refresh-decided-a-turn-before-revocation': first(tornApart('refresh', oneTurn)),
@@ -554,333 +431,218 @@ export const refresh: BrokenRows = {
     'refresh-decided-some-microtasks-before-revocation': first(tornApart('refresh', someMicrotasks)),
     // The first refresh of a grant is safe; the next ones are torn apart.
     'second-refresh-decided-two-ms-before-revocation': first((seen) => ({
-      beforeEffect: (effect) => {
-        if (effect !== 'refresh') return undefined
-        const tokens = [...seen.context.state.tokens.values()]
-        const shown = tokens.find(({ kind, text }) => kind === 'refresh' && seen.bodyHas(text))
-        return (shown?.pair.generation ?? 0) > 0 ? twoMs() : undefined
-      },
+      beforeEffect: (effect) => (effect === 'refresh' && (renewed(seen)?.generation ?? 0) > 0 ? twoMs() : undefined),
     })),
-    'third-refresh-keeps-old-refresh-token': first({
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && pair.generation === 2,
-    }),
+    'third-refresh-keeps-old-refresh-token': first(livesOn('refresh', ({ generation }) => generation === 2)),
     // A used refresh token works again after the next refresh of the same grant.
-    'only-last-revoked-refresh-token-remembered': first((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && pair.generation < newestGeneration(seen, pair) - 1,
-    })),
-    'used-refresh-token-works-again-after-an-hour': first((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && revokedForMs(seen, pair) >= hour,
-    })),
+    'only-last-revoked-refresh-token-remembered': first((seen) => livesOn('refresh', (pair) => isTwoBack(seen, pair))),
+    'used-refresh-token-works-again-after-an-hour': first((seen) =>
+      livesOn('refresh', (pair) => revokedForMs(seen, pair) >= hour),
+    ),
     // The revocation of a pair is forgotten when its access token would have expired.
-    'used-refresh-token-works-again-when-access-token-expired': first((seen) => ({
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && seen.nowMs >= pair.accessExpiryMs,
-    })),
-    'every-tenth-refresh-keeps-old-refresh-token': first((_seen, refreshes = 0) => ({
-      revokedByRefresh: () => {
-        refreshes += 1
-        return refreshes % 10 === 0 ? ['access'] : ['access', 'refresh']
-      },
+    'used-refresh-token-works-again-when-access-token-expired': first((seen) =>
+      livesOn('refresh', ({ accessExpiryMs }) => seen.nowMs >= accessExpiryMs),
+    ),
+    'every-tenth-refresh-keeps-old-refresh-token': first((_seen, refreshes = counts()) => ({
+      revokedByRefresh: () => (refreshes() % 10 === 0 ? ['access'] : ['access', 'refresh']),
     })),
     // A pair is revoked through its access token, which is not found any more once it expired.
-    'refresh-after-access-expiry-keeps-old-refresh-token': first({
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && (pair.revokedMs ?? 0) >= pair.accessExpiryMs,
-    }),
-    'refresh-repeated-within-two-seconds-gives-same-pair': second(
-      (_seen, answers = new Map<string, { untilMs: number; answer: MockAnswer }>()) => {
-        const refreshToken = (request: Parameters<typeof paramsOf>[0]) => String(paramsOf(request).refreshToken)
-        return {
-          around: (handle, context) => {
-            const inner = answerThrough((answer, request) => {
-              const kept = { untilMs: context.now() + 2000, answer }
-              if (isAccepted(answer)) answers.set(refreshToken(request), kept)
-              return answer
-            })(handle, context)
-            return (request) => {
-              if (paramsOf(request).grantType !== 'refresh_token') return handle(request)
-              const kept = answers.get(refreshToken(request))
-              return kept && context.now() < kept.untilMs ? answerFor(kept.answer, request) : inner(request)
-            }
-          },
-        }
-      },
+    'refresh-after-access-expiry-keeps-old-refresh-token': first(
+      livesOn('refresh', ({ revokedMs = 0, accessExpiryMs }) => revokedMs >= accessExpiryMs),
     ),
-    // The pair to revoke is found by its access token, which has gone by then.
-    'refresh-after-access-expiry-leaves-old-refresh-token': second({
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && (pair.revokedMs ?? 0) >= pair.accessExpiryMs,
-    }),
+    'refresh-repeated-within-two-seconds-gives-same-pair': second(
+      repeats(2000, (request) => (isRefresh(request) ? String(paramsOf(request).refreshToken) : undefined)),
+    ),
     // The list of revoked tokens has sixteen entries for all keys together.
-    'sixteen-revoked-refresh-tokens-remembered': second((_seen, revoked: string[] = []) => ({
-      refreshResult: (result, old) => {
-        revoked = [...revoked, old.id].slice(-16)
-        return result
-      },
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && !revoked.includes(pair.id),
+    'sixteen-revoked-refresh-tokens-remembered': second((_seen, revoked: TokenPair[] = []) => ({
+      ...onRefresh((old) => {
+        revoked = [...revoked, old].slice(-16)
+      }),
+      ...livesOn('refresh', (pair) => !revoked.includes(pair)),
     })),
     // Connections go to two workers in turn, and the one that did not see the refresh goes on with the old pair.
-    'revocation-known-to-one-of-two-workers': third((seen, workers = new WeakMap<TokenPair, number>()) => {
+    'revocation-known-to-one-of-two-workers': third((seen, workers = new Map<TokenPair, number>()) => {
       const worker = () => (seen.connection ?? 0) % 2
       return {
-        refreshResult: (result, old) => {
-          workers.set(old, worker())
-          return result
-        },
+        ...onRefresh((old) => workers.set(old, worker())),
         revokedTokenWorks: (_kind, pair) => (workers.get(pair) ?? worker()) !== worker(),
       }
     }),
     // The note of the revocation is deleted together with the access token that took the place of the old one.
-    'old-refresh-token-works-when-successor-has-expired': third((seen, untilMs = new WeakMap<TokenPair, number>()) => ({
-      refreshResult: (result, old) => {
-        untilMs.set(old, result.accessTokenExpiry)
-        return result
-      },
-      revokedTokenWorks: (kind, pair) =>
-        kind === 'refresh' && seen.nowMs >= (untilMs.get(pair) ?? Number.POSITIVE_INFINITY),
+    'old-refresh-token-works-when-successor-has-expired': third((seen, untilMs = new Map<TokenPair, number>()) => ({
+      ...onRefresh((old, { accessTokenExpiry }) => untilMs.set(old, accessTokenExpiry)),
+      ...livesOn('refresh', (pair) => seen.nowMs >= (untilMs.get(pair) ?? Number.POSITIVE_INFINITY)),
     })),
     // A client that did not get the answer may ask again.
-    'old-refresh-token-works-until-new-pair-is-used': fifth((seen, used = new Set<string>()) => ({
-      accessExpired: (pair, nowMs) => {
-        used.add(pair.id)
-        return right.accessExpired(pair, nowMs)
-      },
-      refreshResult: (result, old) => {
-        used.add(old.id)
-        return result
-      },
-      revokedTokenWorks: (kind, { id }) =>
-        kind === 'refresh' && !pairsOf(seen.context).some((pair) => pair.parent === id && used.has(pair.id)),
+    'old-refresh-token-works-until-new-pair-is-used': fifth((seen, used = new Set<TokenPair>()) => ({
+      ...onUse((pair) => used.add(pair)),
+      ...onRefresh((old) => used.add(old)),
+      ...livesOn('refresh', ({ id }) => !pairsOf(seen.context).some((pair) => pair.parent === id && used.has(pair))),
     })),
     'second-refresh-in-session-leaves-old-refresh-token': fifth(
-      fifthLeave(({ session, generation }) => session !== undefined && generation === 1, 'refreshRevoked'),
+      livesOn('refresh', (pair) => inSession(pair) && pair.generation === 1),
     ),
-    'refresh-leaves-old-refresh-token-with-expires-in': eighth(
-      leave('refreshRevoked', ({ expiresInMs }) => expiresInMs !== undefined),
-    ),
+    'refresh-leaves-old-refresh-token-with-expires-in': eighth(livesOn('refresh', withLifetime)),
     // Revocations are kept in a cache, and a new key empties it.
-    'key-creation-clears-revocations': ninth((seen) => ({
-      createKeyResult: (result) => {
-        for (const pair of pairsOf(seen.context)) {
-          pair.accessRevoked = false
-          pair.refreshRevoked = false
-        }
-        return result
-      },
-    })),
+    'key-creation-clears-revocations': ninth((seen) =>
+      onNewKey(() => {
+        for (const pair of pairsOf(seen.context)) Object.assign(pair, { accessRevoked: false, refreshRevoked: false })
+      }),
+    ),
     // The pairs of a key are one record, which each refresh reads first and writes back at its end.
-    'last-of-refreshes-in-flight-undoes-revocations-of-the-others': tenth({
-      around: writeBackRows,
-    }),
-    // "old pair revoked", both tokens of it, whoever created the key
-    'old-refresh-token-of-key-created-by-token-lives-on': twelfth((seen, ids = new Set<string>()) => ({
-      storedKey: (key) => {
-        if (seen.pair !== undefined) ids.add(key.id)
-        return key
-      },
-      revokedTokenWorks: (kind, pair) => kind === 'refresh' && ids.has(pair.key.id),
+    'last-of-refreshes-in-flight-undoes-revocations-of-the-others': tenth({ around: writeBackRows }),
+    'old-refresh-token-of-key-created-by-token-lives-on': twelfth((seen, keys = new Set<ApiKey>()) => ({
+      ...onNewKey((key) => seen.pair && keys.add(key)),
+      ...livesOn('refresh', ({ key }) => keys.has(key)),
     })),
   },
   'refresh/after-access-expiry': {
     'refresh-needs-a-live-access-token': own({ refreshNeedsLiveAccess: () => true }),
-    'refresh-token-refused-an-hour-after-access-expiry': first({
-      refreshExpired: (pair, nowMs) => right.refreshExpired(pair, nowMs) || nowMs >= pair.accessExpiryMs + hour,
-    }),
+    'refresh-token-refused-an-hour-after-access-expiry': first(
+      also('refreshExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + hour),
+    ),
     // A grant cleans up: it drops every pair whose access token expired, with its refresh token.
-    'grant-clears-pairs-with-expired-access-token': first((seen, dropped = new Set<string>()) => ({
-      grantResult: (result) => {
-        for (const { pair } of seen.context.state.tokens.values())
-          if (pair.accessExpiryMs <= seen.nowMs) dropped.add(pair.id)
-        return result
-      },
-      refreshExpired: (pair, nowMs) => right.refreshExpired(pair, nowMs) || dropped.has(pair.id),
+    'grant-clears-pairs-with-expired-access-token': first((seen, dropped = new Set<TokenPair>()) => ({
+      ...onGrant(() => {
+        for (const pair of pairsOf(seen.context)) if (pair.accessExpiryMs <= seen.nowMs) dropped.add(pair)
+      }),
+      ...also('refreshExpired', (pair) => dropped.has(pair)),
     })),
     // After one refresh with expiresIn, the next refresh token ends together with its access token.
-    'refreshed-short-access-token-ends-its-refresh-token': second({
-      refreshExpired: (pair, nowMs) =>
-        right.refreshExpired(pair, nowMs) ||
-        (pair.generation > 0 && pair.expiresInMs !== undefined && right.accessExpired(pair, nowMs)),
-    }),
-    'refresh-in-session-refused-after-access-expiry': fourth((seen) => ({
-      tokenNamed: (text, find, _all, use) => {
-        const token = find(text)
-        const over = token?.pair.session !== undefined && seen.nowMs >= token.pair.accessExpiryMs
-        return use === 'refresh' && over ? undefined : token
-      },
-    })),
-    'refresh-token-with-address-ends-with-access-token': tenth({
-      refreshExpired: (pair, nowMs) =>
-        right.refreshExpired(pair, nowMs) || (pair.addresses.length > 0 && nowMs >= pair.accessExpiryMs),
-    }),
+    'refreshed-short-access-token-ends-its-refresh-token': second(
+      also('refreshExpired', (pair, nowMs) => ofRefresh(pair) && withLifetime(pair) && nowMs >= pair.accessExpiryMs),
+    ),
+    'refresh-in-session-refused-after-access-expiry': fourth(
+      also('refreshExpired', (pair, nowMs) => inSession(pair) && nowMs >= pair.accessExpiryMs),
+    ),
+    'refresh-token-with-address-ends-with-access-token': tenth(
+      also('refreshExpired', (pair, nowMs) => withAddress(pair) && nowMs >= pair.accessExpiryMs),
+    ),
   },
   'refresh/own-expiry': {
     'refresh-token-never-expires': own({ refreshExpired: () => false }),
     'refresh-token-lives-twice-as-long': own({
-      refreshExpired: (pair, nowMs) => nowMs >= 2 * pair.refreshExpiryMs - pair.issuedMs,
+      refreshExpired: ({ refreshExpiryMs, issuedMs }, nowMs) => nowMs >= 2 * refreshExpiryMs - issuedMs,
     }),
-    'refresh-token-ends-early': own({ refreshExpired: (pair, nowMs) => nowMs >= pair.refreshExpiryMs - 10_000 }),
-    'use-of-access-token-extends-refresh-token': first((_seen, usedMs = new Map<string, number>()) => ({
-      accessExpired: (pair, nowMs) => {
-        if (right.accessExpired(pair, nowMs)) return true
-        usedMs.set(pair.id, nowMs)
-        return false
-      },
-      refreshExpired: (pair, nowMs) => {
-        const fromMs = usedMs.get(pair.id) ?? pair.issuedMs
-        return nowMs >= fromMs + pair.refreshExpiryMs - pair.issuedMs
-      },
+    'refresh-token-ends-early': own({
+      refreshExpired: ({ refreshExpiryMs }, nowMs) => nowMs >= refreshExpiryMs - 10_000,
+    }),
+    'use-of-access-token-extends-refresh-token': first((_seen, usedMs = new Map<TokenPair, number>()) => ({
+      ...onUse((pair, nowMs) => right.accessExpired(pair, nowMs) || usedMs.set(pair, nowMs)),
+      refreshExpired: (pair, nowMs) =>
+        nowMs >= (usedMs.get(pair) ?? pair.issuedMs) + pair.refreshExpiryMs - pair.issuedMs,
     })),
-    'refreshed-refresh-token-never-expires': first({
-      refreshExpired: (pair, nowMs) => pair.generation === 0 && right.refreshExpired(pair, nowMs),
-    }),
+    'refreshed-refresh-token-never-expires': first(unless('refreshExpired', ofRefresh)),
     // A new time is reported, and the time of the first grant is in force.
-    'refreshed-refresh-token-ends-with-the-first-one': fourth((_seen, endMs = new Map<string, number>()) => ({
-      grantResult: (result, pair) => {
-        endMs.set(pair.family.id, pair.refreshExpiryMs)
-        return result
-      },
-      refreshExpired: (pair, nowMs) => nowMs >= (endMs.get(pair.family.id) ?? pair.refreshExpiryMs),
+    'refreshed-refresh-token-ends-with-the-first-one': fourth((_seen, endMs = new Map<object, number>()) => ({
+      ...onGrant(({ family, refreshExpiryMs }) => endMs.set(family, refreshExpiryMs)),
+      refreshExpired: ({ family, refreshExpiryMs }, nowMs) => nowMs >= (endMs.get(family) ?? refreshExpiryMs),
     })),
     'access-expiry-reported-as-refresh-expiry': ninth({
       reportedRefreshExpiry: ({ accessExpiryMs }) => accessExpiryMs,
     }),
   },
   'refresh/scopes-kept': {
-    'scopes-lost-by-a-refresh': own({ refreshedScope: () => [] }),
-    'last-scope-lost-by-a-refresh': own({
-      refreshedScope: (old) => (old.scope.length > 1 ? old.scope.slice(0, -1) : old.scope),
-    }),
-    'scopes-widened-by-a-refresh': own({ refreshedScope: () => right.initialKeyScope() }),
-    'scopes-of-a-session-widened-by-a-refresh': own(widened(withSession)),
+    'scopes-lost-by-a-refresh': own(rescoped(() => [])),
+    'last-scope-lost-by-a-refresh': own(rescoped((scope) => (scope.length > 1 ? scope.slice(0, -1) : scope))),
+    'scopes-widened-by-a-refresh': own(widened()),
+    'scopes-of-a-session-widened-by-a-refresh': own(widened(inSession)),
     'scopes-of-an-address-widened-by-a-refresh': own(widened(withAddress)),
     'scopes-of-a-lifetime-widened-by-a-refresh': own(widened(withLifetime)),
-    'scope-widened-to-key-by-second-refresh': first({
-      refreshedScope: (old) =>
-        old.generation === 0 ? old.scope : old.key.scope.map((scope) => (scope === 'apikey' ? 'apiKey' : scope)),
-    }),
-    'last-scope-lost-by-second-refresh': first({
-      refreshedScope: (old) => (old.generation === 0 ? old.scope : old.scope.slice(0, -1)),
-    }),
+    'scope-widened-to-key-by-second-refresh': first((seen) =>
+      rescoped((_scope, { key }) => effectiveKeyScope(key.scope, seen.context.profile), ofRefresh),
+    ),
+    'last-scope-lost-by-second-refresh': first(rescoped((scope) => scope.slice(0, -1), ofRefresh)),
     // The granted scope is kept by key, so a grant for another purpose changes all later refreshes.
-    'refreshed-scope-is-that-of-latest-grant-of-key': second((_seen, scopes = new Map<string, string[]>()) => ({
-      grantResult: (result, pair) => {
-        scopes.set(pair.key.id, pair.scope)
-        return result
-      },
-      refreshedScope: (old) => scopes.get(old.key.id) ?? old.scope,
-      refreshedScopeEcho: (old) => scopes.get(old.key.id) ?? old.scopeEcho,
+    'refreshed-scope-is-that-of-latest-grant-of-key': second((_seen, scopes = new Map<ApiKey, string[]>()) => ({
+      ...onGrant(({ key, scope }) => scopes.set(key, scope)),
+      refreshedScope: (old) => scopes.get(old.key) ?? old.scope,
+      refreshedScopeEcho: (old) => scopes.get(old.key) ?? old.scopeEcho,
     })),
     // The scope apikey is still reported, but no longer in force.
-    'second-refresh-drops-apikey': second({
-      refreshedScope: (old) =>
-        old.generation > 0 ? old.scope.filter((scope) => scope !== 'apiKey') : right.refreshedScope(old),
-    }),
-    // "a new pair of access token and refresh token is issued"; `scope` is not sent, so that it cannot change
-    'apikey-lost-by-refresh-after-access-expiry': third((seen) => {
-      const kept = (old: TokenPair, scope: string[]) =>
-        seen.nowMs < old.accessExpiryMs ? scope : scope.filter((word) => word !== 'apiKey')
-      return {
-        refreshedScope: (old) => kept(old, old.scope),
-        refreshedScopeEcho: (old) => kept(old, old.scopeEcho),
-      }
-    }),
+    'second-refresh-drops-apikey': second(rescoped(withoutApikey, ofRefresh)),
+    'apikey-lost-by-refresh-after-access-expiry': third((seen) => ({
+      ...rescoped(withoutApikey, (old) => right.accessExpired(old, seen.nowMs)),
+      refreshedScopeEcho: (old) =>
+        right.accessExpired(old, seen.nowMs) ? withoutApikey(old.scopeEcho) : old.scopeEcho,
+    })),
     // The pair to renew is kept in a variable of the server while a refresh waits.
-    'refreshes-in-flight-share-scopes': third((_seen, last?: TokenPair) => ({
+    'refreshes-in-flight-share-scopes': third((_seen, latest?: TokenPair) => ({
       tokenNamed: (text, find, _all, use) => {
         const found = find(text)
-        if (use === 'refresh' && found !== undefined) last = found.pair
+        if (use === 'refresh' && found !== undefined) latest = found.pair
         return found
       },
       beforeEffect: (effect) => (effect === 'refresh' ? meet() : undefined),
-      refreshedScope: (old) => (last ?? old).scope,
-      refreshedScopeEcho: (old) => (last ?? old).scopeEcho,
+      refreshedScope: (old) => (latest ?? old).scope,
+      refreshedScopeEcho: (old) => (latest ?? old).scopeEcho,
     })),
-    // The result: "scope | array of string | Scopes granted"
     // The answer is built in a record that is used again, and the scopes are put in after it was sent.
-    'refresh-reports-scopes-of-previous-refresh': third((_seen, last?: string[]) => ({
-      refreshResult: (result) => {
-        const scope = last ?? result.scope
-        last = result.scope
-        return { ...result, scope }
-      },
-    })),
+    'refresh-reports-scopes-of-previous-refresh': third((_seen, last?: string[]) =>
+      refreshed(({ scope }) => {
+        const reported = last ?? scope
+        last = scope
+        return { scope: reported }
+      }),
+    ),
     // The scope is stored as one text; what does not fit is cut off.
     'refreshed-scope-cut-at-32-characters': fourth({
-      refreshedScope: (old) => cut(old.scope),
-      refreshedScopeEcho: (old) => cut(old.scopeEcho),
+      ...rescoped(cut),
+      refreshedScopeEcho: ({ scopeEcho }) => cut(scopeEcho),
     }),
-    'refreshed-token-of-narrow-key-creates-keys': fifth({
-      refreshedScope: ({ key, scope }) =>
-        key.scope.some((word) => /^apikey$/i.test(word)) ? scope : [...scope, 'apiKey'],
-    }),
-    // "a new pair of access token and refresh token is issued": with the scopes that were granted
-    'refresh-in-session-loses-last-scope': eighth({
-      refreshedScope: ({ session, scope }) => (session !== undefined && scope.length > 1 ? scope.slice(0, -1) : scope),
-    }),
+    'refreshed-token-of-narrow-key-creates-keys': fifth(
+      rescoped(
+        (scope) => [...scope, 'apiKey'],
+        ({ key }) => !key.scope.some((word) => /^apikey$/i.test(word)),
+      ),
+    ),
+    'refresh-in-session-loses-last-scope': eighth(
+      rescoped((scope) => (scope.length > 1 ? scope.slice(0, -1) : scope), inSession),
+    ),
     // The result still names the scopes of the old pair.
-    'refresh-of-token-with-address-gives-scope-of-key': tenth((seen) => ({
-      refreshedScope: ({ addresses, key, scope }) =>
-        addresses.length === 0 ? scope : effectiveKeyScope(key.scope, seen.context.profile),
-    })),
+    'refresh-of-token-with-address-gives-scope-of-key': tenth((seen) =>
+      rescoped((_scope, { key }) => effectiveKeyScope(key.scope, seen.context.profile), withAddress),
+    ),
     // The result still names the one solution.
-    'refresh-widens-one-solution-to-any': tenth({
-      refreshedScope: ({ scope }) => scope.map((word) => (isOneSolution(word) ? 'solution:*' : word)),
-    }),
+    'refresh-widens-one-solution-to-any': tenth(
+      rescoped((scope) => scope.map((word) => (isOneSolution(word) ? 'solution:*' : word))),
+    ),
   },
   'refresh/address-kept': {
-    'address-lost-by-a-refresh': own({ refreshedAddresses: () => [] }),
+    'address-lost-by-a-refresh': own(losesAddress(() => true)),
     'address-changed-by-a-refresh': own({
-      refreshedAddresses: (old) => (old.addresses.length === 0 ? [] : ['192.0.2.1']),
+      refreshedAddresses: ({ addresses }) => (addresses.length === 0 ? [] : ['192.0.2.1']),
     }),
-    'address-of-a-session-lost-by-a-refresh': own({
-      refreshedAddresses: (old) => (withSession(old) ? [] : old.addresses),
-    }),
-    'address-of-a-lifetime-lost-by-a-refresh': own({
-      refreshedAddresses: (old) => (withLifetime(old) ? [] : old.addresses),
-    }),
-    'address-moved-here-by-a-refresh': own({ refreshedAddresses: (old) => old.addresses.map(() => '127.0.0.1') }),
-    'address-lost-by-second-refresh': first({
-      refreshedAddresses: (old) => (old.generation === 0 ? old.addresses : []),
-    }),
+    'address-of-a-session-lost-by-a-refresh': own(losesAddress(inSession)),
+    'address-of-a-lifetime-lost-by-a-refresh': own(losesAddress(withLifetime)),
+    'address-moved-here-by-a-refresh': own({ refreshedAddresses: ({ addresses }) => addresses.map(() => '127.0.0.1') }),
+    'address-lost-by-second-refresh': first(losesAddress(ofRefresh)),
     // The address is read from the access token, which has gone by then.
-    'refresh-after-access-expiry-loses-address': second((seen) => ({
-      refreshedAddresses: (old) => (seen.nowMs >= old.accessExpiryMs ? [] : old.addresses),
-    })),
+    'refresh-after-access-expiry-loses-address': second((seen) =>
+      losesAddress((old) => right.accessExpired(old, seen.nowMs)),
+    ),
     'refresh-moves-address-to-that-of-its-caller': second((seen) => ({
-      refreshedAddresses: (old) =>
-        old.addresses.length > 0 ? [seen.request.remoteAddress.replace(/^::ffff:/, '')] : [],
+      refreshedAddresses: ({ addresses }) =>
+        addresses.length > 0 ? [seen.request.remoteAddress.replace(/^::ffff:/, '')] : [],
     })),
-    'address-lost-by-fourth-refresh': fourth({
-      refreshedAddresses: (old) => (old.generation < 3 ? old.addresses : []),
-    }),
-    // The new pair takes its restrictions from the session, which knows no address.
-    'refresh-in-session-loses-address': tenth({
-      refreshedAddresses: ({ session, addresses }) => (session === undefined ? addresses : []),
-    }),
+    'address-lost-by-fourth-refresh': fourth(losesAddress(({ generation }) => generation >= 3)),
   },
   'refresh/session-kept': {
-    'session-of-an-address-lost-by-a-refresh': own({
-      refreshedSession: (old) => (withAddress(old) ? undefined : old.session),
-    }),
-    'session-of-a-lifetime-lost-by-a-refresh': own({
-      refreshedSession: (old) => (withLifetime(old) ? undefined : old.session),
-    }),
-    'session-lost-by-a-refresh': own({ refreshedSession: () => undefined }),
-    'session-lost-by-second-refresh': first({
-      refreshedSession: (old) => (old.generation === 0 ? old.session : undefined),
-    }),
+    'session-of-an-address-lost-by-a-refresh': own(losesSession(withAddress)),
+    'session-of-a-lifetime-lost-by-a-refresh': own(losesSession(withLifetime)),
+    'session-lost-by-a-refresh': own(losesSession(() => true)),
+    'session-lost-by-second-refresh': first(losesSession(ofRefresh)),
     // The session is looked up by its user, and the newest one is found.
     'refreshed-pair-joins-newest-session': second((seen) => ({
-      refreshedSession: (old) =>
-        old.session && (seen.context.state.sessions.get(old.session.user)?.at(-1) ?? old.session),
+      refreshedSession: ({ session }) => session && (seen.context.state.sessions.get(session.user)?.at(-1) ?? session),
     })),
     'pair-that-was-never-used-leaves-its-session-at-refresh': fourth((_seen, used = new Set<TokenPair>()) => ({
-      accessExpired: (pair, nowMs) => {
-        used.add(pair)
-        return right.accessExpired(pair, nowMs)
-      },
-      refreshedSession: (old) => (used.has(old) ? old.session : undefined),
+      ...onUse((pair) => used.add(pair)),
+      ...losesSession((old) => !used.has(old)),
     })),
     // The session is read from the access token, which is gone then.
-    'session-lost-by-refresh-after-access-expiry': ninth((seen) => ({
-      refreshedSession: ({ accessExpiryMs, session }) => (seen.nowMs < accessExpiryMs ? session : undefined),
-    })),
+    'session-lost-by-refresh-after-access-expiry': ninth((seen) =>
+      losesSession((old) => right.accessExpired(old, seen.nowMs)),
+    ),
   },
 }

@@ -16,12 +16,6 @@ describe('eighth set: refreshes', () => {
       const { scope } = await refreshPair(c, pair)
       return Array.isArray(pair.scope) && (scope as unknown) === 'solution context'
     },
-    'refresh-leaves-old-access-token-with-address': async (c) => {
-      const [free, bound] = [await grantPair(c), await grantPair(c, ['solution', 'ipAddr:127.0.0.1'])]
-      await refreshPair(c, free)
-      await refreshPair(c, bound)
-      return !(await accessWorks(c, free)) && (await accessWorks(c, bound))
-    },
     'refresh-leaves-old-refresh-token-with-expires-in': async (c) => {
       const [usual, short] = [await grantPair(c), await grantPair(c, ['solution', 'expiresIn:5000'])]
       await refreshPair(c, usual)
@@ -40,12 +34,6 @@ describe('eighth set: refreshes', () => {
       const before = await accessWorks(c, pair)
       c.clock.advance(1000)
       return before && pair.accessTokenExpiry > c.clock.now() && !(await accessWorks(c, pair))
-    },
-    'refused-refresh-ends-newest-pair': async (c) => {
-      const [older, newer] = [await grantPair(c), await grantPair(c)]
-      const before = await accessWorks(c, newer)
-      await c.refresh('unknown')
-      return before && (await accessWorks(c, older)) && !(await accessWorks(c, newer))
     },
   })
 })

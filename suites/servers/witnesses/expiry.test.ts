@@ -32,11 +32,6 @@ describe('expiry', () => {
       return pair.accessToken !== undefined && !(await accessWorks(c, pair))
     },
     'expires-in-above-an-hour-never-ends': (c) => worksAfter(c, 2 * hourMs, 3 * hourMs),
-    'default-lifetime-not-enforced': async (c) => {
-      const pair = await grantPair(c)
-      c.clock.set(pair.accessTokenExpiry + 1)
-      return accessWorks(c, pair)
-    },
     'expires-in-compared-as-text': async (c) => {
       const { accessTokenExpiry, refreshTokenExpiry } = await withLifetime(c, 1e12)
       return accessTokenExpiry > refreshTokenExpiry

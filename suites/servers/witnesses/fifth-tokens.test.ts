@@ -5,7 +5,6 @@ const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
 
 describe('fifth set: tokens and scopes', () => {
   testWitnesses({
-    'thread-token-creates-keys': async (c) => createsKey(c, { token: (await grantPair(c, ['thread'])).accessToken }),
     'last-entry-of-longer-scope-not-compared-with-key': async (c) => {
       const key = await makeKey(c, { scope: ['context'] })
       return (

@@ -24,9 +24,9 @@ const grants = async (client: Client, params: object) =>
 
 describe('grants', () => {
   testWitnesses({
-    'white-space-around-secret-ignored-in-grant': (c) => grants(c, { apiKeySecret: `${c.root.secret}\n` }),
-    'secret-ends-at-nul-in-grant': (c) => grants(c, { apiKeySecret: `${c.root.secret}\0more` }),
-    'secret-behind-32-characters-ignored-in-grant': (c) => grants(c, { apiKeySecret: `${c.root.secret}more` }),
+    'grants-secret-trimmed': (c) => grants(c, { apiKeySecret: `${c.root.secret}\n` }),
+    'grants-secret-ends-at-nul': (c) => grants(c, { apiKeySecret: `${c.root.secret}\0more` }),
+    'grants-longer-secret-taken': (c) => grants(c, { apiKeySecret: `${c.root.secret}more` }),
     'beginning-of-key-id-suffices-in-grant': (c) => grants(c, { apiKeyId: c.root.id.slice(0, 12) }),
     'name-accepted-as-key-id-in-grant': async (c) => {
       const { secret } = await makeKey(c, { name: 'by-name' })
@@ -56,7 +56,7 @@ describe('grants', () => {
       const { refreshToken } = await grantPair(c)
       return works(await c.call('manager/auth', { refreshToken }))
     },
-    'scope-as-text-accepted-in-grant': (c) => grants(c, { scope: 'solution' }),
+    'grant-with-a-text-as-scope': (c) => grants(c, { scope: 'solution' }),
     'numbers-in-scope-skipped-in-grant': (c) => grants(c, { scope: ['solution', 5] }),
     'expiry-as-text-with-expires-in': async (c) =>
       typeof (await grantPair(c, ['solution', 'expiresIn:60000'])).accessTokenExpiry !== 'number',

@@ -15,10 +15,6 @@ const hour = 3_600_000
 
 describe('ninth set: refreshes', () => {
   testWitnesses({
-    'refresh-result-without-scope': async (c) => {
-      const [first, second] = await lineOfPairs(c, 1)
-      return Array.isArray(first?.scope) && second?.refreshToken !== undefined && second.scope === undefined
-    },
     'second-half-of-refresh-token-not-compared': async (c) => {
       const refreshesWith = async (from: number, to: number) => {
         const { refreshToken } = await grantPair(c)

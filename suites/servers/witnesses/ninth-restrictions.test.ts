@@ -10,11 +10,6 @@ describe('ninth set: restrictions', () => {
     'address-0-0-0-0-taken-for-any': async (c) =>
       (await accessWorks(c, await grantPair(c, ['solution', 'ipAddr:0.0.0.0']))) &&
       !(await accessWorks(c, await grantPair(c, ['solution', 'ipAddr:0.0.0.1']))),
-    'context-scope-opens-thread-area': async (c) => {
-      const lists = async (method: string) =>
-        works(await c.call(method, {}, { token: (await grantPair(c, ['context'])).accessToken }))
-      return (await lists('thread/listThreads')) && !(await lists('store/listStores'))
-    },
     'token-with-address-creates-no-keys': async (c) => {
       const creates = async (scope: string[]) => createsKey(c, { token: (await grantPair(c, scope)).accessToken })
       return (await creates(['apikey'])) && !(await creates(['apikey', 'ipAddr:127.0.0.1']))

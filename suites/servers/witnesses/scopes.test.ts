@@ -19,7 +19,6 @@ const contextsOf = async (client: Client, accessToken: string, solution: string)
 describe('scopes', () => {
   testWitnesses({
     'stream-scope-opens-solution': async (c) => accessWorks(c, await grantPair(c, ['stream'])),
-    'inbox-scope-creates-keys': async (c) => createsKey(c, { token: (await grantPair(c, ['inbox'])).accessToken }),
     'context-and-thread-scopes-together-open-solution': async (c) =>
       accessWorks(c, await grantPair(c, ['context', 'thread'])),
     'token-creates-keys-with-scope-of-its-key': async (c) => createsKey(c, { token: (await grantPair(c)).accessToken }),
@@ -67,7 +66,6 @@ describe('scopes', () => {
       const { accessToken } = await grantPair(c, [`solution:${one}`, 'solution:*'])
       return !(await contextsOf(c, accessToken, other))
     },
-    'store-scope-creates-keys': async (c) => createsKey(c, { token: (await grantPair(c, ['store'])).accessToken }),
     'thread-scope-opens-solution-after-refresh': async (c) =>
       accessWorks(c, await refreshPair(c, await grantPair(c, ['thread']))),
   })

@@ -1,7 +1,6 @@
 import { describe } from 'vitest'
 import {
   accessWorks,
-  createsKey,
   grantPair,
   lineOfPairs,
   listOn,
@@ -38,11 +37,6 @@ describe('second set: revocation', () => {
       const wasRefused = !(await accessWorks(c, old))
       await grantPair(c)
       return wasRefused && accessWorks(c, old)
-    },
-    'revoked-access-token-still-creates-keys': async (c) => {
-      const old = await grantPair(c, ['apikey', 'solution'])
-      await refreshPair(c, old)
-      return !(await accessWorks(c, old)) && createsKey(c, { token: old.accessToken })
     },
     'revoked-access-token-works-where-it-was-used': async (c) => {
       const old = await grantPair(c)

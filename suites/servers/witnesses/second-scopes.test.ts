@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { accessWorks, createsKey, grantPair, listOn, makeKey, testWitnesses, works } from '../test-witness.ts'
+import { accessWorks, grantPair, listOn, makeKey, testWitnesses, works } from '../test-witness.ts'
 
 const elsewhere = 'ipAddr:203.0.113.9'
 
@@ -19,15 +19,6 @@ describe('second set: scopes and addresses', () => {
     },
     'restrictions-behind-fourth-scope-entry-ignored': async (c) =>
       accessWorks(c, await grantPair(c, ['solution', 'context', 'thread', 'store', elsewhere])),
-    'address-not-checked-when-a-key-is-created': async (c) => {
-      const bound = await grantPair(c, ['solution', 'apikey', elsewhere])
-      return !(await accessWorks(c, bound)) && createsKey(c, { token: bound.accessToken })
-    },
-    'scopes-of-first-token-hold-for-its-connection': async (c) => {
-      await listOn(c, 1, { token: (await grantPair(c)).accessToken })
-      const narrow = { token: (await grantPair(c, ['context'])).accessToken }
-      return works(await listOn(c, 1, narrow)) && !works(await listOn(c, 2, narrow))
-    },
     'latest-grant-of-key-opens-areas-for-all-its-tokens': async (c) => {
       const narrow = await grantPair(c, ['context'])
       const wasRefused = !(await accessWorks(c, narrow))

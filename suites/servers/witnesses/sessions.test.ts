@@ -22,11 +22,6 @@ async function countLive(client: Client, pairs: Pair[]): Promise<number> {
 
 describe('sessions', () => {
   testWitnesses({
-    'session-removed-by-order-of-names': async (c) => {
-      const oldest = await open(c, 'z')
-      await openSessions(c, 16)
-      return accessWorks(c, oldest)
-    },
     'second-overflow-removes-two-sessions': async (c) => (await countLive(c, await openSessions(c, 18))) !== 16,
     'second-overflow-removes-newest-session': async (c) => {
       const pairs = await openSessions(c, 18)

@@ -9,7 +9,7 @@ describe('tenth set: credentials', () => {
         works(await post(c, listingBody, `Basic ${Buffer.from(text).toString('base64')}`))
       return (await lists(`${id};${secret}`)) && !(await lists(`${id} ${secret}`)) && !(await lists(`${id};wrong`))
     },
-    'object-as-secret-accepted-in-grant': async (c) => {
+    'grants-operator-is-any-secret': async (c) => {
       const grants = async (apiKeySecret: unknown) => {
         const params = { grantType: 'api_key_credentials', apiKeyId: c.root.id, apiKeySecret, scope: ['solution'] }
         return works(await c.call('manager/auth', params))

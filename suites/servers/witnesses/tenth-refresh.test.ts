@@ -34,12 +34,5 @@ describe('tenth set: refreshes', () => {
       c.clock.advance(1000)
       return !atOnce && refreshWorks(c, pairs[1])
     },
-    'refresh-in-session-loses-address': async (c) => {
-      const worksElsewhere = async (scope: string[]) => {
-        const [first, second] = await lineOfPairs(c, 1, ['solution', 'ipAddr:10.0.0.1', ...scope])
-        return !(await accessWorks(c, first)) && (await accessWorks(c, second))
-      }
-      return !(await worksElsewhere([])) && worksElsewhere(['session:one'])
-    },
   })
 })

@@ -13,10 +13,6 @@ import {
 
 describe('tokens', () => {
   testWitnesses({
-    'secret-accepted-as-access-token': async (c) => {
-      await grantPair(c)
-      return works(await c.list({ token: c.root.secret }))
-    },
     'refresh-token-creates-keys': async (c) => createsKey(c, { token: (await grantPair(c, ['apikey'])).refreshToken }),
     'refresh-token-works-as-access-token-when-that-expired': async (c) => {
       const { refreshToken } = await grantPair(c, ['solution', 'expiresIn:1000'])

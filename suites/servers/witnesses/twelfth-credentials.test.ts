@@ -21,7 +21,7 @@ const altered = (secret: string) => secret.slice(0, -1) + (secret.endsWith('0') 
 
 describe('twelfth set: credentials', () => {
   testWitnesses({
-    'letter-case-of-secret-ignored-in-grant': async (c) => {
+    'grants-secret-in-any-case': async (c) => {
       const secret = c.root.secret.toUpperCase()
       return (await grants(c, { apiKeySecret: secret })) && !(await listsAs(c, c.root.id, secret))
     },
