@@ -62,11 +62,11 @@ const mutants: ProofServer[] = (await loadIndependentMutants()).map(({ id, break
   settings: settingsOfAll,
   create,
 }))
-const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, profile, settings, create }) => ({
+const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, settings, create }) => ({
   id,
   breaks: '',
   settings: { ...settingsOfAll, ...settings },
-  create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
+  create,
 }))
 
 /** Every fortieth conforming server gets the scenarios that `explore` writes. */

@@ -3,9 +3,9 @@
  *
  *     npm run variants [-- --pairs] [--concurrency 1,4,16]
  */
+
+import { type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
 import { departuresOf } from '../suites/self/expected-departures.ts'
-import { type Merged, merge, pairsOf } from '../suites/self/merge-variants.ts'
-import { runVariant } from '../suites/self/variant-run.ts'
 import { loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 

@@ -32,7 +32,7 @@ const longest = [
   'client-judge',
   'no-secret-leaves',
   'foreign',
-  'unusual-targets',
+  'odd-targets',
   'lab',
   'clients',
   'command',

@@ -6,10 +6,10 @@ import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
+import { type NullServer, nearlyNullServers, nullServers, serveNull } from '../servers/null-servers.ts'
 import { bundledSettings } from '../targets/bundled.ts'
 import { urlTarget } from '../targets/url.ts'
 import { madeUpMeta } from './made-up.ts'
-import { type NullServer, nearlyNullServers, nullServers, serveNull } from './null-servers.ts'
 import { turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()

@@ -2,9 +2,9 @@ import { casesText } from '../commands/list.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { nearlyNullServers, nullServers } from '../servers/null-servers.ts'
 import { loadMutants, loadVariants } from '../targets/bundled.ts'
-import { coveringServers, pairsOf } from './merge-variants.ts'
-import { nearlyNullServers, nullServers } from './null-servers.ts'
+import { coveringServers, pairsOf } from './conforming-run.ts'
 
 /** The numbers of the README's table, by the things that they count. */
 type Numbers = Record<CountedThing, string>

@@ -4,6 +4,7 @@
  */
 import type { ServerOptions } from '../../mock-server/context.ts'
 import type { Profile } from '../../mock-server/profile.ts'
+import { type ConformingRows, joinChanges } from './conforming/operators.ts'
 import { type BrokenRows, type Origin, optionsOf } from './operators.ts'
 
 type Made = Pick<ServerOptions, 'rules' | 'around' | 'profile'>
@@ -28,9 +29,9 @@ export interface ConformingServer {
   origin: Origin
   profile: Partial<Profile>
   /** Not combined with others: one more reading of a switch that many have would take many more servers. */
-  alone?: true
+  alone: boolean
   /** What a user would tell the suite about such a server. */
-  settings?: { scheme?: string; tokenPrefix?: string; clientAddress?: string }
+  settings: { scheme?: string; tokenPrefix?: string; clientAddress?: string }
   create(): Made
 }
 
@@ -66,22 +67,29 @@ export async function brokenServers(): Promise<readonly BrokenServer[]> {
   )
 }
 
+const subjectsOfConforming = async (): Promise<ConformingRows[]> => [
+  (await import('./conforming/envelope.ts')).envelopeRows,
+  (await import('./conforming/refusals.ts')).refusalsRows,
+  (await import('./conforming/limits.ts')).limitsRows,
+  (await import('./conforming/keys.ts')).keysRows,
+  (await import('./conforming/signatures.ts')).signaturesRows,
+  (await import('./conforming/tokens.ts')).tokensRows,
+  (await import('./conforming/lifetimes.ts')).lifetimesRows,
+  (await import('./conforming/grants.ts')).grantsRows,
+  (await import('./conforming/sessions.ts')).sessionsRows,
+  (await import('./conforming/deployments.ts')).deploymentsRows,
+]
+
 export async function conformingServers(): Promise<readonly ConformingServer[]> {
-  const { variants } = await import('../../mock-server/variants.ts')
-  const { variantSets } = await import('../../mock-server/independent/variants.ts')
-  return [
-    ...variants.map(({ rules, ...row }) => ({
+  const subjects = await subjectsOfConforming()
+  return subjects.flatMap((subject) =>
+    Object.entries(subject).map(([id, { changes, ...row }]) => ({
       ...row,
-      origin: 'own' as const,
-      create: () => ({ profile: row.profile, ...(rules && { rules }) }),
+      id,
+      create: () => {
+        const made = optionsOf(joinChanges(changes))
+        return { ...made, profile: { ...row.profile, ...made.profile } }
+      },
     })),
-    ...Object.entries(variantSets).flatMap(([set, servers]) =>
-      servers.map((row) => ({
-        ...row,
-        profile: row.profile ?? {},
-        origin: set as Origin,
-        create: () => ({ profile: row.profile ?? {}, ...row.create?.() }),
-      })),
-    ),
-  ]
+  )
 }

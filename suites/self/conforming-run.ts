@@ -1,0 +1,191 @@
+/** Runs of the cases against conforming servers, each alone or several variants in one server. */
+import { allItems } from '../engine/conversation/cases.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
+import { buildReport } from '../report/build.ts'
+import { problemText } from '../report/problem-text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { listeningFindings } from '../run/explore/listening-findings.ts'
+import { runAll } from '../run/run.ts'
+import { bundledTarget, type ConformingServer, lastingTarget, loadVariants } from '../targets/bundled.ts'
+import { madeUpMeta } from './made-up.ts'
+import { turnUnlessProof } from './proof-form.ts'
+
+const corpus = await openCorpus()
+
+interface VariantRun {
+  verdict: string
+  exitCode: number
+  /** Every case that did not pass: `warned limits/api-keys`; and what the model noticed while they ran. */
+  departures: string[]
+  /** The problem of each departure, for the reader of a failure. */
+  messages: string[]
+  /** Whether a departure is of a case that was run. */
+  wasRun(departure: string): boolean
+}
+
+interface VariantRunOptions {
+  /** One server for the whole run, by the way that URLs take, instead of a fresh one per case. */
+  lasting?: boolean
+  /** Calls to such a server that are under way at once. */
+  concurrency?: number
+  /** Outside of a proof, only every `every`-th case, from the index `first` on. */
+  part?: { every: number; first: number }
+}
+
+/** Runs every case against a conforming variant, or a part of them. */
+export async function runVariant(
+  variant: ConformingServer | Merged,
+  options: VariantRunOptions = {},
+): Promise<VariantRun> {
+  const { lasting = false, concurrency = 1, part = { every: 1, first: 0 } } = options
+  const items = turnUnlessProof(allItems(corpus), part.every, part.first)
+  const { profile, rules = {}, settings } = 'create' in variant ? { ...variant, ...variant.create() } : variant
+  const seed = 1
+  const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })
+  const outcomes = await runAll({ target, corpus, items, seed, listens: lasting })
+  const report = buildReport({
+    meta: madeUpMeta,
+    outcomes,
+    corpus,
+    known: [],
+    options: { strict: false, partial: null },
+  })
+  const departing = outcomes.filter(departs)
+  const findings = listeningFindings(outcomes, [])
+  const keys = new Set(items.map(({ key }) => key))
+  return {
+    verdict: report.verdict,
+    exitCode: report.exitCode,
+    departures: [...departing.map(({ verdict, key }) => `${verdict} ${key}`), ...findings.map(({ id }) => id)].sort(),
+    messages: departing.map(({ key, problem, envelope }) => `${key}: ${problemText(problem ?? envelope[0]?.problem)}`),
+    wasRun: (departure) => keys.has(departure.slice(departure.indexOf(' ') + 1)),
+  }
+}
+
+const departs = ({ verdict, envelope }: CaseOutcome): boolean => verdict !== 'passed' || envelope.length > 0
+
+/** The variants that every test run tries alone. All are also tried together in other servers, and alone in `npm run variants`. */
+export async function variantsToTryAlone(): Promise<ConformingServer[]> {
+  return (await loadVariants()).filter(({ id, alone: only }) => only || alone.has(id))
+}
+
+const alone = new Set([
+  'refusals-as-text',
+  'refusals-without-body',
+  'nonces-reusable',
+  'narrow-time-window',
+  'clock-ahead',
+  'clock-behind',
+  'slow',
+  'connections-closed',
+  'rate-limited',
+  'every-grant-a-session',
+  'initial-key-counts',
+  'eleventh-key-removes-the-oldest',
+  'short-refresh-lifetime',
+  'no-token-word',
+  'scheme-of-its-own',
+  'base-url-with-a-path',
+])
+
+/** Several variants in one server. */
+export interface Merged {
+  ids: string[]
+  profile: ConformingServer['profile']
+  rules: NonNullable<ReturnType<ConformingServer['create']>['rules']>
+  settings: NonNullable<ConformingServer['settings']> | Record<string, never>
+}
+
+/** Whether no switch or rule of one is set differently by the other. */
+export function compatible(one: ConformingServer, other: ConformingServer): boolean {
+  const chosen = new Map<string, unknown>(Object.entries({ ...one.profile, ...one.create().rules }))
+  return Object.entries({ ...other.profile, ...other.create().rules }).every(
+    ([name, value]) => !chosen.has(name) || chosen.get(name) === value,
+  )
+}
+
+export function merge(members: readonly ConformingServer[]): Merged {
+  return {
+    ids: members.map(({ id }) => id),
+    profile: Object.assign({}, ...members.map(({ profile }) => profile)) as ConformingServer['profile'],
+    rules: Object.assign({}, ...members.map((member) => member.create().rules ?? {})) as Merged['rules'],
+    settings: Object.assign({}, ...members.map(({ settings }) => settings ?? {})) as Merged['settings'],
+  }
+}
+
+/** Every pair of variants that fit into one server; variants that are tried alone are in no pair. */
+export function pairsOf(variants: readonly ConformingServer[]): [ConformingServer, ConformingServer][] {
+  const combined = variants.filter(({ alone }) => !alone)
+  return combined.flatMap((one, index) =>
+    combined
+      .slice(index + 1)
+      .filter((other) => compatible(one, other))
+      .map((other): [ConformingServer, ConformingServer] => [one, other]),
+  )
+}
+
+/**
+ * Few servers in which every compatible pair of variants meets at least once: a covering array, made greedily. The same variants
+ * give the same servers.
+ */
+export function coveringServers(variants: readonly ConformingServer[]): Merged[] {
+  const combined = variants.filter(({ alone }) => !alone)
+  const pairs = pairsOf(combined)
+  const partners = meetingsOf(pairs)
+  const open = meetingsOf(pairs)
+  const servers: ConformingServer[][] = []
+  while ([...open.values()].some(({ size }) => size > 0)) {
+    const members = fullServer(combined, partners, open)
+    for (const member of members) for (const other of members) open.get(member)?.delete(other)
+    servers.push(members)
+  }
+  return withoutNeedless(servers)
+    .filter((members) => members.length > 0)
+    .map(merge)
+}
+
+/** The partners of each variant. */
+type Meetings = ReadonlyMap<ConformingServer, Set<ConformingServer>>
+
+function meetingsOf(pairs: readonly [ConformingServer, ConformingServer][]): Meetings {
+  const meetings = new Map<ConformingServer, Set<ConformingServer>>()
+  const meet = (one: ConformingServer, other: ConformingServer) =>
+    meetings.set(one, (meetings.get(one) ?? new Set()).add(other))
+  for (const [one, other] of pairs) {
+    meet(one, other)
+    meet(other, one)
+  }
+  return meetings
+}
+
+/** Leaves members out that meet all others of their server elsewhere: some variants make every call dearer. */
+function withoutNeedless(servers: readonly (readonly ConformingServer[])[]): ConformingServer[][] {
+  const kept = servers.map((server) => new Set(server))
+  const meetElsewhere = (here: Set<ConformingServer>, one: ConformingServer, other: ConformingServer): boolean =>
+    kept.some((server) => server !== here && server.has(one) && server.has(other))
+  for (const server of kept) {
+    for (const member of server) {
+      const others = [...server].filter((one) => one !== member)
+      if (others.every((other) => meetElsewhere(server, member, other))) server.delete(member)
+    }
+  }
+  return kept.map((server) => [...server])
+}
+
+/** Takes the variant that brings the most open pairs with the members, then with all others, until no further one fits. */
+function fullServer(variants: readonly ConformingServer[], partners: Meetings, open: Meetings): ConformingServer[] {
+  const members: ConformingServer[] = []
+  let candidates = variants
+  const worth = (candidate: ConformingServer): number => {
+    const openHere = open.get(candidate)
+    const withMembers = members.filter((member) => openHere?.has(member)).length
+    return withMembers * variants.length + (openHere?.size ?? 0)
+  }
+  for (;;) {
+    const [first, ...others] = candidates
+    if (first === undefined) return members
+    const best = others.reduce((one, other) => (worth(other) > worth(one) ? other : one), first)
+    members.push(best)
+    candidates = candidates.filter((candidate) => partners.get(best)?.has(candidate))
+  }
+}

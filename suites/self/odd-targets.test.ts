@@ -1,0 +1,325 @@
+/** Servers and users with odd habits and settings, which a run must not mistake for defects; and answers that must not stop it. */
+import { expect, test } from 'vitest'
+import { allItems, answersTo, type Item } from '../engine/conversation/cases.ts'
+import type { TargetSettings } from '../engine/target.ts'
+import { problemText } from '../report/problem-text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import {
+  bundledSettings,
+  bundledTarget,
+  lastingTarget,
+  loadIndependentVariants,
+  rules,
+  type ServerOptions,
+} from '../targets/bundled.ts'
+import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
+import { partUnlessProof, turnUnlessProof } from './proof-form.ts'
+
+const corpus = await openCorpus()
+
+interface Habit {
+  name: string
+  server: ServerOptions
+  only: string[]
+  /** Verdicts that may occur. */
+  verdicts: string[]
+}
+
+/** A proxy whose clock is ahead by this many milliseconds writes the Date header, from the given answer on. */
+const behindProxy = (aheadMs: number, from = 0): ServerOptions => ({
+  around: (handle) => {
+    let answers = 0
+    return async (request) => {
+      const answer = await handle(request)
+      answers += 1
+      if (answers < from) return answer
+      const ahead = new Date(Date.parse(answer.headers.date ?? '') + aheadMs).toUTCString()
+      return { ...answer, headers: { ...answer.headers, date: ahead } }
+    }
+  },
+})
+
+/** A grant with the same params gives the same pair, until a pair is refreshed. */
+const repeatingGrants: ServerOptions = {
+  around: (handle) => {
+    const granted = new Map<string, string>()
+    return async (request) => {
+      const { id, method, params } = JSON.parse(String(request.body)) as { id: number; method: string; params: object }
+      const isGrant = method === 'manager/auth' && 'apiKeyId' in params
+      if (method === 'manager/auth' && !isGrant) granted.clear()
+      const known = isGrant ? granted.get(JSON.stringify(params)) : undefined
+      const answer = await handle(request)
+      if (known !== undefined) return { ...answer, body: JSON.stringify({ ...JSON.parse(known), id }) }
+      if (isGrant && answer.body.includes('"result"')) granted.set(JSON.stringify(params), answer.body)
+      return answer
+    }
+  },
+}
+
+const variants = await loadIndependentVariants()
+
+function variant(id: string): ServerOptions {
+  const found = variants.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`There is no variant "${id}"`)
+  return found.create()
+}
+
+const habits: readonly Habit[] = [
+  {
+    name: 'a proxy in front of it writes the Date header, two seconds ahead',
+    server: behindProxy(2000),
+    only: ['expires-in', 'tokens', 'refresh/after-access-expiry'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'a proxy in front of it writes the Date header, three hours behind',
+    server: behindProxy(-3 * 3_600_000),
+    only: ['signatures/hmac', 'signatures/ecc', 'keys/public-key', 'expires-in', 'refresh/own-expiry', 'tokens'],
+    verdicts: ['passed', 'not-testable'],
+  },
+  {
+    name: 'a proxy in front of it writes the Date header, ninety seconds ahead',
+    server: behindProxy(90_000),
+    only: ['signatures/hmac-accepted', 'expires-in', 'tokens', 'refresh/after-access-expiry'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'the clock of the proxy is set back by an hour during the run',
+    server: { ...behindProxy(-3_600_000, 40), profile: { timeWindowMs: 2 * 3_600_000 } },
+    only: ['signatures/hmac', 'expires-in', 'refresh/own-expiry', 'tokens'],
+    verdicts: ['passed', 'not-testable'],
+  },
+  {
+    name: 'it gives the same pair again to the same grant',
+    server: repeatingGrants,
+    only: ['refresh/pair-differs', 'refresh/result', 'refresh/others-stand', 'refresh/revokes-access'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it hangs up on every refusal',
+    server: {
+      around: (handle) => async (request) => {
+        const answer = await handle(request)
+        return answer.body.includes('"error"') ? { ...answer, hangUp: true } : answer
+      },
+    },
+    only: ['authorization', 'basic', 'signatures/hmac', 'grants/authorization-header'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it grants solution:ID to no key with solution:*',
+    server: { profile: { solutionIdFromAny: false } },
+    only: ['scopes/solution-id', 'scopes/solution-any'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it takes twelve connections at once',
+    server: { bounds: { connections: 12 } },
+    only: ['refresh/race', 'refresh/new-pair', 'sessions/race', 'basic'],
+    verdicts: ['passed', 'blocked'],
+  },
+  {
+    name: 'it keeps three pairs of a key outside sessions',
+    server: variant('three-live-pairs-of-a-key-outside-sessions'),
+    only: ['refresh/race'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it takes session names of at most eight small letters and digits',
+    server: variant('session-names-of-8-small-letters-and-digits-that-add'),
+    only: [
+      'sessions',
+      'refresh',
+      'grants/result-of-every-kind',
+      'expires-in',
+      'addresses',
+      'scopes',
+      'tokens',
+      'limits',
+    ],
+    verdicts: ['passed', 'not-testable'],
+  },
+]
+
+test.each(partUnlessProof(habits, 5))('$name', async ({ server, only, verdicts }) => {
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
+  const odd = outcomes.filter(
+    ({ verdict, problem }) => !verdicts.includes(verdict) || (problem !== null && problem.kind === 'not-run'),
+  )
+  expect(odd.map(({ key, verdict, problem }) => `${key}: ${verdict} (${problem?.kind})`)).toEqual([])
+  expect(outcomes.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(outcomes.length / 2)
+})
+
+test('a given token word that does not work is one failure, of tokens/authorize', async () => {
+  const only = ['tokens', 'refresh/new-pair', 'basic']
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const target = lastingTarget({ profile: { tokenPrefix: 'X-Access' } }, { tokenPrefix: 'Bearer' })
+  const outcomes = await runAll({ target, corpus, items })
+  const failed = outcomes.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  expect(failed.map(({ key }) => key)).toEqual(['tokens/accepted'])
+  expect(outcomes.some(({ verdict, problem }) => verdict === 'blocked' && problem?.kind === 'no-token-word')).toBe(true)
+})
+
+/** Conforming servers whose users have unusual words, keys and settings: cases that cannot run have a reason. */
+interface Unusual {
+  name: string
+  server: ServerOptions
+  settings: Partial<TargetSettings>
+  target: typeof bundledTarget
+  /** The cases to run: ids as for --only; all of them unless given. */
+  only?: string[]
+  /** Allowed reasons for cases that cannot run. */
+  reasons: RegExp
+}
+
+const changesNothing = /^Cannot make the (mistake|alteration) ".*": it changes nothing in this (request|text)$/
+const undeclared =
+  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^the list that the next step goes through is empty$/
+
+/** A token reaches inbox methods only if it may also manage every Context. */
+function inboxInCompany(): NonNullable<ServerOptions['around']> {
+  const scopes = new Map<string, string[]>()
+  return (handle) => async (request) => {
+    const text = String(request.body)
+    const granted = scopes.get(request.headers.authorization?.split(' ')[1] ?? '')
+    const lacksCompany = granted !== undefined && !granted.includes('solution:*')
+    const answer = await handle(
+      lacksCompany ? { ...request, body: Buffer.from(text.replace('inbox/', 'no/')) } : request,
+    )
+    const { result } = JSON.parse(answer.body)
+    if (typeof result?.accessToken === 'string') scopes.set(result.accessToken, result.scope)
+    return answer
+  }
+}
+
+const unusual: Unusual[] = [
+  {
+    name: 'a probe of inbox that needs another scope besides inbox',
+    server: { around: inboxInCompany() },
+    settings: {
+      probes: {
+        ...bundledSettings([]).probes,
+        inbox: { method: 'inbox/listInboxes', params: {}, scope: ['solution:*'] },
+      },
+    },
+    target: lastingTarget,
+    only: ['scopes', 'test-keys'],
+    reasons: undeclared,
+  },
+  {
+    name: 'a scheme word in capitals',
+    server: { profile: { scheme: 'X-SVC' } },
+    settings: { scheme: 'X-SVC' },
+    target: bundledTarget,
+    only: ['signatures', 'authorization', 'test-keys'],
+    reasons: changesNothing,
+  },
+  {
+    name: 'a signed URI that is the root',
+    server: { rules: { dataToSign: (parts) => rules.dataToSign({ ...parts, uri: '/' }) } },
+    settings: { signedUri: '/' },
+    target: bundledTarget,
+    only: ['signatures', 'test-keys'],
+    reasons: changesNothing,
+  },
+  {
+    name: 'a signed URI without its leading slash',
+    server: { rules: { dataToSign: (parts) => rules.dataToSign({ ...parts, uri: 'api' }) } },
+    settings: { signedUri: 'api' },
+    target: bundledTarget,
+    only: ['signatures', 'test-keys'],
+    reasons: changesNothing,
+  },
+  {
+    name: 'an id and a secret of one letter',
+    server: { rootKey: { id: 'a', secret: 'b' } },
+    settings: {},
+    target: bundledTarget,
+    reasons: changesNothing,
+  },
+  {
+    name: 'a secret beyond ASCII',
+    server: { rootKey: { id: 'root', secret: 'пароль-鍵-00001' } },
+    settings: {},
+    target: lastingTarget,
+    reasons: /HTTP headers do not take their characters$/,
+  },
+  {
+    name: 'a target that declares nothing',
+    server: {},
+    settings: { probes: {}, solutions: [], cleanup: undefined, secondAddress: undefined, clientAddress: undefined },
+    target: lastingTarget,
+    reasons: undeclared,
+  },
+  {
+    name: 'a target that can disable keys and not delete them',
+    server: {},
+    settings: { cleanup: undefined },
+    target: lastingTarget,
+    reasons: undeclared,
+  },
+]
+
+test.each(unusual.map((one, at) => ({ ...one, at })))(
+  '$name',
+  async ({ server, settings, target, only, reasons, at }) => {
+    const all = allItems(corpus).filter((item) => only === undefined || only.some((id) => answersTo(item, id)))
+    // Outside of a proof each target gets another part of the cases.
+    const items = turnUnlessProof(all, 9, at)
+    const outcomes = await runAll({ target: target(server, settings), corpus, items })
+    const open = outcomes.filter(({ verdict }) => verdict !== 'passed')
+    const wrong = open.filter(({ verdict }) => verdict !== 'not-testable')
+    expect(wrong.map(({ key, verdict, problem }) => `${verdict} ${key}: ${problemText(problem)}`)).toEqual([])
+    expect(open.map(({ problem }) => problemText(problem)).filter((message) => !reasons.test(message))).toEqual([])
+    expect(open.length).toBeLessThan(outcomes.length / 4)
+  },
+)
+
+/** With any value in a result, a case ends with a verdict: an exception would be a defect of the suite. */
+const deep = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) as unknown
+const strange: readonly [string, unknown][] = [
+  ['null', null],
+  ['a number', 7],
+  ['a list', [1, 'two', null]],
+  ['a list of lists of lists', deep],
+  ['characters that no header takes', 'line\r\nfeed \u0000 鍵 🔑'],
+  ['a reference', '$root.secret'],
+  ['a time too far away', 1e300],
+]
+
+/** A server that accepts the root key, and grants and creates everything that is requested. */
+function granting(result: unknown) {
+  return ({ method, authorization = '' }: MadeUpCall) => {
+    if (method !== 'solution/listSolutions') return { result }
+    return authorization.length > 6 && !authorization.includes('junk') ? { result: {} } : { status: 401 }
+  }
+}
+
+/** Outside of a proof each value gets another part of the cases. */
+function partFor(value: unknown): Item[] {
+  const at = strange.findIndex(([, one]) => one === value)
+  return turnUnlessProof(allItems(corpus), 7, at)
+}
+
+test.each(strange)('results that are %s', async (_name, value) => {
+  const outcomes = await runAll({ target: madeUpTarget({ answer: granting(value) }), corpus, items: partFor(value) })
+  expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
+})
+
+test.each(strange)('members that are %s', async (_name, value) => {
+  const names = [
+    'id',
+    'secret',
+    'accessToken',
+    'accessTokenExpiry',
+    'refreshToken',
+    'refreshTokenExpiry',
+    'tokenType',
+    'scope',
+  ]
+  const result = Object.fromEntries(names.map((name) => [name, value]))
+  const outcomes = await runAll({ target: madeUpTarget({ answer: granting(result) }), corpus, items: partFor(value) })
+  expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
+})

@@ -1,0 +1,584 @@
+import { identify } from '../../../mock-server/caller.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import { rules as reference } from '../../../mock-server/rules.ts'
+import { type Change, type Changing, isAccepted, isMethod, readCall, readMembers } from '../operators.ts'
+import {
+  answers,
+  auth,
+  before,
+  by,
+  type ConformingRows,
+  calls,
+  changeJson,
+  counter,
+  create,
+  errorAnswer,
+  errorCode,
+  errors,
+  html,
+  httpDate,
+  json,
+  list,
+  listing,
+  refusals,
+  results,
+  spellNumbersOtherwise,
+  textAnswer,
+  withHeaders,
+} from './operators.ts'
+
+const reversed = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(reversed)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).reverse()
+  return Object.fromEntries(members.map(([name, member]) => [name, reversed(member)]))
+}
+
+const unicode = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+/** The same JSON with more escapes. */
+const escaped = (text: string): string =>
+  text
+    .replaceAll('/', '\\/')
+    .replace(/[\u007f-\uffff]/g, unicode)
+    .replace(
+      /"(jsonrpc|id|result|error|accessToken|secret)":/g,
+      (_, name: string) => `"${unicode(name)}${name.slice(1)}":`,
+    )
+/** JSON whose strings have their first letter as an escape, and their slashes escaped. */
+const escapeStrings = (text: string): string =>
+  text.replaceAll(/"((?:[^"\\]|\\.)*)"/g, (_all, inner: string) => {
+    const start = /^[\0-\x5b\x5d-\x7f]/.test(inner) ? unicode(inner) + inner.slice(1) : inner
+    return `"${start.replaceAll(/(?<!\\)\//g, '\\/')}"`
+  })
+
+/** Changes the text of every JSON object that is sent. */
+const bodies = (change: (body: string) => string): Change =>
+  answers((answer) => (answer.body.startsWith('{') ? { ...answer, body: change(answer.body) } : answer))
+
+/** A page for requests with these HTTP methods, which are no calls. */
+const shows = (methods: string[], body: string, type: string): Change =>
+  answers((answer, { method }) =>
+    methods.includes(method) ? textAnswer(answer, 200, body, { 'content-type': type }) : answer,
+  )
+
+/** Refuses the requests that `isRefused` names, before the server sees them. */
+const refuseFirst = (status: number, body: string, isRefused: (request: MockRequest) => boolean): Change =>
+  calls((request) => (isRefused(request) ? { status, headers: { 'content-type': 'text/plain' }, body } : undefined))
+
+/** Adds members to the JSON of every listing, in front of those that are there. */
+const listingText = (members: string): Change =>
+  answers((answer, request) =>
+    isAccepted(answer) && isMethod(request, list)
+      ? { ...answer, body: answer.body.replace('"result":{', `"result":{${members},`) }
+      : answer,
+  )
+
+/** The text of an answer up to its result, and the rest. */
+function splitAtResult({ body }: MockAnswer): [string, string] {
+  const at = body.indexOf('"result":')
+  return [body.slice(0, at), body.slice(at)]
+}
+
+const isForwarded = (name: string): boolean =>
+  name.startsWith('x-forwarded-') || ['forwarded', 'via', 'x-http-method-override', 'cookie'].includes(name)
+
+/** Throws if an object of a JSON text has two members of one name. */
+function refuseRepeatedMembers(text: string): void {
+  const open: Set<string>[] = []
+  for (const [token, member] of text.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (token === '{') open.push(new Set())
+    else if (token === '}') open.pop()
+    else if (member !== undefined) {
+      const name = JSON.parse(member) as string
+      if (open.at(-1)?.has(name)) throw new SyntaxError(`Send ${name} once`)
+      open.at(-1)?.add(name)
+    }
+  }
+}
+
+const byteOrderMark = Buffer.from('efbbbf', 'hex')
+
+function withoutNulls(body: unknown): unknown {
+  const { params } = (body ?? {}) as { params?: unknown }
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) return body
+  const set = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
+  return { ...(body as object), params: set }
+}
+
+/** A batch is answered from its end, with status 207; a batch of one call is answered like the call alone. */
+function answerBatch(answer: MockAnswer): MockAnswer {
+  if (!answer.body.startsWith('[')) return answer
+  const batch = JSON.parse(answer.body) as unknown[]
+  if (batch.length === 1) return { ...answer, body: JSON.stringify(batch[0]) }
+  return { ...answer, status: 207, body: JSON.stringify(batch.reverse()) }
+}
+/** Members that scripting languages give a meaning. */
+const reserved = '{"__proto__":{"result":1},"constructor":null,"then":"later","length":-1,"":"","toString":[]}'
+
+/** Members that only their letter case sets apart from those of the results. */
+const addDecoys = <R extends object>(result: R): object => ({
+  ...{ accesstoken: 'none', RefreshToken: null, ID: 0 },
+  ...result,
+  ...{ ACCESSTOKENEXPIRY: 1, Secret: '', Scope: ['all'], token_type: 'mac' },
+})
+
+const successStatus: { readonly [method: string]: number } = { [create]: 201, [auth]: 202, [list]: 203 }
+
+/** What an OpenRPC document would say. */
+const description = JSON.stringify({
+  openrpc: '1.2.6',
+  info: { title: 'Service', version: '2.2' },
+  methods: [create, auth, list].map((name) => ({
+    name,
+    params: [],
+    result: { name: 'result', schema: { type: 'object' } },
+  })),
+})
+
+/** Closes each connection with its second answer, and says so in the first. */
+const twoCallsForEachConnection: Changing = (_seen, connections = new Map<number, number>()) =>
+  withHeaders((_answer, { connection = 0 }) => {
+    const count = (connections.get(connection) ?? 0) + 1
+    connections.set(connection, count)
+    return count % 2 === 0 ? { connection: 'close' } : { connection: 'keep-alive', 'keep-alive': 'max=1' }
+  })
+
+/** Begins every result with members that tell about the calls of everyone before. */
+const tellCallsBefore: Changing = (seen, next = counter(), last = { ms: null as number | null }) =>
+  answers((answer) => {
+    const callsSoFar = next()
+    const notice = callsSoFar % 3 === 0 ? { notice: 'Maintenance on Sunday' } : {}
+    const told = JSON.stringify({ callsSoFar, lastCall: last.ms, ...notice })
+    last.ms = seen.nowMs
+    if (!isAccepted(answer)) return answer
+    const [head, rest] = splitAtResult(answer)
+    return { ...answer, body: head + rest.replace(/^"result":\{(?=")/, `"result":${told.slice(0, -1)},`) }
+  })
+
+/** A cache sends the listing and the Date of the first answer for `forMs`; who may see it is asked each time. */
+const cacheListing =
+  (forMs: number): Changing =>
+  (seen, cache = { atMs: Number.NEGATIVE_INFINITY, rest: '', date: '' }) =>
+    answers((answer, request) => {
+      if (!isMethod(request, list) || !isAccepted(answer)) return answer
+      const [head, rest] = splitAtResult(answer)
+      const { date = '' } = answer.headers
+      if (seen.nowMs - cache.atMs >= forMs) Object.assign(cache, { atMs: seen.nowMs, rest, date })
+      const age = String(Math.floor((seen.nowMs - cache.atMs) / 1000))
+      return { ...answer, headers: { ...answer.headers, date: cache.date, age }, body: head + cache.rest }
+    })
+
+/** A cache in front repeats the Date of the first answer, and adds Age. */
+const oldDate: Changing = (seen, first: { ms?: number } = {}) =>
+  withHeaders(() => {
+    first.ms ??= seen.nowMs
+    return { date: httpDate(first.ms), age: String(Math.floor((seen.nowMs - first.ms) / 1000)) }
+  })
+
+/** Parts 1, 4.1 and 4.3: requests, HTTP and JSON, and what results look like. */
+export const envelopeRows: ConformingRows = {
+  'connections-closed': by.own('', 'closeConnections=true'),
+  'base-url-with-a-path': by.own('envelope/other-path', 'basePath=/service/v1'),
+  'bodies-up-to-16-kib': by.own('limits/request-size signatures/large-body', 'maxBodyBytes=16384'),
+  'lenient-envelope': by.own(
+    'envelope/jsonrpc-version envelope/params-type envelope/id-types envelope/missing-id envelope/batch',
+    'strictEnvelope=false idTypes=any notifications=answered batch=answered',
+  ),
+  'integer-ids-only': by.own('envelope/id-types envelope/missing-id', 'idTypes=integers notifications=no-body'),
+  'json-type-only': by.own('envelope/content-type', 'contentType=json-only'),
+  'further-members-refused': by.own('envelope/extra-members', 'extraMembers=refused'),
+  'authorization-before-the-method': by.own('envelope/method-not-found', 'methodCheckedFirst=false'),
+  'further-members-in-results': by.own('keys/create-result-extras', 'extraResultMembers=true'),
+  'solutions-member': by.own('solutions/list-result', 'listShape=solutions'),
+  'counted-listing': by.own('solutions/list-result', 'listShape=counted'),
+  // Only integers as ids, only application/json, no further members, no Authorization header on manager/auth.
+  'envelope-strict': by.first(
+    'envelope/id-types envelope/extra-members envelope/content-type grants/authorization-header',
+    'idTypes=integers extraMembers=refused contentType=json-only authHeaderOnGrant=refused',
+  ),
+  // Any id, any version, batches, notifications that are answered, and params that are no object.
+  'envelope-loose': by.first(
+    'envelope/jsonrpc-version envelope/params-type envelope/batch envelope/missing-id envelope/id-types',
+    'strictEnvelope=false idTypes=any batch=answered notifications=answered extraParams=ignored',
+  ),
+  'envelope-notifications-without-body': by.first(
+    'envelope/missing-id envelope/batch errors/id',
+    'notifications=no-body batch=answered errorId=null',
+  ),
+  // Ids are integers only, and an error has no id.
+  'envelope-integer-ids-errors-without-id': by.first('envelope/id-types errors/id', 'idTypes=integers errorId=none'),
+  // Another content type gets 415, and refusals are text with an HTTP status.
+  'envelope-content-type-required-with-statuses': by.first(
+    'envelope/content-type errors/http-status errors/shape',
+    'contentType=json-only errorBody=text',
+  ),
+  // The listing is an object with a member for each solution id.
+  'list-by-id': by.first('solutions/list-result solutions/records', [
+    listing((result) => Object.fromEntries(result.list.map(({ id, name }) => [id, { name }]))),
+  ]),
+  // The listing is nested: data, page and an array of names.
+  'list-in-pages': by.first('solutions/list-result solutions/records', [
+    listing((result) => ({ data: { page: { index: 0, more: false }, names: result.list.map(({ name }) => name) } })),
+  ]),
+  // The listing shows nothing to anybody: an empty object.
+  'list-empty-object': by.first('solutions/list-result', [listing(() => ({}))]),
+  // The listing has members named error, code, message and result.
+  'list-with-error-word': by.first('solutions/list-result solutions/records', [
+    listing(({ list }) => ({ result: list, error: null, code: 401, message: 'Unauthorized', jsonrpc: '1.0', id: -1 })),
+  ]),
+  // Every result has further members, and further params of manager/auth are ignored.
+  'results-with-further-members': by.first('keys/create-result-extras solutions/list-result grants/extra-params', [
+    'extraResultMembers=true listShape=counted extraParams=ignored',
+    results(() => ({ expires_in: 900, token_type: 'bearer', sessionId: null, apiKey: {} })),
+  ]),
+  // Other HTTP methods get 405 with Allow, and every connection is closed after its answer.
+  'http-other-methods-405': by.first('envelope/http-method', [
+    'closeConnections=true',
+    answers((answer, { method }) =>
+      method === 'POST' ? answer : textAnswer(answer, 405, '', { allow: 'POST', connection: 'close' }),
+    ),
+  ]),
+  // GET and HEAD get a page with status 200, on any path.
+  'http-other-methods-show-a-page': by.first('envelope/http-method envelope/other-path', [
+    shows(['GET', 'HEAD'], '<!doctype html><title>Service</title>', html),
+  ]),
+  // A slash at the end and a query are left out of the path; the signed URI stays /api.
+  'http-slash-and-query-taken': by.first('envelope/other-path signatures/query', {
+    isCall: (httpMethod, path, callPath) =>
+      httpMethod === 'POST' && path.replace(/\?.*$/s, '').replace(/\/$/, '') === callPath,
+  }),
+  // The service lives below a path, and everything else is gone (410).
+  'http-base-path-gone-elsewhere': by.first('envelope/other-path envelope/http-method', [
+    'basePath=/service/v1',
+    answers((answer) => (answer.body === 'Not found' ? textAnswer(answer, 410, 'Gone') : answer)),
+  ]),
+  // A created key has status 201 and a Location, a refusal that of its kind.
+  'http-created-and-accepted': by.first('keys/create-result-extras errors/http-status', [
+    'refusalStatus=http',
+    answers((answer, request) =>
+      answer.status === 200 && isMethod(request, create)
+        ? { ...answer, status: 201, headers: { ...answer.headers, location: '/keys' } }
+        : answer,
+    ),
+  ]),
+  // Every fifth answer closes its connection.
+  'http-every-fifth-answer-closes': by.first('limits/rate', (_seen, next = counter()) =>
+    answers((answer) =>
+      next() % 5 === 0 ? { ...answer, headers: { ...answer.headers, connection: 'close' } } : answer,
+    ),
+  ),
+  // Answers have repeated headers, cookies and a content type with parameters in an unusual form.
+  'http-repeated-headers-cookies': by.first('errors/shape envelope/content-type', [
+    withHeaders(({ body }) => ({
+      'set-cookie': ['visit=1; Path=/; HttpOnly', 'lang=en'],
+      'x-served-by': ['edge-1', 'origin-2'],
+      vary: 'Origin, Authorization',
+      ...(body.startsWith('{') ? { 'content-type': 'Application/JSON ;charset="UTF-8"' } : {}),
+    })),
+  ]),
+  // Every answer tells of a rate limit, with nothing left, and of Retry-After, though nothing is limited.
+  'http-rate-headers-on-success': by.first('limits/rate', [
+    withHeaders({ 'x-ratelimit-remaining': '0', 'retry-after': '1' }),
+  ]),
+  // Answers come in chunks, as application/json-rpc.
+  'json-in-chunks-other-type': by.first('envelope/encoding errors/shape', [
+    answers((answer) =>
+      answer.body.startsWith('{')
+        ? { ...answer, chunked: true, headers: { ...answer.headers, 'content-type': 'application/json-rpc' } }
+        : answer,
+    ),
+  ]),
+  // JSON is written over several lines with the last member first, and ends with a line feed.
+  'json-spread-over-lines-in-reverse': by.first('envelope/encoding solutions/list-result', [
+    bodies((body) => `\r\n\t${JSON.stringify(reversed(JSON.parse(body)), null, 4)}\n\n`),
+  ]),
+  // JSON is written in ASCII, with escaped slashes and with escapes in the member names.
+  'json-escaped': by.first('envelope/encoding errors/shape', [bodies(escaped)]),
+  // A listing has 3,000 solutions with names in several scripts.
+  'json-large-answers': by.first('solutions/list-result solutions/records', [
+    listing((result) => ({
+      list: [
+        ...result.list,
+        ...Array.from({ length: 3000 }, (_, at) => ({ id: `s${at}`, name: `Lösung 解 ${at} 🧩` })),
+      ],
+    })),
+  ]),
+  // A body above 2 KiB is refused with 413, signed or not; refusals have no body.
+  'signed-bodies-of-2-kib': by.first(
+    'signatures/large-body limits/request-size errors/shape',
+    'maxBodyBytes=2048 errorBody=none',
+  ),
+  // The first letter of each string and each slash is escaped, also in names of members.
+  'json-strings-with-escapes': by.second('solutions/list-result', [bodies(escapeStrings)]),
+  // Answers have no length and the type text/plain.
+  'answers-in-chunks-as-plain-text': by.second('envelope/content-type', [
+    answers((answer) => ({ ...answer, headers: { ...answer.headers, 'content-type': 'text/plain' }, chunked: true })),
+  ]),
+  // The type is application/json-rpc, and there are a cookie and a header of four thousand letters.
+  'answers-with-many-headers': by.second('envelope/content-type', [
+    withHeaders({
+      'content-type': 'application/json-rpc',
+      'set-cookie': 'visit=1; Path=/; HttpOnly',
+      'cache-control': 'no-store',
+      vary: 'authorization, origin',
+      'x-trace': 't'.repeat(4000),
+    }),
+  ]),
+  // The result has one member for each solution, named by its id, and is 100 KB long.
+  'listing-of-two-thousand-by-id': by.second('solutions/list-result solutions/records', [
+    listing(() =>
+      Object.fromEntries(Array.from({ length: 2000 }, (_none, at) => [`solution-${at}`, { title: 'A solution' }])),
+    ),
+  ]),
+  // Another type, a charset and a missing header get 415.
+  'content-type-exactly-application-json': by.second('envelope/content-type', {
+    contentTypeTaken: (type) => type?.toLowerCase() === 'application/json',
+  }),
+  'requests-with-four-members-and-whole-ids': by.second(
+    'envelope/extra-members envelope/id-types envelope/content-type',
+    'extraMembers=refused idTypes=integers contentType=json-only refusalStatus=http',
+  ),
+  'requests-taken-as-they-come': by.second(
+    'envelope/jsonrpc-version envelope/batch envelope/missing-id envelope/params-type envelope/id-types',
+    'strictEnvelope=false batch=answered notifications=answered idTypes=any errorId=null',
+  ),
+  'bodies-up-to-six-kib': by.second('limits/request-size signatures/large-body', 'maxBodyBytes=6144'),
+  // Wrong paths and HTTP methods get 204, refusals HTTP 400, all without a body.
+  'wrong-paths-get-204-and-refusals-no-body': by.second(
+    'envelope/http-method envelope/other-path errors/shape errors/http-status',
+    [refusals((answer) => textAnswer(answer, answer.body === 'Not found' ? 204 : 400, ''))],
+  ),
+  // Beside the members of the document there are the time taken and the name of the node.
+  'further-members-in-every-answer': by.third('keys/create-result-extras errors/shape', [
+    'extraResultMembers=true',
+    changeJson((envelope) => ({ tookMs: 1, ...envelope, node: 'a-1', meta: null })),
+  ]),
+  'listing-with-null-for-a-list': by.fourth('solutions/list-result', [listing(() => ({ list: null, count: 0 }))]),
+  'listing-with-members-named-like-those-of-tokens': by.fourth('solutions/list-result solutions/records', [
+    listing((result) => ({ accessToken: null, scope: [], error: null, secret: 'none', ...result })),
+  ]),
+  'header-names-in-capitals-and-bodies-in-chunks': by.fourth('errors/http-status', [
+    'refusalStatus=http',
+    answers((answer) => ({
+      ...answer,
+      chunked: true,
+      headers: Object.fromEntries(
+        Object.entries(answer.headers).map(([name, value]) => [
+          name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()),
+          value,
+        ]),
+      ),
+    })),
+  ]),
+  'listing-with-members-named-like-those-of-answers': by.fifth('solutions/list-result solutions/records', [
+    listing((result) => ({ jsonrpc: '1.0', id: -1, error: { code: 0, message: 'none' }, result })),
+  ]),
+  'repeated-and-unknown-members-refused': by.fifth('envelope/duplicate-members envelope/extra-members', [
+    'extraMembers=refused',
+    {
+      parseBody: (text) => {
+        refuseRepeatedMembers(text)
+        return reference.parseBody(text)
+      },
+    },
+  ]),
+  'query-taken-and-signed-as-part-of-uri': by.fifth('signatures/query envelope/other-path', {
+    isCall: (httpMethod, path, callPath) => httpMethod === 'POST' && path.split('?')[0] === callPath,
+    dataToSign: (parts) =>
+      reference.dataToSign({ ...parts, uri: parts.uri + (/\?.*$/s.exec(parts.target)?.[0] ?? '') }),
+  }),
+  // A signature covers it, because it is sent.
+  'byte-order-mark-skipped': by.fifth(
+    'envelope/encoding',
+    (_seen, sent: { body: Buffer } = { body: Buffer.alloc(0) }) => ({
+      around: before((request) => {
+        sent.body = request.body
+        return request.body.subarray(0, 3).equals(byteOrderMark)
+          ? { ...request, body: request.body.subarray(3) }
+          : undefined
+      }),
+      dataToSign: (parts) => reference.dataToSign({ ...parts, body: sent.body }),
+    }),
+  ),
+  // During a slow roll-out every second answer comes from a release with text refusals and another listing.
+  'two-releases-answer-in-turn': by.sixth(
+    'errors/shape errors/http-status solutions/list-result',
+    (_seen, next = counter()) =>
+      answers((answer) => {
+        const members = readMembers(answer.body)
+        if (next() % 2 === 0 || members === undefined) return answer
+        if (members.error !== undefined) return textAnswer(answer, 401, 'No access')
+        const { list: items } = (members.result ?? {}) as { list?: unknown }
+        return items === undefined
+          ? answer
+          : { ...answer, body: JSON.stringify({ ...members, result: { total: 2, items } }) }
+      }),
+  ),
+  // A listing tells when and by whom it was asked for, and how often, and its order turns.
+  'listing-differs-in-every-call': by.sixth('solutions/list-result solutions/records', (seen, next = counter()) =>
+    listing((result) => {
+      const asked = next()
+      return {
+        asked,
+        at: seen.nowMs,
+        by: seen.pair?.key.id ?? null,
+        list: asked % 2 === 0 ? result.list : [...result.list].reverse(),
+      }
+    }),
+  ),
+  // A listing has names such as __proto__ and then, numbers of thirty digits, and lists 200 deep.
+  'listing-with-members-that-scripts-reserve': by.sixth('solutions/list-result solutions/records', [
+    listingText(`"reserved":${reserved},"serial":${'9'.repeat(30)},"deep":${'['.repeat(200)}${']'.repeat(200)}`),
+  ]),
+  // A small server keeps connections busy with blanks before its JSON, and sends no header of its own.
+  'answers-begin-with-blanks-and-have-no-headers': by.sixth('envelope/content-type solutions/list-result', [
+    answers(({ status, body }) => ({
+      status,
+      headers: {},
+      body: body.startsWith('{') ? `${' \n'.repeat(2048)}${body}` : body,
+    })),
+  ]),
+  // A cache in front repeats the Date of the first answer and adds Age; error codes are large numbers.
+  'date-header-of-the-first-answer': by.sixth('errors/codes signatures/time-window', [
+    errors((error) => ({ ...error, code: 9_007_199_254_740_000 + Math.abs(error.code) })),
+    oldDate,
+  ]),
+  // A firewall cuts the connection for a body above 4 KiB or an Authorization header above 1 KiB.
+  'large-bodies-and-long-headers-get-no-answer': by.sixth(
+    'limits/request-size signatures/large-body signatures/nonce-length',
+    [
+      calls(({ body, headers }) =>
+        body.length > 4096 || (headers.authorization ?? '').length > 1024
+          ? { status: 0, headers: {}, body: '', hangUp: true }
+          : undefined,
+      ),
+    ],
+  ),
+  // Each call leaves a record of itself in the list, up to 300 of them.
+  'listing-grows-with-every-call': by.sixth('solutions/list-result solutions/records', (_seen, next = counter()) =>
+    listing((result) => ({
+      ...result,
+      calls: Array.from({ length: Math.min(next(), 300) }, (_, at) => ({ id: `call-${at}`, name: 'A call' })),
+    })),
+  ),
+  // JSON has one kind of number, so 5.0 is the integer 5: part 1 asks for the same value, and not for the same spelling.
+  // An id and a code are written as 5.0, an expiry as 1.7e+12.
+  'whole-numbers-with-fractions-and-exponents': by.seventh('envelope/encoding errors/codes', [spellNumbersOtherwise]),
+  // Part 1 gives a content type to requests, and none to answers.
+  // The content type of an answer is the first one that the caller accepts, as written, or text/html.
+  'answers-have-the-type-of-the-accept-header': by.seventh('envelope/content-type errors/shape', [
+    answers((answer, { headers }) => ({
+      ...answer,
+      headers: { ...answer.headers, 'content-type': headers.accept?.split(',')[0]?.trim() || html, vary: 'accept' },
+    })),
+  ]),
+  // Parts 4.1 and 4.2 name members of results, and do not exclude others; names of members differ by letter case in JSON.
+  // Results also have accesstoken, Secret, Scope and the like, with other values; further params are ignored.
+  'results-with-decoys-in-other-letter-case': by.seventh('keys/create-result-extras grants/extra-params', [
+    'extraParams=ignored',
+    { grantResult: addDecoys, refreshResult: addDecoys, createKeyResult: addDecoys },
+  ]),
+  // Part 4.3 does not show the result of a listing; all of this is JSON by its grammar.
+  // A listing has a lone surrogate, a NUL, a line separator, 1e999 and minus zero.
+  'listing-with-half-characters-and-endless-numbers': by.seventh('solutions/list-result solutions/records', [
+    listingText('"half":"\\ud83d","nul":"\\u0000\\u2028","much":[1e999,-1e999,-0,1E-999],"\\udc00":{}'),
+  ]),
+  // Part 7 does not show HTTP status codes, and every one here that is not 403 says that the call was carried out.
+  // A creation gives 201, a grant 202, a listing 203; every refusal 403.
+  'each-method-has-a-success-status-of-its-own': by.seventh('errors/http-status keys/create-result-extras', [
+    answers((answer, request) => ({
+      ...answer,
+      status: isAccepted(answer) ? (successStatus[String(readCall(request).method)] ?? answer.status) : 403,
+    })),
+  ]),
+  // Part 9 says that the version is not maintained any more; headers of answers are nowhere restricted.
+  // Answers warn of their end in the past, name an identity encoding and have letters beyond ASCII.
+  'headers-of-a-service-that-is-going-away': by.seventh('envelope/encoding limits/rate', [
+    withHeaders({
+      deprecation: 'true',
+      sunset: 'Tue, 01 Jan 2019 00:00:00 GMT',
+      warning: '299 - "Version 2.2 is gone"',
+      'content-encoding': 'identity',
+      etag: 'W/"0"',
+      'x-city': 'Z\u00fcrich',
+      'x-empty': '',
+    }),
+  ]),
+  // Part 1 says that calls are POST to {base_url}/api; what answers other requests is not shown, and this is no call.
+  // GET and HEAD show an OpenRPC document with status 200 on any path, OPTIONS says what is allowed.
+  'get-shows-a-description-of-the-methods': by.seventh('envelope/http-method envelope/other-path', [
+    shows(['GET', 'HEAD'], description, json),
+    answers((answer, { method }) =>
+      method === 'OPTIONS' ? textAnswer(answer, 204, '', { allow: 'GET, HEAD, OPTIONS, POST' }) : answer,
+    ),
+  ]),
+  // Nothing is said on how many calls a connection carries, and limits are not shown (part 8).
+  // Every second answer on a connection closes it, and a refusal is plain text.
+  'connections-carry-two-calls-and-refusals-are-text': by.seventh('limits/rate errors/shape errors/http-status', [
+    'errorBody=text',
+    twoCallsForEachConnection,
+  ]),
+  // Part 1 leaves {base_url} open: calls go to {base_url}/api, and part 5.1 signs /api for every base URL.
+  // Calls go to /api/api, and /api alone is not found.
+  'base-url-that-ends-with-api-itself': by.seventh(
+    'envelope/other-path errors/http-status',
+    'basePath=/api refusalStatus=http',
+  ),
+  // Part 8 does not show request size limits; a server that wants to know the size first answers 411.
+  // A request without Content-Length gets 411, and a body above 32 KiB is too large.
+  'bodies-of-unknown-length-get-411': by.seventh('limits/request-size errors/http-status', [
+    'maxBodyBytes=32768',
+    refuseFirst(
+      411,
+      'Length required',
+      ({ method, headers }) => method === 'POST' && headers['content-length'] === undefined,
+    ),
+  ]),
+  // The document shows two headers of a call, Content-Type and Authorization; what becomes of others is not said.
+  // A request with a forwarding header, a cookie or another HTTP method in a header gets 400.
+  'forwarded-and-overridden-requests-refused': by.seventh('addresses/forwarded envelope/http-method', [
+    refuseFirst(400, 'Come here directly', ({ headers }) => Object.keys(headers).some(isForwarded)),
+  ]),
+  // Parts 4.1 and 4.2 have optional params and do not say what null in their place means; many readers drop it.
+  // publicKey null makes a key with a secret, and scope null beside a refresh token is nothing.
+  'params-that-are-null-count-as-absent': by.seventh('grants/extra-params grants/scope-with-refresh', {
+    parseBody: (text) => withoutNulls(reference.parseBody(text)),
+  }),
+  // Part 1 lists the members of an answer. The grammar of JSON lets a member stand twice, here with the same value.
+  // A gateway writes the envelope in front of an envelope that is already there.
+  'answers-say-jsonrpc-and-id-twice': by.tenth('envelope/encoding errors/id', [
+    bodies((body) => body.replace(/^\{("jsonrpc":"2\.0","id":-?\d+,)/, '{$1$1')),
+  ]),
+  // Part 1 shows one call in a body. Arrays, calls without an id and their answers are not shown.
+  // A batch of one call gets a single answer, and a call without an id gets the id 0.
+  'batches-answered-from-their-end-with-status-207': by.tenth('envelope/batch envelope/missing-id errors/http-status', [
+    'batch=answered notifications=answered',
+    answers(answerBatch),
+    { echoedId: (id) => id ?? 0 },
+  ]),
+  // No part shows the order of the checks, nor what a header beside manager/auth does. A missing header is no mistake yet.
+  // A wrong header beside an unreadable body, an unknown method or a grant is what is refused.
+  'header-is-judged-before-the-body-is-read': by.eleventh(
+    'grants/authorization-header errors/outcomes signatures/nonce-burnt envelope/method-not-found',
+    [
+      'authHeaderOnGrant=judged methodCheckedFirst=false refusalStatus=http',
+      answers((answer, request, context) =>
+        errorCode(answer) !== -32700 || request.headers.authorization === undefined || identify(context, request).ok
+          ? answer
+          : errorAnswer(request, 401, 24879, 'Unauthorized'),
+      ),
+    ],
+  ),
+  // Parts 4.1 and 4.2 list members of results and do not say that there are no others; part 4.3 leaves the result open.
+  // Every result begins with a count, a time and sometimes a notice, and is never the same twice.
+  'results-begin-with-what-everyone-did-before': by.twelfth('keys/create-result-extras solutions/list-result', [
+    'listShape=solutions',
+    tellCallsBefore,
+  ]),
+  // Part 4.3 leaves the result of the listing open, and part 5.1 how a caller learns the time of the server.
+  // Listings are up to eight seconds old, and so is their Date; a timestamp is at most thirty seconds off.
+  'listing-comes-from-a-cache-with-its-old-date': by.twelfth('solutions/list-result signatures/time-window', [
+    'timeWindowMs=30000 listShape=counted',
+    cacheListing(8000),
+  ]),
+}

@@ -1,0 +1,245 @@
+import { isIPv4 } from 'node:net'
+import { rules as reference } from '../../../mock-server/rules.ts'
+import { type Change, scopeOf } from '../operators.ts'
+import {
+  auth,
+  beyondKeyLeftOut,
+  by,
+  type ConformingRows,
+  calls,
+  echo,
+  isGrant,
+  isRestriction,
+  noGrantWith,
+  results,
+  solutionsMustExist,
+  withScope,
+} from './operators.ts'
+
+/** Changes the scope name and leaves the id behind a colon as it is. */
+const named = (entry: string, change: (word: string) => string): string => entry.replace(/^[^:]+/, change)
+/** The server sees other addresses than those of the connections: 127.0.0.x becomes 203.0.113.x. */
+const translated: Change = calls((request) => ({
+  ...request,
+  remoteAddress: request.remoteAddress.replace(/^(::ffff:)?127\.0\.0\.(\d+)$/, '203.0.113.$2'),
+}))
+/** Addresses of grants are checked too, so that ipAddr is granted for the address of the caller only. */
+const ofCallerOnly: Change = { addressChecked: () => true }
+const countOf = (scope: string[], kind: string): number => scope.filter((word) => word.startsWith(kind)).length
+
+/** Changes the scope of grants before the server sees it. */
+const regrant = (change: (scope: string[]) => string[]): Change =>
+  calls((request) => {
+    const scope = scopeOf(request)
+    const changed = isGrant(request) ? change(scope) : scope
+    return changed.join('\n') === scope.join('\n') ? undefined : withScope(request, changed)
+  })
+
+/** An IPv4 address in the forms of inet_aton, such as 127.1, 0x7f000001 and 0177.0.0.1, in the usual form. */
+function usualAddress(text: string): string {
+  const isOldForm = /^(0x[0-9a-f]+|[0-9]+)(\.(0x[0-9a-f]+|[0-9]+)){0,3}$/i.test(text)
+  return isOldForm && URL.canParse(`http://${text}/`) ? new URL(`http://${text}/`).hostname : ''
+}
+const withUsualAddress = (word: string): string =>
+  word.startsWith('ipAddr:') && !isIPv4(word.slice(7)) ? `ipAddr:${usualAddress(word.slice(7))}` : word
+
+/** Of several restrictions of one kind the last one counts. */
+const isLastOfKind = (word: string, at: number, scope: string[]): boolean => {
+  const kind = ['session:', 'expiresIn:'].find((name) => word.startsWith(name))
+  return kind === undefined || scope.findLastIndex((other) => other.startsWith(kind)) === at
+}
+
+/** Parts 4.2 and 5.4: grants, scopes and addresses. */
+export const grantsRows: ConformingRows = {
+  'forwarding-header-trusted': by.own('addresses/forwarded', 'trustProxy=true'),
+  'further-params-ignored': by.own('grants/extra-params', 'extraParams=ignored'),
+  'scope-names-in-any-case': by.own('scopes/case', 'scopeCase=any'),
+  'apikey-in-lower-case': by.own('scopes/apikey-spelling', 'apikeySpelling=apikey'),
+  'apikey-in-camel-case': by.own('scopes/apikey-spelling', 'apikeySpelling=apiKey'),
+  'unknown-scopes-left-out': by.own('grants/unknown-scope', 'unknownScopes=left-out'),
+  'empty-scope-is-the-whole-key': by.own('grants/empty-scope', 'emptyScope=whole-key'),
+  'empty-scope-refused': by.own('grants/empty-scope', 'emptyScope=refused'),
+  'scopes-echoed-as-requested': by.own('grants/scope-echo', 'scopeEcho=as-requested'),
+  'scopes-echoed-sorted': by.own('grants/scope-echo', 'scopeEcho=sorted'),
+  'no-solution-id-from-any': by.own('scopes/solution-id-from-any', 'solutionIdFromAny=false'),
+  'header-on-a-grant-judged': by.own('grants/authorization-header', 'authHeaderOnGrant=judged'),
+  'header-on-a-grant-refused': by.own('grants/authorization-header', 'authHeaderOnGrant=refused'),
+  'scope-on-a-refresh-ignored': by.own('grants/scope-with-refresh', 'scopeOnRefresh=ignored'),
+  'scope-on-a-refresh-narrows': by.own('grants/scope-with-refresh', 'scopeOnRefresh=narrows'),
+  // A proxy on the same machine: whichever of our addresses we call from, the server sees the proxy's.
+  'behind-a-local-proxy': by.own('', { addressTaken: (addresses) => reference.addressTaken(addresses, '127.0.0.1') }),
+  // The granted scope is reported in lower case, last first; scope names are taken in any case.
+  'scope-echo-lower-case-reversed': by.first('grants/scope-echo scopes/case', [
+    'scopeCase=any',
+    echo((scope) => scope.map((entry) => named(entry, (word) => word.toLowerCase())).reverse()),
+  ]),
+  // Scope names are taken in any case and reported in upper case.
+  'scope-echo-upper-case': by.first('grants/scope-echo scopes/case scopes/apikey-spelling', [
+    'scopeCase=any apikeySpelling=apikey',
+    echo((scope) => scope.map((entry) => named(entry, (word) => word.toUpperCase()))),
+  ]),
+  // The scope is reported as requested, with restrictions and unknown words, which open nothing.
+  'scope-echo-as-requested-unknown-kept': by.first(
+    'grants/scope-echo grants/unknown-scope grants/empty-scope',
+    'scopeEcho=as-requested unknownScopes=left-out emptyScope=refused',
+  ),
+  // The scope is reported in order of the alphabet, and a refresh may narrow it.
+  'scope-echo-sorted-narrowed-on-refresh': by.first(
+    'grants/scope-echo grants/scope-with-refresh grants/extra-params',
+    'scopeEcho=sorted scopeOnRefresh=narrows extraParams=ignored',
+  ),
+  // What a key does not have is left out of the grant; an empty list asks for the whole key.
+  'scope-beyond-key-left-out': by.first('grants/unknown-scope grants/empty-scope keys/scope-above-creator', [
+    'unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
+    beyondKeyLeftOut,
+  ]),
+  // A grant that asks for restrictions only gets the scope of its key; every grant is a session.
+  'scope-of-restrictions-only-is-whole-key': by.first('grants/empty-scope grants/scope-echo sessions/counting', [
+    'emptyScope=whole-key unnamedCountAsSessions=true',
+    { grantedScope: (wanted, keyScope) => (wanted.length === 0 ? keyScope : wanted) },
+  ]),
+  'scope-on-refresh-ignored-expires-in-dropped': by.first(
+    'grants/scope-with-refresh refresh/expires-in-kept refresh/lifetime-renewed',
+    'scopeOnRefresh=ignored expiresInKept=false refreshLifetime=kept',
+  ),
+  // A key with solution:* does not grant solution:ID, and a key makes keys within its own scope only.
+  'scope-one-solution-needs-the-same-in-key': by.first(
+    'scopes/solution-id-from-any scopes/case keys/scope-above-creator',
+    'solutionIdFromAny=false scopeCase=any keyScopeAboveCreator=refused',
+  ),
+  // A grant names at most twelve scopes, each once, and at most one ipAddr.
+  'scope-entries-few-and-once': by.first('grants/unknown-scope addresses/forms expires-in/forms', [
+    noGrantWith((scope) => scope.length > 12 || new Set(scope).size < scope.length || countOf(scope, 'ipAddr:') > 1),
+  ]),
+  // ipAddr is granted for the address of the caller only, and a refresh must come from there.
+  'address-of-caller-only': by.first('addresses/forms refresh/foreign-address', [
+    'refreshChecksAddress=true',
+    ofCallerOnly,
+  ]),
+  // The server sees its callers at other addresses, as behind an address translation.
+  'address-translated-in-front': by.first('addresses/forwarded addresses/forms', [
+    'clientAddress=203.0.113.1',
+    translated,
+  ]),
+  // As behind an address translation, and ipAddr is granted for the address seen there only.
+  'address-translated-and-of-caller-only': by.first('addresses/forwarded addresses/forms refresh/foreign-address', [
+    'refreshChecksAddress=true clientAddress=203.0.113.1',
+    translated,
+    ofCallerOnly,
+  ]),
+  // X-Forwarded-For counts as the address, of grants, calls and refreshes alike.
+  'address-forwarded-counts': by.first('addresses/forwarded refresh/foreign-address addresses/forms', [
+    'trustProxy=true refreshChecksAddress=true',
+    ofCallerOnly,
+  ]),
+  'grant-judges-header-and-ignores-params': by.second(
+    'grants/authorization-header grants/extra-params grants/scope-with-refresh',
+    'authHeaderOnGrant=judged extraParams=ignored scopeOnRefresh=ignored',
+  ),
+  // The scope of a result has an expiresIn even if none was asked for; access lasts for ten minutes.
+  'scope-of-result-tells-the-lifetime': by.third('grants/scope-echo limits/token-lifetimes', [
+    'accessLifeMs=600000',
+    (seen) =>
+      results(({ scope, accessTokenExpiry }) => ({ scope: [...scope, `expiresIn:${accessTokenExpiry - seen.nowMs}`] })),
+  ]),
+  // A second ipAddr is refused, and a refresh comes from the address of its token.
+  'one-address-that-also-refreshes': by.third('addresses/forms refresh/foreign-address', [
+    'refreshChecksAddress=true',
+    noGrantWith((scope) => countOf(scope, 'ipAddr:') > 1),
+  ]),
+  'empty-scope-refused-unknown-left-out-header-judged': by.third(
+    'grants/empty-scope grants/unknown-scope grants/authorization-header',
+    'emptyScope=refused unknownScopes=left-out authHeaderOnGrant=judged',
+  ),
+  // A refresh reports the scopes backwards and keeps the end of the refresh token.
+  'scope-of-result-in-another-order-after-refresh': by.third('grants/scope-echo refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    { refreshResult: (result) => ({ ...result, scope: [...result.scope].reverse() }) },
+  ]),
+  // A refresh ignores a scope and anything else, but is refused with the secret of a key beside it.
+  'refresh-takes-further-params-but-no-secret': by.third(
+    'grants/extra-params grants/scope-with-refresh errors/outcomes',
+    [
+      'extraParams=ignored scopeOnRefresh=ignored',
+      (seen) => ({
+        paramTaken: (method, name, _value, valid) =>
+          valid && !(method === auth && name === 'refreshToken' && seen.params.apiKeySecret !== undefined),
+      }),
+    ],
+  ),
+  'refresh-narrows-at-its-own-address-and-reuse-ends-family': by.fourth(
+    'grants/scope-with-refresh refresh/foreign-address refresh/family',
+    'scopeOnRefresh=narrows refreshChecksAddress=true reuseRevokesFamily=true',
+  ),
+  'scope-of-result-lists-restrictions-first': by.fourth('grants/scope-echo', (seen) => ({
+    grantResult: (result) => ({ ...result, scope: [...seen.scope.filter(isRestriction), ...result.scope] }),
+  })),
+  'empty-scope-is-whole-key-and-apikey-has-one-spelling': by.fourth(
+    'grants/empty-scope scopes/apikey-spelling',
+    'emptyScope=whole-key apikeySpelling=apikey',
+  ),
+  // A token for two addresses can be granted, and is usable from neither.
+  'several-addresses-must-all-fit': by.fifth('addresses/forms', {
+    addressTaken: (addresses, remote) => addresses.every((one) => one === remote),
+  }),
+  'mapped-addresses-and-ranges-of-one-host-taken': by.fifth('addresses/forms', [
+    regrant((scope) => scope.map((word) => word.replace(/^ipAddr:(?:::ffff:)?([^/]*)(?:\/32)?$/, 'ipAddr:$1'))),
+  ]),
+  'scope-of-result-names-each-scope-twice': by.fifth('grants/scope-echo', [echo((scope) => [...scope, ...scope])]),
+  'empty-scope-refused-and-refresh-narrows-within-a-kept-lifetime': by.fifth(
+    'grants/empty-scope grants/scope-with-refresh refresh/lifetime-renewed',
+    'emptyScope=refused scopeOnRefresh=narrows refreshLifetime=kept',
+  ),
+  // A token for no API is useless, so a list of restrictions alone is refused like an empty one.
+  'grants-need-an-api-area-and-ignore-other-params': by.sixth(
+    'grants/empty-scope grants/extra-params grants/scope-with-refresh',
+    [
+      'emptyScope=refused extraParams=ignored scopeOnRefresh=ignored',
+      regrant((scope) => (scope.every(isRestriction) ? [] : scope)),
+    ],
+  ),
+  // A grant repeats its list, a refresh reads the scopes from the record; a scope beside it is ignored.
+  'restrictions-in-scope-of-grant-and-not-of-refresh': by.sixth('grants/scope-echo grants/scope-with-refresh', [
+    'scopeEcho=as-requested scopeOnRefresh=ignored',
+    { refreshedScopeEcho: ({ scope }) => scope },
+  ]),
+  // Part 4.2 lists "scopes granted", and the words of scopes are not closed; this one opens no API area of part 5.4.
+  // Every pair is granted the word for having a refresh token; unknown words are left out.
+  'scope-of-result-begins-with-offline-access': by.seventh('grants/scope-echo grants/unknown-scope', [
+    'unknownScopes=left-out',
+    echo((scope) => ['offline_access', ...scope]),
+  ]),
+  // Part 5.4 says "the IPv4 address ADDR" and not in which notation; the token is bound to the address that is meant.
+  // 127.1, 2130706433 and 0x7f.0.0.1 are all 127.0.0.1, and a refresh must come from there too.
+  'addresses-in-any-form-of-inet-aton-taken': by.seventh('addresses/forms refresh/foreign-address', [
+    'refreshChecksAddress=true',
+    regrant((scope) => scope.map(withUsualAddress)),
+  ]),
+  // Part 5.4 speaks of "the given solution"; what a grant for a solution that is not there does is not shown.
+  // A grant of solution:ID is refused when there is no such solution, and unknown words are left out.
+  'solution-scope-needs-a-solution-that-exists': by.seventh('grants/unknown-scope scopes/solution-id-from-any', [
+    'unknownScopes=left-out',
+    solutionsMustExist,
+  ]),
+  // Part 5.4 does not show a grant with two sessions or two lifetimes. The reported expiry is the one in force.
+  // The scope of a grant is read into a map, so a later session or lifetime replaces an earlier one.
+  'last-of-several-sessions-and-lifetimes-counts': by.tenth(
+    'expires-in/forms sessions/name-rules grants/extra-params',
+    ['extraParams=ignored', regrant((scope) => scope.filter(isLastOfKind))],
+  ),
+  // Part 5.4 limits what solution:SOLUTION_ID does to Contexts, and does not say whether it opens the Solution API too.
+  // A caller with solution:ID or solution:* may list solutions; only a key with solution:ID passes it on.
+  'word-for-one-solution-opens-the-listing-too': by.eleventh('scopes/solution-id-from-any solutions/list-result', [
+    'solutionIdFromAny=false listShape=counted',
+    {
+      scopeOpens: (scope, area) =>
+        reference.scopeOpens(scope, area) || (area === 'solution' && scope.startsWith('solution:')),
+    },
+  ]),
+  // Part 4.2 shows the granted scope by an example. The further words open nothing that the API of the first does not have.
+  // Beside solution there are solution.read and solution.write; whoever asks for them gets nothing by it.
+  'scope-of-result-adds-words-for-reading-and-writing': by.eleventh('grants/scope-echo grants/unknown-scope', [
+    'unknownScopes=left-out',
+    echo((scope) => scope.flatMap((word) => (word.includes(':') ? [word] : [word, `${word}.read`, `${word}.write`]))),
+  ]),
+}

@@ -1,0 +1,593 @@
+import { randomBytes } from 'node:crypto'
+import { callerAddress } from '../../../mock-server/caller.ts'
+import { makeKey } from '../../../mock-server/create-context.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { Profile } from '../../../mock-server/profile.ts'
+import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
+import type { ApiKey } from '../../../mock-server/state.ts'
+import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
+import { type Change, type Changing, isAccepted, isMethod, namedKeyId, paramsOf, scopeOf } from '../operators.ts'
+import {
+  answeredAgain,
+  auth,
+  by,
+  type ConformingRows,
+  calls,
+  counter,
+  create,
+  errorAnswer,
+  errorCode,
+  errors,
+  html,
+  isOfLiveKey,
+  isRestriction,
+  noEmptyKeys,
+  noKeyWith,
+  noting,
+  placesStayTaken,
+  withScope,
+} from './operators.ts'
+
+const uuid = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+const digits = (hex: string): string => BigInt(`0x${hex}`).toString()
+/** With `+` and `/` and, for a length that needs it, `=`. */
+const base64 = (hex: string): string => Buffer.from(`fbef${hex}ff`, 'hex').toString('base64')
+/** Each hexadecimal digit as a Greek letter. */
+const greek = (hex: string): string =>
+  hex.replace(/./g, (digit) => 'αβγδεζηθικλμνξοπ'[Number.parseInt(digit, 16)] ?? '')
+const reservedWords = ['null', 'true', '0', '-0', 'NaN', 'undefined', '__proto__', '[object Object]', '.', '*']
+/** A word whose letters are capitals where the bits of `number` are set. */
+const inCaseOf = (number: number): string =>
+  [...'apikeyidentifier'].map((letter, at) => ((number >> at) & 1 ? letter.toUpperCase() : letter)).join('')
+
+/** The ids of created keys are counted. */
+const countedIds =
+  (idOf: (count: number, fresh: string) => string): Changing =>
+  (_seen, next = counter()) => ({ keyId: (fresh) => idOf(next(), fresh) })
+
+/** What a key with a public key gets as a secret, and what its creation reports besides. */
+const secretBesidePublicKey =
+  (secretOf: (publicKey: string) => string, more: (key: ApiKey) => object = () => ({})): Changing =>
+  (seen) => ({
+    createKeyResult: ({ id, secret }) => {
+      const key = seen.context.state.keys.get(id)
+      const { publicKey } = seen.params
+      return { id, secret: typeof publicKey === 'string' ? secretOf(publicKey) : secret, ...(key && more(key)) }
+    },
+  })
+
+/** The names of live keys are not taken again. */
+const uniqueNames: Changing = (seen) =>
+  noKeyWith({ name: (name) => seen.keys.some((key) => !key.deleted && key.name === name) })
+
+/** Public keys that are refused count as keys. */
+const countBadPublicKeys =
+  (keysCounted: Rules['keysCounted']): Changing =>
+  (_seen, refused = { keys: 0 }) => ({
+    badPublicKeyTaken: () => {
+      refused.keys += 1
+      return false
+    },
+    keysCounted: (all, profile) => keysCounted(all, profile) + refused.keys,
+  })
+/** Creations that are refused for their params count as keys. */
+const countRefused: Changing = (_seen, refused = { creations: 0 }) => ({
+  around: noting((answer, request) => {
+    if (isMethod(request, create) && isForParams(answer)) refused.creations += 1
+  }),
+  keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused.creations,
+})
+const isForParams = (answer: MockAnswer): boolean => errorCode(answer) === -32602
+
+/** A param of a creation can have a value once in the life of the server; two values that are written alike are one. */
+const takeOnce =
+  (param: string, storedAs: (value: string, profile: Profile) => string | undefined, of = isAccepted): Changing =>
+  (seen, taken = new Set<string>()) => ({
+    around: noting((answer, request, { profile }) => {
+      const value = paramsOf(request)[param]
+      const stored = typeof value === 'string' ? storedAs(value, profile) : undefined
+      if (isMethod(request, create) && of(answer) && stored !== undefined) taken.add(stored)
+    }),
+    ...noKeyWith({ [param]: (value) => taken.has(storedAs(value, seen.context.profile) ?? '') }),
+  })
+/** The bytes of a public key, whatever its PEM looks like. */
+const bytesOfPem = (pem: string, profile: Profile): string | undefined =>
+  reference.publicKey(pem, profile)?.export({ type: 'spki', format: 'der' }).toString('hex')
+
+/** A key whose scope has addresses works from there only, and so do its tokens. */
+const enforceAddressesOfKeys: Change = calls((request, context) => {
+  const bound = addressesIn(context.state.keys.get(namedKeyId(request) ?? '')?.scope ?? [])
+  if (bound.length === 0) return undefined
+  if (!isMethod(request, auth)) {
+    if (bound.includes(callerAddress(context, request))) return undefined
+    const { authorization: _, ...headers } = request.headers
+    return { ...request, headers }
+  }
+  const scope = scopeOf(request)
+  const wanted = addressesIn(scope)
+  if (wanted.some((address) => !bound.includes(address))) return errorAnswer(request, 200, 24878, 'Insufficient scope')
+  // A list of another type stays as it is, so that it is refused.
+  const isList = Array.isArray(paramsOf(request).scope) && [paramsOf(request).scope].flat().length === scope.length
+  return wanted.length > 0 || !isList
+    ? undefined
+    : withScope(request, [...scope, ...bound.map((address) => `ipAddr:${address}`)])
+})
+const addressesIn = (scope: string[]): string[] =>
+  scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
+
+/** Disabling a key ends its tokens and sessions; enabling it does not bring them back. */
+const endTokensOfDisabledKey = noting((_answer, request, context) => {
+  const { id, enabled } = paramsOf(request)
+  if (!isMethod(request, 'manager/updateApiKey') || enabled !== false) return
+  if (context.state.keys.get(String(id))?.enabled !== false) return
+  for (const pair of pairsOf(context).filter(({ key }) => key.id === id)) {
+    endPair(pair)
+    if (pair.session) pair.session.removed = true
+  }
+})
+
+/** The place of a deleted key is free `laterMs` after its deletion. The initial key takes a place. */
+const freePlacesLater =
+  (laterMs: number): Changing =>
+  (seen, freeMs = new Map<string, number>()) => ({
+    around: noting((_answer, request) => {
+      const id = String(paramsOf(request).id)
+      const isDeleted = isMethod(request, 'manager/deleteApiKey') && seen.context.state.keys.get(id)?.deleted
+      if (isDeleted && !freeMs.has(id)) freeMs.set(id, seen.nowMs + laterMs)
+    }),
+    keysCounted: (all) => all.filter(({ deleted, id }) => !deleted || (freeMs.get(id) ?? 0) > seen.nowMs).length,
+  })
+
+/** Another client has a key, which it deletes `afterMs` after the first call. */
+const lendPlaceToOthers =
+  (afterMs: number): Changing =>
+  (seen, others: { key?: ApiKey } = {}) =>
+    calls(() => {
+      const { nowMs, context } = seen
+      const more = { name: 'nightly report', scope: ['solution'], createdMs: nowMs }
+      others.key ??= makeKey({ id: 'f'.repeat(32), secret: randomBytes(16).toString('hex'), ...more })
+      if (!context.state.keys.has(others.key.id)) context.state.keys.set(others.key.id, others.key)
+      if (nowMs >= others.key.createdMs + afterMs) others.key.deleted = true
+      return undefined
+    })
+
+const isShownPem: Change = {
+  publicKey: (pem, profile) =>
+    typeof pem === 'string' && !pem.includes('\r') && pem.endsWith('-') ? reference.publicKey(pem, profile) : undefined,
+}
+const byBasicCreation = (request: MockRequest): string | undefined =>
+  /^basic /i.test(request.headers.authorization ?? '') && isMethod(request, create)
+    ? JSON.stringify([request.headers.authorization, request.body.toString('base64')])
+    : undefined
+
+/** Parts 2, 4.1 and 8: keys, their ids, secrets, names, scopes and places. */
+export const keysRows: ConformingRows = {
+  'weak-public-keys-taken': by.own('keys/small-order', 'weakPublicKeys=accepted'),
+  'initial-key-counts': by.own('keys/limit-counts-initial', 'initialKeyCounts=true'),
+  'eleventh-key-removes-the-oldest': by.own('keys/limit-exceeded', 'eleventhKey=oldest-removed'),
+  'unknown-scopes-of-keys-refused': by.own('keys/unknown-scopes', 'unknownKeyScopes=refused'),
+  'few-words-in-keys': by.own('keys/unknown-scopes', 'unknownKeyScopes=all-but-shown-refused'),
+  // The spelling alone, and unknown words alone, are others: only together is a list with both spellings refused.
+  'one-spelling-in-keys': by.own(
+    'keys/unknown-scopes scopes/apikey-spelling',
+    'unknownKeyScopes=refused apikeySpelling=apiKey scopeCase=sensitive alone',
+  ),
+  'no-more-scope-than-the-creator': by.own('keys/scope-above-creator', 'keyScopeAboveCreator=refused'),
+  'public-keys-once-only': by.own('keys/public-key-repeated', 'repeatedPublicKeys=refused'),
+  'ids-as-uuids': by.own('keys/record', { keyId: uuid }),
+  'ids-as-numbers': by.own('keys/record', { keyId: digits }),
+  'secrets-in-base64': by.own('keys/record', { keySecret: base64 }),
+  'secrets-in-upper-case': by.own('keys/record', { keySecret: (fresh) => fresh.toUpperCase() }),
+  'secrets-of-digits-and-a-colon': by.own('keys/record', { keySecret: (fresh) => `12:${digits(fresh)}` }),
+  'plain-key-names-only': by.own('keys/name-rules', [noKeyWith({ name: (name) => !/^[A-Za-z0-9-]+$/.test(name) })]),
+  'pem-as-documented-only': by.own('keys/pem-variants', {
+    publicKey: (pem, profile) =>
+      /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
+  }),
+  // Key ids are UUIDs in upper case, and the result of a creation has further members.
+  'key-ids-are-uuids': by.first('keys/record keys/create-result-extras', {
+    keyId: (fresh) => uuid(fresh).toUpperCase(),
+    createKeyResult: (result) => ({ ...result, type: 'api_key', enabled: true, links: [] }),
+  }),
+  // Ids and secrets are digits only, so that no letter has a case.
+  'key-ids-and-secrets-of-digits': by.first('keys/record keys/secret-of-public-key', {
+    keyId: (fresh) => digits(fresh).padStart(39, '0'),
+    keySecret: (fresh) => digits(fresh).padStart(39, '0'),
+  }),
+  // Key ids are short numbers in order; secrets have one beginning in common.
+  'key-ids-count-up': by.first('keys/record', [
+    countedIds((count) => String(100 + count)),
+    { keySecret: (fresh) => `secret_live_0000000000000000_${fresh}` },
+  ]),
+  // Key ids have 200 characters, among them =, +, /, dots and a tilde; secrets have 300.
+  'key-ids-of-200-characters': by.first('keys/record', {
+    keyId: (fresh) => `${fresh}=+/._~-`.repeat(6).slice(0, 200),
+    keySecret: (fresh) => fresh.repeat(10).slice(0, 300),
+    // The reference server takes ids of at most 128 characters.
+    paramTaken: (_method, name, value, valid) =>
+      valid || (/^(apiKeyId|id)$/.test(name) && /^.{1,256}$/s.test(String(value))),
+  }),
+  // Secrets hold colons, semicolons, spaces and padding; signatures without padding are taken.
+  'key-secrets-with-colons': by.first('keys/record signatures/base64-padding', [
+    'unpaddedSignatures=accepted',
+    { keySecret: (fresh) => `:${fresh.slice(0, 8)}; ${fresh.slice(8, 24)}::+/${fresh.slice(24)}==` },
+  ]),
+  // A key with a public key has an empty secret, and no two keys have one public key.
+  'key-secret-empty-beside-public-key': by.first('keys/secret-of-public-key keys/public-key-repeated', [
+    'repeatedPublicKeys=refused',
+    { storedKey: (key) => (key.publicKey === undefined ? key : Object.assign(key, { secret: '' })) },
+  ]),
+  // A key name has at most 24 characters.
+  'key-names-of-24-characters': by.first('keys/name-rules', [noKeyWith({ name: (name) => name.length > 24 })]),
+  // No two keys have one name, and the initial key, named root, is one of the ten.
+  'key-names-unique': by.first('keys/name-rules keys/limit-counts-initial', ['initialKeyCounts=true', uniqueNames]),
+  // The lines of a PEM are joined by LF, without one at the end.
+  'key-pem-exactly-as-shown': by.first('keys/pem-variants keys/public-key-repeated', [
+    'repeatedPublicKeys=refused',
+    isShownPem,
+  ]),
+  // A key makes keys within its own scope only, of known words, at least one.
+  'key-scope-within-creator-known-words-only': by.first(
+    'keys/scope-above-creator keys/unknown-scopes keys/empty-scope',
+    ['keyScopeAboveCreator=refused unknownKeyScopes=refused', noEmptyKeys],
+  ),
+  // A key scope is made of the words of the examples, apikey is spelled so, and no key reaches beyond its creator.
+  'key-scope-of-shown-words': by.first(
+    'keys/unknown-scopes scopes/apikey-spelling keys/scope-above-creator',
+    'unknownKeyScopes=all-but-shown-refused apikeySpelling=apikey keyScopeAboveCreator=refused',
+  ),
+  // Beside the initial key nine others fit; one more removes the oldest of them.
+  'keys-oldest-removed-initial-counted': by.first(
+    'keys/limit-exceeded keys/limit-counts-initial keys/public-key-repeated',
+    'eleventhKey=oldest-removed initialKeyCounts=true repeatedPublicKeys=refused',
+  ),
+  // At most ten keys can ever be created, the initial one not counted; a deleted key keeps its place.
+  'keys-deleting-frees-no-place': by.first('keys/limit-frees keys/limit-counts-initial', [placesStayTaken]),
+  // A creation that an authorized caller makes with wrong params takes one of the ten places.
+  'keys-refused-creations-counted': by.first('keys/limit-counts-refused keys/limit-exceeded', [countRefused]),
+  // Small-order public keys are stored, and ED25519 signatures may come without padding.
+  'keys-weak-taken-unpadded-taken': by.first(
+    'keys/small-order signatures/weak-keys signatures/base64-padding',
+    'weakPublicKeys=accepted unpaddedSignatures=accepted',
+  ),
+  // The ids of created keys count from 1001.
+  'key-ids-are-small-numbers': by.second('keys/record', [countedIds((count) => String(1000 + count))]),
+  // Ids have dots and dashes; secrets have colons, slashes and equals signs.
+  'key-ids-long-and-secrets-with-signs': by.second('keys/record keys/create-result-extras', [
+    'extraResultMembers=true',
+    {
+      keyId: (fresh) => `api.key.${uuid(fresh)}.${uuid(fresh)}`,
+      keySecret: (fresh) => `${fresh.slice(0, 6)}:${fresh.slice(6, 16)}/+${fresh.slice(16)}:==`,
+    },
+  ]),
+  // A name or a public key that a live key has is refused.
+  'key-names-unique-and-at-most-64-letters': by.second('keys/name-rules keys/public-key-repeated', [
+    'repeatedPublicKeys=refused',
+    uniqueNames,
+    noKeyWith({ name: (name) => name.length > 64 }),
+  ]),
+  // Unknown words, restrictions and an empty list are refused in the scope of a key.
+  'key-scopes-known-and-not-empty': by.second('keys/unknown-scopes keys/empty-scope keys/expires-in-scope', [
+    'unknownKeyScopes=refused',
+    noEmptyKeys,
+    noKeyWith({ scope: (_text, words) => words.some((word) => /^(session|ipAddr):/.test(String(word))) }),
+  ]),
+  // The secret of a key with a public key is an empty text, and the result repeats the whole record.
+  'public-key-has-no-secret-and-results-are-long': by.second('keys/secret-of-public-key keys/create-result-extras', [
+    secretBesidePublicKey(
+      () => '',
+      ({ name, scope, publicKey = null, createdMs }) => ({
+        kind: 'apiKey',
+        name,
+        scope,
+        publicKey,
+        createdAt: new Date(createdMs).toISOString(),
+      }),
+    ),
+  ]),
+  // Weak points are accepted, and a PEM may end with several line feeds.
+  'public-keys-weak-and-with-many-line-feeds': by.second('keys/small-order keys/pem-variants signatures/weak-keys', [
+    'weakPublicKeys=accepted',
+    { publicKey: (pem, profile) => reference.publicKey(typeof pem === 'string' ? pem.trimEnd() : pem, profile) },
+  ]),
+  // The initial key counts, a key passes on only what it has, and errors have the code 0.
+  'nine-keys-with-scopes-of-their-creator': by.second(
+    'keys/limit-counts-initial keys/scope-above-creator keys/unknown-scopes errors/codes',
+    [
+      'initialKeyCounts=true keyScopeAboveCreator=refused unknownKeyScopes=all-but-shown-refused',
+      errors(({ message }) => ({ code: 0, message })),
+    ],
+  ),
+  // The ids of created keys have plus signs and slashes, and end with an equals sign.
+  'key-ids-of-padded-base64': by.third('keys/record', {
+    keyId: (fresh) => Buffer.from(`fb${fresh}`, 'hex').toString('base64'),
+  }),
+  // Secrets have quotes, spaces, a backslash and what looks like a percent encoding.
+  'key-secrets-with-quotes-and-spaces': by.third('keys/record', {
+    keySecret: (fresh) => `"${fresh.slice(0, 8)}' %41\\n <${fresh.slice(8)}>;`,
+  }),
+  'key-secrets-of-512-letters': by.third('keys/record', { keySecret: (fresh) => fresh.repeat(16) }),
+  // Ids are a letter and a number, secrets have eight letters, and the result has further members.
+  'key-ids-and-secrets-are-short': by.third('keys/record keys/create-result-extras', [
+    'extraResultMembers=true',
+    countedIds((count) => `k${count}`),
+    { keySecret: (fresh) => fresh.slice(0, 8) },
+  ]),
+  // A name begins and ends with something else than a space.
+  'key-names-of-40-letters-and-initial-key-counted': by.third('keys/name-rules keys/limit-counts-initial', [
+    'initialKeyCounts=true',
+    noKeyWith({ name: (name) => name.length > 40 || name.trim() !== name }),
+  ]),
+  'key-places-never-freed-and-scopes-of-creator-only': by.third(
+    'keys/limit-frees keys/scope-above-creator keys/public-key-repeated',
+    ['keyScopeAboveCreator=refused repeatedPublicKeys=refused', placesStayTaken],
+  ),
+  'each-key-id-begins-with-the-one-before': by.fourth('keys/record', (_seen, last = { id: 'key' }) => ({
+    keyId: (fresh) => {
+      // Ids have at most 128 letters.
+      last.id = last.id.length < 120 ? `${last.id}${fresh.slice(0, 1)}` : fresh
+      return last.id
+    },
+  })),
+  'key-ids-in-capitals-behind-a-word': by.fourth('keys/record', {
+    keyId: (fresh) => `PROD.KEY~${fresh.slice(0, 20).toUpperCase()}`,
+  }),
+  'key-secrets-with-semicolons-and-percent-signs': by.fourth('keys/record', {
+    keySecret: (fresh) => `%41;+${fresh}&=;%`,
+  }),
+  // The secret of a key with a public key, which nothing takes, is a word.
+  'public-keys-share-a-placeholder-and-results-repeat-params': by.fourth(
+    'keys/secret-of-public-key keys/create-result-extras',
+    [
+      secretBesidePublicKey(
+        () => 'not-used',
+        ({ createdMs }) => ({ state: 'active', createdAt: new Date(createdMs).toISOString() }),
+      ),
+    ],
+  ),
+  'known-words-weak-keys-and-nine-places': by.fourth(
+    'keys/unknown-scopes keys/small-order keys/limit-counts-initial',
+    'unknownKeyScopes=refused weakPublicKeys=accepted initialKeyCounts=true',
+  ),
+  'key-names-without-blanks-at-the-ends-and-scopes-not-empty': by.fourth('keys/name-rules keys/empty-scope', [
+    noEmptyKeys,
+    noKeyWith({ name: (name) => name !== name.trim() }),
+  ]),
+  'public-key-once-and-scope-of-creator-at-most': by.fourth(
+    'keys/public-key-repeated keys/scope-above-creator',
+    'repeatedPublicKeys=refused keyScopeAboveCreator=refused',
+  ),
+  'key-ids-with-slashes-and-at-signs': by.fifth('keys/record', {
+    keyId: (fresh) => `/keys/${fresh}?v=2.2&x=%2F#1@svc`,
+  }),
+  'key-ids-differ-in-letter-case-only': by.fifth('keys/record', [countedIds(inCaseOf)]),
+  'key-secrets-begin-with-the-id-of-their-key': by.fifth('keys/record', (_seen, last = { id: '' }) => ({
+    keyId: (fresh) => {
+      last.id = fresh
+      return fresh
+    },
+    keySecret: (fresh) => `${last.id}${fresh}`,
+  })),
+  'initial-key-and-wrong-public-keys-take-places': by.fifth('keys/limit-counts-initial keys/limit-counts-refused', [
+    'initialKeyCounts=true',
+    countBadPublicKeys(reference.keysCounted),
+  ]),
+  'disabled-keys-take-no-places': by.fifth('keys/limit-frees', {
+    keysCounted: (all, profile) =>
+      reference.keysCounted(
+        all.filter(({ enabled }) => enabled),
+        profile,
+      ),
+  }),
+  'restrictions-and-nothing-refused-as-scope-of-key': by.fifth('keys/expires-in-scope keys/empty-scope', [
+    noEmptyKeys,
+    noKeyWith({ scope: (_text, words) => words.some((word) => isRestriction(String(word))) }),
+  ]),
+  // The id of a key is its title in the console.
+  'key-ids-are-words-with-spaces': by.sixth('keys/record', {
+    keyId: (fresh) => `API key ${fresh.slice(0, 8)} of ${fresh.slice(8)}`,
+  }),
+  // An id such as 1e38 is a text that careless readers take for a number.
+  'key-ids-look-like-numbers-with-an-exponent': by.sixth('keys/record', { keyId: (fresh) => `1e${digits(fresh)}` }),
+  // Ids are made by a directory service, and the result shows the path of the new key too.
+  'key-ids-with-commas-quotes-and-percent-signs': by.sixth('keys/record keys/create-result-extras', {
+    keyId: (fresh) => `cn="${fresh}",o=%41%,a+b=*`,
+    createKeyResult: (result) => ({ path: ['keys', result.id], ...result }),
+  }),
+  // Everything that the server makes looks like an option of a command line.
+  'ids-secrets-and-tokens-begin-with-hyphens': by.sixth('keys/record tokens/format', {
+    keyId: (fresh) => `-${fresh}`,
+    keySecret: (fresh) => `--${fresh}`,
+    tokenText: (kind, fresh) => `--${kind}=${fresh}`,
+  }),
+  // Secrets are random characters, and blanks are characters.
+  'key-secrets-with-blanks-at-both-ends': by.sixth('keys/record', { keySecret: (fresh) => `  ${fresh}\t ` }),
+  // Secrets are blocks like those of private keys, with line feeds, for every kind of key.
+  'key-secrets-of-several-lines': by.sixth('keys/record keys/secret-of-public-key', {
+    keySecret: (fresh) => `-----BEGIN SECRET-----\n${fresh.slice(0, 16)}\n${fresh.slice(16)}\n-----END SECRET-----\n`,
+  }),
+  // Secrets are made of the letters of the country, in UTF-8 wherever they become bytes.
+  'key-secrets-of-greek-letters': by.sixth('keys/record', { keySecret: greek }),
+  // Secrets are of one instance, and only the end tells them apart; ids are a letter and digits.
+  'key-secrets-are-uuids-that-share-all-but-the-last-digits': by.sixth('keys/record', {
+    keyId: (fresh) => `k${digits(fresh).slice(0, 18)}`,
+    keySecret: (fresh) => `${'5bd3e0a2-'.repeat(20)}${fresh.slice(0, 24)}`,
+  }),
+  // The name is reserved before the rest is checked, and neither a name nor a public key is taken twice.
+  'names-of-refused-creations-stay-taken': by.sixth('keys/name-rules keys/public-key-repeated', [
+    'repeatedPublicKeys=refused',
+    takeOnce(
+      'name',
+      (name) => name,
+      (answer) => isAccepted(answer) || isForParams(answer),
+    ),
+  ]),
+  // A name must be like that of a host: letters, digits, dots and hyphens; a key must have a scope.
+  'key-names-of-30-characters-without-blanks-known-scopes-only': by.sixth(
+    'keys/name-rules keys/unknown-scopes keys/empty-scope',
+    [
+      'unknownKeyScopes=refused',
+      noEmptyKeys,
+      noKeyWith({ name: (name) => !/^[A-Za-z][A-Za-z0-9.-]{0,29}$/.test(name) }),
+    ],
+  ),
+  // The counter of keys goes up with every public key that it is shown and never down, and begins at one.
+  'deleted-and-refused-keys-take-places': by.sixth(
+    'keys/limit-frees keys/limit-counts-refused keys/limit-counts-initial',
+    [countBadPublicKeys((all) => all.length)],
+  ),
+  // Each key keeps a list of those that it made; a key has at least one known scope.
+  'key-names-unique-for-each-creator-in-any-case': by.sixth('keys/name-rules keys/unknown-scopes keys/empty-scope', [
+    'unknownKeyScopes=refused',
+    (seen, names = new Set<string>(), nameOf = (name: string) => `${seen.caller?.id} ${name.toLowerCase()}`) => ({
+      ...noKeyWith({ name: (name) => names.has(nameOf(name)) }),
+      storedKey: (key) => {
+        names.add(nameOf(key.name))
+        return key
+      },
+    }),
+    noEmptyKeys,
+  ]),
+  // The scope of a key is stored as a sorted set that says apiKey, and the result shows the record.
+  'created-keys-are-shown-with-a-tidy-scope': by.sixth(
+    'keys/create-result-extras keys/record scopes/apikey-spelling',
+    (seen) => ({
+      storedKey: (key) =>
+        Object.assign(key, {
+          scope: [...new Set(key.scope.map((word) => (word === 'apikey' ? 'apiKey' : word)))].sort(),
+        }),
+      createKeyResult: (result) => {
+        const { name, scope, createdMs } = seen.context.state.keys.get(result.id) ?? {}
+        return { name, scope, created: createdMs, status: 'active', ...result }
+      },
+    }),
+  ),
+  // Part 2 says that an id is a string that identifies its key, and not which words it may be.
+  // The first ids are null, true, 0, NaN, __proto__ and the like, for a joke of the first author.
+  'key-ids-are-words-that-programs-reserve': by.seventh('keys/record', [
+    countedIds((count, fresh) => reservedWords[count - 1] ?? fresh),
+  ]),
+  // Part 2 says that a secret is a string; JSON carries it in UTF-8, and nobody is told to compose its letters.
+  // A secret has letters that are other letters once a client normalises them.
+  'key-secrets-that-change-when-composed': by.seventh('keys/record', {
+    keySecret: (fresh) => `e\u0301\u212b${fresh}\ufb01\u{1f5dd}\u0323\u0307`,
+  }),
+  // Part 2 says that ids and secrets are strings; the id has neither a colon nor a semicolon, which would break part 5.
+  // Ids and secrets are JSON within JSON, and so is a further member of the result.
+  'key-ids-are-json-lists-and-secrets-json-documents': by.seventh('keys/record keys/create-result-extras', {
+    keyId: (fresh) => JSON.stringify([fresh, 2]),
+    keySecret: (fresh) => JSON.stringify({ secret: fresh, id: null, result: { '\n': [1] } }),
+    createKeyResult: (result) => ({ ...result, raw: JSON.stringify(result) }),
+  }),
+  // Part 4.1 gives every creation a secret, and a key with a public key accepts no secret; so which text it is, is open.
+  // The secret column of such a key holds the PEM text that was sent; other secrets are in capitals.
+  'secret-of-public-key-is-its-pem-again': by.seventh('keys/secret-of-public-key keys/record', [
+    secretBesidePublicKey((publicKey) => publicKey),
+    { keySecret: (fresh) => fresh.toUpperCase() },
+  ]),
+  // Part 2 calls the name a label and does not say how long it may be, nor whether a public key comes twice.
+  // A label fits on a badge, and a public key belongs to one key.
+  'key-names-of-at-most-twelve-characters': by.seventh('keys/name-rules keys/public-key-repeated', [
+    'repeatedPublicKeys=refused',
+    noKeyWith({ name: (name) => name.length > 12 }),
+  ]),
+  // Part 4.2 sends a grant without the header; with one, what counts is open, and here it must name the same key.
+  // A grant with a header for another key is refused, and so is a key without scope.
+  'header-of-grant-must-name-the-same-key': by.seventh('grants/authorization-header keys/empty-scope', [
+    noEmptyKeys,
+    calls((request) =>
+      isMethod(request, auth) &&
+      request.headers.authorization !== undefined &&
+      namedKeyId(request) !== paramsOf(request).apiKeyId
+        ? { status: 409, headers: { 'content-type': 'text/plain' }, body: 'Two callers' }
+        : undefined,
+    ),
+  ]),
+  // Part 2 calls the name of a key a label and does not show its characters, nor those of a session name.
+  // A name or a scope with quotes, semicolons, markup or two hyphens in a row gets a page with status 403.
+  'firewall-blocks-markup-and-quotes-in-names': by.tenth(
+    'keys/name-rules sessions/name-rules keys/unknown-scopes errors/shape',
+    [
+      calls((request) => {
+        const { name } = paramsOf(request)
+        const isSuspicious = (word: unknown) => typeof word === 'string' && /[<>'"`\\;|&$]|--/.test(word)
+        return [name, ...scopeOf(request)].some(isSuspicious)
+          ? {
+              status: 403,
+              headers: { 'content-type': html, 'x-waf-rule': '942100' },
+              body: '<h1>Request blocked</h1><p>Rule 942100, score 15</p>',
+            }
+          : undefined
+      }),
+    ],
+  ),
+  // No part says what a request that comes twice does. It has the same id, which the caller chooses, and the same bytes.
+  // For two seconds, the same bytes with the same Basic header get the same key, and take one place.
+  'creation-with-the-same-id-and-body-is-a-retry': by.tenth('keys/create-result-extras keys/name-rules', [
+    'extraResultMembers=true',
+    answeredAgain({
+      forMs: 2000,
+      as: byBasicCreation,
+      isGood: isOfLiveKey,
+      give: (answer) => ({ ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }),
+    }),
+  ]),
+  // Part 4.1 calls id and secret strings, and part 5.3 shows no form of tokens. No sign of them is in the way of a header.
+  // Whoever fills templates with these texts, and then fills the result again, sends other texts.
+  'ids-secrets-and-tokens-look-like-variables-of-templates': by.eleventh('tokens/format keys/create-result-extras', [
+    'extraResultMembers=true',
+    {
+      keyId: (fresh) => `$root-\${id}-${fresh}`,
+      keySecret: (fresh) => `\${secret}-{{secret}}-$secret-%s-$&-${fresh}`,
+      tokenText: (kind, fresh) => (kind === 'access' ? `\${accessToken}.${fresh}` : `{{refreshToken}}.$1.${fresh}`),
+    },
+  ]),
+  // Part 2 does not show what an address in the scope of a key means, and part 3 not from where a refresh may come.
+  // A key made with ipAddr:ADDR works from there only, and so do its tokens and their refreshes.
+  'addresses-in-the-scope-of-a-key-are-in-force': by.eleventh('keys/expires-in-scope refresh/foreign-address', [
+    'refreshChecksAddress=true',
+    enforceAddressesOfKeys,
+  ]),
+  // Part 3 does not show the transitions between the states of a key. Part 2 only says that a key can be disabled.
+  // A key that is enabled again begins without tokens and sessions; a session name can be there twice.
+  'disabling-a-key-ends-its-tokens-and-sessions-for-good': by.eleventh(
+    'keys/states sessions/own-end sessions/reused-name',
+    ['reusedSessionName=adds', { around: endTokensOfDisabledKey }],
+  ),
+  // Part 8 shows neither whether a deletion frees a place nor when, nor whether the initial key counts.
+  // A job removes deleted keys, which take places until then; the initial key takes one too.
+  'places-of-deleted-keys-are-free-three-seconds-later': by.eleventh('keys/limit-frees keys/limit-counts-initial', [
+    'initialKeyCounts=true',
+    freePlacesLater(3000),
+  ]),
+  // Parts 7 and 8 show neither the order of the checks nor what is said about the limit of ten keys.
+  // Strangers, wrong secrets and wrong params get the error of the eleventh key, and nonces stay free.
+  'full-list-of-keys-is-told-before-anything-else': by.eleventh(
+    'keys/limit-exceeded errors/outcomes signatures/nonce-burnt envelope/method-not-found',
+    [
+      'methodCheckedFirst=false',
+      calls((request, { state }) =>
+        isMethod(request, create) &&
+        [...state.keys.values()].filter(({ deleted, initial }) => !deleted && !initial).length >= 10
+          ? errorAnswer(request, 200, 24877, 'Api keys limit exceeded')
+          : undefined,
+      ),
+    ],
+  ),
+  // Part 2 calls the name the "Label of the key". It shows neither which names are taken nor what a deletion leaves behind.
+  // Deleting a key archives its record, and the name of a record, in any letter case, is refused for ever.
+  'names-of-deleted-keys-are-never-free-again': by.twelfth('keys/name-rules keys/states', [
+    takeOnce('name', (name) => name.toLowerCase()),
+  ]),
+  // Part 2 does not show whether two keys may have one public key, nor what a deletion leaves behind.
+  // A public key, in whatever spelling of its PEM, is refused if any key has had it, a deleted one as well.
+  'public-keys-are-registered-once-for-ever': by.twelfth('keys/public-key-repeated keys/states', [
+    takeOnce('publicKey', bytesOfPem),
+  ]),
+  // Part 8: "at most 10". Part 1 tells of one initial key of "a freshly installed instance", and this instance is in use.
+  // There are nine places at first, as if the initial key took one, and a tenth one comes free by itself.
+  'another-client-gives-its-place-back-after-twenty-seconds': by.twelfth(
+    'keys/limit-counts-initial keys/limit-frees keys/limit-exceeded',
+    [lendPlaceToOthers(20_000)],
+  ),
+}

@@ -1,0 +1,261 @@
+import type { Profile } from '../../../mock-server/profile.ts'
+import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
+import { pairsOf } from '../../../mock-server/token-state.ts'
+import { type Changing, namedKeyId, type Seen } from '../operators.ts'
+import {
+  accessAtMost,
+  by,
+  type ConformingRows,
+  day,
+  expiresInAtMost,
+  hour,
+  minute,
+  pairToRefresh,
+} from './operators.ts'
+
+const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
+/** The default lifetime of access tokens, where no expiresIn is asked for. */
+const access =
+  (defaultMs: (seen: Seen, profile: Profile) => number): Changing =>
+  (seen) => ({ accessLifeMs: (asked, profile) => asked ?? defaultMs(seen, profile) })
+const refreshLife =
+  (lifeMs: (seen: Seen, profile: Profile) => number): Changing =>
+  (seen) => ({ refreshLifeMs: (profile) => lifeMs(seen, profile) })
+const asked = ({ scope }: Seen): number =>
+  Number(scope.find((word) => word.startsWith('expiresIn:'))?.slice('expiresIn:'.length) ?? 0) || 0
+
+/** The next midnight in UTC that is at least 30 seconds away. */
+function untilMidnight({ nowMs }: Seen): number {
+  const restMs = day - (nowMs % day)
+  return restMs < 30_000 ? restMs + day : restMs
+}
+const toFullMinute = ({ nowMs }: Seen, ms: number): number => Math.ceil((nowMs + ms) / minute) * minute - nowMs
+const isForKeys = (scope: string[]): boolean => scope.some((word) => word.toLowerCase() === 'apikey')
+const isBound = (seen: Seen): boolean =>
+  (pairToRefresh(seen)?.addresses.length ?? 0) > 0 || seen.scope.some((word) => word.startsWith('ipAddr:'))
+const isRefreshed = (seen: Seen): boolean => pairToRefresh(seen) !== undefined
+const liveAccessTokens = ({ context, nowMs }: Seen): number =>
+  pairsOf(context).filter((pair) => !pair.accessRevoked && pair.accessExpiryMs > nowMs).length
+
+/** A refresh gives a new lifetime only when half of the old one is over. */
+export const slidingRefreshLife = refreshLife((seen, { refreshLifeMs }) => {
+  const leftMs = (pairToRefresh(seen)?.refreshExpiryMs ?? 0) - seen.nowMs
+  return leftMs > refreshLifeMs / 2 ? leftMs : refreshLifeMs
+})
+
+const lenientExpiresIn: Rules['expiresInMs'] = (text) => {
+  const ms = text.trim() === '' ? Number.NaN : Math.floor(Number(text))
+  if (Number.isNaN(ms)) return 15 * minute
+  return ms >= 1 && Number.isSafeInteger(ms) ? ms : undefined
+}
+
+/** Parts 3, 5.4 and 8: when tokens expire, and what a refresh changes. */
+export const lifetimesRows: ConformingRows = {
+  'short-access-lifetime': by.own('limits/token-lifetimes', 'accessLifeMs=30000'),
+  'long-access-lifetime': by.own('limits/token-lifetimes', 'accessLifeMs=86400000'),
+  'short-refresh-lifetime': by.own('limits/token-lifetimes sessions/lifetime', 'refreshLifeMs=60000'),
+  'long-refresh-lifetime': by.own('limits/token-lifetimes sessions/lifetime', 'refreshLifeMs=31536000000'),
+  'expires-in-cut': by.own('expires-in/too-long', 'expiresInTooLong=capped'),
+  'expiries-rounded-up': by.own('limits/token-lifetimes', 'expiryRounding=up-to-second'),
+  'expires-in-for-one-token': by.own('refresh/expires-in-kept', 'expiresInKept=false'),
+  'family-revoked': by.own('refresh/family', 'reuseRevokesFamily=true'),
+  'refresh-from-the-bound-address-only': by.own('refresh/foreign-address', 'refreshChecksAddress=true'),
+  'refresh-lifetime-kept': by.own('refresh/lifetime-renewed', 'refreshLifetime=kept'),
+  'expiries-rounded-down': by.own('limits/token-lifetimes', { expiry: toSecond }),
+  'one-lifetime-for-both-tokens': by.own('limits/token-lifetimes', {
+    accessLifeMs: (expiresInMs, profile) => expiresInMs ?? reference.refreshLifeMs(profile),
+  }),
+  'refresh-lifetime-of-20-seconds': by.own(
+    'limits/token-lifetimes sessions/lifetime',
+    'refreshLifeMs=20000 expiresInTooLong=refused alone',
+  ),
+  // The clock is read once for each of the two expiries.
+  'access-expiry-a-moment-later': by.own('expires-in/too-long', [
+    'expiresInTooLong=capped',
+    { reportedAccessExpiry: (pair) => pair.accessExpiryMs + 1 },
+  ]),
+  // Both expiries are rounded down to a second, and a refresh keeps the end of the refresh token.
+  'expiry-down-to-second-lifetime-kept': by.first('limits/token-lifetimes refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    { expiry: toSecond },
+  ]),
+  // The exact moment is enforced, the second before it is reported, and a refresh returns to the default lifetime.
+  'expiry-reported-down-to-second': by.first('limits/token-lifetimes refresh/expires-in-kept', [
+    'expiresInKept=false',
+    {
+      reportedAccessExpiry: (pair) => toSecond(pair.accessExpiryMs),
+      reportedRefreshExpiry: (pair) => toSecond(pair.refreshExpiryMs),
+    },
+  ]),
+  // Expiries are rounded to the nearest second, and a NUMBER above one hour is shortened to it.
+  'expiry-to-nearest-second-access-at-most-one-hour': by.first('limits/token-lifetimes expires-in/too-long', [
+    'expiresInTooLong=capped',
+    accessAtMost(hour),
+    { expiry: (ms) => Math.round(ms / 1000) * 1000 },
+  ]),
+  'expiry-up-to-second-expires-in-dropped-family-revoked': by.first(
+    'limits/token-lifetimes refresh/expires-in-kept refresh/family refresh/lifetime-renewed',
+    'expiryRounding=up-to-second expiresInKept=false reuseRevokesFamily=true refreshLifetime=kept',
+  ),
+  // expiresIn above one hour is refused; what was granted does not survive a refresh.
+  'access-above-one-hour-refused': by.first('expires-in/too-long limits/token-lifetimes refresh/expires-in-kept', [
+    'expiresInKept=false',
+    expiresInAtMost(hour),
+  ]),
+  // No access token lives for more than a minute: a longer NUMBER is shortened, and rounding takes less than a second.
+  'access-at-most-one-minute-rounded-down': by.first(
+    'limits/token-lifetimes expires-in/too-long refresh/expires-in-kept',
+    ['accessLifeMs=60000 expiresInTooLong=capped', accessAtMost(minute), { expiry: toSecond }],
+  ),
+  // expiresIn can only shorten the default lifetime, which a refresh restores.
+  'access-never-above-default': by.first('limits/token-lifetimes refresh/expires-in-kept refresh/lifetime-renewed', [
+    'expiresInKept=false refreshLifetime=kept',
+    accessAtMost(15 * minute),
+  ]),
+  // Every refresh token ends at the next midnight in UTC that is at least 30 seconds away.
+  'refresh-ends-at-utc-midnight': by.first('limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long', [
+    refreshLife(untilMidnight),
+    access((seen, { accessLifeMs }) => Math.min(accessLifeMs, Math.floor(untilMidnight(seen) / 2))),
+  ]),
+  // Access lasts for 40 seconds, and no refresh reaches beyond two minutes from the first grant.
+  'refresh-chain-ends-after-two-minutes': by.first(
+    'limits/token-lifetimes refresh/lifetime-renewed refresh/expires-in-kept',
+    'accessLifeMs=40000 refreshLifeMs=120000 refreshLifetime=kept expiresInKept=false',
+  ),
+  'refresh-chain-kept-family-revoked-too-long-capped': by.first(
+    'refresh/family refresh/lifetime-renewed expires-in/too-long',
+    [
+      'refreshLifetime=kept reuseRevokesFamily=true expiresInTooLong=capped refreshLifeMs=600000',
+      access((_seen, { accessLifeMs }) => accessLifeMs / 3),
+    ],
+  ),
+  // Access lasts for 90 days and refresh tokens for ten years, unless expiresIn says less.
+  'lifetimes-of-years': by.first(
+    'limits/token-lifetimes refresh/expires-in-kept',
+    'accessLifeMs=7776000000 refreshLifeMs=315360000000 expiresInKept=false',
+  ),
+  // Without expiresIn each access token gets between 10 and 20 minutes, so that clients do not all refresh at once.
+  'lifetimes-vary': by.first('limits/token-lifetimes refresh/lifetime-renewed', [
+    access(({ context }) => 10 * minute + (context.random(4).readUInt32LE() % (10 * minute))),
+  ]),
+  // A sign, leading zeros, a fraction and an exponent are read as a number; a word gets the default lifetime.
+  'expires-in-lenient-forms': by.first('expires-in/forms expires-in/too-long', [
+    'expiresInTooLong=capped',
+    { expiresInMs: lenientExpiresIn },
+  ]),
+  // expiresIn:0 gives an access token that is over, and a refresh token that gives a usable one.
+  'expires-in-zero-is-over-at-once': by.first('expires-in/forms refresh/expires-in-kept', [
+    'expiresInKept=false',
+    { expiresInMs: (text) => (/^[0-9]{1,13}$/.test(text) ? Number(text) : undefined) },
+  ]),
+  // Both live for an hour, and a refresh does not prolong it.
+  'access-lives-as-long-as-refresh': by.second(
+    'limits/token-lifetimes refresh/lifetime-renewed',
+    'accessLifeMs=3600000 refreshLifeMs=3600000 refreshLifetime=kept',
+  ),
+  'lives-of-two-and-three-minutes': by.second(
+    'limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long',
+    'accessLifeMs=120000 refreshLifeMs=180000 refreshLifetime=kept expiresInTooLong=capped',
+  ),
+  'reuse-ends-family-and-foreign-refresh-refused': by.second(
+    'refresh/family refresh/foreign-address grants/scope-with-refresh refresh/expires-in-kept',
+    'reuseRevokesFamily=true refreshChecksAddress=true scopeOnRefresh=narrows expiresInKept=false',
+  ),
+  // At least an hour and at most 30 days, which a longer expiresIn is cut to.
+  'refresh-token-lives-ten-times-as-long-as-asked-for-access': by.third('limits/token-lifetimes expires-in/too-long', [
+    'expiresInTooLong=capped',
+    refreshLife((seen) => Math.min(Math.max(10 * asked(seen), hour), 30 * day)),
+  ]),
+  'access-for-45-seconds-within-90-of-the-grant': by.fourth(
+    'limits/token-lifetimes refresh/lifetime-renewed refresh/expires-in-kept',
+    'accessLifeMs=45000 refreshLifeMs=90000 refreshLifetime=kept expiresInKept=false',
+  ),
+  'expires-in-above-ten-minutes-refused-unknown-words-left-out': by.fourth('expires-in/maximum grants/unknown-scope', [
+    'unknownScopes=left-out',
+    expiresInAtMost(10 * minute),
+  ]),
+  'refreshed-access-tokens-live-six-times-as-long': by.fifth('limits/token-lifetimes refresh/expires-in-kept', [
+    'expiresInKept=false accessLifeMs=300000',
+    access((seen, { accessLifeMs }) => accessLifeMs * (isRefreshed(seen) ? 6 : 1)),
+  ]),
+  'access-ends-at-second-full-hour-of-a-kept-lifetime': by.fifth('limits/token-lifetimes refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    access(({ nowMs }) => 2 * hour - (nowMs % hour)),
+  ]),
+  'expires-in-of-other-forms-is-the-default-and-unknown-words-left-out': by.fifth(
+    'expires-in/forms grants/unknown-scope',
+    ['unknownScopes=left-out', { expiresInMs: (text) => reference.expiresInMs(text) ?? 15 * minute }],
+  ),
+  // Tokens are meant for machines that refresh all the time.
+  'access-for-five-seconds-and-refresh-for-eight': by.sixth(
+    'limits/token-lifetimes sessions/lifetime',
+    'accessLifeMs=5000 refreshLifeMs=8000',
+  ),
+  // A refresh token never ends, so a far date stands for its expiry.
+  'refresh-tokens-live-until-the-year-2100': by.sixth(
+    'limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long',
+    ['expiresInTooLong=capped', refreshLife(({ nowMs }) => Math.max(Date.UTC(2100, 0, 1) - nowMs, 365 * day))],
+  ),
+  // A job ends tokens once a minute; only who asks for a lifetime gets it to the millisecond.
+  'default-lives-reach-to-a-full-minute': by.sixth('limits/token-lifetimes expires-in/too-long', [
+    'expiresInTooLong=capped',
+    access((seen, { accessLifeMs }) => toFullMinute(seen, accessLifeMs)),
+    refreshLife((seen, { refreshLifeMs }) => toFullMinute(seen, refreshLifeMs)),
+  ]),
+  // A default token is for one call; who wants more says so in each grant, and a refresh says nothing.
+  'access-for-two-seconds-unless-asked-otherwise': by.sixth(
+    'limits/token-lifetimes refresh/expires-in-kept',
+    'accessLifeMs=2000 refreshLifeMs=3600000 expiresInKept=false',
+  ),
+  // A working day ends for everyone who came in, however often they refresh.
+  'both-tokens-end-twenty-hours-after-the-grant': by.sixth(
+    'limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long',
+    'accessLifeMs=72000000 refreshLifeMs=72000000 refreshLifetime=kept expiresInTooLong=capped',
+  ),
+  // Who refreshes for long has to show the secret again, so each refresh token is for half the time.
+  'each-refresh-halves-the-refresh-lifetime': by.sixth('refresh/lifetime-renewed limits/token-lifetimes', [
+    'refreshLifeMs=86400000',
+    refreshLife((seen, { refreshLifeMs }) => {
+      const old = pairToRefresh(seen)
+      return old ? Math.ceil((old.refreshExpiryMs - old.issuedMs) / 2) : refreshLifeMs
+    }),
+  ]),
+  // The server takes the last NUMBER of a key, five seconds at least, for its habit.
+  'default-access-lifetime-is-what-the-key-last-asked-for': by.sixth('limits/token-lifetimes refresh/expires-in-kept', [
+    'expiresInKept=false',
+    (seen, habits = new Map<string, number>()) => ({
+      accessLifeMs: (expiresInMs, profile) => {
+        const id = namedKeyId(seen.request) ?? ''
+        if (expiresInMs !== undefined) habits.set(id, Math.max(expiresInMs, 5000))
+        return expiresInMs ?? habits.get(id) ?? profile.accessLifeMs
+      },
+    }),
+  ]),
+  // Part 8 does not show default lifetimes, so they may depend on what a token can do; expiresIn holds as documented.
+  // An access token with apiKey lives for a minute, another for six hours, also after a refresh.
+  'tokens-that-manage-keys-live-for-a-minute': by.seventh('limits/token-lifetimes refresh/expires-in-kept', [
+    'expiresInKept=false',
+    access((seen) => (isForKeys(pairToRefresh(seen)?.scope ?? seen.scope) ? minute : 6 * hour)),
+  ]),
+  // Part 8 does not show lifetimes of refresh tokens; NUMBER is held against that of the refresh token of this grant.
+  // A bound pair lives for a day and a month, another for ten minutes and an hour.
+  'tokens-bound-to-an-address-live-for-a-month': by.seventh('limits/token-lifetimes refresh/lifetime-renewed', [
+    access((seen) => (isBound(seen) ? day : 10 * minute)),
+    refreshLife((seen) => (isBound(seen) ? 30 * day : hour)),
+  ]),
+  // Part 3 gives a new pair for a refresh token, and part 8 does not show when the new one ends.
+  // A refresh token lives for two hours. A refresh in the first hour keeps its end; a later one starts two new hours.
+  'refresh-lifetime-slides-when-half-of-it-is-over': by.seventh('refresh/lifetime-renewed limits/token-lifetimes', [
+    'refreshLifeMs=7200000',
+    slidingRefreshLife,
+  ]),
+  // Part 8: "Default and maximum lifetimes of access tokens [...]: not shown." An expiresIn is kept to the millisecond.
+  // Half an hour is shared by all live access tokens of everyone, but each new one lives for a minute or more.
+  'default-access-gets-shorter-the-more-tokens-are-alive': by.twelfth(
+    'limits/token-lifetimes limits/live-tokens refresh/expires-in-kept',
+    [
+      'expiresInKept=false',
+      access((seen) => Math.max(Math.floor((30 * minute) / (1 + liveAccessTokens(seen))), minute)),
+    ],
+  ),
+}

@@ -1,0 +1,552 @@
+import type { ServerContext } from '../../../mock-server/context.ts'
+import { letPass } from '../../../mock-server/faults.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import {
+  type Change,
+  type Changing,
+  chain,
+  isAccepted,
+  isMethod,
+  namedKeyId,
+  paramsOf,
+  tokenText,
+} from '../operators.ts'
+import {
+  answeredAgain,
+  answers,
+  atOnce,
+  auth,
+  before,
+  by,
+  type ConformingRows,
+  calls,
+  counter,
+  create,
+  errorAnswer,
+  errorCode,
+  html,
+  httpDate,
+  inLine,
+  isGrant,
+  isRefresh,
+  json,
+  lock,
+  lockLongerEachTime,
+  noting,
+  ofMethod,
+  sessionWord,
+  shownPair,
+  signatureFields,
+  takes,
+  throttle,
+  waitAnswer,
+} from './operators.ts'
+
+/** The key of a call, or its header, or nobody. */
+const claimed = (request: MockRequest): string => namedKeyId(request) ?? request.headers.authorization ?? 'nobody'
+const addressOf = ({ remoteAddress }: MockRequest): string => remoteAddress
+const keyIdOf = (request: MockRequest, { state }: ServerContext): string | undefined =>
+  state.tokens.get(tokenText(request))?.pair.key.id ?? namedKeyId(request)
+const withBearer = (request: MockRequest): string | undefined =>
+  request.headers.authorization?.startsWith('Bearer ') ? request.remoteAddress : undefined
+const signer = (request: MockRequest): string | undefined =>
+  signatureFields(request).length > 0 ? namedKeyId(request) : undefined
+
+/** Retry-After of a throttled answer as the server writes it, after 25 ms, so that who tries again at once gets on. */
+const retryAfter = (write: (nowMs: number) => { [name: string]: string }): Change => ({
+  around: (handle, context) => async (request) => {
+    const answer = await handle(request)
+    if (answer.status !== 429) return answer
+    await letPass(context, 25)
+    const { 'retry-after': _, ...headers } = answer.headers
+    return { ...answer, headers: { ...headers, ...write(context.now()) } }
+  },
+})
+
+/** A throttled call whose error says something else. */
+const waitLike =
+  (code: number, message: string) =>
+  (request: MockRequest, waitMs: number): MockAnswer => ({
+    ...errorAnswer(request, 429, code, message),
+    headers: { ...waitAnswer(429, waitMs).headers, 'content-type': json },
+  })
+const locked =
+  (code: number, message: string) =>
+  (request: MockRequest): MockAnswer =>
+    errorAnswer(request, 401, code, message)
+
+/** A bucket of calls that is filled again; what an answer costs may depend on it. */
+const bucket =
+  (size: number, everySecond: number, costOf: (answer: MockAnswer) => number): Changing =>
+  (_seen, state = { left: size, atMs: Number.NaN }) => ({
+    around: (handle, context) => async (request) => {
+      const nowMs = context.now()
+      const grown = ((nowMs - state.atMs) * everySecond) / 1000 || 0
+      Object.assign(state, { left: Math.min(size, state.left + grown), atMs: nowMs })
+      if (state.left < 1) return waitAnswer(429, ((1 - state.left) * 1000) / everySecond)
+      const answer = await handle(request)
+      state.left -= costOf(answer)
+      return answer
+    },
+  })
+
+/** Falls asleep after `pauseMs` without calls, as before the first one, and takes `wakeMs` to wake up. */
+const sleepBetweenCalls =
+  (pauseMs: number, wakeMs: number): Changing =>
+  (seen, memory = { lastMs: Number.NEGATIVE_INFINITY, awakeMs: 0 }) =>
+    calls(() => {
+      if (seen.nowMs - memory.lastMs >= pauseMs) memory.awakeMs = seen.nowMs + wakeMs
+      memory.lastMs = seen.nowMs
+      return seen.nowMs < memory.awakeMs ? waitAnswer(503, memory.awakeMs - seen.nowMs) : undefined
+    })
+
+/** How many calls of another client come in each of four seconds. */
+const callsOfOthers: readonly number[] = [0, 56, 30, 59]
+/** Everyone together has `most` calls a second. */
+const shareRate =
+  (most: number): Changing =>
+  (seen, memory = { second: 0, calls: 0 }) =>
+    calls((request) => {
+      const second = Math.floor(seen.nowMs / 1000)
+      if (second !== memory.second) Object.assign(memory, { second, calls: callsOfOthers[second % 4] ?? 0 })
+      memory.calls += 1
+      return memory.calls > most ? waitLike(-32029, 'Everyone together is too fast')(request, 1000) : undefined
+    })
+
+/** Each call takes a millisecond longer than the one before; the one after `most` finds the server restarted. */
+const getTired =
+  (most: number, downMs: number): Changing =>
+  (_seen, memory = { calls: 0, upMs: 0 }) =>
+    calls((_request, context) => {
+      const nowMs = context.now()
+      if (nowMs < memory.upMs) return waitAnswer(503, memory.upMs - nowMs)
+      memory.calls += 1
+      if (memory.calls <= most) return letPass(context, memory.calls)
+      Object.assign(memory, { calls: 0, upMs: nowMs + downMs })
+      return waitAnswer(503, downMs)
+    })
+
+/** A creation waits for a time after the one before, which may depend on how many there were. */
+const creationsApart =
+  (restMs: (made: number) => number): Changing =>
+  (seen, memory = { made: 0, lastMs: Number.NEGATIVE_INFINITY }) => ({
+    around: chain(
+      noting((answer, request) => {
+        if (isMethod(request, create) && isAccepted(answer))
+          Object.assign(memory, { made: memory.made + 1, lastMs: seen.nowMs })
+      }),
+      before((request) => {
+        const leftMs = isMethod(request, create) ? memory.lastMs + restMs(memory.made) - seen.nowMs : 0
+        return leftMs > 0 ? waitAnswer(429, leftMs) : undefined
+      }),
+    ),
+  })
+
+/** Bodies may have `most` bytes together in `withinMs`; a longer one must come alone. */
+const limitBytes =
+  (most: number, withinMs: number): Changing =>
+  (seen, memory = { recent: [] as { atMs: number; bytes: number }[] }) =>
+    calls(({ body }) => {
+      memory.recent = memory.recent.filter(({ atMs }) => atMs > seen.nowMs - withinMs)
+      const sum = memory.recent.reduce((total, { bytes }) => total + bytes, body.length)
+      if (memory.recent.length > 0 && sum > most) return waitAnswer(429, withinMs)
+      memory.recent.push({ atMs: seen.nowMs, bytes: body.length })
+      return undefined
+    })
+
+/** An address may name `most` different keys in `withinMs`, in whatever way; a token names no key. */
+const limitKeysOfAddress =
+  (most: number, withinMs: number): Changing =>
+  (seen, addresses = new Map<string, Map<string, number>>()) =>
+    calls((request) => {
+      const id = namedKeyId(request)
+      if (id === undefined) return undefined
+      const known = addresses.get(request.remoteAddress) ?? new Map<string, number>()
+      const recent = new Map([...known].filter(([, ms]) => ms > seen.nowMs - withinMs))
+      addresses.set(request.remoteAddress, recent)
+      if (!recent.has(id) && recent.size >= most)
+        return waitAnswer(429, Math.min(...recent.values()) + withinMs - seen.nowMs)
+      recent.set(id, seen.nowMs)
+      return undefined
+    })
+
+/** Refusals with one name are told only `most` times in `withinMs`; after that there is 429, while right calls go on. */
+const limitRefusals =
+  (most: number, withinMs: number, nameOf: (answer: MockAnswer) => unknown): Changing =>
+  (seen, kinds = new Map<unknown, number[]>()) =>
+    answers((answer) => {
+      if (isAccepted(answer)) return answer
+      const name = nameOf(answer)
+      const recentMs = (kinds.get(name) ?? []).filter((ms) => ms > seen.nowMs - withinMs)
+      if (recentMs.length >= most) return waitAnswer(429, (recentMs[0] ?? seen.nowMs) + withinMs - seen.nowMs)
+      kinds.set(name, [...recentMs, seen.nowMs])
+      return answer
+    })
+
+/** The key for which a grant, a refresh or a creation writes something. */
+function writerOf(request: MockRequest, context: ServerContext): string | undefined {
+  if (isMethod(request, create)) return keyIdOf(request, context)
+  if (!isMethod(request, auth)) return undefined
+  const { apiKeyId, refreshToken } = paramsOf(request)
+  const id = context.state.tokens.get(String(refreshToken))?.pair.key.id ?? apiKeyId
+  return id === undefined ? undefined : String(id)
+}
+
+/** The nodes of a server learn at once what a key may no longer do, and `laterMs` later that it may do something. */
+const tellNodesLater =
+  (laterMs: number): Changing =>
+  (seen, enabledMs = new Map<string, number>()) => ({
+    around: (handle) => (request) => {
+      const key = seen.context.state.keys.get(namedKeyId(request) ?? '')
+      const readyMs = key && !key.initial ? (enabledMs.get(key.id) ?? key.createdMs) + laterMs : 0
+      if (readyMs > seen.nowMs) return waitAnswer(503, readyMs - seen.nowMs)
+      const changed = isMethod(request, 'manager/updateApiKey') ? String(paramsOf(request).id) : ''
+      const wasDisabled = seen.context.state.keys.get(changed)?.enabled === false
+      const answer = handle(request)
+      if (wasDisabled && seen.context.state.keys.get(changed)?.enabled) enabledMs.set(changed, seen.nowMs)
+      return answer
+    },
+  })
+
+/** Parts 7 and 8: rates, locks and calls that wait. */
+export const limitsRows: ConformingRows = {
+  slow: by.own('limits/rate', 'delayMs=80'),
+  'rate-limited': by.own('limits/rate', 'callsPerSecond=20'),
+  'rate-20-retry-after-zero': by.first('limits/rate', [
+    throttle({ calls: 20 }),
+    retryAfter(() => ({ 'retry-after': '0' })),
+  ]),
+  'rate-20-without-retry-after': by.first('limits/rate', [throttle({ calls: 20 }), retryAfter(() => ({}))]),
+  // Retry-After is an HTTP date, and refusals have HTTP statuses of their own.
+  'rate-40-retry-after-date': by.first('limits/rate errors/http-status', [
+    'refusalStatus=http',
+    throttle({ calls: 40 }),
+    retryAfter((nowMs) => ({ 'retry-after': httpDate(nowMs + 1000) })),
+  ]),
+  // Above 40 calls a second the answer is 503 with Retry-After.
+  'rate-40-service-unavailable': by.first('limits/rate', [throttle({ calls: 40, status: 503 })]),
+  // Each key and each token has 15 calls a second; refusals are plain text.
+  'rate-15-for-each-caller': by.first('limits/rate errors/shape', [
+    'errorBody=text',
+    throttle({ calls: 15, of: claimed }),
+  ]),
+  // Five calls of manager/auth a second, whoever makes them; other calls are not limited.
+  'rate-five-grants': by.first('limits/rate limits/token-lifetimes', [
+    'accessLifeMs=3600000',
+    throttle({ calls: 5, of: ofMethod(auth) }),
+  ]),
+  // One creation of a key a second; the eleventh creation removes the oldest key.
+  'rate-one-key-creation': by.first('limits/rate keys/limit-exceeded', [
+    'eleventhKey=oldest-removed',
+    throttle({ calls: 1, of: ofMethod(create) }),
+  ]),
+  // manager/auth is slow, as where secrets are stored with a costly hash.
+  'grants-take-150-ms': by.first('limits/rate', [takes(150, (request) => isMethod(request, auth))]),
+  // Calls wait in line, and each takes 10 ms; expiries are rounded up to a second.
+  'one-call-at-a-time': by.first('limits/rate limits/token-lifetimes', [
+    'expiryRounding=up-to-second',
+    inLine(10, () => 'all'),
+  ]),
+  // A thirteenth call at the same time gets 503 with Retry-After.
+  'twelve-calls-at-once': by.first('limits/rate', [
+    'delayMs=20',
+    atOnce(
+      12,
+      () => 'all',
+      () => waitAnswer(503, 1000),
+    ),
+  ]),
+  // Every answer takes 100 ms, the clock is a minute ahead, and timestamps may be 30 seconds off.
+  'answers-take-100-ms-clock-ahead': by.first(
+    'limits/rate signatures/time-window',
+    'delayMs=100 clockOffsetMs=60000 timeWindowMs=30000',
+  ),
+  // Five wrong tries for a key within ten seconds lock it for five seconds: 429 with Retry-After.
+  'lockout-of-key-after-five-throttled': by.first('errors/outcomes limits/rate', [
+    lock({ tries: 5, withinMs: 10_000, lockMs: 5000 }),
+  ]),
+  // Ten wrong tries for a key within five seconds lock it for two seconds: even the right secret is refused.
+  'lockout-of-key-after-ten-refused': by.first('errors/outcomes errors/shape', [
+    'errorBody=text',
+    lock({ tries: 10, withinMs: 5000, lockMs: 2000, locked: locked(24879, 'Unauthorized') }),
+  ]),
+  // Thirty refused calls from an address within ten seconds lock it for two seconds: 503 with Retry-After.
+  'lockout-of-address-after-thirty': by.first('errors/outcomes limits/rate errors/http-status', [
+    lock({
+      of: addressOf,
+      tries: 30,
+      withinMs: 10_000,
+      lockMs: 2000,
+      locked: (_request, leftMs) => waitAnswer(503, leftMs),
+    }),
+  ]),
+  // Eight wrong tries for a key from one address lock it there for three seconds; a wrong signature leaves its nonce free.
+  'lockout-of-key-at-one-address': by.first('errors/outcomes limits/rate signatures/nonce-burnt', [
+    'nonceBurntByBadSignature=false',
+    lock({
+      of: (request) => namedKeyId(request) && `${namedKeyId(request)} ${request.remoteAddress}`,
+      tries: 8,
+      withinMs: 60_000,
+      lockMs: 3000,
+    }),
+  ]),
+  // Further calls of the key get 503 with Retry-After; other keys are not concerned.
+  'every-key-has-thirty-calls-a-second': by.second('limits/rate', [throttle({ calls: 30, of: keyIdOf, status: 503 })]),
+  // Further calls of the key get 429; the clock is 20 seconds behind, and refusals are texts.
+  'forty-calls-for-each-key-and-slow-clock': by.second('limits/rate signatures/time-window errors/shape', [
+    'clockOffsetMs=-20000 timeWindowMs=60000 errorBody=text',
+    throttle({ calls: 40, of: keyIdOf }),
+  ]),
+  // HTTP 429 with a JSON-RPC error in the body, whose id is null.
+  'thirty-calls-a-second-and-then-a-json-rpc-error': by.third('limits/rate errors/shape errors/id', [
+    'callsPerSecond=30',
+    answers((answer, request) => (answer.status === 429 ? waitLike(-32029, 'Slow down')(request, 1000) : answer)),
+  ]),
+  // The server goes to sleep after ten seconds without a call.
+  'first-call-after-a-pause-takes-300-ms': by.third('limits/rate', (seen, last = { ms: Number.NEGATIVE_INFINITY }) =>
+    takes(300, () => {
+      const pauseMs = seen.nowMs - last.ms
+      last.ms = seen.nowMs
+      return pauseMs > 10_000
+    }),
+  ),
+  'bucket-of-sixty-calls-filled-with-thirty-a-second': by.fourth('limits/rate', [bucket(60, 30, () => 1)]),
+  // For three seconds, callers with a token at the same address have to wait.
+  'fifteen-wrong-tokens-lock-token-callers-out': by.fourth('limits/lock-out errors/outcomes', [
+    lock({ of: withBearer, tries: 15, lockMs: 3000 }),
+  ]),
+  // Two seconds must pass between creations; a creation that comes too soon gets 429 with the time to wait.
+  'creations-share-one-place-in-line-of-two-seconds': by.sixth('limits/rate keys/create-result-extras', [
+    creationsApart(() => 2000),
+    { createKeyResult: (result) => ({ ...result, ready: true }) },
+  ]),
+  // Guesses of refresh tokens are slowed down for everyone.
+  'six-wrong-refreshes-make-refreshes-wait-two-seconds': by.sixth('limits/lock-out limits/rate', [
+    lock({
+      of: (request) => (isRefresh(request) ? 'refreshes' : undefined),
+      isWrong: (answer) => !isAccepted(answer),
+      tries: 6,
+      withinMs: 600_000,
+      lockMs: 2000,
+    }),
+  ]),
+  // What is written goes to three places, and a refresh keeps the end of the refresh token.
+  'refreshes-and-creations-take-700-ms': by.sixth('limits/rate refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    takes(700, (request) => isRefresh(request) || isMethod(request, create)),
+  ]),
+  // Each address has thirty calls in five seconds and is told how long to wait; other refusals are text.
+  'bakery-with-thirty-calls-in-five-seconds': by.sixth('limits/rate errors/shape errors/http-status', [
+    'errorBody=text',
+    throttle({ calls: 30, withinMs: 5000, of: addressOf, locked: waitLike(-32029, 'Slow down') }),
+  ]),
+  // Refreshes in a loop come from broken callers, and a refresh token that comes twice ends its line.
+  'one-refresh-of-a-line-each-second': by.sixth('limits/rate refresh/family', [
+    'reuseRevokesFamily=true',
+    throttle({
+      calls: 1,
+      of: (request, { state }) =>
+        isRefresh(request) ? state.tokens.get(String(paramsOf(request).refreshToken))?.pair.family.id : undefined,
+    }),
+  ]),
+  // A key is loaded from far away when it is used first; a refresh keeps the end of the refresh token.
+  'first-call-of-each-key-takes-1500-ms': by.sixth('limits/rate refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    (seen, loaded = new Set<string>()) =>
+      takes(1500, (request) => {
+        const id = keyIdOf(request, seen.context) ?? ''
+        const isLoaded = loaded.has(id)
+        loaded.add(id)
+        return !isLoaded
+      }),
+  ]),
+  // Each key has one worker, which takes 15 ms for a call and looks at the caller first.
+  'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found', [
+    'methodCheckedFirst=false',
+    inLine(15, (request, context) => keyIdOf(request, context) ?? ''),
+  ]),
+  // A small server has four threads and no queue.
+  'four-calls-in-work-at-once': by.sixth('limits/rate errors/http-status', [
+    'refusalStatus=http closeConnections=true',
+    atOnce(
+      4,
+      () => 'all',
+      () => waitAnswer(503, 1000),
+    ),
+  ]),
+  // Load is shed by lot, and all keys are one user.
+  'every-fortieth-call-must-come-again': by.sixth('limits/rate sessions/user', [
+    'sessionUser=all-keys',
+    (_seen, next = counter()) => calls(() => (next() % 40 === 0 ? waitAnswer(503, 1000) : undefined)),
+  ]),
+  // Part 8 does not show rate limits; Basic credentials and tokens go on, and the key works again after the wait.
+  // Signatures that name such a key get 429 for four seconds.
+  'eight-wrong-signatures-make-signers-of-the-key-wait': by.seventh('limits/lock-out limits/rate', [
+    lock({ of: signer, isWrong: (answer) => errorCode(answer) === 24879, tries: 8, lockMs: 4000 }),
+  ]),
+  // Part 8 does not show rate limits; only calls that are refused anyway are counted and told to wait.
+  // The eleventh mistake of everyone together in two seconds gets 429, and a right call its answer.
+  'refusals-limited-to-ten-in-two-seconds': by.seventh('limits/rate errors/http-status errors/shape', [
+    limitRefusals(10, 2000, () => 'all'),
+  ]),
+  // Part 8 does not show rate limits, and no sentence says that the service answers at every time.
+  // For one second of each minute there is a page with 503 and Retry-After; refusals have no body.
+  'second-thirty-of-each-minute-is-for-maintenance': by.seventh('limits/rate errors/shape errors/http-status', [
+    'errorBody=none',
+    calls((_request, context) =>
+      Math.floor(context.now() / 1000) % 60 === 30 ? waitAnswer(503, 1000, '<h1>Back soon</h1>') : undefined,
+    ),
+  ]),
+  // Part 8 does not show rate limits, and part 7 does not show what an error says.
+  // The seventh grant of a key in two seconds gets 429 with the error of a wrong secret.
+  'throttled-grants-look-like-a-wrong-secret': by.tenth('limits/rate errors/codes errors/shape', [
+    throttle({
+      calls: 6,
+      withinMs: 2000,
+      of: (request) => (isGrant(request) ? String(paramsOf(request).apiKeyId) : undefined),
+      locked: waitLike(24876, 'Invalid credentials'),
+    }),
+  ]),
+  // Part 8 does not show rate limits. The limit of ten keys is another one, though the error is the same.
+  // The fourth creation in five seconds gets 429 and the error of the eleventh key.
+  'throttled-creations-look-like-the-key-limit': by.tenth('limits/rate keys/limit-exceeded errors/codes', [
+    throttle({ calls: 3, withinMs: 5000, of: ofMethod(create), locked: waitLike(24877, 'Api keys limit exceeded') }),
+  ]),
+  // Part 8 does not show rate limits, nor which calls count.
+  // Everyone shares 50 calls that grow back by 25 a second, and a mistake counts as five of them.
+  'refused-calls-cost-five-times-as-much': by.tenth('limits/rate limits/lock-out', [
+    bucket(50, 25, (answer) => (isAccepted(answer) ? 1 : 5)),
+  ]),
+  // Part 8 does not show rate limits, and part 2 does not show what using a session name again does.
+  // The name of a session joins it, and a fifth grant of this name in five seconds gets 429.
+  'session-name-granted-four-times-in-five-seconds': by.tenth('limits/rate sessions/reused-name', [
+    'reusedSessionName=joins',
+    throttle({
+      calls: 4,
+      withinMs: 5000,
+      of: (request) => (isMethod(request, auth) ? sessionWord(request) : undefined),
+    }),
+  ]),
+  // Part 7 does not show the outcome of rejected credentials; the lock ends by itself.
+  // A key waits one second after five wrong tries, then two, four and eight, until a right one comes.
+  'lock-doubles-with-every-five-wrong-tries': by.tenth('limits/lock-out limits/rate errors/http-status', [
+    lockLongerEachTime,
+  ]),
+  // Part 7 does not show the outcome of rejected credentials, nor what its error says.
+  // For two seconds after seven wrong tries in a row, a key is refused like one that was deleted.
+  'locked-key-is-said-not-to-exist': by.tenth('limits/lock-out errors/outcomes errors/codes', [
+    lock({ tries: 7, lockMs: 2000, locked: locked(24875, 'Api key does not exist') }),
+  ]),
+  // Part 7 does not show the outcome of rejected credentials. Basic, signatures and tokens go on during the lock.
+  // After six wrong grants in a row, even a right grant of the key has a wrong secret for two seconds.
+  'wrong-grants-lock-only-the-grants-of-a-key': by.tenth('limits/lock-out errors/outcomes', [
+    lock({
+      of: (request) => (isGrant(request) ? namedKeyId(request) : undefined),
+      tries: 6,
+      lockMs: 2000,
+      locked: locked(24876, 'Invalid credentials'),
+    }),
+  ]),
+  // Part 7 does not show the outcome of a credential that names no key.
+  // Eight unknown key ids within ten seconds close the service to their address for two seconds, with 403.
+  'guessed-key-ids-ban-their-address': by.tenth('limits/lock-out errors/http-status errors/shape', [
+    lock({
+      of: addressOf,
+      isWrong: (answer, request, { state }) =>
+        !isAccepted(answer) && namedKeyId(request) !== undefined && !state.keys.has(namedKeyId(request) ?? ''),
+      tries: 8,
+      withinMs: 10_000,
+      lockMs: 2000,
+      locked: () => ({
+        status: 403,
+        headers: { 'content-type': html },
+        body: '<h1>Access from your address denied</h1>',
+      }),
+    }),
+  ]),
+  // Part 8 does not show rate limits. Of several refreshes with one token one succeeds, and the rest fail when they come again.
+  // A refresh locks its row, and others with the same token get 503; the end of the line stays.
+  'refresh-in-work-makes-the-others-come-again': by.tenth('limits/rate refresh/lifetime-renewed errors/http-status', [
+    'refreshLifetime=kept',
+    atOnce(
+      1,
+      (request) => (isRefresh(request) ? String(paramsOf(request).refreshToken) : undefined),
+      () => waitAnswer(503, 1000),
+    ),
+  ]),
+  // Part 8 shows neither rate limits nor lifetimes. The token is not refused, and short-lived ones need not wait.
+  // Tokens take 300 ms to reach every node; until then there is 503. Access lasts for five minutes.
+  'young-tokens-must-come-again-a-moment-later': by.eleventh('limits/rate limits/token-lifetimes', [
+    'accessLifeMs=300000',
+    calls((request, context) => {
+      const pair = shownPair(request, context)
+      const leftMs = (pair?.issuedMs ?? 0) + 300 - context.now()
+      return pair && leftMs > 0 && pair.accessExpiryMs - pair.issuedMs >= 10_000 ? waitAnswer(503, leftMs) : undefined
+    }),
+  ]),
+  // Part 7 does not show the outcome of a rejected token, scope or address. The refresh token goes on.
+  // A token that was refused for its scope or address gets the same refusal for two seconds, everywhere.
+  'gateway-remembers-refused-tokens-for-two-seconds': by.eleventh('tokens/after-misuse errors/outcomes', [
+    answeredAgain({
+      forMs: 2000,
+      as: (request) => (isMethod(request, auth) ? undefined : tokenText(request) || undefined),
+      stored: (answer) => errorCode(answer) === 24878 || errorCode(answer) === 24879,
+    }),
+  ]),
+  // Part 8 does not show rate limits, nor which answers count; right calls are not limited.
+  // The sixth refusal with the same error code in two seconds is 429; other refusals have a count of their own.
+  'five-refusals-of-one-kind-in-two-seconds': by.eleventh('limits/rate limits/lock-out errors/http-status', [
+    'refusalStatus=http',
+    limitRefusals(5, 2000, errorCode),
+  ]),
+  // Part 8 does not show rate limits, and part 7 no outcome of a refused call that comes again.
+  // The same header and bytes as those of a call refused within the last second get 429.
+  'refused-call-sent-again-unchanged-must-wait': by.eleventh('limits/rate errors/outcomes', [
+    answeredAgain({
+      forMs: 1000,
+      as: ({ headers, body }) => JSON.stringify([headers.authorization, body.toString('base64')]),
+      stored: (answer) => !isAccepted(answer),
+      give: () => waitAnswer(429, 1000),
+    }),
+  ]),
+  // Part 8 shows neither rate limits nor request size limits.
+  // Everyone together sends 6,000 bytes in two seconds, and a body has at most 16 KiB.
+  'bytes-of-bodies-are-limited-and-not-calls': by.eleventh('limits/rate limits/request-size signatures/large-body', [
+    'maxBodyBytes=16384',
+    limitBytes(6000, 2000),
+  ]),
+  // Part 8 does not show rate limits, nor what they count.
+  // A fourth key id from one address within two seconds gets 429, whether the key exists or not.
+  'an-address-works-for-three-keys-in-two-seconds': by.eleventh('limits/rate limits/lock-out', [
+    limitKeysOfAddress(3, 2000),
+  ]),
+  // Part 8 does not show limits of calls in flight. One of the calls is carried out, and the others change nothing.
+  // Of grants, refreshes and creations that a key has in flight together, one is carried out; the rest get 409.
+  'writes-of-one-key-in-flight-together-conflict': by.eleventh('limits/rate errors/http-status errors/codes', [
+    atOnce(1, writerOf, (request) => errorAnswer(request, 409, 40901, 'The record was changed by another call')),
+  ]),
+  // Part 8: "Rate limits and request size limits: not shown." No call is refused; callers come again a moment later.
+  // The first call, and every one after a pause of thirty seconds, wakes the server up: 503 for 500 ms.
+  'sleeps-after-thirty-seconds-without-calls': by.twelfth('limits/rate errors/http-status', [
+    sleepBetweenCalls(30_000, 500),
+  ]),
+  // Part 8: "Rate limits and request size limits: not shown", nor who shares them.
+  // Of sixty calls a second, another client leaves 60, 4, 30 and 1 in turn; then 429 with a JSON-RPC error.
+  'another-client-uses-most-of-the-rate-in-some-seconds': by.twelfth('limits/rate errors/codes errors/http-status', [
+    shareRate(60),
+  ]),
+  // Part 8 shows no limits, and no part shows how long a call takes.
+  // Each call takes a millisecond longer than the last; after a hundred there is 503 for 300 ms, then 1 ms again.
+  'calls-get-slower-until-the-server-restarts': by.twelfth('limits/rate errors/http-status', [getTired(100, 300)]),
+  // Part 3: "Transitions between API key states: not shown." The key is not refused; its caller is asked to come again.
+  // A key that was created or enabled gets 503 for 500 ms; one that was disabled or deleted stops at once.
+  'nodes-hear-of-new-and-enabled-keys-half-a-second-later': by.twelfth('limits/rate keys/states errors/http-status', [
+    tellNodesLater(500),
+  ]),
+  // Part 8: "Rate limits and request size limits: not shown." The ten places are there, for those who take their time.
+  // A creation waits 100 ms for each one before it, at most a second, deleted keys included; else it gets 429.
+  'each-creation-makes-the-next-one-wait-longer': by.twelfth('limits/rate keys/limit-counts-initial', [
+    'initialKeyCounts=true',
+    creationsApart((made) => Math.min(made * 100, 1000)),
+  ]),
+}

@@ -1,0 +1,532 @@
+import { callerAddress } from '../../../mock-server/caller.ts'
+import type { ServerContext } from '../../../mock-server/context.ts'
+import { letPass } from '../../../mock-server/faults.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import {
+  type Change,
+  type Changing,
+  isAccepted,
+  isMethod,
+  namedKeyId,
+  readCall,
+  readMembers,
+  tokenText,
+} from '../operators.ts'
+import {
+  answers,
+  auth,
+  by,
+  type ConformingRows,
+  callRefusedTokensExpired,
+  counter,
+  errorAnswer,
+  errorCode,
+  errorInstead,
+  errors,
+  html,
+  json,
+  list,
+  placesStayTaken,
+  refusals,
+  refuse,
+  refusedJson,
+  sendRefusedBack,
+  shownPair,
+  textAnswer,
+  waitAnswer,
+} from './operators.ts'
+
+/** The bodies of refusals that are JSON have this type. */
+const refuseJson = (body: string | ((status: number) => unknown), status?: number, headers = {}): Change =>
+  refuse({ body, type: json, headers, ...(status === undefined ? {} : { status }) })
+
+const nested = (depth: number): object =>
+  depth === 0 ? { reason: 'refused' } : depth % 2 === 1 ? { inner: nested(depth - 1) } : [nested(depth - 1)]
+
+/** Answers the eleventh creation of a key in another way. */
+const eleventhKey = (change: (answer: MockAnswer, context: ServerContext) => MockAnswer): Change =>
+  answers((answer, _request, context) => (errorCode(answer) === 24877 ? change(answer, context) : answer))
+
+/** Why a call with a Bearer token is refused; undefined for a call without one. */
+function tokenReason(request: MockRequest, context: ServerContext): keyof typeof oddStatuses | 'other' | undefined {
+  if (tokenText(request) === '' || isMethod(request, auth)) return undefined
+  const pair = shownPair(request, context)
+  if (pair === undefined) return 'unknown'
+  if (pair.accessRevoked || pair.family.revoked || pair.session?.removed) return 'revoked'
+  if (context.now() >= pair.accessExpiryMs) return 'expired'
+  const isForeign = pair.addresses.length > 0 && !pair.addresses.includes(callerAddress(context, request))
+  return isForeign ? 'address' : 'other'
+}
+const oddStatuses = { unknown: 498, revoked: 410, expired: 440, address: 451 }
+
+/** Refusals are sent after a time. */
+const slowRefusals = (msOf: () => number, headers = {}): Change => ({
+  around: (handle, context) => async (request) => {
+    const answer = await handle(request)
+    if (isAccepted(answer)) return answer
+    await letPass(context, msOf())
+    return { ...answer, headers: { ...answer.headers, ...headers } }
+  },
+})
+
+/** The forms of a refusal, in the order in which they come. */
+const forms: readonly ((answer: MockAnswer) => MockAnswer)[] = [
+  (answer) => ({ ...answer, status: 200 }),
+  (answer) => textAnswer(answer, 401, 'Unauthorized'),
+  (answer) => ({ ...answer, hangUp: true }),
+  (answer) => textAnswer(answer, 500, '<h1>Oops</h1>', { 'content-type': html }),
+  (answer) => textAnswer(answer, 204, '', {}),
+  (answer) => textAnswer(answer, 302, '', { location: '/login' }),
+]
+
+/** What became of the key that a refused call names. */
+function fateOf({ state }: ServerContext, request: MockRequest): [number, number, string] | undefined {
+  const id = namedKeyId(request)
+  if (id === undefined) return undefined
+  const key = state.keys.get(id)
+  if (key === undefined) return [404, 4040, 'There has never been such a key']
+  if (key.deleted) return [410, 4100, `The key ${key.name} was here once`]
+  return key.enabled ? undefined : [423, 4230, `The key ${key.name} rests`]
+}
+/** Each wrong try for a key makes its next answer slower; a right one ends that. */
+const slowDown =
+  (stepMs: number, mostMs: number): Changing =>
+  (_seen, tries = new Map<string, number>()) => ({
+    around: (handle, context) => async (request) => {
+      const id = namedKeyId(request)
+      if (id === undefined) return handle(request)
+      await letPass(context, Math.min((tries.get(id) ?? 0) * stepMs, mostMs))
+      const answer = await handle(request)
+      if (answer.status === 401) tries.set(id, (tries.get(id) ?? 0) + 1)
+      else tries.delete(id)
+      return answer
+    },
+  })
+
+/** Ended access tokens are known for a while, and then they are not found any more. */
+const forgetEndedTokens = (afterMs: number): Change =>
+  answers((answer, request, context) => {
+    if (isAccepted(answer) || tokenText(request) === '' || errorCode(answer) !== 24879) return answer
+    const pair = shownPair(request, context)
+    const endedMs = Math.min(pair?.revokedMs ?? Number.POSITIVE_INFINITY, pair?.accessExpiryMs ?? 0)
+    return pair !== undefined && context.now() - endedMs < afterMs
+      ? { ...errorInstead(answer, 1002, 'Token has ended'), status: 403 }
+      : { ...errorInstead(answer, 1001, 'No such token'), status: 404 }
+  })
+
+/** Part 7: what refusals look like. */
+export const refusalsRows: ConformingRows = {
+  'http-statuses': by.own('errors/http-status', 'refusalStatus=http'),
+  'refusals-as-text': by.own('errors/shape errors/http-status', 'errorBody=text'),
+  'refusals-without-body': by.own('errors/shape errors/http-status', 'errorBody=none'),
+  'error-ids-null': by.own('errors/id', 'errorId=null'),
+  'error-ids-left-out': by.own('errors/id', 'errorId=none'),
+  'errors-string-codes': by.first('errors/codes errors/shape', [
+    errors(({ code, message }) => ({ code: `E_${message.toUpperCase().replaceAll(' ', '_')}`, status: code })),
+  ]),
+  // A message of 20,000 characters, and data nested 60 levels deep.
+  'errors-long-messages-nested-data': by.first('errors/shape errors/codes', [
+    errors(({ code, message }) => ({
+      code,
+      message: `${message}. `.repeat(20_000 / message.length),
+      data: nested(60),
+    })),
+  ]),
+  'errors-in-chinese': by.first('errors/shape errors/codes', [
+    errors(({ code }) => ({ code: -Math.abs(code), message: '请求被拒绝：凭据无效或权限不足。', data: null })),
+  ]),
+  // The message holds escaped control characters, a terminal sequence, half a surrogate pair and markup.
+  'errors-with-control-characters': by.first('errors/shape', [
+    errors(({ code, message }) => ({
+      code,
+      message: `\u001b[31m${message}\u001b[0m\u0000\r\n\u2028\ud800</script><b>`,
+      data: ['\u0007', { '\u202e': '|`$(true)' }],
+    })),
+  ]),
+  // One error for everything, with id null; nothing is told before authorization.
+  'errors-all-alike': by.first('errors/outcomes errors/codes envelope/method-not-found errors/id', [
+    'methodCheckedFirst=false errorId=null',
+    errors(() => ({ code: -32000, message: 'Request failed' })),
+  ]),
+  // Each refusal has a code and an HTTP status of its own, and names what was looked at.
+  'errors-name-every-cause': by.first('errors/outcomes errors/codes errors/http-status', [
+    'refusalStatus=http',
+    errors(({ code, message, data }) => ({
+      code: 700_000 + code,
+      message,
+      data: { cause: data ?? message, help: 'https://docs.example/errors', retry: false },
+    })),
+  ]),
+  // As in JSON-RPC 1.0: a refusal has result null beside its error.
+  'errors-beside-null-result': by.first('errors/shape errors/id', [
+    refusedJson(({ id = null, error }) => ({ result: null, error, id })),
+  ]),
+  // As in OAuth 2.0: status 4xx, an error word and a description, no envelope.
+  'errors-are-words': by.first('errors/shape errors/http-status errors/id', [
+    refuseJson('{"error":"access_denied","error_description":"The request was refused"}', undefined, {
+      'cache-control': 'no-store',
+    }),
+  ]),
+  // Every error has an id of the server, a string.
+  'errors-with-own-ids': by.first('errors/id envelope/id-types', (_seen, next = counter()) =>
+    refusedJson((envelope) => ({ ...envelope, id: `error-${next()}` })),
+  ),
+  // The error object is empty.
+  'errors-empty-object': by.first('errors/shape errors/codes', [errors(() => ({}))]),
+  // Errors are JSON sent as text/plain with status 403, and forbid caching.
+  'errors-sent-as-text': by.first('errors/http-status errors/shape', [
+    refuse({ status: 403, type: 'text/plain', headers: { 'cache-control': 'no-store' } }),
+  ]),
+  // Every refusal is a plain 500.
+  'refusals-internal-server-error': by.first('errors/http-status errors/shape errors/outcomes', [
+    refuse({ status: 500, body: 'Internal Server Error', type: 'text/plain' }),
+  ]),
+  // A refused signature or token gets no answer: the connection is closed. Everything else is answered.
+  'refusals-hang-up-on-signatures-and-tokens': by.first('errors/http-status errors/outcomes', [
+    refusals((answer, request) => {
+      const { authorization = '' } = request.headers
+      const isJudged = authorization !== '' && !/^basic/i.test(authorization) && !isMethod(request, auth)
+      return answer.status === 401 && isJudged ? { ...answer, hangUp: true } : answer
+    }),
+  ]),
+  // A listing outside the scope of the caller gets no answer: the connection is closed.
+  'refusals-hang-up-on-scope': by.first('errors/http-status errors/outcomes', [
+    refusals((answer, request) =>
+      answer.status === 403 && isMethod(request, list) ? { ...answer, hangUp: true } : answer,
+    ),
+  ]),
+  // A refused authorization and a missing scope get 200 with an empty body.
+  'refusals-empty-with-status-200': by.first('errors/http-status errors/shape errors/outcomes', [
+    refuse({ on: [401, 403], status: 200, body: '' }),
+  ]),
+  // A refused authorization gets an HTML page to log in, with status 200.
+  'refusals-login-page': by.first('errors/http-status errors/shape errors/outcomes', [
+    refuse({ on: [401], status: 200, body: '<!doctype html><title>Log in</title><form></form>', type: html }),
+  ]),
+  // 401 brings WWW-Authenticate for all schemes, with a text body.
+  'refusals-challenge-basic': by.first('errors/http-status errors/shape', [
+    'errorBody=text',
+    refuse({ on: [401], headers: { 'www-authenticate': 'Basic realm="svc", Bearer error="invalid_token"' } }),
+  ]),
+  // Everything refused is 403 with an empty body, an unknown method too, and authorization is looked at first.
+  'refusals-all-forbidden': by.first('errors/http-status errors/outcomes envelope/method-not-found', [
+    'errorBody=none methodCheckedFirst=false',
+    refuse({ status: 403, body: '' }),
+  ]),
+  // Whoever is not authorized is told that there is nothing here.
+  'refusals-all-not-found': by.first('errors/http-status errors/outcomes envelope/method-not-found', [
+    'methodCheckedFirst=false',
+    refuse({ on: [401, 403], status: 404, body: 'Not found', type: 'text/plain' }),
+  ]),
+  // Every refusal is 400 with a JSON-RPC error without id.
+  'refusals-all-bad-request': by.first('errors/http-status errors/id errors/outcomes', [
+    'errorId=none',
+    refuse({ status: 400 }),
+  ]),
+  // 422, 451, 410 and 418 in place of the usual four.
+  'refusals-unusual-statuses': by.first('errors/http-status', [refuse({ status: [422, 418, 451, 410] })]),
+  // Refusals are JSON-RPC errors with status 500 or 501.
+  'refusals-server-statuses-with-error': by.first('errors/http-status errors/outcomes', [
+    refuse({ status: [500, 500, 500, 501] }),
+  ]),
+  // Refusals are JSON-RPC errors with status 202.
+  'refusals-accepted-status-with-error': by.first('errors/http-status', [refuse({ status: 202 })]),
+  // Refusals are HTML pages, as of a proxy in front.
+  'refusals-html-pages': by.first('errors/shape errors/http-status', [
+    'errorBody=text',
+    refuse({ body: '<html><body><h1>Refused</h1></body></html>', type: html }),
+  ]),
+  // Refusals are problem details (RFC 9457), not JSON-RPC.
+  'refusals-problem-json': by.first('errors/shape errors/http-status', [
+    refuse({ body: (status) => ({ type: 'about:blank', title: 'Refused', status }), type: 'application/problem+json' }),
+  ]),
+  // A creation beyond the tenth key, the initial one counted, is answered by 429 without Retry-After.
+  'eleventh-key-too-many-requests': by.first('keys/limit-exceeded keys/limit-counts-initial', [
+    'initialKeyCounts=true',
+    eleventhKey((answer) => ({ ...answer, status: 429 })),
+  ]),
+  // Each wrong try for a key makes its next answer 20 ms slower, up to 200 ms; a right one ends that.
+  'wrong-tries-slow-down': by.first('errors/outcomes limits/rate', ['refusalStatus=http', slowDown(20, 200)]),
+  // Every refused authorization is answered after 300 ms, everything else at once.
+  'refusals-take-300-ms': by.first('errors/outcomes limits/rate', ['refusalStatus=http', slowRefusals(() => 300)]),
+  'error-is-a-text': by.second('errors/shape', [errors(({ message }) => message)]),
+  // As in the first JSON-RPC, a refusal has both members, and the result is null.
+  'refusals-with-result-null': by.second('errors/shape errors/codes', [
+    refusedJson(({ id = null }) => ({ id, result: null, error: { code: -1 } })),
+  ]),
+  // The data of an error is a list of 500 lines.
+  'errors-with-a-long-trace': by.second('errors/shape errors/outcomes', [
+    errors((error) => ({
+      ...error,
+      data: Array.from({ length: 500 }, (_none, line) => `at service.handle (line ${line})`),
+    })),
+  ]),
+  'error-codes-are-words-at-status-422': by.second('errors/codes errors/http-status', [
+    errors(({ message }) => ({ code: message.toUpperCase().replaceAll(' ', '_') })),
+    refuse({ status: 422 }),
+  ]),
+  // A body that is not JSON or not a request gets HTTP 500 and a page.
+  'unreadable-request-gets-a-500-page': by.second('errors/http-status errors/shape', [
+    answers((answer) =>
+      errorCode(answer) === -32700
+        ? textAnswer(answer, 500, '<h1>Internal error</h1>', { 'content-type': html })
+        : answer,
+    ),
+  ]),
+  'error-is-true-with-a-reason': by.second('errors/shape errors/id errors/codes', [
+    refusedJson(() => ({ error: true, reason: 'refused' })),
+  ]),
+  // Every refusal is {} with HTTP 403; only a header has a word more.
+  'refusals-are-an-empty-object': by.second('errors/shape errors/http-status errors/outcomes', [
+    refuseJson('{}', 403, { 'x-error': 'refused' }),
+  ]),
+  // Every refusal is 401 with WWW-Authenticate and no body, and closes the connection.
+  'refusals-challenge-and-close': by.second('errors/http-status errors/shape', [
+    refuse({
+      status: 401,
+      body: '',
+      headers: { 'www-authenticate': 'Basic realm="service", Bearer', connection: 'close' },
+    }),
+  ]),
+  // Authorization comes first, and then both get the same error and HTTP 403.
+  'unknown-method-looks-like-missing-scope': by.second('envelope/method-not-found errors/outcomes errors/http-status', [
+    'methodCheckedFirst=false',
+    errors((error) => (error.code === -32601 || error.code === 24878 ? { code: 9, message: 'Forbidden' } : error)),
+    refuse({ on: [404], status: 403 }),
+  ]),
+  'refusals-get-slower': by.second('limits/lock-out', (_seen, next = counter()) =>
+    slowRefusals(() => Math.min(next() * 5, 40)),
+  ),
+  'refusals-are-json-null': by.third('errors/shape errors/id errors/http-status', [refuseJson('null')]),
+  'refusals-are-xml-documents': by.third('errors/shape errors/http-status', [
+    refuse({
+      status: 400,
+      body: '<?xml version="1.0"?>\n<fault><reason>refused</reason></fault>\n',
+      type: 'application/xml',
+    }),
+  ]),
+  // HTTP 303 where the caller is unknown or may not do this.
+  'refused-callers-are-sent-to-a-login-page': by.third('errors/shape errors/http-status', [
+    refuse({ on: [401, 403], status: 303, body: '', headers: { location: '/login?next=%2Fapi' } }),
+  ]),
+  'error-is-a-list-of-causes': by.third('errors/shape errors/codes', [
+    errors(({ message }) => [{ type: 'refused', detail: message }, { type: 'see-also' }]),
+  ]),
+  'eleventh-key-is-a-conflict-without-body': by.third('keys/limit-exceeded errors/http-status', [
+    eleventhKey((answer) => textAnswer(answer, 409, '', {})),
+  ]),
+  // The connection is closed.
+  'eleventh-key-gets-no-answer': by.third('keys/limit-exceeded', [
+    eleventhKey((answer) => ({ ...answer, hangUp: true })),
+  ]),
+  // HTTP 501 with a text, after the caller was found.
+  'unknown-methods-are-not-implemented': by.third('envelope/method-not-found errors/http-status', [
+    'methodCheckedFirst=false',
+    answers((answer) =>
+      errorCode(answer) === -32601 ? textAnswer(answer, 501, 'This method is not implemented') : answer,
+    ),
+  ]),
+  // The id of a refusal is a text, as are the codes.
+  'refusals-repeat-the-id-as-text': by.third('errors/id errors/codes', [
+    refusedJson(({ id, error, ...envelope }) => ({
+      ...envelope,
+      error: { ...(error as object), code: `E${(error as { code: number }).code}` },
+      ...(id === undefined ? {} : { id: String(id) }),
+    })),
+  ]),
+  // Beside the message stands an answer as it would have been, with empty values.
+  'error-data-holds-a-result': by.fourth('errors/shape', [
+    errors((error) => ({ ...error, data: { result: { list: [], accessToken: '', id: '' }, jsonrpc: '2.0' } })),
+  ]),
+  'refusals-in-json-rpc-1-1': by.fourth('errors/shape errors/id', [
+    refusedJson(() => ({ version: '1.1', error: { name: 'JSONRPCError', code: 100, message: 'Refused' } })),
+  ]),
+  'refusals-without-content-type': by.fourth('errors/shape errors/http-status', [
+    refusals(({ status, headers: { 'content-type': _, ...headers }, body }) => ({ status, headers, body })),
+  ]),
+  // A result is the only sign of success: code 0 and the message OK stand in every error.
+  'refusals-say-ok': by.fourth('errors/codes', [errors(() => ({ code: 0, message: 'OK' }))]),
+  'refusal-is-a-list-of-one-error': by.fourth('errors/shape errors/id', [refusedJson(({ error }) => [{ error }])]),
+  'status-of-refusal-tells-the-way-to-authorize': by.fourth('errors/http-status errors/outcomes', [
+    refusals((answer, { headers: { authorization = '' } }) => {
+      const status = authorization === '' ? 407 : authorization.startsWith('Basic') ? 404 : 418
+      return textAnswer(answer, authorization.includes(';') ? 400 : status, 'refused')
+    }),
+  ]),
+  'eleventh-key-gets-507-and-a-time-to-wait': by.fourth('keys/limit-exceeded errors/http-status', [
+    eleventhKey((answer) => ({ ...answer, status: 507, headers: { ...answer.headers, 'retry-after': '86400' } })),
+  ]),
+  'refusals-beside-result-false': by.fifth('errors/shape errors/http-status', [
+    'refusalStatus=http',
+    refusedJson((envelope) => ({ result: false, ...envelope })),
+  ]),
+  'refusals-end-in-the-middle-of-their-json': by.fifth('errors/shape errors/http-status', [
+    refuseJson('{"error":{"code":'),
+  ]),
+  'refusals-are-an-empty-list': by.fifth('errors/shape errors/http-status', [refuseJson('[]')]),
+  'refusals-with-next-id-and-fractions-as-codes': by.fifth('errors/id errors/codes', [
+    errors(({ code, message }) => ({ code: code + 0.5, message })),
+    refusedJson(({ id, ...envelope }) => ({ ...envelope, id: Number(id ?? 0) + 1 })),
+  ]),
+  'refusals-with-status-207-list-their-statuses': by.fifth('errors/http-status errors/shape', [
+    refuseJson((status) => ({ responses: [{ status }] }), 207),
+  ]),
+  // A gateway renews its cookie by a redirect (307) to the address that was called.
+  'refusals-redirect-to-the-same-address': by.sixth('errors/shape errors/http-status', [
+    refusals((answer, { target }) => textAnswer(answer, 307, '', { location: target, 'set-cookie': 'gate=1' })),
+  ]),
+  // A front end adds Retry-After to every refusal, which nobody there ever reads.
+  'refusals-401-tell-to-come-back-in-an-hour': by.sixth('errors/http-status errors/outcomes', [
+    refuse({ status: 401, headers: { 'retry-after': '3600' } }),
+  ]),
+  // The status 403 is the refusal; the body is made by the same code as that of an answer.
+  'refusals-forbidden-beside-a-result-that-explains': by.sixth('errors/shape errors/http-status', [
+    refusals((answer, request) => ({
+      ...answer,
+      status: 403,
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: readCall(request).id ?? null,
+        result: { granted: false, reason: 'policy' },
+      }),
+    })),
+  ]),
+  // A typed serializer writes the empty result class beside the error, at status 200.
+  'refusals-beside-results-with-empty-members': by.sixth('errors/shape', [
+    refusedJson((envelope) => ({
+      ...envelope,
+      result: { accessToken: '', refreshToken: '', accessTokenExpiry: 0, scope: [] },
+    })),
+  ]),
+  // A framework in debug mode sends its whole configuration page, as bytes of no known kind.
+  'refusals-of-half-a-megabyte': by.sixth('errors/shape errors/http-status', [
+    refuse({ status: 500, body: '{"result":{}}\n'.repeat(36_000), type: 'application/octet-stream' }),
+  ]),
+  // A proxy that rewrites answers marks them so (203); refusals are a joke of its author.
+  'successes-with-status-203-and-refusals-with-418': by.sixth('errors/http-status errors/id', [
+    'refusalStatus=http errorId=none',
+    answers((answer) => ({ ...answer, status: isAccepted(answer) ? 203 : 418 })),
+  ]),
+  // Signatures get no body, Basic a challenge, tokens the words of OAuth, grants JSON-RPC, strangers a page.
+  'each-way-to-authorize-is-refused-by-another-library': by.sixth('errors/shape errors/http-status errors/outcomes', [
+    refusals((answer, request) => {
+      const { authorization = '' } = request.headers
+      if (isMethod(request, auth)) return { ...answer, status: 200 }
+      if (authorization === '') return textAnswer(answer, 404, '<h1>Not found</h1>', { 'content-type': html })
+      if (authorization.startsWith('Basic '))
+        return textAnswer(answer, 401, 'Unauthorized', { 'www-authenticate': 'Basic realm="api"' })
+      if (!authorization.startsWith('Bearer ')) return textAnswer(answer, 401, '', {})
+      return textAnswer(answer, 400, '{"error":"invalid_token"}', { 'content-type': json })
+    }),
+  ]),
+  // A creation beyond the tenth is left to a person who never comes; other refusals have statuses.
+  'eleventh-key-gets-202-and-no-body': by.sixth('keys/limit-exceeded errors/shape errors/http-status', [
+    'refusalStatus=http',
+    eleventhKey((answer) => textAnswer(answer, 202, '', {})),
+  ]),
+  // Only the full list of keys, in which the initial one stands, is a case of its own for the serializer.
+  'eleventh-key-gets-result-null-and-error-ids-are-null': by.sixth(
+    'keys/limit-exceeded keys/limit-counts-initial errors/shape errors/id',
+    [
+      'errorId=null initialKeyCounts=true',
+      eleventhKey((answer) => ({ ...answer, body: JSON.stringify({ ...readMembers(answer.body), result: null }) })),
+    ],
+  ),
+  // The refusal shows the ids of the keys that could be removed, and no removal frees a place.
+  'eleventh-key-gets-409-and-the-list-of-the-ten': by.sixth(
+    'keys/limit-exceeded errors/shape errors/http-status keys/limit-frees',
+    [
+      placesStayTaken,
+      eleventhKey((answer, { state }) => {
+        const conflict = [...state.keys.values()].filter(({ initial }) => !initial).map(({ id }) => id)
+        return { ...answer, status: 409, body: JSON.stringify({ conflict, id: conflict[0] }) }
+      }),
+    ],
+  ),
+  // Whoever is wrong has to wait and to connect again.
+  'refusals-take-one-second-and-close-the-connection': by.sixth('limits/lock-out errors/http-status errors/codes', [
+    'refusalStatus=http errorBody=none',
+    slowRefusals(() => 1000, { connection: 'close' }),
+  ]),
+  // Part 7 does not show the shape of errors, so one may be a number without any object around it.
+  // The body of a refusal is a JSON number, sent in two chunks.
+  'refusals-are-the-code-alone-in-two-chunks': by.seventh('errors/shape errors/http-status errors/id', [
+    refusals((answer) => ({
+      ...textAnswer(answer, answer.status, String(errorCode(answer) ?? 0), { 'content-type': json }),
+      chunked: true,
+    })),
+  ]),
+  // Part 7 shows neither shape nor status of a refusal; the echo has no result, and its status is 400.
+  // A refusal is the refused body itself, as a debugging aid.
+  'refusals-send-the-request-back': by.seventh('errors/shape errors/http-status', [sendRefusedBack]),
+  // Part 7 does not show the codes of errors, nor that the same mistake has the same code twice.
+  // The code of an error is the number of its entry in a log, and the message is empty.
+  'error-codes-are-never-the-same-twice': by.seventh('errors/codes errors/outcomes', (_seen, next = counter()) =>
+    errors(() => ({ code: next() * 7919, message: '' })),
+  ),
+  // Part 7 does not show errors, so every refusal may carry a challenge, with another realm each time.
+  // A refusal is 401 with a list of challenges and an empty JSON text; a wrong signature keeps its nonce.
+  'refusals-challenge-with-every-scheme-and-a-new-realm': by.seventh(
+    'errors/shape errors/http-status signatures/nonce-burnt',
+    [
+      'nonceBurntByBadSignature=false',
+      refusals((answer, _request, context) => {
+        const realm = `realm="at ${context.now()}"`
+        return textAnswer(answer, 401, '""', {
+          'www-authenticate': `Basic ${realm}, Bearer ${realm}, error="invalid_token", svc-hmac-sha256`,
+          'content-type': json,
+        })
+      }),
+    ],
+  ),
+  // Part 7 shows neither HTTP status codes nor the outcome of a rejected token or address.
+  // Unknown, revoked, expired and foreign tokens each have an unregistered or unusual status.
+  'refused-tokens-get-498-410-440-or-451': by.tenth('errors/http-status errors/outcomes errors/shape', [
+    refusals((answer, request, context) => {
+      const reason = tokenReason(request, context) ?? 'other'
+      const status = reason === 'other' ? answer.status : oddStatuses[reason]
+      return textAnswer(answer, status, JSON.stringify({ reason }), { 'content-type': json })
+    }),
+  ]),
+  // Part 7 does not show the outcome of a rejected token. The call is not carried out, however often it comes again.
+  // Whoever shows an expired or revoked access token is told to wait a second, each time.
+  'ended-tokens-get-503-and-a-time-to-wait': by.tenth('errors/http-status errors/outcomes limits/rate', [
+    answers((answer, request, context) => {
+      const reason = isAccepted(answer) ? undefined : tokenReason(request, context)
+      return reason === 'revoked' || reason === 'expired' ? waitAnswer(503, 1000, 'Renew the token first') : answer
+    }),
+  ]),
+  // Part 7 does not show errors, so they need not be true. Part 2 does not say who a user is.
+  // Removed, revoked and unknown tokens are all said to have expired; all keys share 16 sessions.
+  'every-refused-token-is-called-expired': by.tenth('errors/codes errors/outcomes sessions/user sessions/reused-name', [
+    'sessionUser=all-keys reusedSessionName=adds',
+    callRefusedTokensExpired,
+  ]),
+  // Part 8 does not show the behaviour when the limit of ten keys is exceeded, and part 7 no error codes.
+  // While the list of keys is full, createApiKey is answered with 404 and -32601.
+  'eleventh-creation-finds-no-such-method': by.tenth('keys/limit-exceeded errors/codes errors/http-status', [
+    'refusalStatus=http',
+    eleventhKey((answer) => ({ ...errorInstead(answer, -32601, 'Method not found'), status: 404 })),
+  ]),
+  // Part 7 shows neither error objects nor HTTP statuses, so a refusal that is asked for twice may have two forms.
+  // An error, a text, a closed connection, a page with 500, nothing and a redirect come in turn.
+  'refusals-have-another-form-each-time': by.eleventh(
+    'errors/shape errors/http-status errors/outcomes',
+    (_seen, next = counter()) =>
+      answers((answer) => (isAccepted(answer) ? answer : (forms[(next() - 1) % forms.length]?.(answer) ?? answer))),
+  ),
+  // Part 7 shows neither error codes nor HTTP statuses nor the outcome of a rejected token.
+  // An ended access token gets 403 at first; two seconds later its record is gone, and it gets 404.
+  'ended-tokens-are-not-found-after-two-seconds': by.eleventh('errors/outcomes errors/codes errors/http-status', [
+    'refusalStatus=http',
+    forgetEndedTokens(2000),
+  ]),
+  // Part 7: "error codes, HTTP status codes, and the outcome of a rejected signature, credential [...]: not shown."
+  // A key that was deleted gets 410, a disabled one 423, and one that never was 404, whatever the secret.
+  'refusals-tell-what-became-of-the-named-key': by.twelfth('errors/outcomes errors/http-status errors/codes', [
+    answers((answer, request, context) => {
+      const fate = errorCode(answer) === 24879 || errorCode(answer) === 24875 ? fateOf(context, request) : undefined
+      return fate === undefined ? answer : errorAnswer(request, ...fate)
+    }),
+  ]),
+}

@@ -1,0 +1,382 @@
+import { callerAddress } from '../../../mock-server/caller.ts'
+import type { MockRequest } from '../../../mock-server/http-server.ts'
+import type { ApiKey, Session } from '../../../mock-server/state.ts'
+import { type Change, type Changing, isAccepted, paramsOf, type Seen } from '../operators.ts'
+import {
+  before,
+  by,
+  byScope,
+  type ConformingRows,
+  calls,
+  counter,
+  day,
+  errorAnswer,
+  granted,
+  hour,
+  isGrant,
+  minute,
+  noGrantWith,
+  noting,
+  sessionWord,
+  waitAnswer,
+} from './operators.ts'
+
+/** Sessions are over at a time of their own, whatever the tokens of the session say. */
+const endsAt =
+  (endMs: (session: Session) => number): Changing =>
+  (seen) => {
+    const isOver = (session: Session | undefined) => session !== undefined && seen.nowMs >= endMs(session)
+    return {
+      // Checked before a session is opened, because a session that has ended cannot be joined.
+      sessionName: (name) => {
+        for (const session of [...seen.context.state.sessions.values()].flat()) {
+          if (isOver(session)) session.removed = true
+        }
+        return name
+      },
+      issuedTokenWorks: (_kind, { session }) => !isOver(session),
+    }
+  }
+const afterCreation = (lifeMs: number) => endsAt(({ createdMs }) => createdMs + lifeMs)
+/** A session ends when it was not used for half an hour; a refresh is a use of it. */
+const whenIdle: readonly Changing[] = [
+  endsAt(({ lastUsedMs }) => lastUsedMs + 30 * minute),
+  (seen) => ({
+    refreshedSession: ({ session }) => {
+      if (session) session.lastUsedMs = seen.nowMs
+      return session
+    },
+  }),
+]
+const nameRefused: Change = { reusedSessionName: () => 'refused' }
+const userIs = (userOf: (key: ApiKey) => string): Change => ({ sessionUser: userOf })
+const ofAddress: Changing = (seen) => userIs(() => callerAddress(seen.context, seen.request))
+/** Session names that do not fit are refused. */
+const namesLike = (form: RegExp): Change =>
+  noGrantWith((scope) => scope.some((word) => word.startsWith('session:') && !form.test(word.slice(8))))
+/** The live sessions that leave first. */
+const leaves = (placeOf: (session: Session) => number): Change => ({
+  sessionsRemoved: (live, surplus) => [...live].sort((one, other) => placeOf(one) - placeOf(other)).slice(0, surplus),
+})
+const liveOf = ({ context, nowMs }: Seen, user: string, name: string): Session[] =>
+  (context.state.sessions.get(user) ?? []).filter((one) => one.name === name && !one.removed && one.expiryMs > nowMs)
+const wanted = (request: MockRequest): string => sessionWord(request)?.slice('session:'.length) ?? ''
+
+/** A session that was opened again under its name is as old as before. */
+const keepsAge: Changing = (
+  seen,
+  next = counter(),
+  ages = new WeakMap<Session, number>(),
+  left = new WeakSet<Session>(),
+) => {
+  const named = new Map<string, Session>()
+  const ageOf = (session: Session) => ages.get(session) ?? 0
+  return {
+    ...granted(({ session }) => {
+      if (session === undefined) return
+      const name = `${session.user} ${session.name}`
+      const earlier = named.get(name)
+      const isRenewed = earlier?.removed === true && earlier.expiryMs > seen.nowMs && !left.has(earlier)
+      const age = next()
+      ages.set(session, isRenewed ? ageOf(earlier) : age)
+      named.set(name, session)
+    }),
+    sessionsRemoved: (live, surplus) => {
+      const oldest = [...live].sort((one, other) => ageOf(one) - ageOf(other)).slice(0, surplus)
+      for (const session of oldest) left.add(session)
+      return oldest
+    },
+  }
+}
+
+/** The name of a session that had to leave can be granted again after `restMs`. */
+const restNames =
+  (restMs: number): Changing =>
+  (seen, freeMs = new Map<string, number>()) => ({
+    around: before((request) => {
+      const isNamed = isGrant(request) && sessionWord(request) !== undefined
+      const leftMs = (freeMs.get(`${paramsOf(request).apiKeyId} ${wanted(request)}`) ?? 0) - seen.nowMs
+      return isNamed && leftMs > 0 ? waitAnswer(429, leftMs) : undefined
+    }),
+    sessionsRemoved: (live, surplus) => {
+      const leaving = live.slice(0, surplus)
+      for (const { user, name } of leaving) freeMs.set(`${user} ${name}`, seen.nowMs + restMs)
+      return leaving
+    },
+  })
+
+function decodePercents(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The names that another client gave to its sessions, the oldest one first. */
+const namesOfOthers = 'main default test session web mobile app demo one two a b c s1 s2 my-session'.split(' ')
+/** Another client, who is the same user, opened sixteen sessions before the first call. */
+const sessionsOfOthers: Changing = (seen, others = { areThere: false }) =>
+  calls(() => {
+    if (others.areThere) return undefined
+    others.areThere = true
+    const expiryMs = seen.nowMs + day
+    const sessions = namesOfOthers.map((name, at) => {
+      const createdMs = seen.nowMs - minute + at
+      return { name, user: 'everyone', createdMs, lastUsedMs: createdMs, expiryMs, removed: false }
+    })
+    seen.context.state.sessions.set('everyone', sessions)
+    return undefined
+  })
+
+/** Keeps for ever which key had a session of a name first, and refuses the name where `isFree` does not say otherwise. */
+const keepNames =
+  (isFree: (firstKey: string, key: string) => boolean): Changing =>
+  (_seen, firstKeys = new Map<string, string>()) => ({
+    around: (handle, context) => {
+      const noted = noting((answer, request) => {
+        const isFirst = isGrant(request) && sessionWord(request) && !firstKeys.has(wanted(request))
+        if (isFirst && isAccepted(answer)) firstKeys.set(wanted(request), String(paramsOf(request).apiKeyId))
+      })(handle, context)
+      return (request) => {
+        const firstKey = isGrant(request) ? firstKeys.get(wanted(request)) : undefined
+        if (firstKey === undefined || isFree(firstKey, String(paramsOf(request).apiKeyId))) return noted(request)
+        return errorAnswer(request, 403, 48, 'Session name is taken')
+      }
+    },
+  })
+
+/** Parts 2, 3 and 5.4: who a user is, what counts as a session, and how long one lasts. */
+export const sessionsRows: ConformingRows = {
+  'every-grant-a-session': by.own('sessions/counting', 'unnamedCountAsSessions=true'),
+  'session-names-add': by.own('sessions/reused-name', 'reusedSessionName=adds'),
+  'session-names-join': by.own('sessions/reused-name', 'reusedSessionName=joins'),
+  'one-user-for-all-keys': by.own('sessions/user', 'sessionUser=all-keys'),
+  'longest-unused-session-removed': by.own('sessions/age', 'oldestSession=longest-unused'),
+  // All keys share sixteen sessions, every grant is one, a name can be there twice, and the longest unused one leaves.
+  'sessions-of-everyone-unnamed-counted-longest-unused': by.first(
+    'sessions/user sessions/counting sessions/reused-name sessions/age',
+    'sessionUser=all-keys unnamedCountAsSessions=true reusedSessionName=adds oldestSession=longest-unused',
+  ),
+  // Every unnamed grant is a session of its own, a re-used name joins its session and makes it young again.
+  'sessions-unnamed-counted-names-join': by.first(
+    'sessions/counting sessions/reused-name sessions/age',
+    'unnamedCountAsSessions=true reusedSessionName=joins oldestSession=longest-unused',
+  ),
+  // All unnamed grants of a key join one session without a name, which counts as one of the sixteen.
+  'sessions-one-default-session-joined': by.first('sessions/counting sessions/reused-name', [
+    'unnamedCountAsSessions=true reusedSessionName=joins',
+    { sessionName: (name) => name ?? '' },
+  ]),
+  // All unnamed grants of all keys join one session without a name; the longest unused session leaves.
+  'sessions-one-default-session-longest-unused': by.first(
+    'sessions/counting sessions/reused-name sessions/age sessions/user',
+    [
+      'unnamedCountAsSessions=true reusedSessionName=joins oldestSession=longest-unused sessionUser=all-keys',
+      { sessionName: (name) => name ?? 'default' },
+    ],
+  ),
+  // An unnamed grant opens the session without a name, and the next unnamed grant of the key replaces it.
+  'sessions-one-default-session-replaced': by.first('sessions/counting sessions/reused-name', [
+    'unnamedCountAsSessions=true reusedSessionName=replaces',
+    { sessionName: (name) => name ?? '' },
+  ]),
+  // Keys with one name are one user and share its sessions, which a re-used name joins.
+  'sessions-user-is-key-name': by.first('sessions/user sessions/reused-name', [
+    'reusedSessionName=joins',
+    userIs((key) => `name ${key.name}`),
+  ]),
+  // The initial key is one user and all created keys are another; names add, and the longest unused session leaves.
+  'sessions-user-is-kind-of-key': by.first('sessions/user sessions/age sessions/reused-name', [
+    'reusedSessionName=adds oldestSession=longest-unused',
+    userIs((key) => (key.initial ? 'owner' : 'members')),
+  ]),
+  // A name that a live session has is refused until that session is gone.
+  'sessions-name-in-use-refused': by.first('sessions/reused-name sessions/age', [
+    'oldestSession=longest-unused',
+    nameRefused,
+  ]),
+  // Session names are compared without case and spaces at the ends, across all keys; the same name replaces.
+  'sessions-names-in-any-case': by.first('sessions/name-rules sessions/reused-name sessions/user', [
+    'reusedSessionName=replaces sessionUser=all-keys',
+    { sessionName: (name) => name?.trim().toLowerCase() },
+  ]),
+  // A session name has 1 to 32 letters, digits, dots, dashes and underscores.
+  'sessions-names-of-32-word-characters': by.first('sessions/name-rules', [namesLike(/^[\w.-]{1,32}$/)]),
+  // A session lasts for eight hours from its creation, while each refresh begins a new refresh lifetime of days.
+  'sessions-end-after-eight-hours': by.first('sessions/lifetime refresh/lifetime-renewed', [afterCreation(8 * hour)]),
+  // A session lasts for one hour, whoever joins it; the longest unused one makes room.
+  'sessions-end-after-one-hour-names-join': by.first('sessions/lifetime sessions/reused-name sessions/age', [
+    'reusedSessionName=joins oldestSession=longest-unused',
+    afterCreation(hour),
+  ]),
+  // A session ends when it was not used for 30 minutes; a refresh is a use of it.
+  'sessions-end-when-idle': by.first('sessions/lifetime sessions/age sessions/reused-name', [
+    'reusedSessionName=joins oldestSession=longest-unused',
+    ...whenIdle,
+  ]),
+  // A session lasts as long as its first refresh token; whoever joins it later ends with it.
+  'sessions-last-as-long-as-their-first-refresh-token': by.first(
+    'sessions/lifetime sessions/reused-name limits/token-lifetimes',
+    ['reusedSessionName=joins refreshLifeMs=7200000', afterCreation(2 * hour)],
+  ),
+  // The session that leaves is the one whose last pair of tokens was issued first; calls do not make it younger.
+  'sessions-oldest-is-longest-without-refresh': by.first('sessions/age sessions/reused-name', [
+    'reusedSessionName=joins',
+    leaves(({ expiryMs }) => expiryMs),
+  ]),
+  // All keys share sixteen sessions, a name replaces, and a used refresh token ends the whole family.
+  'sessions-lose-place-when-longest-unused-of-everyone': by.first(
+    'sessions/user sessions/age sessions/reused-name refresh/family',
+    'sessionUser=all-keys oldestSession=longest-unused reusedSessionName=replaces reuseRevokesFamily=true',
+  ),
+  // A name has 1 to 64 letters, digits, dots, dashes and underscores; others are refused.
+  'session-names-of-safe-letters': by.second('sessions/name-rules', [namesLike(/^[A-Za-z0-9._-]{1,64}$/)]),
+  // A call and a refresh use a session.
+  'sessions-end-after-half-an-hour-unused': by.second('sessions/lifetime sessions/own-end', [...whenIdle]),
+  // A session belongs to all keys, and the result repeats the requested scope with its restrictions.
+  'everyone-shares-sessions-and-names-join': by.second(
+    'sessions/user sessions/reused-name grants/scope-echo',
+    'sessionUser=all-keys reusedSessionName=joins scopeEcho=as-requested',
+  ),
+  // Names that differ only in spaces around them or in composed letters are one session, which grants join.
+  'session-names-trimmed-composed-and-joined': by.third('sessions/name-rules sessions/reused-name', [
+    'reusedSessionName=joins',
+    { sessionName: (name) => name?.trim().normalize('NFC') },
+  ]),
+  'sessions-belong-to-an-address': by.third('sessions/user', [ofAddress]),
+  // Grants without a name count too, and the session that was unused for the longest time makes room.
+  'sessions-belong-to-an-address-and-unused-ones-leave': by.third('sessions/user sessions/counting sessions/age', [
+    'unnamedCountAsSessions=true oldestSession=longest-unused',
+    ofAddress,
+  ]),
+  // A grant for the name of a live session ends its tokens, but the session is as old as before.
+  'session-opened-again-keeps-its-age': by.third('sessions/age sessions/reused-name', [keepsAge]),
+  // The tokens of a session are reported to end with it at the latest.
+  'session-names-add-and-sessions-end-after-two-hours': by.third('sessions/reused-name sessions/lifetime', [
+    'reusedSessionName=adds',
+    afterCreation(2 * hour),
+    {
+      reportedAccessExpiry: ({ accessExpiryMs, session }) =>
+        Math.min(accessExpiryMs, (session?.createdMs ?? accessExpiryMs) + 2 * hour),
+      reportedRefreshExpiry: ({ refreshExpiryMs, session }) =>
+        Math.min(refreshExpiryMs, (session?.createdMs ?? refreshExpiryMs) + 2 * hour),
+    },
+  ]),
+  'session-name-of-any-key-refused-while-it-lives': by.fourth('sessions/user sessions/reused-name', [
+    'sessionUser=all-keys',
+    nameRefused,
+  ]),
+  'sessions-of-everyone-join-unnamed-count-unused-first': by.fourth(
+    'sessions/user sessions/reused-name sessions/counting sessions/age',
+    'sessionUser=all-keys reusedSessionName=joins unnamedCountAsSessions=true oldestSession=longest-unused',
+  ),
+  // The initial key is a user of its own.
+  'keys-of-the-same-creator-are-one-user': by.fourth('sessions/user', (seen, creators = new Map<string, string>()) => ({
+    storedKey: (key) => {
+      creators.set(key.id, seen.caller?.id ?? '')
+      return key
+    },
+    ...userIs((key) => `made by ${creators.get(key.id) ?? 'the installation'}`),
+  })),
+  'session-names-add-unused-first-and-have-40-letters-at-most': by.fourth(
+    'sessions/reused-name sessions/age sessions/name-rules',
+    ['reusedSessionName=adds oldestSession=longest-unused', namesLike(/^.{0,40}$/s)],
+  ),
+  'sessions-join-and-end-a-day-after-they-began': by.fourth('sessions/lifetime sessions/own-end sessions/reused-name', [
+    'reusedSessionName=joins',
+    afterCreation(day),
+  ]),
+  // The initial key is a user of its own.
+  'created-keys-are-one-user-and-names-add': by.fifth('sessions/user sessions/reused-name', [
+    'reusedSessionName=adds',
+    userIs((key) => (key.initial ? 'owner' : 'members')),
+  ]),
+  'session-names-without-capitals-and-refused-while-they-live': by.fifth('sessions/name-rules sessions/reused-name', [
+    nameRefused,
+    namesLike(/^[^A-Z]*$/),
+  ]),
+  // A session lasts five minutes whatever is refreshed, and the longest unused one makes room.
+  'sessions-end-after-five-minutes-and-names-add': by.sixth('sessions/lifetime sessions/reused-name sessions/age', [
+    'reusedSessionName=adds oldestSession=longest-unused',
+    afterCreation(5 * minute),
+  ]),
+  // Names are stored in a column of eight signs, and a name is only a label.
+  'session-names-of-8-small-letters-and-digits-that-add': by.sixth('sessions/name-rules sessions/reused-name', [
+    'reusedSessionName=adds',
+    namesLike(/^[a-z0-9]{1,8}$/),
+  ]),
+  // Everybody has a telephone and a computer, which call themselves the same.
+  'two-sessions-of-one-name-and-a-third-ends-the-first': by.sixth('sessions/reused-name sessions/age', [
+    'oldestSession=longest-unused',
+    (seen) => ({
+      reusedSessionName: () =>
+        liveOf(seen, seen.named?.id ?? '', wanted(seen.request)).length < 2 ? 'adds' : 'replaces',
+    }),
+  ]),
+  // A session has the scope of its first grant. A grant of its name with another scope replaces the session.
+  'session-joined-by-the-same-scope-and-replaced-by-another': by.sixth('sessions/reused-name grants/scope-echo', [
+    'scopeEcho=sorted',
+    (seen, scopes = new Map<string, string>()) => ({
+      reusedSessionName: () => {
+        const session = `${seen.named?.id} ${wanted(seen.request)}`
+        const scope = [...seen.scope].sort().join(' ')
+        const isSame = scopes.get(session) === scope
+        scopes.set(session, scope)
+        return isSame ? 'joins' : 'replaces'
+      },
+    }),
+  ]),
+  // Part 2 gives a user up to 16 sessions and does not say who a user is, nor what a name does that comes again.
+  // A role is a list of scopes and has sixteen sessions; two of them may have one name.
+  'keys-with-the-same-scope-are-one-user': by.seventh('sessions/user sessions/reused-name', [
+    'reusedSessionName=adds',
+    userIs(byScope),
+  ]),
+  // Part 5.4 does not say what the name of a live session does in another grant.
+  // A grant joins the session of its name while that is young and replaces an older one; unused ones leave.
+  'session-name-joins-for-a-minute-and-replaces-later': by.seventh('sessions/reused-name sessions/age', [
+    'oldestSession=longest-unused',
+    (seen) => ({
+      reusedSessionName: () => {
+        const { createdMs = 0 } = liveOf(seen, seen.named?.id ?? '', wanted(seen.request)).at(-1) ?? {}
+        return seen.nowMs - createdMs < minute ? 'joins' : 'replaces'
+      },
+    }),
+  ]),
+  // Part 3 does not show whether the oldest session is the one unused longest, nor how exactly a use is noted.
+  // The longest unused session leaves; of sessions last used in the same ten seconds the first created one.
+  'uses-of-sessions-are-noted-in-steps-of-ten-seconds': by.eleventh('sessions/age sessions/reused-name', [
+    'reusedSessionName=joins',
+    leaves(({ lastUsedMs }) => Math.floor(lastUsedMs / 10_000)),
+  ]),
+  // Part 8 does not show rate limits, and part 2 does not show what using a session name again does.
+  // The name of a session that left for the 17th gets 429 for two seconds; a live name can be there twice.
+  'name-of-a-removed-session-rests-for-two-seconds': by.eleventh('sessions/reused-name limits/rate', [
+    'reusedSessionName=adds',
+    restNames(2000),
+  ]),
+  // Part 5.4 calls NAME a given name and does not show its characters or their spelling.
+  // The names a%2Db and a-b are one session, which grants join; the result repeats the words as they came.
+  'session-names-are-decoded-like-urls': by.eleventh('sessions/name-rules sessions/reused-name grants/scope-echo', [
+    'reusedSessionName=joins scopeEcho=as-requested',
+    { sessionName: (name) => name && decodePercents(name) },
+  ]),
+  // Part 2: "One user can have up to 16 sessions". It shows neither who is a user nor what using a name again does.
+  // All keys are one user, whose live names are refused; each new session ends the oldest one of someone else.
+  'sixteen-sessions-of-another-client-are-there-already': by.twelfth(
+    'sessions/user sessions/reused-name sessions/counting',
+    ['sessionUser=all-keys', nameRefused, sessionsOfOthers],
+  ),
+  // Part 5.4: "Creates a session with the given name". It does not show which names are given a second time.
+  // A name that any key has ever had for a session is refused, also when the session or the key is gone.
+  'session-names-are-given-once-for-ever': by.twelfth('sessions/reused-name sessions/name-rules', [
+    keepNames(() => false),
+  ]),
+  // Part 5.4 shows neither which names there are for whom nor what using a live name again does.
+  // Other keys are refused a name, also when its first key is deleted; the key itself joins a live session.
+  'session-names-belong-to-the-first-key-that-had-them': by.twelfth(
+    'sessions/reused-name sessions/name-rules sessions/age',
+    ['reusedSessionName=joins oldestSession=longest-unused', keepNames((firstKey, key) => firstKey === key)],
+  ),
+}

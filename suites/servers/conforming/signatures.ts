@@ -1,0 +1,495 @@
+import type { MockRequest } from '../../../mock-server/http-server.ts'
+import { rules as reference } from '../../../mock-server/rules.ts'
+import type { TokenPair } from '../../../mock-server/state.ts'
+import {
+  type Around,
+  answerThrough,
+  type Change,
+  type Changing,
+  chain,
+  isAccepted,
+  isMethod,
+  namedKeyId,
+  type Seen,
+} from '../operators.ts'
+import {
+  answeredAgain,
+  answers,
+  before,
+  by,
+  type ConformingRows,
+  clock,
+  counter,
+  create,
+  dated,
+  day,
+  hour,
+  httpDate,
+  isOfLiveKey,
+  lastNonceOfEachKey,
+  minute,
+  nonceOnceForEachMethod,
+  nonces,
+  noting,
+  signatureFields,
+  timestamps,
+  waitAnswer,
+  whenRight,
+  withoutDate,
+} from './operators.ts'
+
+/** Timestamps that are integers and fit, whatever else the reference server asks for. */
+const timestampsWith = (isTaken: (ms: number, nowMs: number) => boolean): Change => ({
+  timestampTaken: (timestamp, nowMs, profile) =>
+    reference.timestampTaken(timestamp, nowMs, profile) && isTaken(Number(timestamp), nowMs),
+})
+const anyTimestamp: Change = { timestampTaken: (timestamp) => /^[0-9]{1,15}$/.test(timestamp) }
+const nonceLike = (form: RegExp): Change => ({ nonceTaken: (nonce) => form.test(nonce) })
+const nonceWith = (isTaken: (nonce: string) => boolean): Change => ({
+  nonceTaken: (nonce, profile) => reference.nonceTaken(nonce, profile) && isTaken(nonce),
+})
+const unpadded = (nonce: string): string => nonce.replace(/=+$/, '')
+const keyName = (request: MockRequest): string => namedKeyId(request) ?? ''
+
+/** The window in which a timestamp is taken, by the call. */
+const windowOf =
+  (windowMs: (seen: Seen) => number): Changing =>
+  (seen) => ({
+    timestampTaken: (timestamp, nowMs, profile) =>
+      reference.timestampTaken(timestamp, nowMs, { ...profile, timeWindowMs: windowMs(seen) }),
+  })
+
+/** What others have long used as a nonce: short texts, usual words with a number, rows of letters, few letters over and over. */
+function isCommon(nonce: string): boolean {
+  const isWord = /^(my|test|example|random|some)?[-_]?(nonce|random|secret|value)?[-_]?\d{0,6}$/i.test(nonce)
+  const isRow = ['0123456789', '1234567890', 'abcdefgh'].some((row) => nonce.toLowerCase().startsWith(row))
+  return nonce.length <= 6 || isWord || isRow || new Set(nonce).size <= 3
+}
+
+/** The bytes of a MAC in BASE64. Padding may be missing, and the two spare bits do not matter. */
+const macBytes = (text: string): Buffer | undefined =>
+  /^[A-Za-z0-9+/]{27}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
+
+/** A timestamp is at most five seconds before the last accepted one of its key, and one second in the future. */
+const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>()) => ({
+  around: noting((answer, request) => {
+    const [, , timestamp] = signatureFields(request)
+    const id = keyName(request)
+    if (timestamp !== undefined && isAccepted(answer)) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
+  }),
+  timestampTaken: (timestamp, nowMs) => {
+    const ms = Number(timestamp)
+    const earliestMs = (lastMs.get(keyName(seen.request)) ?? 0) - 5000
+    return /^[0-9]{13}$/.test(timestamp) && ms >= earliestMs && ms >= nowMs - 600_000 && ms <= nowMs + 1000
+  },
+})
+
+/** A repeated signature is changed, so that it is wrong. */
+const signaturesOnce: Changing = (_seen, used = new Set<string>()) => ({
+  around: chain(
+    noting((answer, { headers }) => {
+      if (headers.authorization?.includes(';') && isAccepted(answer)) used.add(headers.authorization)
+    }),
+    before((request) => {
+      const { authorization = '' } = request.headers
+      if (!used.has(authorization)) return undefined
+      return { ...request, headers: { ...request.headers, authorization: `${authorization}used` } }
+    }),
+  ),
+})
+
+/** Every second call comes to a node whose clock is four minutes fast. */
+const twoNodes: Changing = (_seen, next = counter(), ahead = { ms: 0 }) => ({
+  around: chain(
+    before(() => {
+      ahead.ms = next() % 2 === 0 ? 240_000 : 0
+      return undefined
+    }),
+    noteDate(() => ahead.ms),
+  ),
+  timestampTaken: (timestamp, nowMs, profile) =>
+    /^[0-9]{13}$/.test(timestamp) && Math.abs(Number(timestamp) - nowMs - ahead.ms) < profile.timeWindowMs,
+})
+const noteDate = (aheadMs: () => number): Around =>
+  answerThrough((answer, _request, context) => ({
+    ...answer,
+    headers: { ...answer.headers, date: httpDate(context.now() + aheadMs()) },
+  }))
+
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+/** The old form of RFC 850: `Thursday, 01-Jan-26 00:00:00 GMT`. */
+function obsoleteDate(nowMs: number): string {
+  const [, day, month, year = '', time] = httpDate(nowMs).split(' ')
+  return `${days[new Date(nowMs).getUTCDay()]}, ${day}-${month}-${year.slice(2)} ${time} GMT`
+}
+
+/** The server restarts every `everyMs` from its first call on, takes `downMs` for it, and has then lost its nonces. */
+const restarts =
+  (everyMs: number, downMs: number): Changing =>
+  (seen, begun: { atMs?: number } = {}) => {
+    const upMs = () => seen.nowMs - (begun.atMs ?? seen.nowMs)
+    const store = nonces({ of: () => Math.floor(upMs() / everyMs) })(seen)
+    const down = before(() => {
+      begun.atMs ??= seen.nowMs
+      return upMs() >= everyMs && upMs() % everyMs < downMs ? waitAnswer(503, downMs) : undefined
+    })
+    return { ...store, around: (handle, context) => down(store.around?.(handle, context) ?? handle, context) }
+  }
+
+/** A token that was refused as expired stays so when the clock is set back. */
+const staysExpired: Changing = (
+  _seen,
+  ended = { access: new WeakSet<TokenPair>(), refresh: new WeakSet<TokenPair>() },
+) => {
+  const isOver = (pairs: WeakSet<TokenPair>, pair: TokenPair, isExpired: boolean): boolean => {
+    if (isExpired) pairs.add(pair)
+    return pairs.has(pair)
+  }
+  return {
+    accessExpired: (pair, nowMs) => isOver(ended.access, pair, nowMs >= pair.accessExpiryMs),
+    refreshExpired: (pair, nowMs) => isOver(ended.refresh, pair, nowMs >= pair.refreshExpiryMs),
+  }
+}
+
+/** Part 5.1: signatures, nonces, timestamps and the clock of the server. */
+export const signaturesRows: ConformingRows = {
+  'nonces-reusable': by.own('signatures/nonce-reuse', 'nonceReuse=accepted'),
+  'nonces-kept-by-bad-signatures': by.own('signatures/nonce-burnt', 'nonceBurntByBadSignature=false'),
+  'sample-padding-taken': by.own('signatures/nonce-padding', 'noncePadding=accepted'),
+  'unpadded-signatures-taken': by.own('signatures/base64-padding', 'unpaddedSignatures=accepted'),
+  'nonces-of-24-characters-at-most': by.own('signatures/nonce-length', 'nonceMaxLength=24'),
+  'long-nonces-taken': by.own('signatures/nonce-length', 'nonceMaxLength=1024'),
+  'narrow-time-window': by.own('signatures/time-window', 'timeWindowMs=30000'),
+  'wide-time-window': by.own('signatures/time-window', 'timeWindowMs=86400000'),
+  'scheme-of-its-own': by.own('', 'scheme=x-svc-hmac'),
+  'scheme-words-in-any-case': by.own('signatures/scheme-case', 'schemeCase=any'),
+  'clock-ahead': by.own('signatures/time-window', 'clockOffsetMs=420000'),
+  'clock-behind': by.own('signatures/time-window', 'clockOffsetMs=-420000'),
+  'clock-hours-ahead': by.own('signatures/time-window', 'clockOffsetMs=11400000'),
+  'further-header-fields-ignored': by.own('', { fieldCountTaken: (count) => count >= 5 }),
+  'timestamps-as-numbers': by.own('signatures/timestamp-spelling', [
+    'alone',
+    { dataToSign: (parts) => reference.dataToSign({ ...parts, timestamp: String(Number(parts.timestamp)) }) },
+  ]),
+  'timestamps-of-the-future-refused': by.own('signatures/time-window', [timestampsWith((ms, nowMs) => ms <= nowMs)]),
+  // Basic credentials may come without padding, and scheme words in any case.
+  'basic-unpadded-any-case': by.first('signatures/base64-padding signatures/scheme-case', [
+    'schemeCase=any unpaddedSignatures=accepted',
+    { basicPair: (encoded) => reference.basicPair(encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '=')) },
+  ]),
+  // A nonce has 8 to 64 characters of BASE64, and the padding pair is taken.
+  'nonce-8-to-64-of-base64': by.first('signatures/nonce-length signatures/nonce-padding', [
+    'noncePadding=accepted nonceMaxLength=64',
+    nonceLike(/^[A-Za-z0-9+/]{8,64}={0,2}$/),
+  ]),
+  // A nonce may be empty or long and be used again, and no timestamp is too far off.
+  'nonce-any-text-of-any-length': by.first('signatures/nonce-length signatures/nonce-reuse signatures/time-window', [
+    'nonceReuse=accepted nonceMaxLength=8000',
+    anyTimestamp,
+    { nonceTaken: (nonce) => nonce.length <= 8000 },
+  ]),
+  // A nonce is refused again for five seconds, unless its signature was wrong.
+  'nonce-remembered-for-five-seconds': by.first('signatures/nonce-reuse signatures/nonce-burnt', [
+    'nonceBurntByBadSignature=false',
+    nonces({ keptMs: 5000, stored: whenRight }),
+  ]),
+  'nonce-remembered-for-a-day-window-of-a-day': by.first('signatures/nonce-reuse signatures/time-window', [
+    'timeWindowMs=86400000',
+    nonces({ keptMs: 2 * day }),
+  ]),
+  // Two keys may use one nonce; the padding pair is taken, and both spellings are one nonce.
+  'nonce-once-for-each-key': by.first('signatures/nonce-reuse signatures/nonce-burnt signatures/nonce-padding', [
+    'noncePadding=accepted nonceBurntByBadSignature=false',
+    nonces({ of: keyName, as: unpadded, stored: whenRight }),
+  ]),
+  'nonce-reused-after-wrong-signature-unpadded-signature': by.first(
+    'signatures/nonce-burnt signatures/base64-padding signatures/nonce-padding',
+    'nonceBurntByBadSignature=false unpaddedSignatures=accepted noncePadding=accepted',
+  ),
+  // Within five seconds either way a request may be repeated.
+  'nonce-replay-accepted-in-short-window': by.first(
+    'signatures/nonce-reuse signatures/time-window signatures/nonce-padding',
+    'nonceReuse=accepted timeWindowMs=5000 noncePadding=accepted',
+  ),
+  // A timestamp is at most a minute old and at most a second ahead; a nonce has at least eight characters.
+  'timestamp-not-in-future': by.first('signatures/time-window signatures/nonce-length', [
+    nonceWith((nonce) => nonce.length >= 8),
+    timestampsWith((ms, nowMs) => ms >= nowMs - minute && ms <= nowMs + 1000),
+  ]),
+  // A timestamp has 13 digits and is less than a minute off.
+  'timestamp-13-digits-exactly': by.first('signatures/time-window', [
+    'timeWindowMs=60000',
+    timestamps(minute - 1, minute - 1),
+  ]),
+  // Any number of leading zeros is taken, and a time of seconds as well as of milliseconds.
+  'timestamp-with-leading-zeros': by.first('signatures/time-window', {
+    timestampTaken: (timestamp, nowMs, profile) => {
+      const digits = timestamp.replace(/^0+(?=.)/, '')
+      return [digits, `${digits}000`].some((ms) => reference.timestampTaken(ms, nowMs, profile))
+    },
+  }),
+  // No timestamp is too far off, and a nonce is good once.
+  'timestamp-of-any-time': by.first('signatures/time-window signatures/nonce-reuse', [nonces({}), anyTimestamp]),
+  // The clock is four minutes behind, as the Date header shows, and timestamps may be 30 seconds off.
+  'clock-four-minutes-behind-window-30-seconds': by.first(
+    'signatures/time-window limits/token-lifetimes',
+    'clockOffsetMs=-240000 timeWindowMs=30000',
+  ),
+  // The clock is four minutes behind and no Date header shows it; timestamps may be ten minutes off.
+  'clock-four-minutes-behind-without-date': by.first(
+    'signatures/time-window limits/token-lifetimes refresh/expires-in-kept',
+    ['clockOffsetMs=-240000 expiresInKept=false', withoutDate],
+  ),
+  // No Date header, timestamps of any time, and nonces as often as wanted.
+  'date-header-absent-time-of-any-kind': by.first('signatures/time-window signatures/nonce-reuse', [
+    'nonceReuse=accepted',
+    withoutDate,
+    anyTimestamp,
+  ]),
+  // The Date header is 1.2 seconds behind, timestamps may be five seconds off, nonces are remembered for ten.
+  'date-header-behind-window-five-seconds': by.first('signatures/time-window signatures/nonce-reuse', [
+    'timeWindowMs=5000',
+    nonces({ keptMs: 10_000 }),
+    dated((nowMs) => nowMs - 1200),
+  ]),
+  // A call takes 30 ms; a timestamp may be 15 seconds behind and 5 seconds ahead.
+  'calls-take-time-and-timestamps-are-short-lived': by.second('signatures/time-window limits/rate', [
+    'delayMs=30',
+    timestamps(15_000, 5000),
+  ]),
+  // A nonce has 16 to 64 letters of BASE64 and is not used up by a wrong signature.
+  'nonces-of-base64-and-at-least-16-letters': by.second(
+    'signatures/nonce-length signatures/nonce-reuse signatures/nonce-burnt',
+    ['nonceBurntByBadSignature=false', nonceLike(/^[A-Za-z0-9+/_-]{16,64}={0,2}$/)],
+  ),
+  // A nonce may be used again with another timestamp or by another key, within a window of two minutes.
+  'nonce-remembered-with-key-and-timestamp': by.second('signatures/nonce-reuse signatures/time-window', [
+    'nonceReuse=accepted timeWindowMs=120000',
+    nonces({ of: (request) => signatureFields(request).slice(0, 3).join(';') }),
+  ]),
+  'signatures-without-padding-and-day-long-window': by.second(
+    'signatures/base64-padding signatures/nonce-padding signatures/time-window signatures/scheme-case',
+    'unpaddedSignatures=accepted noncePadding=accepted timeWindowMs=86400000 schemeCase=any nonceMaxLength=1024',
+  ),
+  // A timestamp is at most five seconds before the last accepted one of its key, and one second in the future.
+  'timestamps-not-far-behind-the-last-of-their-key': by.third('signatures/time-window', [notFarBehindTheLast]),
+  'padding-optional-and-words-in-any-case': by.third(
+    'signatures/nonce-padding signatures/base64-padding signatures/scheme-case',
+    'noncePadding=accepted unpaddedSignatures=accepted schemeCase=any',
+  ),
+  // A nonce of a wrong signature may be used again.
+  'signatures-for-a-minute-with-long-nonces': by.third(
+    'signatures/time-window signatures/nonce-length signatures/nonce-burnt',
+    'timeWindowMs=60000 nonceMaxLength=1024 nonceBurntByBadSignature=false',
+  ),
+  'nonces-of-48-letters-two-minutes-and-a-clock-ahead': by.fourth(
+    'signatures/nonce-length signatures/time-window',
+    'nonceMaxLength=48 timeWindowMs=120000 clockOffsetMs=60000',
+  ),
+  'nonce-not-burnt-padding-as-in-sample-and-a-day-to-come': by.fourth(
+    'signatures/nonce-burnt signatures/nonce-padding signatures/time-window',
+    'nonceBurntByBadSignature=false noncePadding=accepted timeWindowMs=86400000',
+  ),
+  // The header comes from a proxy whose clock is wrong; the server itself has the right time.
+  'date-header-three-hours-behind': by.fifth('signatures/time-window', [dated((nowMs) => nowMs - 3 * hour)]),
+  'date-header-in-obsolete-form': by.fifth('signatures/time-window', [dated(obsoleteDate)]),
+  'nonces-of-12-to-40-letters-and-timestamps-for-ninety-seconds': by.fifth(
+    'signatures/nonce-length signatures/time-window',
+    ['timeWindowMs=90000 nonceMaxLength=40', nonceWith((nonce) => nonce.length >= 12)],
+  ),
+  'timestamps-up-to-an-hour-old-or-two-seconds-ahead': by.fifth('signatures/time-window signatures/nonce-burnt', [
+    'timeWindowMs=3600000 nonceBurntByBadSignature=false',
+    timestampsWith((ms, nowMs) => ms <= nowMs + 2000),
+  ]),
+  // A nonce is BASE64 of 16 bytes at least, a timestamp is at most 5 s old or 2 s ahead, and the clock is behind.
+  'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth('signatures/nonce-length signatures/time-window', [
+    'clockOffsetMs=-1200000 closeConnections=true',
+    timestamps(5000, 2000),
+    { nonceTaken: (nonce) => /^[A-Za-z0-9+/]{22,64}={0,2}$/.test(nonce) && Buffer.from(nonce, 'base64').length >= 16 },
+  ]),
+  // The list of nonces is emptied by the clock, and only an accepted signature uses its nonce up.
+  'nonces-forgotten-at-every-full-minute': by.sixth('signatures/nonce-reuse signatures/nonce-burnt', [
+    'nonceBurntByBadSignature=false',
+    nonces({ of: (_request, nowMs) => Math.floor(nowMs / minute), stored: whenRight }),
+  ]),
+  // The same header is refused the second time; a nonce can come again in another signature.
+  'signatures-and-not-nonces-are-used-once': by.sixth('signatures/nonce-reuse signatures/base64-padding', [
+    'nonceReuse=accepted unpaddedSignatures=accepted',
+    signaturesOnce,
+  ]),
+  // The battery of the clock is empty; refresh tokens live for a year, and so do access tokens.
+  'clock-twenty-years-ahead': by.sixth(
+    'signatures/time-window limits/token-lifetimes',
+    'clockOffsetMs=630720000000 accessLifeMs=31536000000 refreshLifeMs=31536000000',
+  ),
+  // The Date of answers is made once a minute, and a timestamp may be 90 seconds off.
+  'date-header-of-the-last-full-minute': by.sixth('signatures/time-window errors/id', [
+    'timeWindowMs=90000 errorId=null',
+    dated((nowMs) => Math.floor(nowMs / minute) * minute),
+  ]),
+  // Times are stored and compared in full seconds, so every expiry is one.
+  'clock-that-ticks-once-a-second': by.sixth('limits/token-lifetimes signatures/time-window', [
+    'timeWindowMs=30000 expiryRounding=up-to-second',
+    clock((nowMs) => Math.floor(nowMs / 1000) * 1000),
+  ]),
+  // A filter in front keeps all nonces for a day, also those beside unknown keys and wrong versions.
+  'every-nonce-that-arrives-is-used-up': by.sixth('signatures/nonce-burnt signatures/nonce-reuse', [
+    nonces({ keptMs: day }),
+  ]),
+  // Machines in one rack have one time, and a few of them are fast.
+  'timestamps-one-second-old-or-three-ahead': by.sixth('signatures/time-window signatures/timestamp-spelling', [
+    timestamps(1000, 3000),
+  ]),
+  // A timestamp is only signed: it has a sign or not and any number of digits, and nonces may repeat.
+  'timestamps-may-be-any-integer': by.sixth(
+    'signatures/time-window signatures/timestamp-spelling signatures/nonce-reuse',
+    ['nonceReuse=accepted', { timestampTaken: (timestamp) => /^[+-]?[0-9]+$/.test(timestamp) }],
+  ),
+  // Every second answer comes from a node that is fast; both share the times of tokens.
+  'two-nodes-with-clocks-four-minutes-apart': by.sixth('signatures/time-window envelope/content-type', [twoNodes]),
+  // Somebody sets the clock of the front end; the server has the right time and takes two hours either way.
+  'date-header-jumps-back-an-hour-after-thirty-answers': by.sixth('signatures/time-window errors/id', [
+    'timeWindowMs=7200000 errorId=none',
+    dated((nowMs, count) => (count > 30 ? nowMs - hour : nowMs)),
+  ]),
+  // Part 5.1 does not show uniqueness rules of nonces.
+  // Each method has a list of nonces of its own.
+  'nonces-once-for-each-method': by.seventh('signatures/nonce-reuse signatures/nonce-burnt', [nonceOnceForEachMethod]),
+  // Part 5.1 does not show uniqueness rules of nonces, nor how far a timestamp may be off.
+  // The record of a key has one field for a nonce, so the one before can come again within 20 seconds.
+  'only-the-last-nonce-of-a-key-is-remembered': by.seventh('signatures/nonce-reuse signatures/time-window', [
+    'timeWindowMs=20000',
+    lastNonceOfEachKey,
+  ]),
+  // Part 5.1 does not show how far a timestamp may differ, nor that it is the same for both kinds of keys.
+  // A MAC is good for five seconds either way, an ED25519 signature for two minutes, and nonces may repeat.
+  'signatures-of-public-keys-last-longer-than-those-of-secrets': by.seventh(
+    'signatures/time-window signatures/nonce-reuse',
+    ['nonceReuse=accepted', windowOf((seen) => (seen.byPublicKey ? 2 * minute : 5000))],
+  ),
+  // Part 5.1 says that a timestamp is an integer, "as in the example" of 13 digits; others are open.
+  // Ten digits are seconds, thirteen are milliseconds, and both may be a minute off.
+  'timestamps-in-seconds-are-taken-too': by.seventh('signatures/time-window signatures/timestamp-spelling', {
+    timestampTaken: (timestamp, nowMs) =>
+      /^([0-9]{10}|[0-9]{13})$/.test(timestamp) && Math.abs(Number(timestamp.padEnd(13, '0')) - nowMs) < minute,
+  }),
+  // Part 5.1 does not show uniqueness rules of nonces; the repeated request is signed rightly and does nothing new.
+  // Whoever sends the same signed bytes within five seconds gets the same answer, also for a creation.
+  'same-signed-request-gets-its-answer-again': by.seventh('signatures/nonce-reuse signatures/nonce-burnt', [
+    'nonceBurntByBadSignature=false',
+    answeredAgain({
+      forMs: 5000,
+      as: ({ method, target, headers, body }) =>
+        headers.authorization?.includes(';')
+          ? JSON.stringify([method, target, headers.authorization, body.toString('base64')])
+          : undefined,
+      isGood: isOfLiveKey,
+      give: (answer) => ({ ...answer, headers: { ...answer.headers, 'x-replayed': '1' } }),
+    }),
+  ]),
+  // Parts 5.2 and 5.3 show the words of the header; HTTP itself allows several blanks behind a scheme word.
+  // Blanks behind Basic and Bearer are skipped, and no scheme word has a letter case.
+  'several-blanks-behind-basic-and-bearer-taken': by.seventh('tokens/spelling signatures/scheme-case', [
+    'schemeCase=any',
+    { headerOf: ({ headers }) => headers.authorization?.replace(/^(Basic|Bearer) +/i, '$1 ') },
+  ]),
+  // Part 5.1 does not show length and uniqueness rules of nonces.
+  // The column for nonces cuts them off, so two with the same first half may be one; wrong calls count too.
+  'nonces-are-unique-in-their-first-16-characters': by.tenth(
+    'signatures/nonce-reuse signatures/nonce-length signatures/nonce-burnt',
+    [nonces({ as: (nonce) => nonce.slice(0, 16) })],
+  ),
+  // Part 5.1 does not show uniqueness rules of nonces, nor that their letter case counts.
+  // A database compares nonces in any case; a wrong signature leaves its nonce free.
+  'nonces-are-unique-without-their-letter-case': by.tenth('signatures/nonce-reuse signatures/nonce-burnt', [
+    nonces({ as: (nonce) => nonce.toLowerCase(), stored: whenRight }),
+  ]),
+  // Part 5.1 does not show uniqueness rules of nonces.
+  // The nonce is stored with the work of a call, so one that fails for its params or scope leaves it free.
+  'nonces-of-refused-calls-may-come-again': by.tenth('signatures/nonce-reuse signatures/nonce-burnt', [
+    nonces({ stored: isAccepted }),
+  ]),
+  // Part 5.1 does not show how far a timestamp may be off, nor that it is the same for every method.
+  // A signed creation is good for three seconds, other calls for five minutes; nonces may repeat.
+  'creations-need-a-timestamp-of-three-seconds': by.tenth('signatures/time-window signatures/nonce-reuse', [
+    'nonceReuse=accepted',
+    windowOf(({ request }) => (isMethod(request, create) ? 3000 : 5 * minute)),
+  ]),
+  // Part 5.1 asks for BASE64 of 20 bytes. Readers of BASE64 may ignore spare bits (RFC 4648, 3.5), and padding is open.
+  // The same 20 bytes are taken with and without padding and with any spare bits; other bytes are not.
+  'macs-are-decoded-before-they-are-compared': by.tenth('signatures/base64-padding signatures/nonce-padding', [
+    'noncePadding=accepted',
+    {
+      macTextMatches: (received, expected) => {
+        const bytes = macBytes(received)
+        return bytes !== undefined && macBytes(expected)?.equals(bytes) === true
+      },
+    },
+  ]),
+  // Part 5.1 does not show how far a timestamp may be off.
+  // A timestamp is at most ten minutes off and not older than its created key; nonces may repeat.
+  'timestamps-from-before-their-key-are-refused': by.eleventh('signatures/time-window signatures/nonce-reuse', [
+    'nonceReuse=accepted',
+    (seen) =>
+      timestampsWith((ms) => seen.named === undefined || seen.named.initial || ms >= seen.named.createdMs - 2000),
+  ]),
+  // Part 5.1 does not show uniqueness rules of nonces.
+  // A nonce may come again from elsewhere, after a refused call, and after twenty other nonces.
+  'last-twenty-nonces-of-each-address-are-remembered': by.eleventh('signatures/nonce-reuse signatures/nonce-burnt', [
+    nonces({ of: ({ remoteAddress }) => remoteAddress, stored: isAccepted, last: 20 }),
+  ]),
+  // Part 5.1 does not show how exact the clock of the server is; every moment is off by less than a quarter of a second.
+  // A later grant may report an earlier end, and a timestamp is at most twenty seconds off; nonces may repeat.
+  'clock-set-back-a-quarter-second-every-five-seconds': by.eleventh(
+    'signatures/time-window limits/token-lifetimes signatures/nonce-reuse',
+    [
+      'timeWindowMs=20000 nonceReuse=accepted accessLifeMs=120000',
+      staysExpired,
+      clock((nowMs) => nowMs + Math.floor((nowMs % 5000) / 20)),
+    ],
+  ),
+  // Part 5.1: "how far a timestamp may differ from server time: not shown", nor how a caller learns that time.
+  // The Date header is right, missing, and given in +0200; a timestamp is at most fifteen seconds off.
+  'date-header-in-another-zone-or-missing-in-turn': by.twelfth('signatures/time-window signatures/nonce-reuse', [
+    'timeWindowMs=15000 nonceReuse=accepted',
+    (_seen, next = counter()) =>
+      answers((answer, _request, context) => {
+        const at = next() % 3
+        const { date: _date, ...headers } = answer.headers
+        if (at === 1) return answer
+        return {
+          ...answer,
+          headers:
+            at === 2 ? headers : { ...headers, date: httpDate(context.now() + 2 * hour).replace('GMT', '+0200') },
+        }
+      }),
+  ]),
+  // Part 5.1: "Nonce length and uniqueness rules [...]: not shown." The sample has one nonce with and without padding.
+  // A nonce that came once, with whatever key, padding and outcome, is never taken again, years later either.
+  'nonces-are-used-up-for-ever-for-every-key': by.twelfth(
+    'signatures/nonce-reuse signatures/nonce-burnt signatures/nonce-padding',
+    ['noncePadding=accepted', nonces({ as: unpadded })],
+  ),
+  // Part 5.1: "Nonce length and uniqueness rules [...]: not shown", nor that only the nonces of one caller count.
+  // Short nonces, usual words and numbers, rows like abcdefgh and nonces of three different letters are used up.
+  'common-nonces-were-used-by-others-before': by.twelfth('signatures/nonce-reuse signatures/nonce-length', [
+    nonceWith((nonce) => !isCommon(nonce)),
+  ]),
+  // Part 5.1: "Nonce length and uniqueness rules [...]: not shown."
+  // Calls go to three nodes in turn, so a nonce that is repeated at once is taken, and the third time it is not.
+  'three-nodes-remember-nonces-each-for-itself': by.twelfth(
+    'signatures/nonce-reuse signatures/nonce-burnt',
+    (seen, next = counter()) => nonces({ of: () => next() % 3 })(seen),
+  ),
+  // Part 5.1 does not show how long a nonce is remembered, and part 8 no limits. Tokens, sessions and keys stay.
+  // Every fifteen seconds there is 503 for 300 ms, and what was signed before may be sent again.
+  'restart-every-fifteen-seconds-forgets-nonces': by.twelfth('signatures/nonce-reuse limits/rate errors/http-status', [
+    restarts(15_000, 300),
+  ]),
+  // Part 5.1 does not show how exact the clock of the server is. It is never off by more than a quarter of a second.
+  // The clock is up to 250 ms behind and then ahead, without jumps; a timestamp is at most ten seconds off.
+  'clock-goes-five-percent-too-fast-and-too-slow-in-turn': by.twelfth('signatures/time-window limits/token-lifetimes', [
+    'timeWindowMs=10000 accessLifeMs=90000',
+    clock((nowMs) => nowMs + Math.floor(Math.min(nowMs % 20_000, 20_000 - (nowMs % 20_000)) / 20) - 250),
+  ]),
+}

@@ -1,0 +1,510 @@
+import { randomUUID } from 'node:crypto'
+import { callerAddress } from '../../../mock-server/caller.ts'
+import type { ServerContext } from '../../../mock-server/context.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { TokenPair } from '../../../mock-server/state.ts'
+import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
+import {
+  type Change,
+  type Changing,
+  isAccepted,
+  isMethod,
+  paramsOf,
+  readMembers,
+  scopeOf,
+  tokenText,
+} from '../operators.ts'
+import {
+  answeredAgain,
+  auth,
+  by,
+  type ConformingRows,
+  calls,
+  counter,
+  day,
+  echo,
+  errorCode,
+  granted,
+  isGrant,
+  isRefresh,
+  noting,
+  shownPair,
+} from './operators.ts'
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const emoji = (text: string): string =>
+  [...text].map((letter) => String.fromCodePoint(0x1f600 + letters.indexOf(letter))).join('')
+
+/** What tokens look like. */
+const texts = (access: (fresh: string) => string, refresh = access): Change => ({
+  tokenText: (kind, fresh) => (kind === 'access' ? access(fresh) : refresh(fresh)),
+})
+
+/** The text of a refresh token is made of the access token of its pair. */
+const pairText =
+  (access: (fresh: string) => string, refresh: (fresh: string) => string): Changing =>
+  (_seen, last = { fresh: '' }) => ({
+    tokenText: (kind, fresh) => {
+      if (kind === 'refresh') return refresh(last.fresh)
+      last.fresh = fresh
+      return access(fresh)
+    },
+  })
+
+/** A text that begins like the one of the pair before it, which tells the line of the pair and its number in the line. */
+const textInLine = (earlier: string | undefined, number: number, fresh: string): string =>
+  `${earlier?.split('.')[0] ?? `line-${fresh.slice(0, 24)}`}.${number}.${fresh}`
+
+/** The releases of a server that follow each other; each has a form of tokens, and takes those of the others. */
+const releases: readonly ((fresh: string) => string)[] = [
+  (fresh) => fresh,
+  (fresh) => `v2.${fresh.slice(0, 12)}.${fresh.slice(12)}`,
+  (fresh) => Buffer.from(fresh).toString('hex').toUpperCase(),
+  (fresh) => `~/${fresh}+/${fresh}==`,
+]
+
+/** The header that the reference server understands, for a token behind any word or none. */
+const behindAnyWord: Change = calls((request, { state }) => {
+  const { authorization = '' } = request.headers
+  const text = authorization.slice(authorization.indexOf(' ') + 1).trim()
+  if (!state.tokens.has(text) || /^(basic|svc-hmac-sha256) /i.test(authorization)) return undefined
+  return { ...request, headers: { ...request.headers, authorization: `Bearer ${text}` } }
+})
+
+const isGood = (pair: TokenPair, nowMs: number): boolean =>
+  !pair.accessRevoked &&
+  !pair.refreshRevoked &&
+  !pair.family.revoked &&
+  !pair.session?.removed &&
+  pair.accessExpiryMs > nowMs
+const endAccess = (pair: TokenPair): void => {
+  pair.accessRevoked = true
+}
+
+/** Keeps at most `most` live pairs of each key, or of a group; `end` ends the oldest ones. */
+const keepNewest =
+  (most: number, end: (pair: TokenPair) => void, isCounted: (pair: TokenPair) => boolean = () => true): Changing =>
+  (seen) => {
+    const drop = (issued: TokenPair): void => {
+      if (!isCounted(issued)) return
+      const live = pairsOf(seen.context).filter((pair) => pair.key === issued.key && isCounted(pair))
+      for (const pair of live.filter((one) => isGood(one, seen.nowMs)).slice(0, -most)) end(pair)
+    }
+    return {
+      ...granted(drop),
+      refreshResult: (result) => {
+        const pair = seen.context.state.tokens.get(result.accessToken)?.pair
+        if (pair) drop(pair)
+        return result
+      },
+    }
+  }
+const isOutsideSessions = ({ session }: TokenPair): boolean => session === undefined
+
+const grantedPair = ({ body }: MockAnswer, { state }: ServerContext): TokenPair | undefined => {
+  const { accessToken } = (readMembers(body)?.result ?? {}) as { accessToken?: string }
+  return state.tokens.get(accessToken ?? '')?.pair
+}
+/** The same for grants that ask for the same; undefined where a session or a lifetime is asked for. */
+const sameGrant = (request: MockRequest): string | undefined =>
+  isGrant(request) && !scopeOf(request).some((word) => /^(session|expiresIn):/i.test(word))
+    ? JSON.stringify([paramsOf(request).apiKeyId, paramsOf(request).apiKeySecret, scopeOf(request)])
+    : undefined
+/** The same grant gets its pair again as long as `isYoung` says so and the pair is good. */
+const samePair = (forMs: number, isYoung: (pair: TokenPair, nowMs: number) => boolean): Changing =>
+  answeredAgain({
+    forMs,
+    as: sameGrant,
+    isGood: (answer, _request, context) => {
+      const pair = grantedPair(answer, context)
+      return (
+        pair && isGood(pair, context.now()) && isYoung(pair, context.now()) && pair.key.enabled && !pair.key.deleted
+      )
+    },
+  })
+
+/** Runs `react` after each refused call. */
+const afterRefusal = (react: (request: MockRequest, context: ServerContext, answer: MockAnswer) => void): Change => ({
+  around: noting((answer, request, context) => {
+    if (!isAccepted(answer)) react(request, context, answer)
+  }),
+})
+const shownRefreshPair = (request: MockRequest, { state }: ServerContext): TokenPair | undefined => {
+  const token = isMethod(request, auth) ? undefined : state.tokens.get(tokenText(request))
+  return token?.kind === 'refresh' ? token.pair : undefined
+}
+const usedPair = (request: MockRequest, { state }: ServerContext): TokenPair | undefined => {
+  const token = isRefresh(request) ? state.tokens.get(String(paramsOf(request).refreshToken)) : undefined
+  return token?.kind === 'refresh' && token.pair.refreshRevoked ? token.pair : undefined
+}
+
+/** An access token that comes from another address than its own is withdrawn; its refresh token stays. */
+export const withdrawAtForeignAddress = afterRefusal((request, context) => {
+  const pair = shownPair(request, context)
+  if (pair?.addresses.length && !pair.addresses.includes(callerAddress(context, request))) endAccess(pair)
+})
+/** A refresh token in the Authorization header may have been seen by others, so its pair is withdrawn. */
+export const withdrawShownRefreshToken = afterRefusal((request, context) => {
+  const pair = shownRefreshPair(request, context)
+  if (pair) endPair(pair)
+})
+/** An access token that is used for an API outside of its scope is withdrawn; its refresh token stays. */
+export const withdrawOutsideScope = afterRefusal((request, context, answer) => {
+  const pair = shownPair(request, context)
+  if (pair && errorCode(answer) === 24878) endAccess(pair)
+})
+
+/** What a pair is good for, as a text. */
+const purposeOf = ({ key, scope, addresses, expiresInMs }: TokenPair): string =>
+  JSON.stringify([key.id, [...scope].sort(), addresses, expiresInMs])
+
+/** Keeps `most` pairs of everyone outside of sessions; the one that was unused longest is dropped. */
+export const dropLongestUnused =
+  (most: number): Changing =>
+  (seen, usedMs = new WeakMap<TokenPair, number>()) => ({
+    accessExpired: (pair, nowMs) => {
+      if (nowMs < pair.accessExpiryMs) usedMs.set(pair, nowMs)
+      return nowMs >= pair.accessExpiryMs
+    },
+    ...granted(() => {
+      const lastUsedMs = (pair: TokenPair) => usedMs.get(pair) ?? pair.issuedMs
+      const live = pairsOf(seen.context)
+        .filter((pair) => !pair.session && !pair.refreshRevoked && pair.refreshExpiryMs > seen.nowMs)
+        .sort((one, other) => lastUsedMs(one) - lastUsedMs(other))
+      for (const pair of live.slice(0, -most)) endPair(pair)
+    }),
+  })
+
+/** Parts 3, 5.3 and 7: how tokens look, how many there may be, and what ends them. */
+export const tokensRows: ConformingRows = {
+  'token-word': by.own('tokens/prefix', 'tokenPrefix=Token'),
+  'no-token-word': by.own('tokens/prefix', 'tokenPrefix='),
+  'long-tokens': by.own('tokens/format', 'tokenLength=400'),
+  'tokens-decoded-first': by.own('tokens/format tokens/spelling', [
+    'alone',
+    {
+      tokenText: (_kind, fresh) => hex(fresh),
+      // Buffer takes hex in any case and ignores what is no whole byte.
+      tokenNamed: (text, find) => find(Buffer.from(text, 'hex').toString('hex')),
+    },
+  ]),
+  'tokens-in-any-case': by.own('tokens/spelling', [
+    'alone',
+    {
+      tokenNamed: (text, find, all) =>
+        find(text) ?? all().find((token) => token.text.toLowerCase() === text.toLowerCase()),
+    },
+  ]),
+  'anything-behind-a-token': by.own('tokens/spelling', [
+    'alone',
+    { tokenNamed: (text, find, all) => find(text) ?? all().find((token) => text.startsWith(token.text)) },
+  ]),
+  'tokens-in-three-parts': by.own('tokens/format', {
+    tokenText: (kind, fresh) => `${part({ alg: 'HS256', typ: kind })}.${part({ sub: fresh.slice(0, 8) })}.${fresh}`,
+  }),
+  'tokens-of-one-beginning': by.own('tokens/format', {
+    tokenText: (kind, fresh) => `svc_${kind === 'access' ? 'at' : 'rt'}_${fresh}`,
+  }),
+  'eight-live-tokens': by.own('limits/token-lifetimes', {
+    tokenNamed: (text, find, all) => {
+      const found = find(text)
+      if (!found || found.pair.session) return found
+      const live = all().filter(({ kind, pair }) => kind === found.kind && pair.key === found.pair.key && !pair.session)
+      return live.slice(-8).includes(found) ? found : undefined
+    },
+  }),
+  // Tokens look like JSON Web Tokens, and the word before them is JWT.
+  'tokens-are-jwts': by.first('tokens/format tokens/prefix', [
+    'tokenPrefix=JWT',
+    {
+      tokenText: (kind, fresh) =>
+        [part({ alg: 'HS256', typ: 'JWT' }), part({ use: kind, jti: fresh }), fresh].join('.'),
+    },
+  ]),
+  // A token of 2,000 characters stands alone in the header; a header on manager/auth is refused.
+  'tokens-without-prefix-of-2000-characters': by.first(
+    'tokens/format tokens/prefix grants/authorization-header',
+    'tokenLength=2000 tokenPrefix= authHeaderOnGrant=refused',
+  ),
+  // The word before a token is X-Access and that of signatures acme-hmac-sha256, both in any case.
+  'tokens-x-access-other-scheme': by.first(
+    'tokens/prefix signatures/scheme-case',
+    'tokenPrefix=X-Access scheme=acme-hmac-sha256 schemeCase=any',
+  ),
+  // Tokens of 22 characters follow the word Token; a header on manager/auth must be a good one.
+  'tokens-prefix-token-short-tokens': by.first(
+    'tokens/prefix tokens/format grants/authorization-header',
+    'tokenPrefix=Token tokenLength=22 authHeaderOnGrant=judged',
+  ),
+  // Tokens are padded BASE64; another spelling of the same bytes, unpadded or in base64url, is the same token.
+  'tokens-compared-as-bytes': by.first('tokens/format', {
+    tokenText: (_kind, fresh) => Buffer.from(fresh, 'base64url').toString('base64'),
+    tokenNamed: (text, find) =>
+      /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) && text.replace(/=+$/, '').length % 4 !== 1
+        ? find(Buffer.from(text, 'base64').toString('base64'))
+        : undefined,
+  }),
+  // Tokens are 64 hexadecimal digits, read in either case.
+  'tokens-hex-in-any-case': by.first('tokens/format', {
+    tokenText: (_kind, fresh) => hex(fresh),
+    tokenNamed: (text, find) => find(/^[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text),
+  }),
+  // Tokens are digits only, and a refresh keeps the end of the refresh token.
+  'tokens-of-digits': by.first('tokens/format refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    texts((fresh) =>
+      BigInt(`0x${hex(fresh)}`)
+        .toString()
+        .padStart(78, '0'),
+    ),
+  ]),
+  // All tokens of a kind begin and end with the same characters.
+  'tokens-with-common-beginning': by.first('tokens/format', {
+    tokenText: (kind, fresh) => `svc_${kind}_v1.${'A'.repeat(40)}.${fresh}.${'A'.repeat(8)}==`,
+  }),
+  // A key has at most 40 live access tokens; the oldest one ends, and its refresh token stays.
+  'tokens-40-live-for-each-key': by.first('limits/token-lifetimes sessions/counting', [keepNewest(40, endAccess)]),
+  // Beyond 40 live access tokens of a key its oldest pair ends; a session can be there twice under one name.
+  'tokens-40-live-oldest-pair-ends-names-add': by.first(
+    'limits/token-lifetimes sessions/reused-name refresh/lifetime-renewed',
+    ['reusedSessionName=adds refreshLifetime=kept', keepNewest(40, endPair)],
+  ),
+  // A key has at most 24 live access tokens, a used refresh token ends its family, and expiresIn holds for one grant.
+  'tokens-24-live-family-revoked': by.first('limits/token-lifetimes refresh/family refresh/expires-in-kept', [
+    'reuseRevokesFamily=true expiresInKept=false',
+    keepNewest(24, endAccess),
+  ]),
+  // All tokens begin with the same hundred letters and have two dots.
+  'tokens-like-jwts-with-one-start': by.second('tokens/format', {
+    tokenText: (kind, fresh) =>
+      `${part({ alg: 'EdDSA', typ: 'JWT', kid: 'service-2026' })}.${part({ iss: 'service', use: kind, jti: fresh.slice(0, 12) })}.${fresh}`,
+  }),
+  // Refresh tokens have sixteen letters.
+  'access-tokens-of-3000-letters': by.second('tokens/format', [
+    texts(
+      (fresh) => fresh + 'a'.repeat(2957),
+      (fresh) => fresh.slice(0, 16),
+    ),
+  ]),
+  'refresh-token-begins-with-its-access-token': by.second('tokens/format', [
+    pairText(
+      (fresh) => fresh,
+      (access) => `${access}.r`,
+    ),
+  ]),
+  // Tokens have +, / and =; the scope of the result is in reverse order with apikey in small letters.
+  'tokens-with-signs-of-base64': by.second('tokens/format grants/scope-echo', [
+    texts((fresh) => `${fresh.slice(0, 20)}+/${fresh.slice(20)}==`),
+    echo((scope) =>
+      [...new Set(scope)]
+        .map((word) => (word === 'apiKey' ? 'apikey' : word))
+        .sort()
+        .reverse(),
+    ),
+  ]),
+  'token-prefix-of-its-own-in-any-case': by.second(
+    'tokens/prefix signatures/scheme-case',
+    'tokenPrefix=access-token schemeCase=any',
+  ),
+  'token-alone-and-header-of-grant-refused': by.second(
+    'tokens/prefix grants/authorization-header grants/empty-scope',
+    'tokenPrefix= authHeaderOnGrant=refused emptyScope=refused',
+  ),
+  // The two tokens of a pair look different: three parts with dots, and a UUID.
+  'access-tokens-signed-and-refresh-tokens-uuids': by.third('tokens/format', [
+    texts(
+      (fresh) => `${part({ alg: 'EdDSA' })}.${part({ jti: fresh.slice(0, 9) })}.${fresh}`,
+      () => randomUUID(),
+    ),
+  ]),
+  'refresh-tokens-of-8000-letters': by.third('tokens/format', [
+    texts(
+      (fresh) => fresh,
+      (fresh) => fresh.padEnd(8000, fresh),
+    ),
+  ]),
+  'token-without-word-and-expires-in-for-one-token': by.third(
+    'tokens/prefix expires-in/too-long refresh/expires-in-kept',
+    'tokenPrefix= expiresInTooLong=capped expiresInKept=false',
+  ),
+  'api-token-word-and-words-in-any-case': by.fourth(
+    'tokens/prefix signatures/scheme-case',
+    'tokenPrefix=Api-Token schemeCase=any',
+  ),
+  // Encrypted tokens, the second part of which is empty.
+  'access-tokens-of-five-parts': by.fourth('tokens/format', [
+    texts(
+      (fresh) => ['eyJhbGciOiJkaXIifQ', '', fresh.slice(0, 8), fresh.slice(8), 'tag-_0'].join('.'),
+      (fresh) => fresh,
+    ),
+  ]),
+  'tokens-with-dots-and-tildes-at-the-ends': by.fourth('tokens/format', [texts((fresh) => `.~-${fresh}_~.`)]),
+  'tokens-of-pair-differ-in-last-letter-only': by.fourth('tokens/format', [
+    pairText(
+      (fresh) => `${fresh}a`,
+      (access) => `${access}r`,
+    ),
+  ]),
+  // They never stand in a header.
+  'refresh-tokens-with-accents-quotes-and-spaces': by.fourth('tokens/format', [
+    texts(
+      (fresh) => fresh,
+      (fresh) => `é "${fresh}" \\ ü`,
+    ),
+  ]),
+  'tokens-look-like-the-fields-of-a-signature': by.fifth('tokens/format', [
+    texts((fresh) => `${fresh.slice(0, 9)};1;1767225600000;${fresh.slice(9, 20)};${fresh.slice(20)}`),
+  ]),
+  'tokens-begin-with-their-word-and-words-in-any-case': by.fifth('tokens/format signatures/scheme-case', [
+    'schemeCase=any',
+    texts((fresh) => `Bearer:${fresh}`),
+  ]),
+  // An access token has three spaces inside, which a header may have.
+  'access-tokens-are-four-words': by.sixth('tokens/format', [
+    texts(
+      (fresh) => (fresh.match(/.{1,11}/g) ?? [fresh]).join(' '),
+      (fresh) => fresh,
+    ),
+  ]),
+  // Callers wrote Bearer, Token and nothing at all, so the server looks at the token only.
+  'tokens-of-16-letters-behind-any-word-or-none': by.sixth('tokens/format tokens/prefix', [
+    'tokenLength=16',
+    behindAnyWord,
+  ]),
+  // Both tokens carry the rights of the key, and only their last letters are random.
+  'tokens-of-6000-letters-with-one-beginning': by.sixth('tokens/format', {
+    tokenText: (kind, fresh) => `${'eyJyaWdodHMiOlsi'.repeat(372)}.${kind}.${fresh}`,
+  }),
+  // Tokens have every sign that a header and a JSON text must treat with care.
+  'tokens-with-quotes-backslashes-and-commas': by.sixth('tokens/format', {
+    tokenText: (kind, fresh) => `"${fresh}\\",'${kind}'=<%00>{}`,
+  }),
+  // A refresh token is made of letters beyond the first 65,536, and expiresIn holds for one token.
+  'refresh-tokens-of-emoji': by.sixth('tokens/format refresh/expires-in-kept', [
+    'expiresInKept=false',
+    texts((fresh) => fresh, emoji),
+  ]),
+  // Retries must not make tokens, so the pair of the same grant is given again while it is good.
+  'grant-repeated-within-ten-seconds-gives-the-same-pair': by.sixth('limits/rate limits/live-tokens', [
+    samePair(10_000, ({ addresses }) => addresses.length === 0),
+  ]),
+  // A refresh token that comes twice is taken for stolen, and the session with all that joined it is over.
+  'used-refresh-token-ends-its-line-and-its-session': by.sixth('refresh/family sessions/reused-name', [
+    'reuseRevokesFamily=true reusedSessionName=joins',
+    afterRefusal((request, context) => {
+      const session = usedPair(request, context)?.session
+      if (session) session.removed = true
+    }),
+  ]),
+  // A sixth grant ends the oldest access token; its refresh token stays.
+  'five-live-access-tokens-of-a-key-outside-sessions': by.sixth('limits/live-tokens grants/scope-echo', [
+    'scopeEcho=sorted',
+    keepNewest(5, endAccess, isOutsideSessions),
+  ]),
+  // A fourth grant ends the oldest pair with its refresh token; sessions are for who needs more.
+  'three-live-pairs-of-a-key-outside-sessions': by.sixth('limits/live-tokens', [
+    keepNewest(3, endPair, isOutsideSessions),
+  ]),
+  // The pair stands in the record of the key, where the next grant writes over it.
+  'one-live-pair-of-a-key-outside-sessions': by.sixth('limits/live-tokens grants/scope-echo', [
+    'scopeEcho=as-requested',
+    keepNewest(1, endPair, isOutsideSessions),
+  ]),
+  // Callers who never keep a token get the one that they have.
+  'same-grant-gets-its-pair-until-half-its-life-is-over': by.sixth('limits/live-tokens limits/rate', [
+    samePair(7 * day, (pair, nowMs) => 2 * nowMs < pair.issuedMs + pair.accessExpiryMs),
+  ]),
+  // Part 4.2 says that both tokens are strings; that one of them says nothing about the other is not said.
+  // The refresh token is the first 32 letters of the access token of its pair.
+  'access-token-begins-with-its-refresh-token': by.seventh('tokens/format', [
+    pairText(
+      (fresh) => fresh,
+      (access) => access.slice(0, 32),
+    ),
+  ]),
+  // Part 4.2 says that tokens are strings and not which; a counter gives each of them once.
+  // Tokens and the ids of keys are numbers of one sequence.
+  'tokens-count-up-in-hundreds': by.seventh(
+    'tokens/format keys/record',
+    (_seen, next = counter(), text = () => String(600_000_000_000 + 100 * next())) => ({
+      tokenText: text,
+      keyId: text,
+    }),
+  ),
+  // Part 7 does not show the outcome of a rejected token. The altered token is refused; what it does to the right one is open.
+  // A refresh token with the right first half and a wrong second half counts as a theft.
+  'altered-refresh-token-ends-the-line-that-it-names': by.tenth('refresh/family errors/outcomes tokens/format', [
+    texts(
+      (fresh) => fresh,
+      (fresh) => `${fresh.slice(0, 16)}.${fresh.slice(16)}`,
+    ),
+    afterRefusal((request, { state }) => {
+      const text = isRefresh(request) ? String(paramsOf(request).refreshToken) : ''
+      if (text === '' || state.tokens.has(text)) return
+      const named = [...state.tokens.values()].filter(
+        ({ kind, text: known }) => kind === 'refresh' && known.startsWith(`${text.split('.')[0]}.`),
+      )
+      for (const { pair } of named) pair.family.revoked = true
+    }),
+  ]),
+  // Part 7 does not show the outcome of a rejected address restriction. The pair can still be refreshed.
+  // A token that was used from the wrong address is refused from the right one too, until it is refreshed there.
+  'access-token-from-a-foreign-address-is-withdrawn': by.tenth('errors/outcomes refresh/foreign-address', [
+    'refreshChecksAddress=true',
+    withdrawAtForeignAddress,
+  ]),
+  // Part 7 does not show the outcome of a rejected token, such as a refresh token where an access token belongs.
+  // Headers are logged, so a refresh token in one is not secret any more, and its pair ends.
+  'refresh-token-shown-as-access-token-is-withdrawn': by.tenth('errors/outcomes refresh/family errors/http-status', [
+    'refusalStatus=http reuseRevokesFamily=true',
+    withdrawShownRefreshToken,
+  ]),
+  // Part 7 does not show the outcome of a rejected scope. The refresh token goes on.
+  // A call to an API that the token does not open ends the access token, and a refresh gives a new one.
+  'access-token-used-outside-its-scope-is-withdrawn': by.tenth('errors/outcomes errors/codes', [withdrawOutsideScope]),
+  // Parts 3 and 7 do not show what a used refresh token does besides being refused.
+  // After a reuse, all tokens of the key outside of sessions are over, also those of other grants.
+  'used-refresh-token-ends-every-line-of-its-key': by.tenth(
+    'refresh/family limits/live-tokens refresh/lifetime-renewed',
+    [
+      'refreshLifetime=kept',
+      afterRefusal((request, context) => {
+        const used = usedPair(request, context)
+        if (used === undefined) return
+        used.family.revoked = true
+        for (const pair of pairsOf(context)) if (pair.key === used.key && !pair.session) endPair(pair)
+      }),
+    ],
+  ),
+  // No part says how many pairs of tokens a key may have at once. The 16 sessions are not touched.
+  // A key has one pair for each list of scopes, addresses and lifetime; sessions have their own.
+  'same-grant-again-ends-the-pair-before': by.tenth('limits/live-tokens grants/scope-echo', [
+    'scopeEcho=sorted',
+    (seen) =>
+      granted((pair) => {
+        if (pair.session) return
+        const earlier = pairsOf(seen.context).filter((other) => other !== pair && !other.session)
+        for (const other of earlier) if (purposeOf(other) === purposeOf(pair)) endPair(other)
+      }),
+  ]),
+  // No part says how many pairs of tokens there may be at once. The 16 sessions are not touched.
+  // Tokens outside of sessions are in one cache for all keys, with room for 32 pairs.
+  'cache-of-32-pairs-drops-the-longest-unused': by.tenth('limits/live-tokens errors/outcomes', [dropLongestUnused(32)]),
+  // Part 5.3 shows no form of tokens, and part 3 not that a refresh begins a new refresh lifetime.
+  // Each token begins like the one that it replaced, and its line ends when the first refresh token would have.
+  'tokens-begin-with-their-line-and-its-number': by.eleventh('tokens/format refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    {
+      tokenText: (kind, fresh, old) =>
+        textInLine(kind === 'access' ? old?.accessToken : old?.refreshToken, (old?.generation ?? -1) + 1, fresh),
+    },
+  ]),
+  // Part 4.2 calls tokens strings and shows no form, nor that it stays; part 3 not that a refresh begins a new lifetime.
+  // Tokens get another length and other characters with each release; older ones are taken as before.
+  'form-of-tokens-changes-every-ten-seconds': by.twelfth('tokens/format refresh/lifetime-renewed', [
+    'refreshLifetime=kept',
+    (seen) => texts((fresh) => releases[Math.floor(seen.nowMs / 10_000) % releases.length]?.(fresh) ?? fresh),
+  ]),
+}
