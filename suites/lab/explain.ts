@@ -1,7 +1,7 @@
 /** Explains a signature that is not right by known mistakes. */
 import { fromBase64Loose, fromHex, fromLatin1 } from '../engine/signer/bytes.ts'
 import { type Draft, draftOf, type HeaderFields, keyBytesOf, type SigningKey } from '../engine/signer/draft.ts'
-import { key as keyChange } from '../engine/signer/draft-changes.ts'
+import { ofKey as keyChange } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, knownMistake, mistakeOf, mistakes } from '../engine/signer/mistakes.ts'
 import { isDamaged } from './damage.ts'
 import type { DiagnoseInput } from './diagnose-input.ts'

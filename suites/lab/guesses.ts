@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../engine/json.ts'
 import { jsonOf } from '../engine/signer/bodies.ts'
 import type { SignedParts } from '../engine/signer/draft.ts'
-import { bodyValue, textOf } from '../engine/signer/draft-changes.ts'
+import { ofBodyValue, ofText } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
 
 const oneTime = 'Read the clock once for each request, and put this timestamp into the data and into the header'
@@ -43,7 +43,7 @@ function otherTime(timestamp: string, offset: number): KnownMistake {
   return mistakeOf(
     'data/with-another-timestamp',
     when,
-    textOf('timestamp', () => signed),
+    ofText('timestamp', () => signed),
     {
       requirement: 'signatures/timestamp',
       fix: isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime,
@@ -53,7 +53,7 @@ function otherTime(timestamp: string, offset: number): KnownMistake {
 
 /** A change of the parsed body. */
 function ofValue(word: string, when: string, change: (value: JsonObject) => JsonObject): KnownMistake {
-  return mistakeOf(`data/${word}`, when, bodyValue(change), { requirement: 'signatures/request-body' })
+  return mistakeOf(`data/${word}`, when, ofBodyValue(change), { requirement: 'signatures/request-body' })
 }
 
 /** Signed before some members were added: any choice of the outer ones, and each one of the params. */

@@ -3,7 +3,7 @@
 import { defined } from '../engine/json.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import { type Draft, type HeaderFields, signDraft } from '../engine/signer/draft.ts'
-import { data as dataChange } from '../engine/signer/draft-changes.ts'
+import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { firstDifference } from './first-difference.ts'
