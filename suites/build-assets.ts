@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from './engine/language/package-root.ts'
-import { buildLab } from './lab/build-lab.ts'
+import { buildLab } from './lab/lab-page.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
 import { scriptFile, styleFile } from './report/html.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'

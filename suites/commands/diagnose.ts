@@ -5,8 +5,14 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { parseRequirements } from '../engine/language/parse.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
-import { type DiagnoseInput, type Diagnosis, diagnose } from '../lab/diagnose.ts'
-import { type NextStep, nextSteps, unexplainedSentence } from '../lab/next-step.ts'
+import {
+  type DiagnoseInput,
+  type Diagnosis,
+  diagnose,
+  type NextStep,
+  nextSteps,
+  unexplainedSentence,
+} from '../lab/diagnose.ts'
 import { ownDataSentences } from '../lab/own-data.ts'
 import { verify } from '../lab/verify.ts'
 import { writeOut } from './console.ts'

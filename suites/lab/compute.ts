@@ -5,9 +5,8 @@ import { type Piece, piecesOf, type Signed, type SigningKey, signDraft } from '.
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose } from './diagnose.ts'
-import { readHeader } from './reading.ts'
 import { readPasted } from './request.ts'
-import { type Verification, verify } from './verify.ts'
+import { readHeader, type Verification, verify } from './verify.ts'
 
 /** The fields of the page, as typed. */
 export interface LabFields {

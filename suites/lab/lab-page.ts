@@ -1,10 +1,27 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { builtPage } from '../page/build-page.ts'
+import { join } from 'node:path'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { buildPage, builtPage, pageStyle, withData } from '../page/build-page.ts'
 
 /** The whole page as text. */
 export function labPage(): Promise<string> {
+  return builtPage('suites/lab/lab-page.html', buildLab)
+}
+
+/** The lab page with the vectors in it. Its script is bundled from this folder and the very modules of `diagnose`. */
+export async function buildLab(): Promise<string> {
   // Reading the vectors takes time that only the build needs.
-  return builtPage('suites/lab/lab-page.html', async () => (await import('./build-lab.ts')).buildLab())
+  const { parseRequirements } = await import('../engine/language/parse.ts')
+  const { flatVectors, loadVectors } = await import('../engine/language/vectors.ts')
+  const style = pageStyle('suites/lab/lab.css')
+  const page = await buildPage({ template: 'suites/lab/lab.html', style, script: 'suites/lab/page.ts' })
+  const file = 'spec/requirements.yaml'
+  const requirements = parseRequirements(readFileSync(join(packageRoot, file), 'utf8'), file)
+  return withData(page, {
+    vectors: flatVectors(loadVectors(packageRoot)).vectors,
+    sentences: Object.fromEntries(requirements.map(({ id, text }) => [id, text])),
+  })
 }
 
 /** Serves the page on 127.0.0.1, every path alike, until the server is closed. Rejects where the port is taken. */

@@ -6,9 +6,7 @@ import { type Draft, type HeaderFields, signDraft } from '../engine/signer/draft
 import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
 import { draftOf } from '../engine/signer/sign.ts'
-import { firstDifference } from './first-difference.ts'
-import { readHeader } from './reading.ts'
-import { dataToSign, ed25519Fits, type VerifyInput } from './verify.ts'
+import { dataToSign, ed25519Fits, firstDifference, readHeader, type VerifyInput } from './verify.ts'
 
 /** How the caller's own data relate to the right ones. */
 interface OwnData {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fromUtf8, utf8 } from '../engine/signer/bytes.ts'
-import { readPasted } from './request.ts'
-import { shellWords } from './shell-words.ts'
+import { readPasted, shellWords } from './request.ts'
 
 const header = 'svc-hmac-sha256 key;1;1702555410352;n/+=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 const shown = (text: string) => {

@@ -1,10 +1,17 @@
 /** Looks for the mistakes, alone and together, with which a signature comes out as it was received. */
-
-import { sameBytes } from '../engine/signer/bytes.ts'
+import {
+  concat,
+  fromBase64Loose,
+  fromHex,
+  fromUtf8,
+  latin1,
+  percentDecoded,
+  sameBytes,
+  toBase64,
+} from '../engine/signer/bytes.ts'
 import { type Draft, joinPieces, type Piece, wholeSignature } from '../engine/signer/draft.ts'
-import type { KnownMistake } from '../engine/signer/mistakes.ts'
-import { canEndIn, endingsOf } from './endings.ts'
-import { areOfDifferentFamilies, isCommon, isFrequent } from './families.ts'
+import { ed25519Matcher, publicKeyOfSeed, withLowS } from '../engine/signer/ed25519.ts'
+import { type KnownMistake, knownMistake } from '../engine/signer/mistakes.ts'
 
 /** A draft with the mistakes that were made in it. */
 interface Candidate {
@@ -135,7 +142,7 @@ function with1(candidate: Candidate, mistake: KnownMistake): Candidate[] {
 }
 
 /** A way to explain a received signature by a candidate: each explanation is a list of mistakes. */
-export type Explain = (candidate: Candidate) => KnownMistake[][]
+type Explain = (candidate: Candidate) => KnownMistake[][]
 
 /** Explains by computing the signature of a candidate; `worthwhile` skips slow candidates that cannot fit. */
 export function byComputing(
@@ -191,4 +198,202 @@ function firstOf(candidates: Iterable<Candidate>, explain: Explain): KnownMistak
 export function fewest(explanations: readonly KnownMistake[][]): KnownMistake[][] {
   const least = Math.min(...explanations.map(({ length }) => length))
   return explanations.filter(({ length }) => length === least)
+}
+
+// ---- which mistakes are made most often
+
+/**
+ * The mistakes that are made most often, by what they touch: three of them at once are looked for, one of each family. The first two of a
+ * family are also looked for together with rare mistakes.
+ */
+
+const ofData: readonly (readonly string[])[] = [
+  ['without-final-newline', 'with-crlf', 'without-line-feeds', 'with-doubled-newline'],
+  ['with-lowercase-method', 'without-method'],
+  ['with-full-url', 'with-base-path', 'with-path-without-slash', 'with-trailing-slash', 'without-uri'],
+  ['with-nonce-without-padding', 'with-padded-nonce', 'with-decoded-nonce', 'with-nonce-as-python-bytes'],
+  ['with-timestamp-in-seconds', 'with-timestamp-as-float', 'with-timestamp-in-milliseconds'],
+  ['with-commas', 'with-colons', 'with-newlines-for-semicolons', 'without-separators'],
+  ['with-body-compact', 'with-body-spaced', 'with-body-python-escapes', 'with-body-sorted', 'with-empty-body'],
+]
+
+const ofKeys = ['hex-decoded', 'base64-decoded', 'with-newline', 'hashed']
+const ofAlgorithms = ['sha1', 'sha512', 'arguments-swapped', 'plain-hash', 'hmac-over-hash', 'cut-hex']
+
+const families = [
+  ...ofData.map((words) => words.map((word) => `data/${word}`)),
+  ofKeys.map((word) => `key/${word}`),
+  ofAlgorithms.map((word) => `signature/${word}`),
+]
+const familyOf = new Map(families.flatMap((ids, family) => ids.map((id): [string, number] => [id, family])))
+const frequent = new Set(families.flatMap((ids) => ids.slice(0, 2)))
+
+/** Whether a mistake is one of the common ones. */
+function isCommon({ id }: KnownMistake): boolean {
+  return familyOf.has(id)
+}
+
+/** Whether a mistake is one of the commonest. */
+function isFrequent({ id }: KnownMistake): boolean {
+  return frequent.has(id)
+}
+
+/** Whether two mistakes touch different things. */
+function areOfDifferentFamilies(one: KnownMistake, other: KnownMistake): boolean {
+  return familyOf.get(one.id) !== familyOf.get(other.id)
+}
+
+// ---- from computed bytes to the text in the header: which mistakes in cut and encoding lead to the text that was received?
+
+/** Every way, with at most `most` mistakes, in which the computed bytes become the received text. */
+function endingsOf(
+  draft: Draft,
+  whole: Uint8Array,
+  received: string,
+  { after, most }: { after: readonly KnownMistake[]; most: number },
+): KnownMistake[][] {
+  const text = ({ cut, encode }: Draft) => encode(cut(whole))
+  const found: KnownMistake[][] = text(draft) === received ? [[]] : []
+  if (most === 0) return found
+  for (const [at, first] of after.entries()) {
+    const one = first.apply(draft)
+    if (one === null) continue
+    if (text(one) === received) found.push([first])
+    if (most === 1) continue
+    for (const second of after.slice(at + 1)) {
+      const two = second.apply(one)
+      if (two !== null && text(two) === received) found.push([first, second])
+    }
+  }
+  return found
+}
+
+/**
+ * A quick look at computed bytes: can the received text come from them at all? Decides by three bytes at the places where a cut may
+ * begin, so that the slow way through all endings is taken for one candidate in a million. Endings that lose information
+ * (`signature/lower-case`) are not found.
+ */
+function canEndIn(received: string): (whole: Uint8Array) => boolean {
+  const starts = new Set<number>()
+  for (const bytes of bytesIn(received)) {
+    if (bytes.length < 3) continue
+    starts.add(threeBytes(bytes, 0))
+    starts.add(threeBytes(Uint8Array.from(bytes).reverse(), 0))
+  }
+  return (whole) =>
+    starts.has(threeBytes(whole, 0)) ||
+    starts.has(threeBytes(whole, 1)) ||
+    starts.has(threeBytes(whole, Math.max(0, whole.length - 20)))
+}
+
+function threeBytes(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+}
+
+/** The bytes that a text may stand for, decoded once and twice. */
+function bytesIn(received: string): Uint8Array[] {
+  const bare = received.replace(/^b?(["'])(.*)\1$/, '$2')
+  const texts = [received, bare, bare.replaceAll(' ', '+'), percentDecoded(bare)]
+  const once = texts.flatMap(decode)
+  const twice = once.flatMap((bytes) => {
+    const text = fromUtf8(bytes)
+    return text === null ? [] : [...decode(text), ...(latin1(text) === null ? [] : [latin1(text) as Uint8Array])]
+  })
+  const raw = latin1(received)
+  return [...once, ...twice, ...(raw === null ? [] : [raw])]
+}
+
+function decode(text: string): Uint8Array[] {
+  const numbers = /^\d{1,3}(,\d{1,3})+$/.test(text) ? Uint8Array.from(text.split(','), Number) : null
+  return [fromHex(text), fromBase64Loose(text), numbers].filter(
+    (bytes) => bytes !== null && bytes.length > 0,
+  ) as Uint8Array[]
+}
+
+// ---- where the signature may be an Ed25519 one, it is checked against each candidate, so the public key is enough
+
+/** 64 bytes that a text may stand for, with the mistakes that this takes. */
+interface Decoded {
+  bytes: Uint8Array
+  mistakes: KnownMistake[]
+}
+
+/** Explains by checking the signature that a text stands for against the data of a candidate. */
+export function byVerifying(received: string): Explain {
+  const decoded = signaturesIn(received)
+  const matchers = new Map<string, ReturnType<typeof ed25519Matcher>>()
+  const matcherOf = (publicKey: Uint8Array, signature: Uint8Array) => {
+    const name = toBase64(publicKey) + toBase64(signature)
+    const known = matchers.get(name) ?? ed25519Matcher(publicKey, signature)
+    matchers.set(name, known)
+    return known
+  }
+  return ({ draft, made, data }) => {
+    const { algorithm } = draft
+    const publicKey = publicKeyFor(draft)
+    if (algorithm.kind !== 'ed25519' || publicKey === null) return []
+    const fits = ({ bytes }: Decoded) => matcherOf(publicKey, bytes)(algorithm.message(data), algorithm.domain)
+    return decoded.filter(fits).map(({ mistakes }) => [...made, ...mistakes])
+  }
+}
+
+/** The key that checks what a draft signs: a wrong seed has another public key. */
+function publicKeyFor({ key, around }: Draft): Uint8Array | null {
+  if (key.length === 32) return publicKeyOfSeed(key)
+  return around.key.kind === 'ed25519-public' ? around.key.publicKey : null
+}
+
+/** How many signatures a text may stand for: none where no known encoding gives 64 bytes, and many where a lost byte must be guessed. */
+export function countEd25519Readings(received: string): number {
+  return signaturesIn(received).length
+}
+
+function signaturesIn(received: string): Decoded[] {
+  const named = (bytes: Uint8Array | null, ...words: string[]): Decoded[] =>
+    wholeForms(bytes ?? new Uint8Array(0)).map(({ whole, word }) => ({
+      bytes: whole,
+      mistakes: [...word, ...words].map((id) => knownMistake(`signature/${id}`)),
+    }))
+  const text = (bytes: Uint8Array | null) => (bytes === null ? '' : (fromUtf8(bytes) ?? ''))
+  const hex = fromHex(received)
+  const whole = [
+    ...named(hex, /[A-F]/.test(received) ? 'in-upper-case-hex' : 'in-hex'),
+    ...(hex === null ? base64Forms(received, named) : []),
+    ...named(fromHex(text(fromBase64Loose(received))), 'base64-of-hex'),
+    ...named(fromBase64Loose(text(fromBase64Loose(received))), 'base64-twice'),
+  ]
+  return whole.map(reduced)
+}
+
+/** The 64 bytes of the signature. A lost last byte is guessed: S is below L, so it is 16 at most. */
+function wholeForms(bytes: Uint8Array): { whole: Uint8Array; word: string[] }[] {
+  if (bytes.length === 64) return [{ whole: bytes, word: [] }]
+  if (bytes.length === 65) return [{ whole: bytes.slice(0, 64), word: ['one-byte-long'] }]
+  if (bytes.length !== 63) return []
+  return Array.from({ length: 17 }, (_, last) => ({
+    whole: concat(bytes, Uint8Array.of(last)),
+    word: ['one-byte-short'],
+  }))
+}
+
+function base64Forms(received: string, named: (bytes: Uint8Array | null, ...words: string[]) => Decoded[]): Decoded[] {
+  const words: string[] = []
+  let text = received
+  const undo = (word: string, change: (text: string) => string) => {
+    const before = text
+    text = change(text)
+    if (text !== before) words.push(word)
+  }
+  undo('quoted', (is) => is.replace(/^"(.*)"$/, '$1'))
+  undo('percent-encoded', percentDecoded)
+  undo('spaces-for-plus', (is) => is.replaceAll(' ', '+'))
+  undo('base64url', (is) => is.replaceAll('-', '+').replaceAll('_', '/'))
+  if (!text.endsWith('=')) words.push('unpadded')
+  return named(fromBase64Loose(text), ...words)
+}
+
+/** With S that is not below L: the signature with L taken off, which is what was computed. */
+function reduced({ bytes, mistakes }: Decoded): Decoded {
+  const low = withLowS(bytes)
+  return low === null ? { bytes, mistakes } : { bytes: low, mistakes: [knownMistake('signature/high-s'), ...mistakes] }
 }

@@ -1,9 +1,9 @@
-/** Checks a header stage by stage, as a server does, and says at which stage it goes wrong. */
-
+/** Checks a header stage by stage, as a server does, and reads what is wrong with how it is written. */
 import { counted } from '../engine/group.ts'
 import type { VerifyStage } from '../engine/language/vectors.ts'
 import { fromBase64Strict, sameBytes } from '../engine/signer/bytes.ts'
 import {
+  draftOf,
   type HeaderFields,
   joinPieces,
   piecesOf,
@@ -14,9 +14,7 @@ import {
 } from '../engine/signer/draft.ts'
 import { ed25519Verify, publicKeyOfSeed, signatureBytes } from '../engine/signer/ed25519.ts'
 import { macBytesSent } from '../engine/signer/hmac.ts'
-import { draftOf } from '../engine/signer/sign.ts'
-import { firstDifference } from './first-difference.ts'
-import { timestampMistake } from './reading.ts'
+import { type KnownMistake, knownMistake } from '../engine/signer/mistakes.ts'
 
 export interface VerifyInput {
   /** The value of the Authorization header. */
@@ -119,4 +117,123 @@ function compare(name: Stage['name'], expected: string, received: string): Stage
 
 function failed(name: Stage['name'], expected: string, received: string): Stage {
   return { name, ok: false, expected, received }
+}
+
+// ---- a header read leniently: its five fields, and what is wrong with how they are written
+
+interface Reading {
+  /** The recognised fields; null if there are not five. */
+  fields: HeaderFields | null
+  /** What is wrong with the header itself. */
+  mistakes: KnownMistake[]
+}
+
+interface Expected {
+  scheme: string
+  keyId?: string | undefined
+}
+
+/** The fields that a header means, and its own mistakes. Never throws. */
+export function readHeader(header: string, expected: Expected): Reading {
+  const { scheme, fields: raw } = splitHeader(header)
+  const mistakes = [...schemeMistakes(scheme, expected.scheme)]
+  const { fields, mistakes: ofFields } = meantFields(raw)
+  mistakes.push(...ofFields)
+  if (fields === null) return { fields, mistakes }
+  if (fields.version !== version) mistakes.push(knownMistake('fields/other-version'))
+  if (expected.keyId !== undefined && fields.keyId !== expected.keyId)
+    mistakes.push(knownMistake('fields/other-key-id'))
+  const ofTimestamp = timestampMistake(fields.timestamp)
+  if (ofTimestamp !== null) mistakes.push(ofTimestamp)
+  if (fields.nonce === '') mistakes.push(knownMistake('fields/empty-nonce'))
+  return { fields, mistakes }
+}
+
+/** What is wrong with a timestamp, if anything: it is not an integer, or is a plausible time in another unit. */
+function timestampMistake(timestamp: string): KnownMistake | null {
+  if (!/^\d+$/.test(timestamp)) return knownMistake('fields/timestamp-no-integer')
+  // 2001 to 2286 in seconds have 10 digits, in microseconds 16; a small number such as 0 is merely long ago.
+  if (timestamp.length === 10) return knownMistake('fields/timestamp-in-seconds')
+  return timestamp.length === 16 ? knownMistake('fields/timestamp-in-microseconds') : null
+}
+
+function schemeMistakes(scheme: string, expected: string): KnownMistake[] {
+  if (scheme === expected) return []
+  if (scheme === '') return [knownMistake('fields/without-scheme')]
+  return [knownMistake('fields/other-scheme')]
+}
+
+function meantFields(raw: readonly string[]): Reading {
+  if (raw.length === 1) {
+    const text = raw[0] ?? ''
+    for (const [mark, mistake] of [
+      [',', knownMistake('fields/with-commas')] as const,
+      [':', knownMistake('fields/with-colons')] as const,
+    ]) {
+      const parts = text.split(mark)
+      if (parts.length >= 4) return withMistake(meantFields(parts), mistake)
+    }
+  }
+  const trimmed = raw.map((field) => field.trim())
+  if (trimmed.some((field, at) => field !== raw[at]))
+    return withMistake(meantFields(trimmed), knownMistake('fields/with-spaces'))
+  if (raw.length === 5) return inOrder(raw)
+  if (raw.length > 5) return withMistake(meantFields(raw.slice(0, 5)), knownMistake('fields/one-too-many'))
+  // Four fields: the version is what is forgotten most often.
+  if (raw.length === 4 && raw[1] !== version) {
+    return withMistake(meantFields([raw[0] ?? '', version, ...raw.slice(1)]), knownMistake('fields/one-too-few'))
+  }
+  return { fields: null, mistakes: [knownMistake('fields/one-too-few')] }
+}
+
+/** Five fields in any order: a timestamp and the version are recognised by their form. */
+function inOrder(raw: readonly string[]): Reading {
+  const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
+  const asSent = { keyId, version: second, timestamp, nonce, signature }
+  const time = raw.findIndex((field) => /^\d{10}(\d{3}){0,2}$/.test(field))
+  const one = raw.indexOf(version)
+  if (time < 0 || one < 0 || (time === 2 && one === 1)) return { fields: asSent, mistakes: [] }
+  const [first = '', middle = '', last = ''] = raw.filter((_, at) => at !== time && at !== one)
+  const fields = { keyId: first, version, timestamp: raw[time] ?? '', nonce: middle, signature: last }
+  return { fields, mistakes: [knownMistake('fields/in-another-order')] }
+}
+
+function withMistake(reading: Reading, mistake: KnownMistake): Reading {
+  return { fields: reading.fields, mistakes: [mistake, ...reading.mistakes] }
+}
+
+// ---- the first byte in which two byte arrays differ
+
+interface Difference {
+  /** Counted from 1. */
+  line: number
+  column: number
+  /** What is there: `"a" (61)`, `LF (0a)` or `the end of the data`. */
+  expected: string
+  received: string
+}
+
+/** Where `received` first differs from `expected`; they must differ. Columns count bytes. */
+export function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
+  let at = 0
+  while (at < expected.length && at < received.length && expected[at] === received[at]) at += 1
+  let line = 1
+  let column = 1
+  for (const byte of expected.subarray(0, at)) {
+    column = byte === 0x0a ? 1 : column + 1
+    if (byte === 0x0a) line += 1
+  }
+  return { line, column, expected: describe(expected[at]), received: describe(received[at]) }
+}
+
+function describe(byte: number | undefined): string {
+  return byte === undefined ? 'the end of the data' : `${nameOf(byte)} (${byte.toString(16).padStart(2, '0')})`
+}
+
+function nameOf(byte: number): string {
+  if (byte === 0x0a) return 'LF'
+  if (byte === 0x0d) return 'CR'
+  if (byte === 0x09) return 'TAB'
+  if (byte === 0x20) return 'a space'
+  return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : 'a byte beyond printable ASCII'
 }

@@ -1,8 +1,7 @@
 import { callPath } from '../../engine/document.ts'
 import { splitHeader } from '../../engine/signer/draft.ts'
 import type { DiagnoseInput, Diagnosis } from '../../lab/diagnose.ts'
-import { readHeader } from '../../lab/reading.ts'
-import type { VerifyInput } from '../../lab/verify.ts'
+import { readHeader, type VerifyInput } from '../../lab/verify.ts'
 import type { JournalKey } from '../journal.ts'
 import { checkOfMistake, type SignatureCheck, type SignatureFault, signatureChecks } from './mistake-checks.ts'
 import {
