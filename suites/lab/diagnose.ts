@@ -1,5 +1,5 @@
 /** Names the mistake in a refused signature: recomputes it under every known mistake, alone and together. */
-import { editDistance } from '../engine/language/yaml-source.ts'
+import { editDistance } from '../engine/edit-distance.ts'
 import { fromBase64Loose, fromHex, fromLatin1 } from '../engine/signer/bytes.ts'
 import {
   type Draft,
