@@ -1,6 +1,6 @@
 /** Checks of signatures: part 5.1 of the document. story/signatures.ts does the work. */
 import { type Check, type Evidence, finding, type Judged } from '../check.ts'
-import type { SignatureCheck } from '../story/mistake-checks.ts'
+import type { SignatureCheck } from '../story/signatures.ts'
 
 function signatureCheck(id: SignatureCheck, title: string, sentence: string): Check {
   return {
