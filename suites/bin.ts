@@ -12,7 +12,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
     // Most commands end before optimizing pays off: this saves up to a fifth of their processor time. A server runs for long.
     if (argv[0] !== 'serve') (await import('node:v8')).setFlagsFromString('--interrupt-budget=500000')
     // Loading the rest takes some tenths of a second; Ctrl-C must already work then.
-    if (argv[0] === 'run') (await import('./run/ending/signals.ts')).leaveOnSignal()
+    if (argv[0] === 'run') (await import('./run/ending.ts')).leaveOnSignal()
     const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')])
     const errors = output.listenForOutputErrors(argv[0] === 'serve')
     await cli.main(argv)

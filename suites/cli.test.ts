@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/language/schemas.ts'
-import { keyRecordFile, writeKeyRecord } from './run/keys/key-record.ts'
-import { parseTargetFile } from './run/options/target-file/parse.ts'
+import { writeKeyRecord } from './run/key-record.ts'
+import { parseTargetFile } from './run/target-file.ts'
 import { call, captureCli, captured } from './self/captured-cli.ts'
 import { madeUpReport } from './self/made-up-report.ts'
 
@@ -214,7 +214,7 @@ describe('show', () => {
 describe('keys', () => {
   const owner = { url: 'http://127.0.0.1:9', rootId: 'root' }
   const state = mkdtempSync(join(tmpdir(), 'svc-cli-state-'))
-  const file = keyRecordFile(join(state, 'svc-conformance'), owner)
+  const file = join(state, 'svc-conformance', 'a.keys.jsonl')
 
   beforeEach(() => vi.stubEnv('XDG_STATE_HOME', state))
   afterEach(() => void vi.unstubAllEnvs())

@@ -5,12 +5,11 @@ import { seededRandom, systemRandom } from './engine/random.ts'
 import type { Target } from './engine/target.ts'
 import { applyKnown } from './report/outcomes.ts'
 import { problemText } from './report/problem-text.ts'
+import { safetyClasses } from './run/capabilities.ts'
 import { openCorpus } from './run/corpus-cache.ts'
-import { receiveEnding } from './run/ending/ending-channel.ts'
-import { announceEvents } from './run/events-channel.ts'
-import { recordKeys } from './run/keys/key-record.ts'
+import { recordKeys } from './run/key-record.ts'
 import { openRun } from './run/run.ts'
-import type { WorkerRequest } from './run/worker-request.ts'
+import { openWorkerSide, type WorkerRequest } from './run/worker.ts'
 
 /** Under plain vitest no request is handed over: then all cases run against the bundled server. */
 async function everything(): Promise<WorkerRequest> {
@@ -19,7 +18,7 @@ async function everything(): Promise<WorkerRequest> {
     url: null,
     corpus,
     facts: null,
-    allow: ['sessions', 'keys', 'limits'],
+    allow: safetyClasses,
     items: allItems(corpus).map(({ key }) => key),
     seed: 1,
     unique: 'test',
@@ -29,7 +28,7 @@ async function everything(): Promise<WorkerRequest> {
     keptTestKeys: [],
     earlierKeys: [],
     taken: null,
-    endingChannel: 'svc-conformance-test',
+    channel: 'svc-conformance-test',
     endsAtMs: null,
   }
 }
@@ -44,10 +43,9 @@ async function openTarget(): Promise<Target> {
   return (await import('./targets/url.ts')).urlTarget(url)
 }
 
-const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
 /** The keys of the bundled server need not be removed, and its cases do not wait. */
 const bundledEveryMs = 100
-const events = announceEvents(request.endingChannel, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
+const side = openWorkerSide(request, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const itemOf = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
@@ -56,18 +54,17 @@ const run = await openRun({
   items: request.items.map((key) => itemOf.get(key) as Item),
   random: url === null ? seededRandom(seed) : systemRandom,
   bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
-  ending,
+  ending: side.ending,
   // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
   listens: url !== null,
   listener: (event) => {
     noteKeys(event)
-    events.listener(event)
+    side.listener(event)
   },
 })
 afterAll(async () => {
   await run.end()
-  close()
-  events.close()
+  side.close()
 })
 
 /** Cases of one server are scheduled by the run, so all of them wait for their turn at once. */

@@ -15,7 +15,7 @@ interface Bundle {
 const bundles: readonly Bundle[] = [
   { entries: ['scenarios.suite'], folder: 'worker' },
   {
-    entries: ['cli', 'commands/output-errors', 'commands/package-version', 'run/ending/signals'],
+    entries: ['cli', 'commands/output-errors', 'commands/package-version', 'run/ending'],
     folder: 'command-line',
   },
 ]

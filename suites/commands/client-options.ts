@@ -6,9 +6,9 @@ import type { ClientKnownEntry } from '../client/report/client-report.ts'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import { shellWord } from '../report/lines.ts'
-import type { RunFlags } from '../run/options/flags.ts'
-import { type Environment, given, readText } from '../run/options/inputs.ts'
-import { oneOf, portNumber, type ReportRequest, readReports, readSkips, someSeconds } from '../run/options/values.ts'
+import { type Environment, given, readText } from '../run/files.ts'
+import type { RunFlags } from '../run/options.ts'
+import { oneOf, portNumber, type ReportRequest, readReports, readSkips, someSeconds } from '../run/values.ts'
 
 /** The flags of `client` as they were typed. */
 export interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {

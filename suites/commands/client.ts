@@ -6,7 +6,7 @@ import { renderHtml, renderMarkdown, renderText, testRun } from '../client/repor
 import { scenarios } from '../client/scenarios.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge, renderCtrf, renderJunit } from '../report/formats.ts'
-import { listenForSignals } from '../run/ending/signals.ts'
+import { listenForSignals } from '../run/ending.ts'
 import { type ClientFlags, type ClientOptions, defaultTimeoutSeconds, readClientOptions } from './client-options.ts'
 import { packageVersion } from './package-version.ts'
 import { collect } from './run-flags.ts'

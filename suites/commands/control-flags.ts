@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
-import { portNumber, positive, wholeNumber } from '../run/options/values.ts'
+import { portNumber, positive, wholeNumber } from '../run/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
 

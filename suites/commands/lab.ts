@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { portError, usageError } from '../engine/errors.ts'
 import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
-import { portNumber } from '../run/options/values.ts'
-import { replaceFile } from '../run/replace-file.ts'
+import { replaceFile } from '../run/files.ts'
+import { portNumber } from '../run/values.ts'
 import { writeOut } from './console.ts'
 
 interface LabFlags {

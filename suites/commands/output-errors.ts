@@ -1,4 +1,4 @@
-import { fileProblem } from '../run/options/inputs.ts'
+import { fileProblem } from '../run/files.ts'
 
 const unwritableExitCode = 2
 

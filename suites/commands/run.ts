@@ -1,30 +1,74 @@
+import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { usageError } from '../engine/errors.ts'
-import type { RunFlags } from '../run/options/flags.ts'
-import { startProgress } from './progress.ts'
-import { addRunFlags } from './run-flags.ts'
+import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts'
+import { counted } from '../engine/group.ts'
+import { line, lines, printable } from '../engine/printable.ts'
+import type { KnownEntry } from '../report/report.ts'
+import { renderPlan } from '../report/text.ts'
+import { openCorpusWith } from '../run/corpus-cache.ts'
+import { listenForSignals } from '../run/ending.ts'
+import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
+import { demandOwnFiles, type RunFlags, type RunOptions, readRunOptions } from '../run/options.ts'
+import { type PlannedRun, planRun } from '../run/plan.ts'
+import { packageVersion } from './package-version.ts'
+import { type Progress, startProgress } from './progress.ts'
+import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
+import { type Outlet, processOutlet, writeReports } from './write-reports.ts'
+
+const afterHelp = `
+Exit codes: 0 conforms, or only known failures, or some musts are not testable here; 1 a failure, a
+blocked case, or a stale baseline entry; 2 wrong usage; 3 the target cannot be used; 130
+interrupted. The report goes to stdout, the plan and the progress to stderr.
+
+  npx svc-conformance run                                       the bundled server
+  npx svc-conformance run --url http://127.0.0.1:8080 --plan    what a run would do there
+  npx svc-conformance run --url http://127.0.0.1:8080 --disposable --report html=report.html`
 
 /** Adds `run` to the command line. */
 export function registerRun(program: Command): void {
-  addRunFlags(
-    program
-      .command('run')
-      .description(
-        'run every scenario against a server, and report which sentences it breaks; without --url the bundled server',
-      ),
-  ).action(async (url: string | undefined, given: RunFlags) => {
-    const flags = withUrl(given, url)
-    const progress = startProgress(process.stderr)
-    const [{ readRunOptions }, { runAndReport }] = await Promise.all([
-      import('../run/options/options.ts'),
-      import('./run-and-report.ts'),
-    ])
-    try {
-      await runAndReport(readRunOptions(flags, process.env), progress)
-    } finally {
-      progress.end()
-    }
-  })
+  const command = program
+    .command('run')
+    .description(
+      'run every scenario against a server, and report which sentences it breaks; without --url the bundled server',
+    )
+    .argument('[url]', 'the same as --url')
+  addTargetFlags(command, bundledByDefault)
+    .option('--plan', 'print what the run would do, and stop')
+    .option('--concurrency <number>', 'maximum number of simultaneous calls')
+    .option('--wait <seconds>', 'the longest wait: for the target to come up, or for a lifetime to pass')
+    .option('--timeout <seconds>', 'end the whole run after this time')
+    .optionsGroup('What to run')
+    .option('--only <id>', 'run only the cases of this id prefix or requirement; repeatable', collect)
+    .option('--skip <id=reason>', 'leave out an id, with a reason; repeatable', collect)
+    .option('--failed <report>', 'run only what failed or was blocked in this JSON report')
+    .option('--watch', 'run the failed cases again whenever the target comes back after a restart')
+    .option('--bail <number>', 'stop after this many failures')
+    .option('--fixtures <folder>', 'add your own scenarios')
+    .option('--seed <number>', 'use the order of an earlier run')
+    .option('--explore', 'let the model of the document make further calls; on with --disposable')
+    .option('--no-explore', 'run the cases only; the model still judges their calls at a URL')
+    .option('--explore-calls <number>', 'maximum number of these calls; 16000 on the loopback, 1000 elsewhere')
+    .option('--shard <i/n>', 'run every n-th scenario, starting with the i-th; each shard needs its own instance')
+    .optionsGroup('How to judge')
+    .option('--known <file>', 'baseline of known failures')
+    .option('--update-known', 'rewrite the baseline; reasons are kept')
+    .option('--set <version>', 'the requirement set that decides the verdict')
+    .option('--strict', 'fail the run for warnings and for musts that are not testable')
+    .optionsGroup('What to print')
+    .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
+    .option('--observations', 'print the observations of each open question')
+    .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
+    .addHelpText('after', afterHelp)
+    .action(async (url: string | undefined, given: RunFlags) => {
+      const flags = withUrl(given, url)
+      const progress = startProgress(process.stderr)
+      try {
+        await runAndReport(readRunOptions(flags, process.env), progress)
+      } finally {
+        progress.end()
+      }
+    })
 }
 
 /** Matches texts that begin like a URL, or like a host with a port. */
@@ -37,4 +81,127 @@ function withUrl(flags: RunFlags, url: string | undefined): RunFlags {
   if (!likeUrl.test(url))
     throw usageError(`Cannot use "${url}": name the server with "--url", and cases with "--only ${url}"`)
   return { ...flags, url }
+}
+
+const usualTargetFile = 'svc-target.yaml'
+const unusableExitCode = 3
+
+/** Runs once, or with `--watch` again and again, and sets the exit code of the documented table. */
+async function runAndReport(options: RunOptions, progress: Progress): Promise<void> {
+  const outlet = { ...processOutlet(process.env), observations: options.observations }
+  if (options.target === null && existsSync(usualTargetFile))
+    progress.say(
+      `${usualTargetFile} is here, and is not used unless it is named: npx svc-conformance run --target ${usualTargetFile}`,
+    )
+  const first = await runOnce(options, outlet, progress, null)
+  process.exitCode = first.exitCode
+  if (options.watch) await watch(options, outlet, progress, first)
+}
+
+interface Ran {
+  exitCode: number
+  /** The cases that `--watch` runs next; null: those that the options select. */
+  again: readonly string[] | null
+}
+
+/** Runs again whenever the target comes back, until Ctrl-C. */
+async function watch(options: RunOptions, outlet: Outlet, progress: Progress, first: Ran): Promise<void> {
+  const { target } = options
+  if (target === null) return
+  const { targetReturned } = await import('../run/target-return.ts')
+  for (let ran = first; ran.exitCode !== interruptedExitCode; ) {
+    progress.say(`Waiting until ${target.url} goes away and comes back; Ctrl-C ends`)
+    const controller = new AbortController()
+    const stopListening = listenForSignals({ first: () => controller.abort(), second: () => {} })
+    const isBack = await targetReturned(target, controller.signal)
+    stopListening()
+    if (!isBack) return
+    ran = await runOnce(options, outlet, progress, ran.again).catch((error: unknown) => {
+      // A server that is being fixed may come back broken.
+      if (!(error instanceof SuiteError) || error.exitCode !== unusableExitCode) throw error
+      progress.say(error.message)
+      return { exitCode: error.exitCode, again: ran.again }
+    })
+    process.exitCode = ran.exitCode
+  }
+}
+
+/** @param again the cases to run instead of those that the options select; null: the options decide */
+async function runOnce(
+  options: RunOptions,
+  outlet: Outlet,
+  progress: Progress,
+  again: readonly string[] | null,
+): Promise<Ran> {
+  const started = new Date()
+  const startedMs = performance.now()
+  const corpus = await openCorpusWith(options.fixtures)
+  const known = options.known === null ? [] : readBaseline(options.known, corpus, options.updateKnown)
+  const set = readRequirementSet(options.set)
+  const planned = planRun(options, corpus, again)
+  demandOwnFiles(options)
+  if (!printPlan(options, planned, outlet, progress)) return { exitCode: 0, again: null }
+  const seed = options.seed ?? randomInt(2 ** 32)
+  const { listener, say } = progress
+  const { reportRun, runSuite } = await import('../run/run-suite.ts')
+  const suite = { options, corpus, planned, seed, known, listener, say }
+  const result = await runSuite(suite)
+  progress.end()
+  const durationMs = Math.round(performance.now() - startedMs)
+  const { report, updated } = reportRun({ ...suite, result, set, version: packageVersion(), started, durationMs })
+  if (updated !== null && options.known !== null) {
+    writeBaseline(options.known, updated)
+    outlet.stderr(lines([printable(baselineSentence(options.known, known, updated))]))
+  }
+  writeReports(report, options.reports, outlet)
+  printDefects(result.defects, outlet)
+  if (result.isStuck) leaveStuckWorker(report.exitCode)
+  const failed = failedIds(report)
+  return { exitCode: report.exitCode, again: failed.length === 0 ? null : failed }
+}
+
+/** @returns whether the run goes on */
+function printPlan(
+  { plan, target, failed, rowsAlone }: RunOptions,
+  planned: PlannedRun,
+  { stdout, columns }: Outlet,
+  progress: Progress,
+): boolean {
+  if (planned.selected.length === 0 && !rowsAlone) {
+    progress.say(`Nothing failed or was blocked in ${failed ?? 'the last run'}`)
+    return false
+  }
+  if (plan) {
+    stdout(renderPlan(planned.plan, { ids: true, columns }))
+    return false
+  }
+  if (target !== null) progress.say(renderPlan(planned.plan, { ids: false, columns }).trimEnd())
+  progress.begin(target?.url ?? 'the bundled server')
+  progress.start(planned.selected.length, planned.reported, planned.work, planned.plan.model !== undefined)
+  return true
+}
+
+function baselineSentence(file: string, before: readonly KnownEntry[], after: readonly KnownEntry[]): string {
+  const added = after.filter((entry) => !before.includes(entry)).length
+  const removed = before.filter((entry) => !after.includes(entry)).length
+  const todo = added === 0 ? '' : '; say in it why each new one is known'
+  return `Wrote ${file}: ${after.length} known failures, ${added} added, ${removed} removed${todo}`
+}
+
+function printDefects(defects: readonly string[], outlet: Outlet): void {
+  const [defect] = defects
+  if (defect === undefined) return
+  const cases = counted(defects.length, 'case')
+  outlet.stderr(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
+}
+
+/** The time to write remaining output to a pipe. In ms. */
+const stuckProcessMs = 1000
+
+/** A worker that does not end would keep the process alive, and vitest may still set another exit code. */
+function leaveStuckWorker(exitCode: number): void {
+  process.on('exit', () => {
+    process.exitCode = exitCode
+  })
+  setTimeout(() => process.exit(exitCode), stuckProcessMs).unref()
 }

@@ -9,8 +9,8 @@ import type { Exploration } from '../explore/explore.ts'
 import type { Found } from '../explore/findings.ts'
 import { shellWord } from '../report/lines.ts'
 import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
-import type { RunFlags } from '../run/options/flags.ts'
-import { replaceFile } from '../run/replace-file.ts'
+import { replaceFile } from '../run/files.ts'
+import type { RunFlags } from '../run/options.ts'
 
 interface Explored {
   readonly exploration: Exploration

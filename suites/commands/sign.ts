@@ -5,7 +5,7 @@ import { usageError } from '../engine/errors.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { fromLatin1, fromUtf8, toBase64, toHex } from '../engine/signer/bytes.ts'
 import { type Signed, type SignInput, sign } from '../engine/signer/sign.ts'
-import { baseUrl } from '../run/options/values.ts'
+import { baseUrl } from '../run/values.ts'
 import { writeOut } from './console.ts'
 import {
   addBodyFlags,

@@ -8,7 +8,7 @@ import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
 import type { DiagnoseInput } from '../lab/diagnose.ts'
 import { type PastedRequest, readPasted } from '../lab/request.ts'
-import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/options/inputs.ts'
+import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
 
 /** A secret with its source: a variable or a file. */
 interface NamedSecret {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { type MockServer, startMockServer } from '../targets/bundled.ts'
-import { keyRecordFile, readKeyRecord } from './keys/key-record.ts'
+import { keyRecordFiles, readKeyRecord } from './key-record.ts'
 import { measureTarget } from './measure-target.ts'
-import { readTargetFile, readTargetOptions, type TargetOptions } from './options/target-options.ts'
+import { readTargetFile, readTargetOptions, type TargetOptions } from './options.ts'
 
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 
@@ -24,7 +24,8 @@ async function measure(allow: string, withCleanup: boolean) {
     const options = optionsFor(server, stateFolder, allow, withCleanup)
     const said: string[] = []
     const { sheet, left } = await measureTarget(options, { patientMs: 0, maxWaitMs: 0, say: (line) => said.push(line) })
-    const record = readKeyRecord(keyRecordFile(join(stateFolder, 'svc-conformance'), options.keys.owner))
+    const [file] = keyRecordFiles(join(stateFolder, 'svc-conformance'))
+    const record = file === undefined ? null : readKeyRecord(file)
     const creations = server.journal.count({ method: 'manager/createApiKey' })
     return { sheet, left, said, record, creations }
   } finally {

@@ -1,69 +1,119 @@
 import { expect, test } from 'vitest'
-import { allItems } from '../engine/conversation/cases.ts'
+import { allItems, skipItem } from '../engine/conversation/cases.ts'
+import { SuiteError } from '../engine/errors.ts'
+import type { Corpus, Need } from '../engine/language/fixture-types.ts'
+import { bareSettings, type TargetSettings } from '../engine/target.ts'
+import { madeUpCorpus } from '../self/made-up.ts'
+import { whyNotRun } from './capabilities.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { makePlan, type PlannedTarget } from './plan.ts'
+import { type RunFlags, type RunOptions, readRunOptions } from './options.ts'
+import { planRun } from './plan.ts'
 
 const corpus = await openCorpus()
-const selected = allItems(corpus)
-const items = { selected, notSelected: 0, all: selected.length, ofAnswers: 3, cannot: () => undefined }
-const testKeyNames = corpus.testKeys.map(({ name }) => name)
-const target: PlannedTarget = {
-  testKeyNames,
-  standIn: 'root',
-  keptTestKeys: [],
-  cleanup: false,
-  lasts: true,
-  callMs: 100,
-  atOnce: 4,
-  rate: 0,
+const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
+const near = 'http://192.0.2.1'
+
+/** Options for a lasting server, where everything is allowed. */
+function optionsFor(flags: RunFlags = {}, settings: Partial<TargetSettings> = {}): RunOptions {
+  const options = readRunOptions(
+    { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys,limits', ...flags },
+    { XDG_STATE_HOME: '/nowhere' },
+  )
+  const { target } = options
+  return target === null
+    ? options
+    : { ...options, target: { ...target, settings: { ...target.settings, secondAddress: '127.0.0.2', ...settings } } }
 }
 
-test('the total is that of the report', () => {
-  expect(makePlan(items, target)).toMatchObject({ cases: selected.length + 3, total: selected.length + 3 })
+const planOf = (flags: RunFlags = {}, settings: Partial<TargetSettings> = {}, all: Corpus = corpus) =>
+  planRun(optionsFor(flags, settings), all).plan
+
+test('the plan of the bundled server has every case, and takes no time on its virtual clock', () => {
+  const { plan, reported } = planRun(readRunOptions({}, {}), corpus)
+  expect(plan).toMatchObject({ cases: reported, total: reported, notSelected: 0, seconds: 0, cannot: [] })
 })
 
 test('never more keys than the ten that are possible', () => {
-  const [keys] = makePlan(items, target).creates
-  expect(keys).toBe('API keys up to the limit of ten')
-  const withoutLimits = selected.filter((item) => item.kind === 'test-key' || !item.scenario.needs.includes('limits'))
-  expect(makePlan({ ...items, selected: withoutLimits }, target).creates[0]).toBe('10 API keys')
-  expect(makePlan({ ...items, selected: withoutLimits }, { ...target, cleanup: true }).creates[0]).toMatch(
+  expect(planOf().creates[0]).toBe('API keys up to the limit of ten')
+  const scenarios = corpus.scenarios.filter(({ needs }) => !needs.includes('limits'))
+  expect(planOf({}, {}, { ...corpus, scenarios }).creates[0]).toBe('10 API keys')
+  expect(planOf({}, { cleanup }).creates[0]).toMatch(
     /^\d+ API keys, at most 10 at once, removed through the cleanup method$/,
   )
 })
 
-test('the test keys of the selected cases are created, unless they are kept', () => {
-  const refreshes = selected.filter(({ key }) => key.startsWith('refresh/'))
-  const createsOf = (more: Partial<PlannedTarget>) =>
-    makePlan({ ...items, selected: refreshes }, { ...target, ...more }).creates
-  expect(createsOf({})).toContain('1 API key')
-  expect(createsOf({})).toContain('up to 1 more if the target takes keys that it should refuse')
-  expect(createsOf({ standIn: 'dave' })).toContain('2 API keys')
-  expect(createsOf({ keptTestKeys: ['erin'] })).toContain(
-    'up to 1 API key if the target takes keys that it should refuse',
+test('the test keys of the selected cases are created', () => {
+  expect(planOf({ only: ['refresh'] }).creates).toEqual(
+    expect.arrayContaining(['1 API key', 'up to 1 more if the target takes keys that it should refuse']),
   )
 })
 
 test('where keys stay, the plan names what would change that', () => {
   const advice = expect.stringContaining('"cleanup" in a target file names a method that removes them')
-  expect(makePlan(items, target).creates).toContainEqual(advice)
-  expect(makePlan(items, { ...target, lasts: false }).creates).not.toContainEqual(advice)
+  expect(planOf().creates).toContainEqual(advice)
+  expect(planOf({ disposable: true }).creates).not.toContainEqual(advice)
 })
 
-test('the time follows from the calls and from the longest wait', () => {
-  const near = makePlan(items, { ...target, callMs: 1, atOnce: 1 })
-  const far = makePlan(items, { ...target, atOnce: 1 })
-  expect(far.seconds - near.seconds).toBeCloseTo((far.calls * 99) / 1000, -1)
-  expect(near.seconds).toBeGreaterThan(near.calls / 1000)
+test('the time follows from the calls, from how many are made at once, and from a rate', () => {
+  const seconds = (flags: RunFlags): number => planOf(flags).seconds
+  expect(seconds({ url: 'http://127.0.0.1:1' })).toBeLessThan(seconds({}) / 2)
+  expect(seconds({ concurrency: '16' })).toBeLessThan(seconds({ concurrency: '1' }))
+  expect(seconds({ concurrency: '16', rate: '1' })).toBeGreaterThan(planOf().calls)
 })
 
-test('several calls at once take less time, as far as a rate allows', () => {
-  const waits = makePlan(items, { ...target, callMs: 0 }).seconds
-  const seconds = (more: Partial<PlannedTarget>): number => makePlan(items, { ...target, ...more }).seconds - waits
-  expect(seconds({ atOnce: 16 })).toBeLessThan(seconds({ atOnce: 1 }) / 2)
-  expect(seconds({ atOnce: 16, rate: 5 })).toBeGreaterThan(seconds({ atOnce: 1 }))
+test.each<[RunFlags, string]>([
+  [{ only: ['signature'] }, 'matches "--only signature", did you mean "signatures"?'],
+  [{ only: ['basic', 'grant'] }, 'matches "--only grant", did you mean "grants"?'],
+  [{ only: ['signatures/hmac-acceptd'] }, 'did you mean "signatures/hmac-accepted"?'],
+  [{ only: ['zzz/zzz'] }, 'matches "--only zzz/zzz"; "svc-conformance list" shows them'],
+  [{ skip: ['bsic=none yet'] }, 'matches "--skip bsic", did you mean "basic"?'],
+  [
+    { only: ['basic'], skip: ['basic=none'] },
+    'Nothing is selected: --skip leaves nothing of what --only selects (basic)',
+  ],
+  [
+    { only: ['test-keys/bob'], shard: '3/3' },
+    'Nothing is selected: there are fewer than 3 shards in what --only selects (test-keys/bob)',
+  ],
+])('%j is an error', (flags, sentence) => {
+  expect(() => planRun(readRunOptions(flags, {}), corpus)).toThrow(SuiteError)
+  expect(() => planRun(readRunOptions(flags, {}), corpus)).toThrow(sentence)
 })
 
-test('on a virtual clock nothing takes time', () => {
-  expect(makePlan(items, { ...target, callMs: null }).seconds).toBe(0)
+test('an area, a scenario, a case and a requirement select', () => {
+  for (const id of ['basic', 'basic/accepted', 'grants/credentials/the-first-half', 'signatures/hmac'])
+    expect(planRun(readRunOptions({ only: [id] }, {}), corpus).selected.length).toBeGreaterThan(0)
+})
+
+test('a plan of what failed holds that alone, and gives no verdict on the whole document', () => {
+  const again = ['basic/secret-of-another', 'no/longer-there']
+  const { selected, isPartial } = planRun(readRunOptions({}, {}), corpus, again)
+  expect(selected.map(({ key }) => key)).toEqual(['basic/secret-of-another'])
+  expect(isPartial).toBe(true)
+  expect(planRun(readRunOptions({}, {}), corpus).selected).toHaveLength(allItems(corpus).length)
+})
+
+test.each<[Need[], string]>([
+  [['sessions', 'probe:inbox'], 'not-applicable'],
+  [['probe:solution-context'], 'not-applicable'],
+  [['probe:store'], 'not-testable'],
+  [['sessions'], 'not-testable'],
+  [[], 'runs'],
+])('where inbox and context are absent, a case that needs %j: %s', (needs, verdict) => {
+  const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], needs]] }).scenarios
+  const [testCase] = scenario?.cases ?? []
+  if (scenario === undefined || testCase === undefined) throw new Error('no case')
+  const item = { kind: 'case', key: 'a/b', scenario, testCase } as const
+  const reason = whyNotRun(item, {
+    settings: { ...bareSettings, absent: ['inbox', 'context'] },
+    allow: [],
+    lasting: true,
+    fresh: true,
+    clockControlled: false,
+    root: { kind: 'secret' },
+    testKeys: [],
+    kept: [],
+    facts: null,
+  })
+  expect(reason === undefined ? 'runs' : skipItem(item, reason).verdict).toBe(verdict)
 })

@@ -1,102 +1,219 @@
-import { aloneReasons, claimsOf, type Item, provesOf, testKeysUsed } from '../engine/conversation/cases.ts'
+/** What a run will do, before its first request: which cases it selects, the calls that they make, and what stays on the target. */
+import {
+  allItems,
+  aloneReasons,
+  answersTo,
+  claimsOf,
+  type Item,
+  provesOf,
+  type Selection,
+  selectItems,
+  testKeysUsed,
+} from '../engine/conversation/cases.ts'
+import { standInOf } from '../engine/conversation/conversation.ts'
 import { parseDuration } from '../engine/conversation/perform-step.ts'
 import { keyLimit } from '../engine/document.ts'
+import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
-import type { CallStep, Scenario, SendStep, Step } from '../engine/language/fixture-types.ts'
+import type { CallStep, Corpus, Scenario, SendStep, Step } from '../engine/language/fixture-types.ts'
+import { suggestion } from '../engine/language/yaml-source.ts'
+import { isLoopback } from '../engine/target.ts'
+import { envelopeCases } from '../report/outcomes.ts'
 import { joinReasons, keyOfReason, reasonText } from '../report/problem-text.ts'
 import type { Plan } from '../report/report.ts'
+import { bundledSettings } from '../targets/bundled.ts'
+import { urlSettings } from '../targets/url.ts'
+import { type Capabilities, safetyClasses, whyNotRun } from './capabilities.ts'
+import { mostNewKeys } from './explore/explore-after-cases.ts'
+import { failedIds, readReportFile } from './inputs.ts'
+import { earlierKeys } from './key-record.ts'
+import type { RunOptions, TargetOptions } from './options.ts'
 
 /** About how many calls the preflight makes. */
 const preflightCalls = 20
 
-/** What a plan must know about the target. */
-export interface PlannedTarget {
-  /** The names of all test keys. */
-  testKeyNames: readonly string[]
-  /** The test key that calls where the secret of the root key is wanted. */
-  standIn: string
-  /** Test keys that are kept from an earlier run. */
-  keptTestKeys: readonly string[]
-  /** The target file names a method that removes keys. */
-  cleanup: boolean
-  /** The created keys stay on the target, because it is not disposable. */
-  lasts: boolean
-  /** About how long a call takes. In ms; null: neither calls nor waits take time worth planning, because the clock is virtual. */
-  callMs: number | null
-  /** How many calls may be under way at once. */
-  atOnce: number
-  /** Calls a second at most; 0: no limit. */
-  rate: number
-}
-
-/** The items of a run. */
-interface PlannedItems {
+/** What a run will do. */
+export interface PlannedRun {
   selected: readonly Item[]
-  notSelected: number
-  /** Every selected item. */
-  all: number
-  /** Cases about every answer, which are made from the answers to all others. */
-  ofAnswers: number
-  /** Returns why an item cannot run; undefined if it can. */
-  cannot: (item: Item) => Gap | undefined
+  skipped: readonly { item: Item; reason: string }[]
+  /** How many cases its report has, including those about every answer. */
+  reported: number
+  /** Cases were chosen, so the run gives no verdict on the whole document. */
+  isPartial: boolean
+  plan: Plan
+  /** The duration of each selected item, in sequential calls; empty where all take about the same time. */
+  work: ReadonlyMap<string, number>
 }
 
-/** Plans what a run will do to its target, before the first request. */
-export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
-  const testable = items.selected.filter((item) => items.cannot(item) === undefined)
-  const ofCases = testable.filter(({ kind }) => kind === 'case').flatMap(callsOf)
-  const calls = [...ofCases, ...testKeysMade(testable, target).map(() => creation)]
-  const all = preflightCalls + count(calls)
+/**
+ * @param again keys of cases, or requirements, to run instead of those that the options select; null: the options decide
+ *
+ * @throws SuiteError (`usage`) for an unknown id, and for a report or a record of created keys that cannot be used
+ */
+export function planRun(options: RunOptions, corpus: Corpus, again: readonly string[] | null = null): PlannedRun {
+  const { target, failed, only, rowsAlone } = options
+  const all = allItems(corpus)
+  const ids = again ?? (failed === null ? null : failedIds(readReportFile(failed)))
+  const isNamed = (item: Item): boolean =>
+    ids === null || ids.some((id) => item.key === id || provesOf(item).includes(id))
+  const items = rowsAlone ? [] : all.filter(isNamed)
+  const { selected, skipped } = items.length === 0 ? { selected: [], skipped: [] } : select(items, options)
+  const capabilities = expectedCapabilities(target, corpus)
+  const cannot = (item: Item): Gap | undefined => whyNotRun(item, capabilities)
+  const testable = selected.filter((item) => cannot(item) === undefined)
+  const calls = [...testable.flatMap(callsOf), ...testKeysMade(testable, capabilities).map(() => creation)]
+  const made = preflightCalls + count(calls)
+  const ofAnswers = envelopeCases([]).length
+  const atOnce = target?.settings.concurrency ?? usualAtOnce
   return {
-    cases: testable.length + items.ofAnswers,
-    total: items.all + items.ofAnswers,
-    notSelected: items.notSelected,
-    calls: all,
-    refusals: count(calls.filter(({ refused }) => refused)),
-    seconds: secondsOf(testable, all, target),
-    creates: createdThings(testable, calls, target),
-    cannot: reasons(items.selected, items.cannot),
+    selected,
+    skipped,
+    reported: selected.length + ofAnswers,
+    isPartial: ids !== null || only.length > 0 || rowsAlone,
+    plan: {
+      cases: testable.length + ofAnswers,
+      total: all.length + ofAnswers,
+      notSelected: all.length - selected.length - skipped.length,
+      calls: made,
+      refusals: count(calls.filter(({ refused }) => refused)),
+      seconds: target === null ? 0 : secondsOf(testable, made, target, atOnce),
+      creates: createdThings(testable, calls, target),
+      cannot: reasons(selected, cannot),
+      ...modelPlan(options),
+    },
+    work: new Map(
+      target === null ? [] : selected.map((item) => [item.key, testable.includes(item) ? workOf(item, atOnce) : 0]),
+    ),
   }
+}
+
+/** Placeholders for the ids that every bundled server generates. */
+const twoSolutions = ['first', 'second']
+
+/** What a target offers according to its options, before the first request. */
+function expectedCapabilities(target: TargetOptions | null, { testKeys }: Corpus): Capabilities {
+  if (target === null)
+    return {
+      allow: safetyClasses,
+      lasting: false,
+      fresh: true,
+      clockControlled: true,
+      settings: bundledSettings(twoSolutions),
+      root: { kind: 'secret' },
+      testKeys,
+      kept: [],
+      facts: null,
+    }
+  return {
+    allow: target.allow,
+    lasting: true,
+    fresh: target.disposable,
+    // Whether waits are long enough is not known before the preflight.
+    clockControlled: false,
+    settings: urlSettings(target.url, target.settings),
+    root: target.root,
+    testKeys,
+    kept: target.testKeysFile === null ? [] : earlierKeys(target).keys,
+    facts: null,
+  }
+}
+
+/** An estimate of a call's duration before one was made; the model makes one after another. In ms. */
+const nearCallMs = { ofCases: 5, ofModel: 2 }
+const farCallMs = 110
+
+/** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
+const usualAtOnce = 8
+
+function modelPlan({ target, explore }: RunOptions): Pick<Plan, 'model'> {
+  if (target === null || explore === null) return {}
+  const callMs = isLoopback(target.url) ? nearCallMs.ofModel : farCallMs
+  const keys = target.allow.includes('keys') ? mostNewKeys : 0
+  return { model: { calls: explore.calls, seconds: Math.ceil((explore.calls * callMs) / 1000), keys } }
+}
+
+/**
+ * Selects items by `--only`, `--skip` and `--shard`.
+ *
+ * @throws SuiteError (`usage`) for an unknown id, with a did-you-mean, and if nothing is left
+ */
+function select(items: readonly Item[], selection: Selection): ReturnType<typeof selectItems> {
+  demandKnownIds(items, selection)
+  const chosen = selectItems(items, selection)
+  if (chosen.selected.length === 0) throw usageError(`Nothing is selected: ${nothingSelected(selection)}`)
+  return chosen
+}
+
+function nothingSelected({ only, skip, shard }: Selection): string {
+  const chosen = only.length === 0 ? 'the scenarios' : `what --only selects (${only.join(', ')})`
+  if (skip.length > 0) return `--skip leaves nothing of ${chosen}`
+  return `there are fewer than ${shard?.index ?? 1} shards in ${chosen}`
+}
+
+/** Checks that every id exists: a misspelt one would silently select the wrong cases. @throws SuiteError (`usage`) with a did-you-mean */
+function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void {
+  const given = [...only.map((id) => ['--only', id] as const), ...skip.map(({ id }) => ['--skip', id] as const)]
+  const wrong = given.find(([, id]) => !items.some((item) => answersTo(item, id)))
+  if (wrong === undefined) return
+  const [flag, id] = wrong
+  if (id.startsWith('found/'))
+    throw usageError(
+      `"${flag} ${id}" names a finding of the model, not a case; "explore --save DIR" writes findings as scenarios that "run --fixtures DIR" runs`,
+    )
+  const scenarios = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
+  const areas = scenarios.map((key) => key.split('/')[0] ?? key)
+  const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
+  throw usageError(
+    `No scenario or requirement matches "${flag} ${id}"${suggestion(id, ids) || '; "svc-conformance list" shows them'}`,
+  )
 }
 
 const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refused: false }
 
 /** The test keys that the items create: their own, and those that cases use, selected or not. */
-function testKeysMade(testable: readonly Item[], { testKeyNames, standIn, keptTestKeys }: PlannedTarget): string[] {
+function testKeysMade(testable: readonly Item[], { testKeys, root, kept }: Capabilities): string[] {
+  const names = testKeys.map(({ name }) => name)
   const used = new Set(
     testable.flatMap((item) =>
-      item.kind === 'case' ? [...testKeysUsed(item.scenario, item.testCase, testKeyNames)] : [item.member.name],
+      item.kind === 'case' ? [...testKeysUsed(item.scenario, item.testCase, names)] : [item.member.name],
     ),
   )
-  if (used.delete('root')) used.add(standIn)
-  return [...used].filter((name) => name !== 'root' && !keptTestKeys.includes(name))
+  if (used.delete('root')) used.add(standInOf(testKeys, root))
+  return [...used].filter((name) => name !== 'root' && !kept.some(({ member }) => member === name))
 }
 
-function secondsOf(testable: readonly Item[], calls: number, { callMs, atOnce, rate }: PlannedTarget): number {
-  if (callMs === null) return 0
+function secondsOf(testable: readonly Item[], calls: number, target: TargetOptions, atOnce: number): number {
+  const { rate } = target.settings
+  const callMs = isLoopback(target.url) ? nearCallMs.ofCases : farCallMs
   const work = preflightCalls + testable.reduce((sum, item) => sum + workOf(item, atOnce), 0)
   const pacedMs = rate > 0 ? (calls * 1000) / rate : 0
   return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(testable)) / 1000)
 }
 
 /** The duration of an item, in sequential calls; other cases run at the same time unless it runs alone. */
-export function workOf(item: Item, atOnce: number): number {
+function workOf(item: Item, atOnce: number): number {
   const calls = count(callsOf(item))
   return aloneReasons(claimsOf(item)).length > 0 ? calls : calls / atOnce
 }
 
 const count = (calls: readonly PlannedCall[]): number => calls.reduce((sum, call) => sum + call.count, 0)
 
-function createdThings(testable: readonly Item[], calls: readonly PlannedCall[], target: PlannedTarget): string[] {
+function createdThings(
+  testable: readonly Item[],
+  calls: readonly PlannedCall[],
+  target: TargetOptions | null,
+): string[] {
+  const isCleaned = target === null || target.settings.cleanup !== undefined
+  const lasts = target !== null && !target.disposable && target.testKeysFile === null
   const tokens = count(calls.filter(({ method }) => method === 'manager/auth'))
   const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
   const keys = count(creations.filter(({ refused }) => !refused))
   const tried = count(creations.filter(({ refused }) => refused))
   const fillsSessions = testable.some((item) => item.kind === 'case' && fills(item, 'sessions'))
   return [
-    ...(keys > 0 ? [createdKeys(testable, keys, target)] : []),
-    ...(keys > 0 && !target.cleanup && target.lasts ? [howKeysGo] : []),
+    ...(keys > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
+    ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
     ...(tried > 0 ? [wrongKeys(Math.min(tried, keyLimit), keys > 0)] : []),
     ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}`] : []),
     ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
@@ -109,9 +226,9 @@ const wrongKeys = (most: number, isMore: boolean): string =>
 const howKeysGo =
   'these keys stay there: "cleanup" in a target file names a method that removes them, "testKeys" keeps those that the next run can use'
 
-function createdKeys(testable: readonly Item[], keys: number, { cleanup }: PlannedTarget): string {
+function createdKeys(testable: readonly Item[], keys: number, isCleaned: boolean): string {
   const fillsKeys = testable.some((item) => item.kind === 'case' && fills(item, 'keys'))
-  if (cleanup) {
+  if (isCleaned) {
     const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
     return `${counted(keys, 'API key')}${atOnce}, removed through the cleanup method`
   }

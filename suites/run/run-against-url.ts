@@ -1,25 +1,20 @@
-import type { CreatedKey, CreatedKeysEntry, RunEvent, RunListener } from '../engine/conversation/conversation.ts'
+/** A run against a URL, in the main thread: it outlives the worker that runs the cases. */
+import { fillsPlaces, notReached } from '../engine/conversation/cases.ts'
+import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { counted } from '../engine/group.ts'
 import { systemRandom } from '../engine/random.ts'
-import type { Target } from '../engine/target.ts'
 import { stopText } from '../report/problem-text.ts'
-import { urlTarget } from '../targets/url.ts'
-import type { Endings } from './ending/ending.ts'
-import { interruptedBeforeCases } from './ending/interrupted.ts'
-import { collectKeys } from './events-channel.ts'
-import { cleanUp, cleanUpLimitMs } from './keys/clean-up.ts'
-import { stillValidKeys } from './keys/kept-test-keys.ts'
-import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys/keys-of-target.ts'
-import { leftKeyLines } from './keys/left-keys.ts'
-import type { TargetOptions } from './options/options.ts'
-import { type RunSetup, runPreflight } from './run.ts'
-import { type ResultWithModel, runWithModel, type WorkerResult } from './run-with-model.ts'
-import type { SuiteResult, SuiteRun } from './suite-run.ts'
-import type { WorkerRequest } from './worker-request.ts'
+import { type Endings, interruptedBeforeCases } from './ending.ts'
+import { openModelOfRun } from './explore/explore-after-cases.ts'
+import { asEntries } from './key-record.ts'
+import { workAtTarget } from './keys.ts'
+import type { TargetOptions } from './options.ts'
+import { runPreflight, stillValidKeys } from './run.ts'
+import { type CasesResult, runInWorkers, type SuiteResult, type SuiteRun } from './run-vitest.ts'
+import type { WorkerRequest } from './worker.ts'
 
 /**
- * Runs against a URL: makes the preflight, lets the worker run the cases, and removes created keys, also after a failure.
+ * Runs against a URL: makes the preflight, lets workers run the cases, and removes created keys, also after a failure.
  *
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130)
  */
@@ -27,47 +22,28 @@ export async function runAgainstUrl(
   suite: SuiteRun,
   options: TargetOptions,
   request: WorkerRequest,
-  { endings, runInWorker }: { endings: Endings; runInWorker: (request: WorkerRequest) => Promise<WorkerResult> },
+  endings: Endings,
 ): Promise<SuiteResult> {
-  const keys = openKeysOfTarget(options.keys)
-  const target = urlTarget(options)
-  const listener = both(suite.listener, keys.listener)
-  let ran: ResultWithModel | undefined
-  let left: string[] = []
-  const created = collectKeys(request.endingChannel)
-  try {
-    const ending = endings.cases
-    const setup: RunSetup = { ...request, target, items: [], random: systemRandom, ending, bail: null, listener }
-    const { waitSeconds, timeoutSeconds } = suite.options.limits
+  const { waitSeconds, timeoutSeconds, explore } = suite.options
+  const { result, left } = await workAtTarget(options, { endings, say: suite.say }, async (held) => {
+    const { target, keys, removeLeftovers } = held
+    const listener: RunListener = (event) => {
+      suite.listener(event)
+      keys.listener(event)
+    }
+    const setup = { ...request, target, items: [], random: systemRandom, ending: endings.cases, bail: null, listener }
     const goOn = (): void => demandToGoOn(endings, timeoutSeconds)
     const facts = await runPreflight(setup, waitSeconds * 1000).finally(goOn)
-    const found = keys.read()
-    const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))
+    const kept = await stillValidKeys({ ...setup, facts }, keys.read().keys.filter(keys.isKept))
     goOn()
-    await removeLeftovers(suite, { target, keys, endings })
-    const earlier = asEntries(keys.read())
-    const prepared = { ...request, facts, keyRecord: keys.record, keptTestKeys: kept, earlierKeys: earlier }
-    const entries = (): CreatedKeysEntry[] => [...earlier, ...created.entries()]
-    const { explore } = suite.options
-    const ofKeys = { kept, created, entries, listener: keys.listener }
-    ran =
-      explore === null
-        ? { result: await runInWorker(prepared), exploration: null }
-        : await runWithModel({ ...explore, ...ofKeys, ending, suite, options, request: prepared, runInWorker })
-  } finally {
-    created.close()
-    left = await finish(suite, options, { target, keys, endings })
-    if (ran === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
-  }
-  return { ...ran.result, left, exploration: ran.exploration }
+    await removeLeftovers()
+    const earlierKeys = asEntries(keys.read())
+    const prepared = { ...request, facts, keyRecord: keys.record, keptTestKeys: kept, earlierKeys }
+    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
+    return runWithModel(suite, { ...explore, options, request: prepared, listener: keys.listener }, endings)
+  })
+  return { ...result, left }
 }
-
-const both =
-  (one: RunListener, other: RunListener): RunListener =>
-  (event: RunEvent) => {
-    one(event)
-    other(event)
-  }
 
 /** @throws SuiteError (`interrupted`, `unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
 function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | null): void {
@@ -77,54 +53,66 @@ function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | n
   throw new SuiteError('unreachable', `The run ended before its first case: ${why}`)
 }
 
-/** What cleaning up needs of a run. */
-type Cleaner = Pick<SuiteRun, 'corpus' | 'say'>
-
-/** A target, the keys on it, and the endings of the run. */
-interface Cleaned {
-  target: Target
-  keys: KeysOfTarget
-  endings: Endings
-}
-
-/** Removes keys of runs that were killed, or that could not remove them. */
-export async function removeLeftovers({ corpus, say }: Cleaner, { target, keys, endings }: Cleaned): Promise<void> {
-  if (keys.record === null) return
-  const found = keys.read().keys.filter((key) => !keys.isKept(key))
-  if (found.length === 0) return
-  const { left, problems } = await cleanUp({ target, corpus, listener: keys.listener }, found, endings.cases)
-  const removed = found.length - left.length
-  const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`
-  if (removed > 0) say(`Removed ${counted(removed, 'API key')} that earlier runs left on the target`)
-  if (left.length > 0)
-    say(
-      `${counted(left.length, 'API key')} of earlier runs are still on the target${why}; "svc-conformance keys" lists them`,
-    )
+interface WithModel {
+  calls: number
+  /** Of the table and the matrix, these rows alone; null: everything. */
+  only: readonly string[] | null
+  options: TargetOptions
+  request: WorkerRequest
+  /** Records created keys. */
+  listener: RunListener
 }
 
 /**
- * Removes the keys that the run created, except kept test keys.
- *
- * @returns lines about the remaining keys
+ * Runs the cases, the model, the cases that fill the places for keys, and last the calls that may lock a key: the model makes its calls
+ * while places for keys are free.
  */
-export async function finish(
-  { corpus, say }: Cleaner,
-  { url, settings }: TargetOptions,
-  { target, keys, endings: { cleanUp: ending } }: Cleaned,
-): Promise<string[]> {
-  const { keys: all, unanswered } = keys.read()
-  const kept = all.filter(keys.isKept)
-  const others = all.filter((key) => !keys.isKept(key))
-  const deadline = setTimeout(() => ending.end({ kind: 'time', cleanUpLimitMs }), cleanUpLimitMs)
-  let removal: { left: readonly CreatedKey[]; problems: readonly string[] } = { left: others, problems: [] }
-  try {
-    if (keys.record !== null && settings.cleanup !== undefined)
-      removal = await cleanUp({ target, corpus, listener: keys.listener }, others, ending)
-  } catch (error) {
-    say(`Cannot clean up: ${(error as Error).message}`)
-  } finally {
-    clearTimeout(deadline)
-    keys.close([...kept, ...removal.left])
+async function runWithModel(
+  suite: SuiteRun,
+  { calls, only, options, request, listener }: WithModel,
+  endings: Endings,
+): Promise<Omit<SuiteResult, 'left'>> {
+  const entries: CreatedKeysEntry[] = [...request.earlierKeys]
+  const heard: SuiteRun = {
+    ...suite,
+    listener: (event) => {
+      if (event.kind === 'key-noted') entries.push(event.entry)
+      suite.listener(event)
+    },
   }
-  return leftKeyLines({ kept, notRemoved: removal.left, unanswered, problems: removal.problems }, url, settings.cleanup)
+  const filling = suite.planned.selected.filter(fillsPlaces)
+  const keysOfFilling = filling.map(({ key }) => key)
+  const before = request.items.filter((key) => !keysOfFilling.includes(key))
+  const first = before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings)
+  if (first.stopped !== null)
+    return { ...first, outcomes: [...first.outcomes, ...notReached(filling, first.stopped)], exploration: null }
+  const ending = endings.cases
+  const { keys } = openCreatedKeys(() => {}, entries.slice(request.earlierKeys.length))
+  const testKeys = [...request.keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
+  const places = { entries: [...entries], testKeys, hasPlaces: options.disposable }
+  const model = await openModelOfRun(
+    suite,
+    options,
+    { allow: options.allow, calls, only, ending, ...places },
+    (created) => {
+      entries.push({ created })
+      listener({ kind: 'key-noted', entry: { created } })
+    },
+  )
+  await model.ask()
+  const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
+  const last = filling.length === 0 || ending.reason !== null ? null : await runInWorkers(heard, later, endings)
+  if (last !== null) model.giveWay()
+  const exploration = await model.finish()
+  const stopped = ending.reason ?? (last ?? first).stopped
+  return {
+    ...(last ?? first),
+    outcomes: [...first.outcomes, ...(last?.outcomes ?? notReached(filling, stopped))],
+    stopped,
+    defects: [...first.defects, ...(last?.defects ?? [])],
+    isStuck: first.isStuck || last?.isStuck === true,
+    exploration,
+  }
 }
+
+const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }

@@ -5,13 +5,16 @@
 
 import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'
 import {
+  type CreatedKey,
   closeConversation,
   endRun,
   openConversation,
   type Run,
   type RunListener,
+  standInOf,
   startRun,
 } from '../engine/conversation/conversation.ts'
+import { makeCall } from '../engine/conversation/send.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
@@ -19,10 +22,10 @@ import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Listening } from '../explore/listen.ts'
 import { signatureHint } from '../lab/signature-hint.ts'
-import { capabilitiesOf, refineCapabilities } from './capabilities.ts'
-import { type Ending, endedTarget } from './ending/ending.ts'
+import { type Capabilities, safetyClasses } from './capabilities.ts'
+import { type Ending, endedTarget } from './ending.ts'
 import { preflight } from './preflight/preflight.ts'
-import { createRunner } from './schedule/schedule.ts'
+import { createRunner } from './schedule.ts'
 
 export interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
@@ -69,18 +72,19 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   await closeConversation(talk)
   const { lasting, fresh } = setup.target
   const { settings, root } = instance
-  const offered = capabilitiesOf({
+  const { testKeys } = setup.corpus
+  const capabilities: Capabilities = {
     allow: setup.allow,
     lasting,
     fresh,
     clockControlled: instance.clock.controlled,
     settings,
     root,
-    testKeys: setup.corpus.testKeys,
+    testKeys,
     kept: setup.keptTestKeys ?? [],
-  })
-  const capabilities = refineCapabilities(offered, facts, settings.maxWaitMs)
-  const items = orderItems(setup.items, lasting, seededRandom(setup.seed), capabilities.standIn)
+    facts,
+  }
+  const items = orderItems(setup.items, lasting, seededRandom(setup.seed), standInOf(testKeys, root))
   const countFailure = failureCounter(setup, run)
   const runner = createRunner(run, items, capabilities, {
     started: ({ key }) => run.emit({ kind: 'case-started', key }),
@@ -136,6 +140,31 @@ export async function runPreflight(setup: RunSetup, patientMs = 0): Promise<Targ
   }
 }
 
+/** Checks which kept test keys still exist. Keys whose scope does not allow the checking call are assumed to exist. */
+export async function stillValidKeys(
+  setup: RunSetup & { facts: TargetFacts },
+  kept: readonly CreatedKey[],
+): Promise<CreatedKey[]> {
+  if (kept.length === 0) return []
+  const earlierKeys = kept.map((created) => ({ created }))
+  const talk = await openConversation(engineRun({ ...setup, keptTestKeys: kept, earlierKeys }, setup.facts))
+  const valid: CreatedKey[] = []
+  try {
+    for (const key of kept) {
+      const scope = setup.corpus.testKeys.find(({ name }) => name === key.member)?.scope ?? []
+      const auth = { key: key.member ?? '' }
+      const works = async (): Promise<boolean> => {
+        const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth })
+        return answer.outcome === 'accepted'
+      }
+      if (!scope.includes('solution') || (await works())) valid.push(key)
+    }
+  } finally {
+    await talk.instance.close()
+  }
+  return valid
+}
+
 export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener' | 'listens'> {
   /** Everything, unless given. */
   items?: readonly Item[]
@@ -156,7 +185,7 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
     corpus,
     items,
     seed,
-    allow: options.allow ?? ['sessions', 'keys', 'limits'],
+    allow: options.allow ?? safetyClasses,
     random: options.random ?? seededRandom(seed),
     unique: seed.toString(36),
   })
@@ -174,7 +203,7 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
 }
 
 /** Creates the state that the calls of a run share, and lets it be ended from outside. */
-export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
+function engineRun(setup: RunSetup, facts: TargetFacts): Run {
   const { target, corpus, random, unique, trace = false, keptTestKeys = [], earlierKeys = [], ending, listener } = setup
   const run = startRun({
     target: ending === undefined ? target : endedTarget(target, ending),

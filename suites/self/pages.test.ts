@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
-import { parseTargetFile } from '../run/options/target-file/parse.ts'
+import { parseTargetFile } from '../run/target-file.ts'
 import { asPattern, consoleBlocks } from './console-blocks.ts'
 import { isProof } from './proof-form.ts'
 

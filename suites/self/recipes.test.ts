@@ -17,7 +17,7 @@ import { XMLValidator } from 'fast-xml-parser'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
-import { readRunOptions } from '../run/options/options.ts'
+import { readRunOptions } from '../run/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { printedBy } from './printed-by.ts'
 import { isProof } from './proof-form.ts'
@@ -271,8 +271,6 @@ describe('the container recipe', () => {
     const [run, ...flags] = JSON.parse(command) as string[]
     expect(run).toBe('run')
     expect(flags.filter((_, index) => index % 2 === 0)).toEqual(['--report', '--report', '--report'])
-    expect(readRunOptions({ report: flags.filter((_, index) => index % 2 === 1) }, {}).reporting.reports).toHaveLength(
-      3,
-    )
+    expect(readRunOptions({ report: flags.filter((_, index) => index % 2 === 1) }, {}).reports).toHaveLength(3)
   })
 })

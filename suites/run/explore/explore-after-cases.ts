@@ -1,13 +1,17 @@
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/conversation.ts'
+import {
+  type CreatedKey,
+  type CreatedKeysEntry,
+  openCreatedKeys,
+  type RunListener,
+} from '../../engine/conversation/conversation.ts'
 import { keyLimit } from '../../engine/document.ts'
-import type { SafetyClass } from '../../engine/language/fixture-types.ts'
+import type { Corpus, SafetyClass } from '../../engine/language/fixture-types.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
 import { isShownAgain } from '../../explore/findings.ts'
 import { openTarget } from '../../explore/open.ts'
-import { type Ending, endedInstance } from '../ending/ending.ts'
-import type { TargetOptions } from '../options/target-options.ts'
-import type { SuiteRun } from '../suite-run.ts'
+import { type Ending, endedInstance } from '../ending.ts'
+import type { TargetOptions } from '../options.ts'
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
@@ -75,7 +79,7 @@ interface ModelOfRun {
 
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(
-  { corpus, say, listener }: SuiteRun,
+  { corpus, say, listener }: { corpus: Corpus; say: (line: string) => void; listener: RunListener },
   target: TargetOptions,
   after: AfterCases & { readonly ending: Ending },
   onKey: (key: CreatedKey) => void,

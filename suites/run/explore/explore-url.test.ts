@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startMockServer } from '../../targets/bundled.ts'
-import { readTargetFile, readTargetOptions } from '../options/target-options.ts'
+import { readTargetFile, readTargetOptions } from '../options.ts'
 import { exploreUrl } from './explore-url.ts'
 
 test('with a wrong secret nothing is reported as a finding, and the error says what to check', async () => {

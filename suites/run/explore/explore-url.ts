@@ -5,14 +5,9 @@ import { type Exploration, type ExploreOptions, explore } from '../../explore/ex
 import { openTarget } from '../../explore/open.ts'
 import { demandAccess } from '../../facts/access.ts'
 import { createCaller } from '../../facts/caller.ts'
-import { urlTarget } from '../../targets/url.ts'
-import { openCorpus } from '../corpus-cache.ts'
-import { createEnding, type Endings, endedInstance, endedTarget } from '../ending/ending.ts'
-import { interruptedInstead } from '../ending/interrupted.ts'
-import { endOnSignals } from '../ending/signals.ts'
-import { openKeysOfTarget, openRecordedKeys } from '../keys/keys-of-target.ts'
-import type { TargetOptions } from '../options/target-options.ts'
-import { finish, removeLeftovers } from '../run-against-url.ts'
+import { type Ending, endedInstance, endedTarget, openEndings } from '../ending.ts'
+import { workAtTarget } from '../keys.ts'
+import type { TargetOptions } from '../options.ts'
 
 /** What an exploration found, and what it left. */
 export interface ExploreOutcome {
@@ -33,42 +28,35 @@ export type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
  */
 export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<ExploreOutcome> {
   const { say } = effort
-  const keys = openKeysOfTarget(target.keys)
-  const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
-  const stopListening = endOnSignals(endings)
-  const corpus = await openCorpus()
-  const cleaned = { target: urlTarget(target), keys, endings }
-  let exploration: Exploration
-  let left: string[] = []
+  const endings = openEndings()
   try {
-    await demandRootKey(cleaned.target, endings)
-    await removeLeftovers({ corpus, say }, cleaned)
-    const recorded = openRecordedKeys(keys)
-    const created = recorded.keys.length + recorded.unanswered.length
-    const opened = await openTarget(target)
-    const instance = endedInstance(opened.instance, endings.cases)
-    exploration = await explore({
-      ...effort,
-      ...opened,
-      instance,
-      created,
-      createdKeys: recorded,
-      say: (found) => say(`Found: ${found}`),
-    }).finally(instance.close)
+    const { result, left } = await workAtTarget(target, { endings, say }, async (held) => {
+      await demandRootKey(held.target, endings.cases)
+      await held.removeLeftovers()
+      const recorded = held.keys.open()
+      const created = recorded.keys.length + recorded.unanswered.length
+      const opened = await openTarget(target)
+      const instance = endedInstance(opened.instance, endings.cases)
+      return explore({
+        ...effort,
+        ...opened,
+        instance,
+        created,
+        createdKeys: recorded,
+        say: (found) => say(`Found: ${found}`),
+      }).finally(instance.close)
+    })
+    return { exploration: result, stopped: endings.cases.reason, left }
   } finally {
-    left = await finish({ corpus, say }, target, cleaned)
-    stopListening()
+    endings.stop()
   }
-  return { exploration, stopped: endings.cases.reason, left }
 }
 
 /** Without an accepted key every answer would look like a finding. */
-async function demandRootKey(target: Target, { cases }: Endings): Promise<void> {
-  const instance = await endedTarget(target, cases).open()
+async function demandRootKey(target: Target, ending: Ending): Promise<void> {
+  const instance = await endedTarget(target, ending).open()
   try {
-    await demandAccess(createCaller(instance, systemRandom, cases.signal), null)
-  } catch (error) {
-    throw interruptedInstead(error, cases)
+    await demandAccess(createCaller(instance, systemRandom, ending.signal), null)
   } finally {
     await instance.close()
   }

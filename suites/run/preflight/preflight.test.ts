@@ -5,7 +5,7 @@ import { seededRandom } from '../../engine/random.ts'
 import { bareSettings, type Target, type WireRequest } from '../../engine/target.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
-import { capabilitiesOf, refineCapabilities, whyNotRun } from '../capabilities.ts'
+import { type Capabilities, whyNotRun } from '../capabilities.ts'
 import { runPreflight } from '../run.ts'
 
 describe('preflight', () => {
@@ -108,7 +108,7 @@ describe('preflight', () => {
 
   test('cases that need a second address give that reason', () => {
     const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
-    const offered = capabilitiesOf({
+    const offered: Capabilities = {
       settings,
       allow: ['sessions'],
       lasting: true,
@@ -117,16 +117,12 @@ describe('preflight', () => {
       root: { kind: 'secret' },
       testKeys: [],
       kept: [],
-    })
-    const refined = refineCapabilities(
-      offered,
-      { ...noFacts(), secondAddressProblem: { kind: 'same-address', address: '127.0.0.2' } as const },
-      0,
-    )
+      facts: { ...noFacts(), secondAddressProblem: { kind: 'same-address', address: '127.0.0.2' } },
+    }
     const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], ['second-address']]] }).scenarios
     const [testCase] = scenario?.cases ?? []
     if (scenario === undefined || testCase === undefined) throw new Error('no case')
-    expect(whyNotRun({ kind: 'case', key: 'a/b', scenario, testCase }, refined)).toEqual({
+    expect(whyNotRun({ kind: 'case', key: 'a/b', scenario, testCase }, offered)).toEqual({
       kind: 'needs-second-address',
       because: { kind: 'same-address', address: '127.0.0.2' },
     })

@@ -1,0 +1,98 @@
+import { setTimeout } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import type { WireAnswer } from '../engine/target.ts'
+import { madeUpTarget } from '../self/made-up-target.ts'
+import { createEnding, endedTarget, openEndings } from './ending.ts'
+import { openMainSide, openWorkerSide } from './worker.ts'
+
+const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
+
+async function silentInstance(ending: ReturnType<typeof createEnding>) {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  let closed = (): void => {}
+  const silence = new Promise<WireAnswer>((resolve) => {
+    closed = () => resolve({ kind: 'none', reason: 'closed', refusedConnection: false, stale: false })
+  })
+  let order = ''
+  const open = async () => ({
+    ...(await target.open()),
+    send: () => silence.finally(() => (order += 'call ended, ')),
+    close: async () => closed(),
+  })
+  const instance = await endedTarget({ ...target, open }, ending).open()
+  return { instance, order: () => order }
+}
+
+test('the end of a run ends a call at once, and no call is under way when the target is closed', async () => {
+  const ending = createEnding()
+  const { instance, order } = await silentInstance(ending)
+  const answer = instance.send(call)
+  ending.end({ kind: 'time' })
+  expect(await answer).toMatchObject({ kind: 'none', reason: 'the run was ended' })
+  expect(order()).toBe('')
+  await instance.close()
+  expect(order()).toBe('call ended, ')
+})
+
+test('a call that changes the target may still get its answer for a short time', async () => {
+  const ending = createEnding()
+  const { instance } = await silentInstance(ending)
+  const answered = instance.send({ ...call, connection: 'fresh' })
+  ending.end({ kind: 'interrupted', during: 'run' })
+  await instance.close()
+  expect(await answered).toMatchObject({ reason: 'closed' })
+})
+
+test('such a call gets no more time than that', async () => {
+  const ending = createEnding()
+  const { instance } = await silentInstance(ending)
+  const lost = instance.send({ ...call, connection: 'fresh' })
+  vi.useFakeTimers()
+  ending.end({ kind: 'interrupted', during: 'run' })
+  await vi.advanceTimersByTimeAsync(500)
+  vi.useRealTimers()
+  expect(await lost).toMatchObject({ reason: 'the run was ended' })
+})
+
+test('after the end no call is made', async () => {
+  const ending = createEnding()
+  const { instance } = await silentInstance(ending)
+  ending.end({ kind: 'time' })
+  expect((await instance.sendTogether([call, call])).map(({ kind }) => kind)).toEqual(['none', 'none'])
+})
+
+test('the first reason stays, and late listeners get it too', () => {
+  const ending = createEnding()
+  ending.end({ kind: 'time' })
+  ending.end({ kind: 'interrupted', during: 'run' })
+  const heard: string[] = []
+  ending.onEnd(({ kind }) => heard.push(kind))
+  expect(heard).toEqual(['time'])
+})
+
+test('a deadline shows how much time is left', () => {
+  expect(createEnding().leftMs()).toBeUndefined()
+  expect(createEnding(performance.timeOrigin + performance.now() + 60_000).leftMs()).toBeGreaterThan(50_000)
+})
+
+test('a worker learns of the end, even if it starts late, and the main thread of the events', async () => {
+  const ending = createEnding()
+  const kinds: string[] = []
+  const close = openMainSide('ending-test', ending, ({ kind }) => kinds.push(kind))
+  const openSide = () => openWorkerSide({ channel: 'ending-test', endsAtMs: null }, { everyMs: 0, keys: true })
+  const early = openSide()
+  early.listener({ kind: 'key-noted', entry: { intend: 'a key' } })
+  ending.end({ kind: 'interrupted', during: 'run' })
+  const late = openSide()
+  const heard = new Promise<void>((resolve) => late.ending.onEnd(() => resolve()))
+  await Promise.race([heard, setTimeout(5000)])
+  expect([early.ending.reason, late.ending.reason]).toEqual([ending.reason, ending.reason])
+  expect(kinds).toEqual(['key-noted'])
+  for (const end of [close, early.close, late.close]) end()
+})
+
+test('with a limit of time the cases end early enough for the clean-up', () => {
+  const { cases, cleanUp, stop } = openEndings({ timeoutSeconds: 60, cleanUpMs: 10_000 })
+  stop()
+  expect((cleanUp.endsAtMs ?? 0) - (cases.endsAtMs ?? 0)).toBeCloseTo(10_000, -2)
+})

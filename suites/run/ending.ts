@@ -1,0 +1,216 @@
+/** How a run ends from outside: by Ctrl-C, by SIGTERM or by `--timeout`. Loaded before all else, so that Ctrl-C works at once. */
+import { setMaxListeners } from 'node:events'
+import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
+import { type Instance, isOwn, type Target, type WireAnswer, type WireRequest } from '../engine/target.ts'
+
+/** Ends the cases of a run, or its clean-up. Waits and calls end at once. */
+export interface Ending {
+  /** null until it is ended. The first reason stays. */
+  readonly reason: StopReason | null
+  /** Aborted when it is ended. */
+  readonly signal: AbortSignal
+  /** When it ends by itself, on the monotonic clock; null: no limit. */
+  readonly endsAtMs: number | null
+  /** The time left until then, in ms; undefined: no limit. */
+  leftMs(): number | undefined
+  end(reason: StopReason): void
+  /** Calls back once: when it is ended, or at once if it already was. */
+  onEnd(callback: (reason: StopReason) => void): void
+}
+
+/** The monotonic clock, in a form that all threads of the process share. In ms. */
+export const monotonicMs = (): number => performance.timeOrigin + performance.now()
+
+/** @param endsAtMs when it will be ended, on the monotonic clock; null: no limit */
+export function createEnding(endsAtMs: number | null = null): Ending {
+  const controller = new AbortController()
+  // Every call and every wait under way listens.
+  setMaxListeners(0, controller.signal)
+  let reason: StopReason | null = null
+  return {
+    get reason() {
+      return reason
+    },
+    signal: controller.signal,
+    endsAtMs,
+    leftMs: () => (endsAtMs === null ? undefined : endsAtMs - monotonicMs()),
+    end(given) {
+      if (reason !== null) return
+      reason = given
+      controller.abort()
+    },
+    onEnd(callback) {
+      const tell = (): void => {
+        if (reason !== null) callback(reason)
+      }
+      if (reason !== null) tell()
+      else controller.signal.addEventListener('abort', tell, { once: true })
+    },
+  }
+}
+
+/** What ends the cases of a run, and what ends its clean-up. */
+export interface Endings {
+  cases: Ending
+  cleanUp: Ending
+  /** Stops listening to signals and to the clock. */
+  stop(): void
+}
+
+/** The part of the time that is reserved for removing keys, if the target can remove keys; and the most that it takes. */
+const cleanUpShare = 0.2
+
+/**
+ * Ends the cases at the first signal and the clean-up at the second; with a limit of time, the cases early enough for the clean-up.
+ *
+ * @param options `tell` is called at the first signal; `cleanUpMs`: how long a clean-up may take; 0 if there is none
+ */
+export function openEndings({
+  tell = () => {},
+  timeoutSeconds = null,
+  cleanUpMs = 0,
+}: {
+  tell?: () => void
+  timeoutSeconds?: number | null
+  cleanUpMs?: number
+} = {}): Endings {
+  const wholeMs = timeoutSeconds === null ? null : timeoutSeconds * 1000
+  const casesMs = wholeMs === null ? null : wholeMs - Math.min(cleanUpMs, wholeMs * cleanUpShare)
+  const endingAfter = (ms: number | null): { ending: Ending; clear(): void } => {
+    const ending = createEnding(ms === null ? null : monotonicMs() + ms)
+    // Timers use the monotonic clock.
+    const timer = ms === null ? undefined : setTimeout(() => ending.end({ kind: 'time' }), ms)
+    return { ending, clear: () => clearTimeout(timer) }
+  }
+  const cases = endingAfter(casesMs)
+  const cleanUp = endingAfter(wholeMs)
+  const stopListening = listenForSignals({
+    first: () => {
+      tell()
+      cases.ending.end({ kind: 'interrupted', during: 'run' })
+    },
+    second: () => cleanUp.ending.end({ kind: 'interrupted', during: 'clean-up' }),
+  })
+  const stop = (): void => {
+    for (const each of [cases, cleanUp]) each.clear()
+    stopListening()
+  }
+  return { cases: cases.ending, cleanUp: cleanUp.ending, stop }
+}
+
+/** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
+export function interruptedInstead(error: unknown, { reason }: Ending): unknown {
+  if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
+  return interruptedBeforeCases(error)
+}
+
+export const interruptedBeforeCases = (cause?: unknown): SuiteError =>
+  new SuiteError('interrupted', 'Interrupted before the first case', { cause })
+
+/** Handles Ctrl-C and SIGTERM; each further signal ends the process faster. */
+interface SignalSteps {
+  first(): void
+  second(): void
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+/** The listeners, each with the signals that it got; the last one handles the next signal. */
+const listening: { steps: SignalSteps; count: number }[] = []
+
+/**
+ * Handles the next signals until a later listener takes over; the third signal ends the process.
+ *
+ * @returns stops listening
+ */
+export function listenForSignals(steps: SignalSteps): () => void {
+  const mine = { steps, count: 0 }
+  if (listening.length === 0) for (const signal of signals) process.on(signal, onSignal)
+  listening.push(mine)
+  return () => {
+    listening.splice(listening.indexOf(mine), 1)
+    if (listening.length === 0) for (const signal of signals) process.removeListener(signal, onSignal)
+  }
+}
+
+function onSignal(): void {
+  const last = listening.at(-1)
+  if (last === undefined) return
+  last.count += 1
+  if (last.count === 1) last.steps.first()
+  else if (last.count === 2) last.steps.second()
+  else process.exit(interruptedExitCode)
+}
+
+/** Exits at once: a run that has not begun has created nothing. */
+export function leaveOnSignal(): void {
+  const leave = (): never => process.exit(interruptedExitCode)
+  listenForSignals({ first: leave, second: leave })
+}
+
+/** Wraps a target so that every wait and every call ends when the run is ended. */
+export function endedTarget(target: Target, ending: Ending): Target {
+  return { ...target, open: async () => endedInstance(await target.open(), ending) }
+}
+
+const noAnswer: WireAnswer = {
+  kind: 'none',
+  reason: 'the run was ended',
+  refusedConnection: false,
+  stale: false,
+  isOfEnding: true,
+}
+const notSent: WireAnswer = { ...noAnswer, wasNotSent: true }
+
+/**
+ * How long a call that changes the target may still be answered after the end: without the answer, the run does not know which key was
+ * created, and cannot remove it. In ms.
+ */
+const finalAnswerGraceMs = 500
+
+/** A call that changes the target is sent on its own connection. */
+const mayChangeTarget = ({ connection }: WireRequest): boolean =>
+  connection === 'fresh' || connection === 'unused' || isOwn(connection)
+
+/** Every wait and every call of the instance ends when the run is ended. */
+export function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
+  const { clock } = instance
+  const underWay = new Set<Promise<unknown>>()
+  const call = <T>(requests: WireRequest[], send: () => Promise<T>, instead: { lost: T; notSent: T }): Promise<T> => {
+    if (signal.aborted) return Promise.resolve(instead.notSent)
+    const made = send().finally(() => underWay.delete(made))
+    underWay.add(made)
+    const graceMs = requests.some(mayChangeTarget) ? finalAnswerGraceMs : 0
+    return untilAborted(made, instead.lost, signal, graceMs)
+  }
+  return {
+    ...instance,
+    clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal), leftMs },
+    send: (request) => call([request], () => instance.send(request), { lost: noAnswer, notSent }),
+    sendTogether: (requests) =>
+      call(requests, () => instance.sendTogether(requests), {
+        lost: requests.map(() => noAnswer),
+        notSent: requests.map(() => notSent),
+      }),
+    // Node aborts the whole process if a worker thread ends while a call is under way.
+    close: async () => {
+      const calls = [...underWay]
+      await instance.close()
+      await Promise.allSettled(calls)
+    },
+  }
+}
+
+/** Resolves like the promise, or with `instead` this long after the signal is aborted. */
+function untilAborted<T>(awaited: Promise<T>, instead: T, signal: AbortSignal, graceMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      if (graceMs === 0) resolve(instead)
+      else setTimeout(() => resolve(instead), graceMs).unref()
+    }
+    if (signal.aborted) end()
+    signal.addEventListener('abort', end, { once: true })
+    awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
+}

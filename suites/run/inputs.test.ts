@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { everyAnswer } from '../report/outcomes.ts'
+import type { KnownEntry } from '../report/report.ts'
+import { madeUpCase, madeUpCorpus } from '../self/made-up.ts'
+import { failedIds, parseBaseline, readBaseline, renderBaseline, writeBaseline } from './inputs.ts'
+
+const corpus = madeUpCorpus({
+  requirements: [{ id: 'tokens/expire', level: 'must', kind: 'shape', part: '2', text: 'They expire' }],
+  scenarios: [
+    ['tokens/expiry', ['tokens/expire']],
+    ['tokens/refresh', []],
+  ],
+})
+describe('the file', () => {
+  test('is read back as it was written, with any content', () => {
+    const entries: KnownEntry[] = [
+      {
+        scenario: 'tokens/expiry',
+        case: 'a: "b" #c',
+        requirement: 'tokens/expire',
+        reason: "line\nbreak 'quoted' ü",
+        issue: 'https://tracker.example/1#x',
+      },
+      { scenario: 'tokens/refresh', reason: '- no', sometimes: true, issue: null },
+      { scenario: 'found/tokens/expire/used-after-its-end', reason: 'r', issue: null },
+      { scenario: 'table/basic/basic-secret', reason: 'a part of the table', issue: null },
+      { scenario: 'matrix/12', reason: 'a row of the matrix', issue: null },
+    ]
+    expect(parseBaseline(renderBaseline(entries), 'known.yaml', corpus)).toEqual(entries)
+    expect(parseBaseline(renderBaseline([]), 'known.yaml', corpus)).toEqual([])
+    expect(parseBaseline('# nothing yet\n', 'known.yaml', corpus)).toEqual([])
+  })
+
+  test.each([
+    [
+      '- scenario: tokens/expiri\n  reason: r',
+      'known.yaml:1:13: unknown scenario "tokens/expiri", did you mean "tokens/expiry"?',
+    ],
+    [
+      '- scenario: tokens/expiry\n  reason: r\n  requirement: tokens/expires',
+      'known.yaml:3:16: unknown requirement "tokens/expires", did you mean "tokens/expire"?',
+    ],
+    ['- scenario: tokens/expiry\n  reson: r', 'known.yaml:2:3: unknown key "reson", did you mean "reason"?'],
+    ['- scenario: tokens/expiry', 'missing key "reason" in a known failure'],
+    [
+      'scenario: tokens/expiry',
+      'known.yaml:1:1: expected a list of known failures (such as "- scenario: tokens/accepted" with a "reason"), got a mapping',
+    ],
+    ['nothing', 'got a text'],
+  ])('%s', (text, message) => {
+    expect(() => parseBaseline(`${text}\n`, 'known.yaml', corpus)).toThrow(message)
+  })
+})
+
+describe('a baseline of an earlier version', () => {
+  const old = '- scenario: tokens/expiry\n  row: slow\n  reason: r\n- scenario: cast/bob\n  reason: r\n'
+  const withBob = { ...corpus, testKeys: [{ name: 'bob', key: 'secret' as const, scope: [], proves: [] }] }
+
+  test('is an error that names the new word', () => {
+    expect(() => parseBaseline(old, 'known.yaml', withBob)).toThrow(
+      'known.yaml:2:3: rename "row" to "case", or let "--update-known" rewrite this file',
+    )
+    expect(() => parseBaseline(old.replace('  row: slow\n', ''), 'known.yaml', withBob)).toThrow(
+      'write "test-keys/bob", or let "--update-known"',
+    )
+  })
+
+  test('is rewritten by an update', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-baseline-')), 'known.yaml')
+    writeFileSync(file, old)
+    writeBaseline(file, readBaseline(file, withBob, true))
+    expect(readFileSync(file, 'utf8')).toContain('case: "slow"')
+    expect(readBaseline(file, withBob, false).map(({ scenario }) => scenario)).toEqual([
+      'tokens/expiry',
+      'test-keys/bob',
+    ])
+  })
+})
+
+describe('a file that is not a baseline gives a one-line error', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'))
+  const place = (name: string): string => join(folder, name)
+  test.each([
+    ['a folder', () => folder, 'it is a folder, name a file in it'],
+    ['no file', () => place('none'), 'there is no such file; "--update-known" writes one'],
+    [
+      'a list that contains itself',
+      () => {
+        writeFileSync(place('circle'), '&a\n- *a\n')
+        return place('circle')
+      },
+      'this contains itself, through an alias',
+    ],
+    [
+      'a pipe that nobody writes to',
+      () => {
+        execFileSync('mkfifo', [place('pipe')])
+        return place('pipe')
+      },
+      'it is not a file',
+    ],
+    [
+      'a file of 100 MB',
+      () => {
+        writeFileSync(place('long'), '')
+        truncateSync(place('long'), 100_000_000)
+        return place('long')
+      },
+      'it is longer than 4 MiB',
+    ],
+  ])('%s', (_what, make, message) => {
+    const file = make()
+    expect(() => readBaseline(file, corpus, false)).toThrow(message)
+  })
+})
+
+test('what failed or was blocked runs again, and nothing else', () => {
+  const cases = [
+    madeUpCase({ key: 'basic/secret-of-another', verdict: 'failed' }),
+    madeUpCase({ key: 'basic/other', verdict: 'warned' }),
+    madeUpCase({ key: 'tokens/x', verdict: 'blocked' }),
+    madeUpCase({ key: `${everyAnswer}/id`, id: everyAnswer, verdict: 'failed', proves: ['envelope/id-echo'] }),
+  ]
+  expect(failedIds({ cases: cases as never })).toEqual(['basic/secret-of-another', 'tokens/x', 'envelope/id-echo'])
+})

@@ -1,0 +1,538 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { linkSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { SuiteError } from '../engine/errors.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { demandOwnFiles, proxyFor, type RunFlags, readRunOptions, type TargetOptions } from './options.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-run-options-'))
+const url = 'https://service.example'
+const key = { keyId: 'id-1', keySecret: 'secret-1' }
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+function targetOf(flags: RunFlags, env: { [name: string]: string } = {}): TargetOptions {
+  const { target } = readRunOptions(flags, env)
+  if (target === null) throw new Error('expected a target')
+  return target
+}
+
+describe('who wins', () => {
+  const target = file(
+    'all.yaml',
+    `url: https://from-file.example/base/
+root: { id: file-id, secret: file-secret }
+scheme: file-scheme
+tokenPrefix: FileToken
+signedUri: /signed
+scopeNames: { apikey: apiKey }
+allow: [sessions, keys]
+testKeys: test-keys.json
+secondAddress: 127.0.0.2
+clientAddress: 127.0.0.1
+probes: { context: { method: context/list, scope: ['solution:*'] }, disable: { method: manager/updateApiKey, params: { id: $id } } }
+solutions: [A, B]
+cleanup: { method: manager/deleteApiKey, params: { id: $id } }
+requestTimeoutMs: 5000
+maxAnswerBytes: 1000
+concurrency: 2
+absent: [inbox]
+rate: 20
+headers: { x-tenant: a, x-api-key: header-secret }
+tls: { insecure: true }
+`,
+  )
+
+  test('the target file alone is enough', () => {
+    expect(readRunOptions({ target }, { XDG_STATE_HOME: '/state', HTTPS_PROXY: 'proxy.example:3128' })).toEqual({
+      target: {
+        url: 'https://from-file.example/base',
+        root: { id: 'file-id', kind: 'secret', secret: 'file-secret' },
+        settings: {
+          scheme: 'file-scheme',
+          tokenPrefix: 'FileToken',
+          signedUri: '/signed',
+          scopeNames: { apikey: 'apiKey' },
+          headers: { 'x-tenant': 'a', 'x-api-key': 'header-secret' },
+          probes: {
+            context: { method: 'context/list', params: {}, scope: ['solution:*'] },
+            disable: { method: 'manager/updateApiKey', params: { id: '$id' } },
+          },
+          solutions: ['A', 'B'],
+          cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
+          secondAddress: '127.0.0.2',
+          clientAddress: '127.0.0.1',
+          absent: ['inbox'],
+          concurrency: 2,
+          rate: 20,
+          maxWaitMs: 10_000,
+        },
+        requestTimeoutMs: 5000,
+        maxAnswerBytes: 1000,
+        proxy: 'http://proxy.example:3128',
+        tls: { insecure: true },
+        disposable: false,
+        allow: ['sessions', 'keys'],
+        stateFolder: join('/state', 'svc-conformance'),
+        testKeysFile: join(folder, 'test-keys.json'),
+      },
+      only: [],
+      rowsAlone: false,
+      skip: [],
+      shard: null,
+      failed: null,
+      fixtures: null,
+      seed: null,
+      watch: false,
+      waitSeconds: 0,
+      timeoutSeconds: null,
+      bail: null,
+      known: null,
+      updateKnown: false,
+      strict: false,
+      set: 'current',
+      observations: false,
+      reports: [{ format: 'text', file: null }],
+      trace: false,
+      again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
+      explore: null,
+      plan: false,
+      inputs: [{ what: 'the target file', file: target }],
+    })
+  })
+
+  const env = {
+    SVC_URL: 'http://from-env.example',
+    SVC_KEY_ID: 'env-id',
+    SVC_KEY_SECRET: 'env-secret',
+    SVC_SCHEME: 'env-scheme',
+    SVC_ALLOW: 'limits',
+  }
+
+  test('the environment wins over the target file', () => {
+    const { url: seen, root, settings, allow } = targetOf({ target }, env)
+    expect([seen, root, settings.scheme, allow]).toEqual([
+      'http://from-env.example',
+      { id: 'env-id', kind: 'secret', secret: 'env-secret' },
+      'env-scheme',
+      ['limits'],
+    ])
+  })
+
+  test('flags win over both', () => {
+    const flags = {
+      target,
+      url,
+      ...key,
+      scheme: 'flag-scheme',
+      tokenPrefix: '',
+      allow: 'keys, sessions',
+      rate: '5',
+      wait: '3',
+    }
+    const { url: seen, root, settings, allow } = targetOf(flags, env)
+    const { waitSeconds } = readRunOptions(flags, env)
+    expect([
+      seen,
+      root,
+      settings.scheme,
+      settings.tokenPrefix,
+      allow,
+      settings.rate,
+      settings.maxWaitMs,
+      waitSeconds,
+    ]).toEqual([
+      url,
+      { id: 'id-1', kind: 'secret', secret: 'secret-1' },
+      'flag-scheme',
+      '',
+      ['sessions', 'keys'],
+      5,
+      3000,
+      3,
+    ])
+  })
+
+  test('a variable that is set to nothing is not given', () => {
+    expect(targetOf({ target }, { SVC_URL: '', SVC_KEY_ID: '', SVC_KEY_SECRET: '' }).root).toMatchObject({
+      id: 'file-id',
+    })
+  })
+
+  test('a private key wins over a secret that a later place names', () => {
+    const privateKey = file('key.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).privateKeyPem)
+    expect(targetOf({ target, privateKey }, env).root).toMatchObject({ id: 'env-id', kind: 'ed25519' })
+  })
+
+  test('a secret in a file loses its last line break only', () => {
+    const keySecretFile = file('secret.txt', ' s e c r e t \n')
+    expect(targetOf({ url, keyId: 'i', keySecretFile }).root).toMatchObject({ secret: ' s e c r e t ' })
+  })
+})
+
+test('--disposable opens every class', () => {
+  const { target, again } = readRunOptions({ url, ...key, disposable: true }, {})
+  expect(target?.allow).toEqual(['sessions', 'keys', 'limits'])
+  expect(again).toBe('npx svc-conformance run --url https://service.example --disposable')
+})
+
+test('the command that repeats a run names the same own fixtures', () => {
+  const { again } = readRunOptions({ url, ...key, fixtures: 'my own/found' }, {})
+  expect(again).toBe("npx svc-conformance run --url https://service.example --fixtures 'my own/found'")
+})
+
+test('the command that repeats a run holds no secret', () => {
+  const { again } = readRunOptions({ url, ...key, keyId: 'id-1' }, {})
+  expect(again).not.toContain('secret-1')
+})
+
+test('everything has a value without flags, environment and file', () => {
+  expect(readRunOptions({}, {}).target).toBeNull()
+  expect(targetOf({ url, ...key })).toMatchObject({
+    allow: [],
+    settings: { scheme: 'svc-hmac-sha256', signedUri: '/api', rate: 0 },
+  })
+})
+
+test.each([
+  ['localhost:8080', 'http://localhost:8080'],
+  ['127.0.0.1:8080/base/', 'http://127.0.0.1:8080/base'],
+  ['[::1]:8080', 'http://[::1]:8080'],
+])('a host on this machine is reached by http: %s', (given, meant) => {
+  expect(targetOf({ ...key, url: given }).url).toBe(meant)
+})
+
+test('what runs, how long, and by which set', () => {
+  const { seed, failed, fixtures, watch, bail, observations, set } = readRunOptions(
+    {
+      url,
+      ...key,
+      seed: '7',
+      bail: '2',
+      failed: 'r.json',
+      fixtures: 'own',
+      watch: true,
+      observations: true,
+      set: 'current',
+    },
+    {},
+  )
+  expect([seed, failed, fixtures, watch]).toEqual([7, 'r.json', 'own', true])
+  expect([bail, observations, set]).toEqual([2, true, 'current'])
+})
+
+test('reports, skips and shards are read', () => {
+  const { reports, skip, shard } = readRunOptions(
+    { report: ['text', 'json=a=b.json', 'html=r.html'], skip: ['tokens=it is slow = really'], shard: '2/4' },
+    {},
+  )
+  expect(reports).toEqual([
+    { format: 'text', file: null },
+    { format: 'json', file: 'a=b.json' },
+    { format: 'html', file: 'r.html' },
+  ])
+  expect(skip).toEqual([{ id: 'tokens', reason: 'it is slow = really' }])
+  expect(shard).toEqual({ index: 2, count: 4 })
+})
+
+describe('the calls of the model', () => {
+  const read = (flags: Parameters<typeof readRunOptions>[0], url = 'http://127.0.0.1:1') =>
+    readRunOptions({ url, keyId: 'id', keySecret: 'secret', ...flags }, {}).explore
+
+  test('none on a live server without a flag, and none where only a part runs', () => {
+    expect(read({})).toBeNull()
+    expect(read({ disposable: true, only: ['basic'] })).toBeNull()
+    expect(read({ disposable: true, explore: false })).toBeNull()
+  })
+
+  test('16000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
+    expect(read({ disposable: true })).toEqual({ calls: 16000, only: null })
+    expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000, only: null })
+    expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70, only: null })
+  })
+
+  test('rows of the table or the matrix that --only names, and then no cases', () => {
+    const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', only: ['table/basic/basic-secret'] }
+    expect(readRunOptions(flags, {})).toMatchObject({
+      explore: { calls: 16000, only: ['table/basic/basic-secret'] },
+      only: [],
+      rowsAlone: true,
+    })
+  })
+
+  test.each([
+    ['--explore', { explore: true }],
+    ['--explore-calls', { exploreCalls: '10' }],
+    ['--only matrix/12', { only: ['basic', 'matrix/12'] }],
+  ])('%s needs a URL', (flag, flags) => {
+    expect(() => readRunOptions(flags, {})).toThrow(`"${flag}" needs "--url"`)
+  })
+})
+
+test.each(['/', '//', '?', '/?', '/#', '#'])('a base URL may end with "%s"', (end) => {
+  expect(targetOf({ url: `${url}${end}`, ...key }).url).toBe(url)
+  expect(targetOf({ url: `${url}/v1${end}`, ...key }).url).toBe(`${url}/v1`)
+})
+
+const pkcs8 = {
+  modulusLength: 1024,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+} as const
+function refusal(flags: RunFlags, env: { [name: string]: string } = {}): string {
+  try {
+    readRunOptions(flags, env)
+  } catch (error) {
+    if (error instanceof SuiteError && error.exitCode === 2) return error.message
+    throw error
+  }
+  throw new Error('expected a refusal')
+}
+
+describe('wrong usage', () => {
+  const nameless = file('nameless.yaml', 'allow: [keys]\n')
+  const twice = file('twice.yaml', 'root: { id: a, secret: b, privateKeyFile: c }\n')
+  const unknown = file('unknown.yaml', 'url: https://a.example\nalow: [keys]\n')
+  const emptySecret = file('empty.txt', '\n')
+  const notAKey = file('not-a-key.pem', 'hello\n')
+  const rsaKey = file('rsa.pem', String(generateKeyPairSync('rsa', pkcs8).privateKey))
+  test.each<[string, RunFlags, string]>([
+    [
+      'no key',
+      { url },
+      'Name the API key to use at "https://service.example": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file',
+    ],
+    [
+      'no secret',
+      { url, keyId: 'a' },
+      'Give the secret of the API key to use at "https://service.example": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file',
+    ],
+    ['a key without a URL', { keyId: 'a' }, 'Name the target: "--key-id" needs "--url"'],
+    [
+      'no URL',
+      { url: 'service.example', ...key },
+      'Cannot use the URL "service.example": begin it with "https://", as in "https://service.example"',
+    ],
+    [
+      'a URL with a password',
+      { url: 'https://u:hush@a.example', ...key },
+      'Remove the user and password from the URL: the key is given by SVC_KEY_ID and SVC_KEY_SECRET',
+    ],
+    [
+      'a URL with a query',
+      { url: 'https://a.example/?x=1', ...key },
+      'Remove "?x=1" from the URL: it is the part before "/api"',
+    ],
+    [
+      'two secrets',
+      { url, ...key, keySecretFile: 'x' },
+      'Give the key once: only one of "--key-secret", "--key-secret-file", "--private-key"',
+    ],
+    [
+      'an unknown class',
+      { url, ...key, allow: 'session' },
+      'Unknown value "session" for "--allow", did you mean "sessions"?',
+    ],
+    ['an unknown format', { report: ['jsn=x'] }, 'Unknown value "jsn" for "--report", did you mean "json"?'],
+    [
+      'two reports on stdout',
+      { report: ['text', 'json'] },
+      'Only one report fits on stdout: give "text" or "json" a file, as in "--report json=FILE"',
+    ],
+    [
+      'a report without a file name',
+      { report: ['json='] },
+      'Name the file of "--report json=", as in "--report json=report.json"',
+    ],
+    ['a skip without a reason', { skip: ['tokens'] }, 'Give a reason: "--skip tokens=why it is left out"'],
+    [
+      'a text that is no shard',
+      { shard: '3/2' },
+      'Cannot use "3/2" for "--shard": expected I/N with I from 1 to N, such as "1/4"',
+    ],
+    [
+      'a text that is no rate',
+      { url, ...key, rate: 'fast' },
+      'Cannot use "fast" for "--rate": expected a number, 0 or more',
+    ],
+    ['a rate without a target', { rate: '5' }, 'Name the target: "--rate" needs "--url"'],
+    ['a permission without a target', { allow: 'keys' }, 'Name the target: "--allow" needs "--url"'],
+    ['no time at all', { timeout: '0' }, 'Cannot use "0" for "--timeout": expected a number of seconds above 0'],
+    [
+      'a time with its unit',
+      { timeout: '5s' },
+      'Cannot use "5s" for "--timeout": expected a number of seconds above 0',
+    ],
+    [
+      'an empty scheme',
+      { url, ...key, scheme: '' },
+      'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"',
+    ],
+    [
+      'a scheme of two words',
+      { url, ...key, scheme: 'a b' },
+      'Cannot use "a b" for "--scheme": expected one word, such as "svc-hmac-sha256"',
+    ],
+    [
+      'one file for two reports',
+      { report: ['json=a.out', 'html=./a.out'] },
+      'Only one report fits into "./a.out": give "json" or "html" another file',
+    ],
+    [
+      'a target file that names no target',
+      { target: nameless },
+      `Name the target: "${nameless}" has no "url", and there is no "--url" or SVC_URL`,
+    ],
+    [
+      'a baseline without a name',
+      { updateKnown: true },
+      'Name the baseline to write: "--update-known" needs "--known FILE"',
+    ],
+    [
+      'a missing target file',
+      { target: 'nope.yaml' },
+      'Cannot read the target file "nope.yaml": there is no such file',
+    ],
+    [
+      'a text that is no private key',
+      { url, keyId: 'a', privateKey: notAKey },
+      `Cannot use the private key "${notAKey}": expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
+    ],
+    [
+      'an empty secret',
+      { url, keyId: 'a', keySecretFile: emptySecret },
+      `Cannot use the key secret "${emptySecret}": the file is empty`,
+    ],
+    [
+      'a private key of another kind',
+      { url, keyId: 'a', privateKey: rsaKey },
+      `Cannot use the private key "${rsaKey}": expected an Ed25519 private key in PKCS#8, got another kind of key`,
+    ],
+    [
+      'a secret and a private key in the file',
+      { target: twice },
+      `Cannot load ${twice}:1:27: a key has a secret or a private key, name one of "secret" and "privateKeyFile"`,
+    ],
+    [
+      'an unknown key in the file',
+      { target: unknown },
+      `Cannot load ${unknown}:2:1: unknown key "alow", did you mean "allow"?`,
+    ],
+  ])('%s', (_, flags, message) => {
+    expect(refusal(flags)).toBe(message)
+  })
+
+  test('a scheme of two words in the environment', () => {
+    expect(refusal({ url, ...key }, { SVC_SCHEME: 'a b' })).toContain('Cannot use "a b" for "SVC_SCHEME"')
+  })
+
+  test('a shard on a shared URL', () => {
+    expect(refusal({ url, ...key, shard: '1/2' })).toContain(
+      'give each shard its own instance and say so with "--disposable"',
+    )
+    expect(readRunOptions({ url, ...key, shard: '1/2', disposable: true }, {}).shard).toEqual({
+      index: 1,
+      count: 2,
+    })
+  })
+
+  test.each([
+    ['url: 7', 'this is not a base URL, http or https; calls go to {url}/api'],
+    ['root: { secret: x }', 'missing key "id" in the key that the run uses: id with secret, or id with privateKeyFile'],
+    ['allow: [session]', 'this is not a safety class, did you mean "sessions"?'],
+    ['rate: -1', 'this is not a number of calls a second, 0 for no limit'],
+    ['secondAddress: localhost', 'this is not an IPv4 address, such as 127.0.0.2'],
+    ['clientAddress: 300.0.0.1', 'this is not an IPv4 address, such as 127.0.0.2'],
+    ['headers: { "a b": c }', '"a b" is not a header name'],
+    ['probes: { context: { params: {} } }', 'missing key "method" in a call: method, params'],
+    ['requestTimeoutMs: 1.5', 'this is not a number of milliseconds, 1 or more'],
+    ['tls: { insecur: true }', 'unknown key "insecur", did you mean "insecure"?'],
+    ['- url', 'this is not a map of what is known about the target'],
+  ])('in the target file: %s', (text, message) => {
+    expect(refusal({ target: file('one.yaml', `${text}\n`) })).toContain(message)
+  })
+})
+
+test.each([
+  [{ seed: '-1' }, 'Cannot use "-1" for "--seed": expected a whole number below 4294967296'],
+  [{ bail: '0' }, 'Cannot use "0" for "--bail": expected a whole number, 1 or more'],
+  [{ watch: true }, 'Name the target: "--watch" waits for a server to come back, and needs "--url"'],
+  [{ set: '0.9' }, 'Unknown value "0.9" for "--set"'],
+])('%j is refused', (flags, message) => {
+  expect(refusal(flags)).toContain(message)
+})
+
+describe('files that are read and written', () => {
+  const place = (name: string): string => join(folder, name)
+  writeFileSync(place('target.yaml'), 'url: http://a.example\nroot: { id: i, secret: s }\ntestKeys: kept.jsonl\n')
+  writeFileSync(place('known.yaml'), '[]\n')
+  symlinkSync(place('target.yaml'), place('link'))
+  linkSync(place('known.yaml'), place('hard-link'))
+  symlinkSync(folder, place('folder-link'))
+
+  function ownFilesRefusal(report: string): string {
+    try {
+      demandOwnFiles(
+        readRunOptions({ target: place('target.yaml'), known: place('known.yaml'), report: [`json=${report}`] }, {}),
+      )
+    } catch (error) {
+      return (error as Error).message
+    }
+    return 'taken'
+  }
+
+  test.each([
+    ['target.yaml', 'the target file'],
+    ['link', 'the target file'],
+    ['known.yaml', 'the baseline'],
+    ['hard-link', 'the baseline'],
+    ['kept.jsonl', 'the kept test keys'],
+    ['folder-link/kept.jsonl', 'the kept test keys'],
+  ])('a report in place of %s is refused before the first request', (name, what) => {
+    expect(ownFilesRefusal(place(name))).toBe(
+      `Cannot write the report "${place(name)}": it is ${what}; name another file`,
+    )
+  })
+
+  test('a report with its own path is accepted', () => {
+    expect(ownFilesRefusal(place('report.json'))).toBe('taken')
+  })
+})
+
+describe('the proxy', () => {
+  const HTTPS_PROXY = 'http://proxy.example:3128'
+
+  test.each([
+    ['https://a.example', { HTTPS_PROXY }, HTTPS_PROXY],
+    ['https://a.example', { https_proxy: HTTPS_PROXY }, HTTPS_PROXY],
+    ['https://a.example', { HTTPS_PROXY: 'proxy.example:3128' }, HTTPS_PROXY],
+    ['http://a.example', { HTTPS_PROXY }, null],
+    ['http://a.example', { HTTP_PROXY: HTTPS_PROXY }, HTTPS_PROXY],
+    ['https://127.0.0.1:8443', { HTTPS_PROXY }, null],
+    ['https://localhost', { HTTPS_PROXY }, null],
+    ['https://a.example', { HTTPS_PROXY, NO_PROXY: '*' }, null],
+    ['https://a.example', { HTTPS_PROXY, NO_PROXY: 'b.example, a.example' }, null],
+    ['https://deep.a.example', { HTTPS_PROXY, no_proxy: '.a.example' }, null],
+    ['https://deep.a.example', { HTTPS_PROXY, NO_PROXY: '*.a.example' }, null],
+    ['https://nota.example', { HTTPS_PROXY, NO_PROXY: 'a.example' }, HTTPS_PROXY],
+    ['https://a.example:8443', { HTTPS_PROXY, NO_PROXY: 'a.example:8443' }, null],
+    ['https://a.example:8443', { HTTPS_PROXY, NO_PROXY: 'a.example:443' }, HTTPS_PROXY],
+    ['https://a.example', {}, null],
+    ['https://a.example', { HTTPS_PROXY: '' }, null],
+  ])('%s with %j goes through %s', (url, env, proxy) => {
+    expect(proxyFor(url, env)).toBe(proxy)
+  })
+
+  test('a proxy that is no URL', () => {
+    expect(() => proxyFor('https://a.example', { HTTPS_PROXY: 'socks5://x' })).toThrow(
+      'Cannot use the proxy of HTTPS_PROXY: expected a URL such as "http://proxy.example:3128"',
+    )
+  })
+})

@@ -1,0 +1,401 @@
+/** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
+import {
+  type Claims,
+  claimsOf,
+  type Item,
+  noClaims,
+  skipItem,
+  testKeysUsed,
+  unjudged,
+} from '../engine/conversation/cases.ts'
+import {
+  type Conversation,
+  openConversation,
+  type Run,
+  type RunEvent,
+  standInOf,
+} from '../engine/conversation/conversation.ts'
+import { createTestKey, type RanCase, runCase } from '../engine/conversation/run-case.ts'
+import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
+import { ensureTestKeys } from '../engine/conversation/test-keys.ts'
+import { keyLimit } from '../engine/document.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
+import { type Capabilities, whyNotRun } from './capabilities.ts'
+import { removeKeys } from './keys.ts'
+
+/** Runs each item once. On one server, all items start with the first one that is requested. */
+interface Runner {
+  runItem(item: Item): Promise<CaseOutcome>
+  /** Listens to the run: an item that waits does not keep others from running. */
+  listener(event: RunEvent): void
+}
+
+/** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
+interface Watch {
+  started(item: Item): void
+  ended(outcome: CaseOutcome): void
+}
+
+export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities, watch: Watch): Runner {
+  const start = async (item: Item): Promise<RanCase> => {
+    const reason = whyNotRun(item, capabilities)
+    return reason === undefined ? runItem(run, item) : skipItem(item, reason)
+  }
+  if (!run.target.lasting) return { runItem: (item) => watched(item, start, watch), listener: () => {} }
+  return createSchedule(run, items, { start, watch, makesCalls: (item) => whyNotRun(item, capabilities) === undefined })
+}
+
+async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watch: Watch): Promise<CaseOutcome> {
+  watch.started(item)
+  const { mayBeOfOthers: _, ...outcome } = await start(item)
+  watch.ended(outcome)
+  return outcome
+}
+
+/** What a schedule does with its items. */
+interface Scheduled {
+  start(item: Item): Promise<RanCase>
+  makesCalls(item: Item): boolean
+  watch: Watch
+}
+
+function createSchedule(run: Run, items: readonly Item[], { start, makesCalls, watch }: Scheduled): Runner {
+  const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
+  const board = emptyBoard([...slots.values()])
+  const open = once(async () => {
+    const talk = await openConversation(run)
+    talk.grants.onWait(goOn)
+    return talk
+  })
+  // Test keys are created before cases fill the places for keys, and before two cases need the same key.
+  const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(makesCalls)))
+  const startMore = async (): Promise<void> => {
+    const talk = await open()
+    for (let next = nextOf(board, talk); next !== undefined; next = nextOf(board, talk)) {
+      if (!next.isTestKey) await makeTestKeys()
+      if (!next.isAgain) watch.started(next.item)
+      const slot = begin(board, next)
+      start(slot.item).then((outcome) => end(slot, outcome), giveUp)
+    }
+  }
+  const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
+    const mayRepeat = mayAskAgain(slot) && run.stopping.reason === null
+    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome) && mayBeOfOthers !== 'time') doubt(board)
+    slot.isAgain = mayRepeat && (mayBeOfOthers !== undefined || (slot.sharedTokens && board.isDoubted))
+    slot.state = slot.isAgain ? 'pending' : 'done'
+    if (!slot.isAgain) {
+      watch.ended(outcome)
+      if (mayRepeat && slot.sharedTokens) slot.held = outcome
+      else slot.settle(outcome)
+    }
+    if (board.entries.every(({ state }) => state === 'done'))
+      for (const one of board.entries) if (one.held !== null) one.settle(one.held)
+    goOn()
+  }
+  const giveUp = (error: unknown): void => {
+    for (const slot of slots.values()) slot.fail(error)
+  }
+  let turn: Promise<void> = Promise.resolve()
+  const goOn = (): void => {
+    turn = turn.then(startMore).catch(giveUp)
+  }
+  const setOut = once(async () => goOn())
+  return {
+    runItem: async (item) => {
+      await setOut()
+      const slot = slots.get(item.key)
+      if (slot === undefined) throw new Error(`"${item.key}" is not of this run`)
+      return slot.outcome
+    },
+    listener: (event) => {
+      const slot = event.kind === 'wait-started' || event.kind === 'wait-ended' ? slots.get(event.key) : undefined
+      if (slot === undefined) return
+      slot.isWaiting = event.kind === 'wait-started'
+      if (slot.isWaiting) goOn()
+    },
+  }
+}
+
+const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', 'blocked'].includes(verdict)
+
+/**
+ * If cases with tokens run at the same time, only a pass of all of them counts: a server that confuses tokens may pass one case because of
+ * another. As soon as one does not pass, each of them runs again alone, and that result counts.
+ */
+function doubt(board: Board<Slot>): void {
+  board.isDoubted = true
+  for (const slot of board.entries) {
+    if (slot.held === null) continue
+    slot.held = null
+    slot.isAgain = true
+    slot.state = 'pending'
+  }
+}
+
+/** Returns the same result to everybody who asks. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+/** Grants queue if this part of the calls that may be under way at once wait: a few may wait for another user than the next case. */
+const queueShare = 1 / 4
+
+/** The next item that may start while the others run; items that wait for a time, or for the grants of others, do not count. */
+function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Conversation): Slot | undefined {
+  const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
+  if (busy - grants.waiting >= limit.atOnce) return undefined
+  board.grantsQueue = busy >= limit.atOnce && grants.waiting >= limit.atOnce * queueShare
+  // What the cases have shown about which of them may run at the same time.
+  board.movesClock = instance.clock.controlled
+  board.unnamedAreFree = unnamedAreFree(facts)
+  board.sessionsPerKey = facts.sessionsPerKey === true
+  return nextToStart(board)
+}
+
+/** Runs an item again only once, and alone. Created keys stay, so items that create keys or fill a limit are not repeated. */
+const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
+  hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
+
+/** Creates the test keys before the cases that use them, each only once. */
+async function createTestKeys(talk: Conversation, items: readonly Item[]): Promise<void> {
+  const { run } = talk
+  const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
+  if (run.stopping.reason !== null || cases.length === 0) return
+  const names = run.corpus.testKeys.map(({ name }) => name)
+  const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
+  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, talk.instance.root))
+  // Every case that needs a missing test key reports it.
+  for (const name of used) await ensureTestKeys(talk, [name])
+}
+
+// One item.
+
+/** The places for keys that cases leave free on a target without a clean-up method. */
+const placesKept = 3
+
+/** Runs one item of a run. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
+async function runItem(run: Run, item: Item): Promise<RanCase> {
+  if (item.kind === 'test-key') return createTestKey(run, item.member)
+  const { scenario, testCase } = item
+  const talk = run.shared
+  const makesKeys = scenario.needs.includes('keys')
+  if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
+    const places = keyLimit - talk.createdKeys.keys.length
+    if (places < placesKept) {
+      return unjudged(scenario, testCase, 'not-testable', { kind: 'few-places-for-keys', places: placesKept })
+    }
+  }
+  const before = new Set(talk?.createdKeys.keys)
+  const outcome = await runCase(run, scenario, testCase)
+  if (talk !== null && makesKeys)
+    await removeKeys(
+      talk,
+      [...talk.createdKeys.keys].filter((key) => !before.has(key)),
+    )
+  return outcome
+}
+
+// The place of an item in the schedule.
+
+interface Slot extends Entry {
+  item: Item
+  /** Other items ran at the same time. */
+  hadCompany: boolean
+  /** It used tokens while other cases did: a server that confuses tokens may have changed its result. */
+  sharedTokens: boolean
+  /** It passed while other cases used tokens; it counts if every one of them is certain. */
+  held: CaseOutcome | null
+  isWaiting: boolean
+  outcome: Promise<CaseOutcome>
+  settle(outcome: CaseOutcome): void
+  fail(error: unknown): void
+}
+
+/** @param makesCalls whether the item makes calls; otherwise it claims nothing */
+function createSlot(item: Item, makesCalls: boolean): Slot {
+  let settle: Slot['settle'] = () => {}
+  let fail: Slot['fail'] = () => {}
+  const outcome = new Promise<CaseOutcome>((resolve, reject) => {
+    settle = resolve
+    fail = reject
+  })
+  // The caller of `runItem` gets the error; until then it is unhandled.
+  outcome.catch(() => {})
+  return {
+    key: item.key,
+    isTestKey: item.kind === 'test-key',
+    claims: makesCalls ? claimsOf(item) : noClaims,
+    state: 'pending',
+    isAgain: false,
+    startedAs: 0,
+    item,
+    hadCompany: false,
+    sharedTokens: false,
+    held: null,
+    isWaiting: false,
+    outcome,
+    settle,
+    fail,
+  }
+}
+
+/** Until a case shows which grants count as sessions, and whose, every grant counts for every user. */
+function emptyBoard(entries: readonly Slot[]): Board<Slot> {
+  return {
+    entries,
+    unnamedAreFree: false,
+    sessionsPerKey: false,
+    movesClock: false,
+    isDoubted: false,
+    grantsQueue: false,
+  }
+}
+
+/** Records that an item starts while others run. */
+function begin({ entries }: Board<Slot>, slot: Slot): Slot {
+  slot.sharedTokens = false
+  for (const other of entries) {
+    if (other.state !== 'running') continue
+    other.hadCompany = true
+    slot.hadCompany = true
+    if (!takesTokens(slot) || !takesTokens(other)) continue
+    other.sharedTokens = true
+    slot.sharedTokens = true
+  }
+  slot.state = 'running'
+  slot.startedAs = 1 + Math.max(...entries.map(({ startedAs }) => startedAs))
+  return slot
+}
+
+// The rules by which cases of one target run at the same time without disturbing each other.
+
+/** A case of a run, or the creation of a test key. */
+export interface Entry {
+  key: string
+  isTestKey: boolean
+  claims: Claims
+  state: 'pending' | 'running' | 'done'
+  /** It runs again, alone, because other cases may have disturbed it. */
+  isAgain: boolean
+  /** Its number among those that have started; 0 until then. */
+  startedAs: number
+}
+
+export interface Board<E extends Entry = Entry> {
+  entries: readonly E[]
+  /** Grants without a session take no place among the sessions. */
+  unnamedAreFree: boolean
+  /** Each key has its own sessions. */
+  sessionsPerKey: boolean
+  /** Waits move the clock, which moves it for every case. */
+  movesClock: boolean
+  /** A case with tokens failed while others ran, so from now on they run one at a time. */
+  isDoubted: boolean
+  /** Cases wait for the grants of others, so one more with grants would only join the queue. */
+  grantsQueue: boolean
+}
+
+/** The number of sessions of a user; another one removes the oldest (part 8). A server may count every grant of every key. */
+const sessionPlaces = 16
+
+/** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */
+export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
+  const left = board.entries.filter(({ state }) => state !== 'done')
+  const running = left.filter(({ state }) => state === 'running')
+  const testKey = left.find(({ isTestKey }) => isTestKey)
+  if (testKey !== undefined) return running.length === 0 ? testKey : undefined
+  if (running.some((entry) => isQuiet(entry, board))) return undefined
+  const places = sessionRules(board, left)
+  const makesKeys = left.find(({ claims }) => claims.makesKeys)
+  const fillsNoKeys = left.some(({ claims }) => claims.fills !== 'keys')
+  const tokensAreTaken = board.grantsQueue || (board.isDoubted && running.some(takesTokens))
+  const mayStart = (entry: E): boolean =>
+    entry.state === 'pending' &&
+    !(tokensAreTaken && takesTokens(entry)) &&
+    (running.length === 0 || !isQuiet(entry, board)) &&
+    (!entry.claims.makesKeys || entry === makesKeys) &&
+    (entry.claims.fills !== 'keys' || !fillsNoKeys) &&
+    places.mayStart(entry)
+  return byUrgency(left, board).find(mayStart)
+}
+
+/** Whether a case uses tokens, which a server may confuse with those of another case. */
+const takesTokens = ({ claims }: Entry): boolean => claims.grants > 0
+
+function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
+  const levels: E[][] = []
+  for (const entry of entries) {
+    const level = urgency(entry, board)
+    levels[level] ??= []
+    levels[level].push(entry)
+  }
+  return levels.flat()
+}
+
+/** Cases that show more about the target start first, then those that wait or must keep an order, then those that block others. */
+function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
+  if (claims.observesCounting) return 0
+  // Where the clock is moved, the following order saves no time.
+  if (movesClock) return 1
+  if (isAgain) return 5
+  if (claims.waits || claims.makesKeys || claims.fills === 'sessions' || claims.isLong) return 1
+  if (claims.named > 0) return 2
+  return claims.grants > 0 ? 3 : 4
+}
+
+const isQuiet = ({ claims, isAgain }: Entry, { movesClock }: Board): boolean =>
+  claims.races || isAgain || (movesClock && claims.waits)
+
+/**
+ * Cases that fill the sessions of a user come last and run alone among cases with sessions; others must not remove each other's sessions.
+ */
+function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: Entry): boolean } {
+  const observing = left.find(({ claims }) => claims.observesCounting)
+  const withSessions = left.filter(({ claims }) => placesOf(claims, board) > 0)
+  const running = withSessions.filter(({ state }) => state === 'running')
+  const taken = new Map(running.map((entry) => [entry, placesSince(entry, board)]))
+  return {
+    mayStart(entry) {
+      if (placesOf(entry.claims, board) === 0) return true
+      const meets = (other: Entry): boolean => other !== entry && shareSessions(entry.claims, other.claims, board)
+      const beside = running.filter(meets)
+      if (observing !== undefined) return entry === observing && beside.length === 0
+      if (entry.claims.fills === 'sessions')
+        return beside.length === 0 && !withSessions.filter(meets).some((other) => comesBefore(other, entry, left))
+      return (
+        beside.every(({ claims }) => claims.fills !== 'sessions') &&
+        beside.every((other) => (taken.get(other) ?? 0) + placesOf(entry.claims, board) <= sessionPlaces)
+      )
+    },
+  }
+}
+
+/**
+ * Cases that fill the sessions come after all that fill no limit, and keep their order. Only a race need not come before: it runs alone, and
+ * waiting until nothing else runs would keep them waiting too.
+ */
+function comesBefore(one: Entry, filling: Entry, left: readonly Entry[]): boolean {
+  if (one.claims.fills === null) return !one.claims.races
+  return one.claims.fills === 'sessions' && left.indexOf(one) < left.indexOf(filling)
+}
+
+/** How many sessions a case may take. */
+function placesOf({ grants, named }: Claims, { unnamedAreFree }: Board): number {
+  return unnamedAreFree ? named : grants
+}
+
+function shareSessions({ users: some }: Claims, { users: others }: Claims, { sessionsPerKey }: Board): boolean {
+  if (!sessionsPerKey || some.includes('*') || others.includes('*')) return true
+  return some.some((user) => others.includes(user))
+}
+
+/** How many sessions that count for a running case, its own among them, may have come since it started. */
+function placesSince(running: Entry, board: Board): number {
+  return board.entries
+    .filter(({ claims, startedAs }) => startedAs >= running.startedAs && shareSessions(claims, running.claims, board))
+    .reduce((sum, { claims }) => sum + placesOf(claims, board), 0)
+}

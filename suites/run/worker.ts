@@ -1,0 +1,114 @@
+/** What the main thread and the vitest workers of a run tell one another. In memory only: an entry about a created key holds its secret. */
+import { BroadcastChannel } from 'node:worker_threads'
+import type { CreatedKey, CreatedKeysEntry, RunEvent, RunListener } from '../engine/conversation/conversation.ts'
+import type { TargetFacts } from '../engine/conversation/target-facts.ts'
+import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
+import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
+import type { KnownEntry } from '../report/report.ts'
+import type { UrlTargetOptions } from '../targets/url.ts'
+import { createEnding, type Ending } from './ending.ts'
+import type { RecordFile } from './key-record.ts'
+
+/** The request of the main thread to the workers that run the cases. Plain data. */
+export interface WorkerRequest {
+  /** null: the bundled server. */
+  url: UrlTargetOptions | null
+  corpus: Corpus
+  /** null: the worker starts with the preflight. */
+  facts: TargetFacts | null
+  allow: readonly SafetyClass[]
+  /** Keys of items. */
+  items: string[]
+  seed: number
+  unique: string
+  trace: boolean
+  /** Stop after this many failures that the baseline does not list; null: never. */
+  bail: { failures: number; known: readonly KnownEntry[] } | null
+  /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
+  keyRecord: RecordFile | null
+  keptTestKeys: CreatedKey[]
+  earlierKeys: CreatedKeysEntry[]
+  /** How many items the workers have taken, in one Int32 that they share; null if one worker runs all of them. */
+  taken: SharedArrayBuffer | null
+  /** The name of the channel between the threads. */
+  channel: string
+  /** When the run must end, on the monotonic clock; null: no limit. */
+  endsAtMs: number | null
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    request: WorkerRequest
+  }
+  interface TaskMeta {
+    /** The outcomes of the cases of this test. */
+    outcomes?: CaseOutcome[]
+    /** The key of the case that began last. */
+    began?: string
+    /** Set on every test whose cases were not all run because the run had stopped. */
+    stopped?: StopReason
+  }
+}
+
+type Message = { kind: 'worker-ready' } | { kind: 'run-ended'; reason: StopReason } | RunEvent
+
+function openChannel(
+  name: string,
+  onMessage: (message: Message) => void,
+): { tell(message: Message): void; close(): void } {
+  const channel = new BroadcastChannel(name)
+  channel.onmessage = (event: unknown) => onMessage((event as { data: Message }).data)
+  channel.unref()
+  let isClosed = false
+  return {
+    tell: (message) => {
+      if (!isClosed) channel.postMessage(message)
+    },
+    close: () => {
+      isClosed = true
+      channel.close()
+    },
+  }
+}
+
+/** In the main thread: tells the workers of the end, and hears their events. @returns closes the channel */
+export function openMainSide(name: string, ending: Ending, listener: RunListener): () => void {
+  const tellEnd = (): void => {
+    if (ending.reason !== null) tell({ kind: 'run-ended', reason: ending.reason })
+  }
+  const { tell, close } = openChannel(name, (message) => {
+    // A worker that starts late missed the first message.
+    if (message.kind === 'worker-ready') tellEnd()
+    else if (message.kind !== 'run-ended') listener(message)
+  })
+  ending.onEnd(tellEnd)
+  return close
+}
+
+/** Which cases run, and which of them wait: vitest knows only which have ended. */
+const ofProgress: readonly RunEvent['kind'][] = ['case-started', 'wait-started', 'wait-ended']
+
+/**
+ * In a worker thread.
+ *
+ * @param options `everyMs`: the shortest time between two events about progress, because sending one takes as long as a call to a near
+ * server; `keys`: whether to send what is recorded about created keys
+ */
+export function openWorkerSide(
+  { channel, endsAtMs }: Pick<WorkerRequest, 'channel' | 'endsAtMs'>,
+  { everyMs, keys }: { everyMs: number; keys: boolean },
+): { ending: Ending; listener: RunListener; close(): void } {
+  const ending = createEnding(endsAtMs)
+  const { tell, close } = openChannel(channel, (message) => {
+    if (message.kind === 'run-ended') ending.end(message.reason)
+  })
+  tell({ kind: 'worker-ready' })
+  let sentMs = Number.NEGATIVE_INFINITY
+  const listener: RunListener = (event) => {
+    if (keys && event.kind === 'key-noted') tell(event)
+    if (!ofProgress.includes(event.kind) || performance.now() - sentMs < everyMs) return
+    sentMs = performance.now()
+    tell(event)
+  }
+  return { ending, listener, close }
+}
