@@ -153,7 +153,6 @@ export async function removeKeys(talk: Conversation, keys: readonly CreatedKey[]
   const problems = new Set<string>()
   const remove = async (key: CreatedKey): Promise<{ key: CreatedKey; wrong: string[] | null }> => {
     const wrong = cleanup === undefined || talk.run.stopping.reason !== null ? [] : await removeKey(talk, cleanup, key)
-    if (wrong === null) talk.createdKeys.removed(key.id)
     return { key, wrong }
   }
   for (const { key, wrong } of await Promise.all(keys.map(remove))) {
