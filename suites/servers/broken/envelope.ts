@@ -1,4 +1,3 @@
-import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { methods } from '../../../mock-server/methods/index.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import {
@@ -6,6 +5,7 @@ import {
   type BrokenRows,
   type Change,
   eighth,
+  every,
   fifth,
   first,
   fourth,
@@ -22,10 +22,26 @@ import {
   third,
   twelfth,
 } from '../operators.ts'
-import { race } from './changes.ts'
+import { race, twoMs } from './changes.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown
+
+/** Reads a body that is not JSON in another way. */
+const orElse = (read: (text: string) => unknown) => (text: string) => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return read(text)
+  }
+}
+
+/** Another result of a listing. */
+const listing =
+  (change: (result: unknown, seen: Seen) => unknown) =>
+  (seen: Seen): Change => ({
+    resultMember: (method, result) => (method === 'solution/listSolutions' ? change(result, seen) : result),
+  })
 
 /** Refuses a JSON body unless it is written in this form. */
 const onlyIf = (fits: (text: string) => boolean) => (text: string) => {
@@ -44,6 +60,8 @@ const latestId = (_seen: Seen, latest?: unknown): Change => ({
   beforeEffect: race('listing'),
 })
 
+const isEmpty = (value: unknown): boolean => Object.keys(value ?? {}).length === 0
+
 const groupOf = (method: string): string => method.split('/')[0] ?? ''
 
 /** The fields of a form as a request; throws if they name no method. */
@@ -54,11 +72,7 @@ function readForm(text: string): object {
   return { jsonrpc: '2.0', id: Number(fields.get('id')), method, params: {} }
 }
 
-const methodOf: { [operation: string]: string } = {
-  createApiKey: 'manager/createApiKey',
-  auth: 'manager/auth',
-  listSolutions: 'solution/listSolutions',
-}
+const known = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
 
 const members = ['jsonrpc', 'id', 'method', 'params']
 
@@ -83,12 +97,7 @@ export const envelope: BrokenRows = {
       isCall: (httpMethod, path, callPath, body) =>
         path === callPath && httpMethod === (body.includes('"manager/auth"') ? 'PUT' : 'POST'),
     }),
-    'every-fiftieth-call-not-found': first((_seen, calls = 0) => ({
-      isCall: (httpMethod, path, callPath, body) => {
-        calls += 1
-        return calls % 50 !== 0 && right.isCall(httpMethod, path, callPath, body)
-      },
-    })),
+    'every-fiftieth-call-not-found': first(every(50, 'isCall', () => false)),
   },
   'envelope/json-body': {
     'compact-json-demanded': own({ parseBody: onlyIf((text) => JSON.stringify(JSON.parse(text)) === text) }),
@@ -99,13 +108,6 @@ export const envelope: BrokenRows = {
     'escaped-slash-stays-escaped': own({ parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) }),
     'characters-by-number-refused': own({ parseBody: onlyIf((text) => !text.includes('\\u')) }),
     'tabs-in-json-refused': own({ parseBody: onlyIf((text) => !text.includes('\t')) }),
-    // A JSON body with line feeds between its tokens is refused.
-    'pretty-printed-body-refused': first({
-      parseBody: (text) => {
-        if (text.includes('\n')) throw new SyntaxError('Write the body on one line')
-        return right.parseBody(text)
-      },
-    }),
     // The reader waits for a last piece that is shorter than its buffer, and then has nothing.
     'body-of-a-multiple-of-256-bytes-not-read': fourth((seen) => ({
       parseBody: (text) => right.parseBody(seen.request.body.length % 256 === 0 ? '' : text),
@@ -120,9 +122,7 @@ export const envelope: BrokenRows = {
     'method-with-escaped-slash-unknown': first((seen) => ({
       methodName: (name) => (seen.bodyHas('\\/') ? `?${name}` : name),
     })),
-    'dot-for-slash-in-method-name-taken': fourth({
-      methodName: (name) => name.replace('.', '/'),
-    }),
+    'dot-for-slash-in-method-name-taken': fourth({ methodName: (name) => name.replace('.', '/') }),
     // The router remembers for 100 ms that it found nothing, and looks that up by the group.
     'unknown-method-hides-its-group-for-100-ms': ninth((seen, missedMs = new Map<string, number>()) => ({
       methodName: (name) => {
@@ -134,28 +134,25 @@ export const envelope: BrokenRows = {
   },
   'envelope/empty-params': {
     'empty-params-refused': own({
-      paramsTaken: (value, profile) => right.paramsTaken(value, profile) && Object.keys(value as object).length > 0,
+      paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !isEmpty(value),
     }),
     'empty-params-refused-with-token': first((seen) => ({
       paramsTaken: (value, profile) => {
         const isToken = seen.request.headers.authorization?.startsWith(`${profile.tokenPrefix} `)
-        const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
-        return right.paramsTaken(value, profile) && !(isEmpty && isToken)
+        return right.paramsTaken(value, profile) && !(isEmpty(value) && isToken)
       },
     })),
-    'empty-params-refused-behind-full-ones-on-connection': third((seen, connections = new Set<number>()) => ({
-      paramsTaken: (value, profile) => {
-        const { connection } = seen
-        const taken = right.paramsTaken(value, profile)
-        if (!taken || connection === undefined) return taken
-        const isEmpty = Object.keys(value ?? {}).length === 0
-        if (!isEmpty) connections.add(connection)
-        return !isEmpty || !connections.has(connection)
-      },
-    })),
+    'empty-params-refused-behind-full-ones-on-connection': third(
+      (seen, connections = new Set<number | undefined>()) => ({
+        paramsTaken: (value, profile) => {
+          const taken = right.paramsTaken(value, profile)
+          if (taken && seen.connection !== undefined && !isEmpty(value)) connections.add(seen.connection)
+          return taken && !(isEmpty(value) && connections.has(seen.connection))
+        },
+      }),
+    ),
     'empty-params-refused-in-ecc-calls': fourth((seen) => ({
-      paramsTaken: (value, profile) =>
-        right.paramsTaken(value, profile) && !(seen.byPublicKey && Object.keys(seen.params).length === 0),
+      paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !(seen.byPublicKey && isEmpty(value)),
     })),
   },
   'envelope/response-jsonrpc': {
@@ -166,23 +163,20 @@ export const envelope: BrokenRows = {
       answerVersion: () => (seen.bodyHas('"refresh_token"') ? undefined : '2.0'),
     })),
     // The answer: "jsonrpc | string | `2.0`"
-    'answer-behind-refusal-on-connection-without-jsonrpc': third((_seen, connections = new Set<number>()) => ({
-      around: answerThrough((answer, { connection }) => {
-        if (connection === undefined) return answer
-        if (!isAccepted(answer)) {
-          connections.add(connection)
-          return answer
-        }
-        if (!connections.delete(connection)) return answer
-        const { jsonrpc: _jsonrpc, ...rest } = readMembers(answer.body) ?? {}
-        return { ...answer, body: JSON.stringify(rest) }
+    'answer-behind-refusal-on-connection-without-jsonrpc': third(
+      (_seen, connections = new Set<number | undefined>()) => ({
+        around: answerThrough((answer, { connection }) => {
+          if (!isAccepted(answer) && connection !== undefined) connections.add(connection)
+          if (!isAccepted(answer) || !connections.delete(connection)) return answer
+          return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), jsonrpc: undefined }) }
+        }),
       }),
-    })),
+    ),
     'jsonrpc-is-a-number-in-answers-to-tokens': fourth((seen) => ({
       answerVersion: () => (seen.pair === undefined ? '2.0' : 2),
     })),
     'answer-to-key-creation-in-json-rpc-1-0': fifth((seen) => ({
-      answerVersion: () => (seen.method === 'manager/createApiKey' ? '1.0' : '2.0'),
+      answerVersion: () => (seen.creates ? '1.0' : '2.0'),
     })),
   },
   'envelope/id-echo': {
@@ -194,51 +188,31 @@ export const envelope: BrokenRows = {
     'id-of-the-latest-call-echoed': own(latestId),
     'id-zero-taken-for-none': own({ echoedId: (id) => id || null }),
     // The id 0 counts as missing.
-    'zero-id-becomes-one': first({
-      echoedId: (id) => id || 1,
-    }),
-    'id-wraps-at-32-bits': first({
-      echoedId: (id) => (typeof id === 'number' ? id | 0 : id),
-    }),
+    'zero-id-becomes-one': first({ echoedId: (id) => id || 1 }),
     // Only the second answer of a connection is wrong: it carries the id of the first.
-    'second-answer-on-connection-repeats-id': first(
-      (seen, answers = new Map<number, { count: number; first: unknown }>()) => ({
-        echoedId: (id) => {
-          const { connection } = seen
-          if (connection === undefined) return id
-          const known = answers.get(connection) ?? { count: 0, first: id }
-          known.count += 1
-          answers.set(connection, known)
-          return known.count === 2 ? known.first : id
-        },
-      }),
-    ),
+    'second-answer-on-connection-repeats-id': first((seen, answers = new Map<number | undefined, unknown[]>()) => ({
+      echoedId: (id) => {
+        const ids = [...(answers.get(seen.connection) ?? []), id]
+        if (seen.connection !== undefined) answers.set(seen.connection, ids)
+        return ids.length === 2 ? ids[0] : id
+      },
+    })),
     // The id is kept in a variable of the server while a listing waits for 2 ms.
     'concurrent-listings-answer-with-last-id': first((seen) => ({
-      beforeEffect: (effect) => (effect === 'listing' ? new Promise((resolve) => setTimeout(resolve, 2)) : undefined),
-      echoedId: (id) => {
-        try {
-          return JSON.parse(seen.request.body.toString()).id
-        } catch {
-          return id
-        }
-      },
+      beforeEffect: (effect) => (effect === 'listing' ? twoMs() : undefined),
+      echoedId: (id) => readCall(seen.request).id ?? id,
     })),
     // An accepted listing within a second of another one with the same header is answered with its body.
     'listing-of-caller-cached-with-its-id': second(
-      (_seen, answers = new Map<string, { untilMs: number; answer: MockAnswer }>()) => {
-        const cache = answerThrough((answer, request, context) => {
+      (_seen, answers = new Map<unknown, { untilMs: number; body: string }>()) => ({
+        around: answerThrough((answer, request, context) => {
           if (!isMethod(request, 'solution/listSolutions') || !isAccepted(answer)) return answer
-          const header = request.headers.authorization ?? ''
-          const kept = answers.get(header)
-          if (kept && context.now() < kept.untilMs) return { ...answer, body: kept.answer.body }
-          answers.set(header, { untilMs: context.now() + 1000, answer })
+          const kept = answers.get(request.headers.authorization)
+          if (kept && context.now() < kept.untilMs) return { ...answer, body: kept.body }
+          answers.set(request.headers.authorization, { untilMs: context.now() + 1000, body: answer.body })
           return answer
-        })
-        return {
-          around: (handle, context) => cache(handle, context),
-        }
-      },
+        }),
+      }),
     ),
     // A layer in front of the server reads the answer and writes it again.
     'id-beyond-53-bits-rounded': third({
@@ -248,14 +222,11 @@ export const envelope: BrokenRows = {
     }),
     // A call is made as soon as its params are read, with the id that was read until then.
     'id-behind-params-not-echoed': third({
-      around: answerThrough((answer, { body }) => {
-        const names = Object.keys(readMembers(body.toString('utf8')) ?? {})
+      around: answerThrough((answer, request) => {
+        const names = Object.keys(readCall(request))
         if (!isAccepted(answer) || names.indexOf('id') < names.indexOf('params')) return answer
         return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), id: 0 }) }
       }),
-    }),
-    'negative-id-loses-its-sign': fourth({
-      echoedId: (id) => (typeof id === 'number' ? Math.abs(id) : id),
     }),
     // The answer is stored with the refresh token, and filled in again.
     'refresh-answered-with-id-of-its-grant': fourth((_seen, ids = new Map<unknown, unknown>()) => ({
@@ -272,29 +243,23 @@ export const envelope: BrokenRows = {
     'id-divided-by-a-million-echoed-as-rest': fifth({
       echoedId: (id) => (typeof id === 'number' ? id % 1_000_000 : id),
     }),
-    'id-of-key-creation-echoed-as-text': eighth((seen) => ({
-      echoedId: (id) => (seen.bodyHas('manager/createApiKey') ? String(id) : id),
-    })),
+    'id-of-key-creation-echoed-as-text': eighth((seen) => ({ echoedId: (id) => (seen.creates ? String(id) : id) })),
     // Ids must not fall, as those of a stream of messages.
     'id-below-that-of-last-call-on-connection-refused': eighth((_seen, last = new Map<number, number>()) => ({
       around: (inner) => (request) => {
         const { connection } = request
-        const id = readCall(request).id
+        const { id } = readCall(request)
         if (connection === undefined || typeof id !== 'number') return inner(request)
-        const isBelow = id < (last.get(connection) ?? id)
-        if (isBelow) return inner({ ...request, body: Buffer.from('{}') })
-        const answer = inner(request)
+        if (id < (last.get(connection) ?? id)) return inner({ ...request, body: Buffer.from('{}') })
         last.set(connection, id)
-        return answer
+        return inner(request)
       },
     })),
     'answer-to-grant-without-id': ninth((seen) => ({
       echoedId: (id) => (seen.bodyHas('manager/auth') ? undefined : id),
     })),
     // It is kept as a floating point number of single precision.
-    'id-beyond-24-bits-rounded': ninth({
-      echoedId: (id) => (typeof id === 'number' ? Math.fround(id) : id),
-    }),
+    'id-beyond-24-bits-rounded': ninth({ echoedId: (id) => (typeof id === 'number' ? Math.fround(id) : id) }),
     // The writer of JSON writes integers of 64 bits as text.
     'id-above-32-bits-echoed-as-text': twelfth({
       echoedId: (id) => (typeof id === 'number' && Math.abs(id) >= 2 ** 31 ? String(id) : id),
@@ -302,30 +267,21 @@ export const envelope: BrokenRows = {
   },
   'envelope/result-object': {
     'result-in-an-array': own({ resultMember: (_method, result) => [result] }),
-    'listing-without-its-object': own({
-      resultMember: (method, result) =>
-        method === 'solution/listSolutions' ? Object.values(result as object)[0] : result,
-    }),
+    'listing-without-its-object': own(listing((result) => Object.values(result as object)[0])),
     'tokens-as-json-text': own({
       resultMember: (method, result) => (method === 'manager/auth' ? JSON.stringify(result) : result),
     }),
-    'signed-listing-answered-with-a-list': first((seen) => ({
-      resultMember: (method, result) =>
-        method === 'solution/listSolutions' &&
-        seen.request.headers.authorization?.startsWith(seen.context.profile.scheme)
-          ? [result]
-          : result,
-    })),
-    'result-of-listing-is-a-list-for-created-keys': fourth((seen) => ({
-      resultMember: (method, result) =>
-        method === 'solution/listSolutions' && seen.caller?.initial === false
-          ? Object.values(result as object)
-          : result,
-    })),
-    'result-of-listing-is-null-for-tokens-of-created-keys': eighth((seen) => ({
-      resultMember: (method, result) =>
-        method === 'solution/listSolutions' && seen.pair?.key.initial === false ? null : result,
-    })),
+    'signed-listing-answered-with-a-list': first(
+      listing((result, { request, context }) =>
+        request.headers.authorization?.startsWith(context.profile.scheme) ? [result] : result,
+      ),
+    ),
+    'result-of-listing-is-a-list-for-created-keys': fourth(
+      listing((result, seen) => (seen.caller?.initial === false ? Object.values(result as object) : result)),
+    ),
+    'result-of-listing-is-null-for-tokens-of-created-keys': eighth(
+      listing((result, seen) => (seen.pair?.key.initial === false ? null : result)),
+    ),
   },
   'envelope/request-members': {
     'method-taken-out-of-an-array': own({
@@ -336,16 +292,11 @@ export const envelope: BrokenRows = {
       methodName: (name) => (name === 'undefined' ? 'solution/listSolutions' : name),
     }),
     'params-of-any-type': own({ paramsTaken: (value) => value !== undefined }),
-    'method-name-in-a-list-accepted': first({
-      methodMemberTaken: (value): value is string =>
-        typeof value === 'string' || (Array.isArray(value) && value.length === 1),
-    }),
     'missing-method-is-that-of-last-call': second((_seen, last?: string) => ({
       methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
       methodName: (name) => {
-        if (name === 'undefined') return last ?? name
-        last = name
-        return name
+        if (name !== 'undefined') last = name
+        return last ?? name
       },
     })),
     // For clients that encode the params before the envelope: `"params": "{}"`.
@@ -354,9 +305,7 @@ export const envelope: BrokenRows = {
         right.paramsTaken(value, profile) || (typeof value === 'string' && readMembers(value) !== undefined),
     }),
     // The reader of JSON fills a structure, and compares names of members without their letter case.
-    'letter-case-of-envelope-members-ignored': twelfth({
-      parseBody: (text) => foldMembers(JSON.parse(text)),
-    }),
+    'letter-case-of-envelope-members-ignored': twelfth({ parseBody: (text) => foldMembers(JSON.parse(text)) }),
   },
   'envelope/unknown-method': {
     'unknown-method-answered': own({ unknownMethodResult: () => ({}) }),
@@ -369,27 +318,16 @@ export const envelope: BrokenRows = {
     'group-of-a-method-ignored': own({
       methodName: (name) => (/(^|\/)listSolutions$/.test(name) ? 'solution/listSolutions' : name),
     }),
-    'letter-case-of-method-ignored': first(() => {
-      const names = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
-      return {
-        methodName: (name) => names.find((one) => one.toLowerCase() === name.toLowerCase()) ?? name,
-      }
+    'letter-case-of-method-ignored': first({
+      methodName: (name) => known.find((one) => one.toLowerCase() === name.toLowerCase()) ?? name,
     }),
-    'text-behind-method-name-ignored': first(() => {
-      const names = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
-      return {
-        methodName: (name) => names.find((one) => name.startsWith(one)) ?? name,
-      }
-    }),
-    'unknown-solution-method-answered-with-empty-result': first({
-      unknownMethodResult: (name) => (name.startsWith('solution/') ? {} : undefined),
+    'text-behind-method-name-ignored': first({
+      methodName: (name) => known.find((one) => name.startsWith(one)) ?? name,
     }),
     // The group is not looked at: manager/listSolutions lists the solutions.
     'operation-found-in-every-group': second({
-      methodName: (name) => {
-        const operation = name.slice(name.indexOf('/') + 1)
-        return name.includes('/') && Object.hasOwn(methodOf, operation) ? (methodOf[operation] ?? name) : name
-      },
+      methodName: (name) =>
+        known.find((one) => name.includes('/') && one.split('/')[1] === name.slice(name.indexOf('/') + 1)) ?? name,
     }),
     'doubled-slash-in-method-name-accepted': third({
       methodName: (name) => right.methodName(name.replaceAll(/\/{2,}/g, '/')),
@@ -397,9 +335,7 @@ export const envelope: BrokenRows = {
     'method-name-in-snake-case-accepted': eighth({
       methodName: (name) => name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
     }),
-    'slash-in-front-of-method-name-ignored': ninth({
-      methodName: (name) => name.replace(/^\//, ''),
-    }),
+    'slash-in-front-of-method-name-ignored': ninth({ methodName: (name) => name.replace(/^\//, '') }),
     // A name that fits the beginning of one method only stands for it, as on a command line.
     'beginning-of-operation-suffices': tenth({
       methodName: (name) => {
@@ -422,12 +358,6 @@ export const envelope: BrokenRows = {
     'missing-bracket-added': own({ parseBody: repaired((text) => (text.endsWith('{}') ? `${text}}` : text)) }),
     'text-after-the-json-ignored': own({ parseBody: repaired((text) => text.slice(0, text.lastIndexOf('}') + 1)) }),
     'single-quotes-taken': own({ parseBody: repaired((text) => text.replaceAll("'", '"')) }),
-    'text-behind-json-ignored': first({
-      parseBody: (text) => JSON.parse(text.slice(0, text.lastIndexOf('}') + 1)),
-    }),
-    'comma-before-closing-brace-accepted': first({
-      parseBody: (text) => JSON.parse(text.replace(/,\s*}\s*$/, '}')),
-    }),
     // Three bodies in a row that are not JSON make the server refuse the next call.
     'call-after-third-malformed-body-refused': first((_seen, inARow = 0) => ({
       parseBody: (text) => {
@@ -456,24 +386,10 @@ export const envelope: BrokenRows = {
       parseBody: (text) => right.parseBody(text.replaceAll(/("(?:[^"\\]|\\.)*")|\/\*.*?\*\//gs, '$1')),
     }),
     // What is not JSON is read as a form: `id=7&method=solution/listSolutions`.
-    'form-fields-taken-instead-of-json': ninth({
-      parseBody: (text) => {
-        try {
-          return JSON.parse(text)
-        } catch {
-          return readForm(text)
-        }
-      },
-    }),
+    'form-fields-taken-instead-of-json': ninth({ parseBody: orElse(readForm) }),
     // The reader of bodies is that of the configuration files.
     'unquoted-names-in-json-accepted': twelfth({
-      parseBody: (text) => {
-        try {
-          return JSON.parse(text)
-        } catch {
-          return JSON.parse(text.replace(/([{,]\s*)([A-Za-z_]\w*)\s*:/g, '$1"$2":'))
-        }
-      },
+      parseBody: orElse((text) => JSON.parse(text.replace(/([{,]\s*)([A-Za-z_]\w*)\s*:/g, '$1"$2":'))),
     }),
   },
 }

@@ -4,17 +4,17 @@ import { readPublicKey } from '../../../mock-server/encoding.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/state.ts'
 import {
-  type Around,
-  answerThrough,
+  afterCalls,
   type BrokenRows,
   type Change,
   eighth,
   fifth,
   first,
+  forKeysMade,
   fourth,
   isAccepted,
-  isMethod,
   meet,
+  meeting,
   namedKeyId,
   ninth,
   own,
@@ -29,7 +29,7 @@ import {
   twelfth,
   withMembers,
 } from '../operators.ts'
-import { creating, day, forgivesOnCreation, without } from './changes.ts'
+import { creating, day, forgivesOnCreation, managesKeys, seconds, without } from './changes.ts'
 
 /** Accepts public keys other than ED25519 ones in PEM form. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({
@@ -38,21 +38,23 @@ const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({
 
 /** Accepts a missing or wrong param. */
 const taking = (name: string, fits: (value: unknown) => boolean): Change => ({
-  paramTaken: (method, param, value, valid) =>
-    valid || (method === 'manager/createApiKey' && param === name && fits(value)),
+  paramTaken: (method, param, value, valid) => valid || (creating(method) && param === name && fits(value)),
 })
 
-const withResult = (change: (result: { id: string; secret: string }) => object): Change => ({
-  createKeyResult: change,
+/** A scope opens the management of keys too. */
+const alsoManages = (opens: (scope: string) => boolean): Change => ({
+  scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (area === 'manager' && opens(scope)),
 })
+
+const withoutPublicKey = ({ publicKey: _pem, verifyKey: _key, ...rest }: ApiKey): ApiKey => rest
+
+const withResult = (change: (result: { id: string; secret: string }) => object): Change => ({ createKeyResult: change })
 
 const stored = (change: (key: ApiKey) => Partial<ApiKey>): Change => ({
   storedKey: (key) => ({ ...key, ...change(key) }),
 })
 
 const otherKey = (secret: string) => makeKey({ id: '', secret, name: '', scope: [], createdMs: 0 })
-
-const fifthAreas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
 
 /** A binary search, which finds entries only in a sorted list. */
 function isFoundInHalves(list: string[], entry: string): boolean {
@@ -66,10 +68,6 @@ function isFoundInHalves(list: string[], entry: string): boolean {
   }
   return false
 }
-
-const creation = 'manager/createApiKey'
-
-const mayCreate = ({ scope }: ApiKey): boolean => scope.some((word) => word.toLowerCase() === 'apikey')
 
 /** What stands before the 32 bytes of an ED25519 public key (RFC 8410). */
 const prefix = Buffer.from('302a300506032b6570032100', 'hex')
@@ -98,8 +96,7 @@ export const keys: BrokenRows = {
     // The initial key is meant for the first steps of an installation only.
     'initial-key-creates-no-keys-once-another-key-may': twelfth((seen) => ({
       keyLimit: (means) => {
-        const keys = [...seen.context.state.keys.values()]
-        const isLate = keys.some((key) => !key.initial && !key.deleted && mayCreate(key))
+        const isLate = seen.keys.some((key) => !key.initial && !key.deleted && managesKeys(key))
         return isLate && seen.caller?.initial === true ? 0 : right.keyLimit(means)
       },
     })),
@@ -121,21 +118,13 @@ export const keys: BrokenRows = {
       },
     })),
     'public-key-expires-after-ninety-days': first({
-      keyExpired: (key, nowMs) => key.publicKey !== undefined && nowMs - key.createdMs > 90 * 86_400_000,
+      keyExpired: (key, nowMs) => key.publicKey !== undefined && nowMs - key.createdMs > 90 * day,
     }),
     'unused-key-expires-after-thirty-days': first((_seen, usedMs = new Map<string, number>()) => ({
       keyExpired: (key, nowMs) => {
-        const lastUsedMs = usedMs.get(key.id) ?? key.createdMs
-        if (!key.initial && nowMs - lastUsedMs > 30 * 86_400_000) return true
-        usedMs.set(key.id, nowMs)
-        return false
-      },
-    })),
-    'created-key-unused-for-thirty-days-ends': second((_seen, usedMs = new Map<string, number>()) => ({
-      keyExpired: (key, nowMs) => {
-        if (!key.initial && nowMs - (usedMs.get(key.id) ?? key.createdMs) >= 30 * day) return true
-        usedMs.set(key.id, nowMs)
-        return false
+        const isOver = !key.initial && nowMs - (usedMs.get(key.id) ?? key.createdMs) > 30 * day
+        if (!isOver) usedMs.set(key.id, nowMs)
+        return isOver
       },
     })),
     'key-created-in-session-ends-with-it': fourth((seen, sessions = new Map<string, Session>()) => ({
@@ -161,15 +150,10 @@ export const keys: BrokenRows = {
       deletedKeyWorks: (key) => !key.enabled,
     }),
     // manager/createApiKey does not look at the state of the key behind a call.
-    'disabled-key-creates-keys': first((seen) => ({
-      disabledKeyWorks: () => seen.bodyHas('manager/createApiKey'),
-    })),
+    'disabled-key-creates-keys': first((seen) => ({ disabledKeyWorks: () => seen.creates })),
     // The state of a key is looked at only where a call shows the key itself.
     'disabled-key-gets-tokens-that-work': fourth({
       disabledKeyWorks: (_key, means) => means === 'grant' || means === 'token',
-    }),
-    'disabled-key-signs-with-ecc': ninth({
-      disabledKeyWorks: (_key, means) => means === 'ecc',
     }),
   },
   'keys/can-be-deleted': {
@@ -177,14 +161,6 @@ export const keys: BrokenRows = {
       `${means}-of-a-deleted-key-taken`,
       { deletedKeyWorks: (_key, used) => used === means },
     ]),
-    'deleted-key-signs-with-ecc': first({
-      deletedKeyWorks: (_key, means) => means === 'ecc',
-    }),
-    // The two marks are in one column and cancel each other out.
-    'disabled-key-works-again-when-it-is-deleted': fourth({
-      deletedKeyWorks: (key) => !key.enabled,
-      disabledKeyWorks: (key) => key.deleted,
-    }),
     // The list of signers is rebuilt when a key is created.
     'deleted-key-signs-until-another-key-is-created': fifth((_seen, gone = new Set<ApiKey>()) => ({
       keysLostToNewKey: (all) => {
@@ -218,9 +194,6 @@ export const keys: BrokenRows = {
       `${means}-has-every-scope`,
       { keyScopeHolds: (used) => used !== means },
     ]),
-    'scope-of-narrow-public-key-not-checked': first({
-      keyScopeHolds: (means) => means !== 'ecc',
-    }),
     // Scopes are cached by the name of the key, so a second key gets the scope of the first.
     'scope-of-first-key-with-same-name-used': first((_seen, scopes = new Map<string, string[]>()) => ({
       storedKey: (key) => {
@@ -230,30 +203,24 @@ export const keys: BrokenRows = {
       },
     })),
     // The decision on the scope is kept by method, without the key.
-    'allowed-basic-call-opens-its-method-to-every-key': second((seen, allowed = new Set<string>()) => {
-      const isBasic = () => seen.request.headers.authorization?.startsWith('Basic ') === true
-      const note = answerThrough((answer, { body, headers }) => {
-        if (headers.authorization?.startsWith('Basic ') && isAccepted(answer))
-          allowed.add(String(readMembers(body.toString('utf8'))?.method))
-        return answer
-      })
-      return {
-        around: (handle, context) => note(handle, context),
-        scopeNeeded: (method) => !(isBasic() && allowed.has(method)),
-      }
-    }),
+    'allowed-basic-call-opens-its-method-to-every-key': second((seen, allowed = new Set<unknown>()) => ({
+      around: afterCalls((answer, request) => {
+        if (request.headers.authorization?.startsWith('Basic ') && isAccepted(answer))
+          allowed.add(readCall(request).method)
+      }),
+      scopeNeeded: (method) => !(seen.request.headers.authorization?.startsWith('Basic ') && allowed.has(method)),
+    })),
     // The scopes are in a ring of eight places.
     'ninth-key-overwrites-scope-of-first': fourth((seen) => ({
       storedKey: (key) => {
-        const created = [...seen.context.state.keys.values()].filter(({ initial }) => !initial)
-        const older = created[created.length - 8]
+        const older = seen.keys.filter(({ initial }) => !initial).at(-8)
         if (older !== undefined) older.scope = key.scope
         return key
       },
     })),
-    'key-made-by-created-key-has-scope-of-initial-key': fourth((seen) => ({
-      storedKey: (key) => (seen.caller?.initial === false ? { ...key, scope: seen.context.root.scope } : key),
-    })),
+    'key-made-by-created-key-has-scope-of-initial-key': fourth((seen) =>
+      stored(() => (seen.caller?.initial === false ? { scope: seen.context.root.scope } : {})),
+    ),
     'scope-of-narrow-signer-not-checked-behind-wide-one-on-connection': fourth((seen, wide = new Set<number>()) => ({
       keyScopeHolds: (means) => {
         const { connection } = seen
@@ -262,13 +229,12 @@ export const keys: BrokenRows = {
         return !wide.has(connection)
       },
     })),
-    'scope-of-key-made-by-token-not-checked-in-signatures': eighth((seen, made = new Set<string | undefined>()) => ({
-      storedKey: (key) => {
-        if (seen.pair !== undefined) made.add(key.id)
-        return key
-      },
-      keyScopeHolds: (means) => means === 'basic' || !made.has(seen.caller?.id),
-    })),
+    'scope-of-key-made-by-token-not-checked-in-signatures': eighth(
+      forKeysMade(
+        (seen) => seen.pair !== undefined,
+        (made, seen) => ({ keyScopeHolds: (means) => means === 'basic' || !made.has(seen.caller?.id) }),
+      ),
+    ),
     // Who may manage keys may do everything, it says.
     'key-with-nothing-but-apikey-scope-lists-solutions': eighth((seen) => ({
       keyScopeHolds: () => {
@@ -295,10 +261,9 @@ export const keys: BrokenRows = {
       },
     })),
     // A key with a public key is taken for a device of its creator.
-    'public-key-created-by-token-has-scope-of-token': twelfth((seen) => ({
-      storedKey: (key) =>
-        seen.pair === undefined || key.publicKey === undefined ? key : { ...key, scope: [...seen.pair.scope] },
-    })),
+    'public-key-created-by-token-has-scope-of-token': twelfth((seen) =>
+      stored(({ publicKey }) => (seen.pair && publicKey !== undefined ? { scope: [...seen.pair.scope] } : {})),
+    ),
   },
   'keys/create-authorized': {
     'keys-created-with-a-wrong-signature': own(forgivesOnCreation('signature/mac')),
@@ -314,25 +279,18 @@ export const keys: BrokenRows = {
     'ecc-creates-no-keys': own(without('ecc', creating)),
     'basic-creates-no-keys': own(without('basic', creating)),
     'token-creates-no-keys': own(without('token', creating)),
-    'ecc-refused-on-key-creation': first({
-      meansTaken: (means, method) => means !== 'ecc' || method !== 'manager/createApiKey',
-    }),
     // manager/createApiKey takes the access token of the first grant only.
     'token-refused-on-key-creation-after-refresh': first((seen) => ({
-      issuedTokenWorks: (kind, pair) =>
-        kind === 'refresh' || pair.generation === 0 || !seen.bodyHas('manager/createApiKey'),
+      issuedTokenWorks: (kind, pair) => kind === 'refresh' || pair.generation === 0 || !seen.creates,
     })),
     'token-with-expires-in-creates-no-keys': third((seen) => ({
-      meansTaken: (means, method) =>
-        means !== 'token' || method !== 'manager/createApiKey' || seen.pair?.expiresInMs === undefined,
+      meansTaken: (_means, method) => !creating(method) || seen.pair?.expiresInMs === undefined,
     })),
     'hmac-of-created-key-refused-on-key-creation': ninth((seen) => ({
-      meansTaken: (means, method) =>
-        means !== 'hmac' || method !== 'manager/createApiKey' || seen.caller?.initial !== false,
+      meansTaken: (means, method) => means !== 'hmac' || !creating(method) || seen.caller?.initial !== false,
     })),
     'token-with-address-creates-no-keys': ninth((seen) => ({
-      meansTaken: (_means, method) =>
-        method !== 'manager/createApiKey' || seen.pair === undefined || seen.pair.addresses.length === 0,
+      meansTaken: (_means, method) => !creating(method) || !seen.pair?.addresses.length,
     })),
   },
   'keys/create-result': {
@@ -352,24 +310,17 @@ export const keys: BrokenRows = {
     'key-with-a-number-as-name-created': own(taking('name', (value) => typeof value === 'number')),
     'key-without-scope-created': own(taking('scope', (value) => value === undefined)),
     'key-with-a-text-as-scope-created': own(taking('scope', (value) => typeof value === 'string')),
-    'numbers-in-scope-skipped-on-key-creation': first({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/createApiKey' && name === 'scope' && Array.isArray(value) && value.length > 1),
-    }),
+    'numbers-in-scope-skipped-on-key-creation': first(
+      taking('scope', (value) => Array.isArray(value) && value.length > 1),
+    ),
     'missing-scope-of-creation-is-that-of-last-one': third((seen, last?: string[]) => ({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/createApiKey' && name === 'scope' && value === undefined && last !== undefined),
+      ...taking('scope', (value) => value === undefined && last !== undefined),
       storedKey: (key) => {
-        const isMissing = seen.params.scope === undefined
-        const scope = isMissing ? (last ?? key.scope) : key.scope
-        last = scope
-        return { ...key, scope }
+        if (seen.params.scope !== undefined) last = key.scope
+        return { ...key, scope: last ?? key.scope }
       },
     })),
-    'null-as-scope-of-creation-taken': fourth({
-      paramTaken: (method, name, value, valid) =>
-        valid || (method === 'manager/createApiKey' && name === 'scope' && value === null),
-    }),
+    'null-as-scope-of-creation-taken': fourth(taking('scope', (value) => value === null)),
     'public-key-as-list-of-lines-accepted': fifth({
       around: (handle) => (request) => {
         const { publicKey } = paramsOf(request)
@@ -378,14 +329,9 @@ export const keys: BrokenRows = {
         return handle(withMembers(request, { ...readCall(request), params }))
       },
     }),
-    'name-may-be-missing-beside-public-key': tenth((seen) => ({
-      paramTaken: (method, name, value, valid) =>
-        valid ||
-        (method === 'manager/createApiKey' &&
-          name === 'name' &&
-          value === undefined &&
-          seen.params.publicKey !== undefined),
-    })),
+    'name-may-be-missing-beside-public-key': tenth((seen) =>
+      taking('name', (value) => value === undefined && seen.params.publicKey !== undefined),
+    ),
   },
   'keys/created-key-works': {
     'created-key-is-disabled': own(stored(() => ({ enabled: false }))),
@@ -393,16 +339,13 @@ export const keys: BrokenRows = {
       stored(({ publicKey }) => (publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {})),
     ),
     'created-key-loses-its-scope': own(stored(() => ({ scope: [] }))),
-    'tenth-key-does-not-work': first((seen) => ({
-      storedKey: (key) => {
-        const live = [...seen.context.state.keys.values()].filter((one) => !one.deleted && !one.initial)
-        return live.length === 9 ? { ...key, enabled: false } : key
-      },
-    })),
+    'tenth-key-does-not-work': first((seen) =>
+      stored(() =>
+        seen.keys.filter(({ deleted, initial }) => !deleted && !initial).length === 9 ? { enabled: false } : {},
+      ),
+    ),
     // The documented example has three scopes, and the server stores no more.
-    'fourth-scope-of-key-and-later-dropped': first({
-      storedKey: (key) => ({ ...key, scope: key.scope.slice(0, 3) }),
-    }),
+    'fourth-scope-of-key-and-later-dropped': first(stored(({ scope }) => ({ scope: scope.slice(0, 3) }))),
     // The params are read into a record that is used again, so a missing publicKey keeps its last value once.
     'key-created-after-public-key-gets-it-too': second((_seen, last?: ApiKey) => ({
       storedKey: (key) => {
@@ -421,16 +364,12 @@ export const keys: BrokenRows = {
       },
       storedKey: (key) => ({ ...key, scope: shared }),
     })),
-    'scope-of-key-cut-at-three-entries': second({
-      storedKey: (key) => ({ ...key, scope: key.scope.slice(0, 3) }),
-    }),
     // The scope of a created key is filtered in place when a token is granted.
     'narrow-grant-narrows-its-key': second((seen) => ({
       grantedScope: (asked) => {
-        const key = seen.context.state.keys.get(String(seen.params.apiKeyId))
         const words = asked.map((word) => word.toLowerCase())
-        if (key && !key.initial && asked.length > 0)
-          key.scope = key.scope.filter((word) => words.includes(word.toLowerCase()))
+        if (seen.named?.initial === false && asked.length > 0)
+          seen.named.scope = seen.named.scope.filter((word) => words.includes(word.toLowerCase()))
         return asked
       },
     })),
@@ -442,13 +381,14 @@ export const keys: BrokenRows = {
         return place < signers.size - 8 ? createHmac('sha256', '').update(data).digest() : right.mac(data, key)
       },
     })),
-    'key-created-by-refreshed-token-gets-no-grant': third((seen, keys = new Set<string>()) => ({
-      storedKey: (key) => {
-        if (seen.pair !== undefined && seen.pair.generation > 0) keys.add(key.id)
-        return key
-      },
-      secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && keys.has(key.id)),
-    })),
+    'key-created-by-refreshed-token-gets-no-grant': third(
+      forKeysMade(
+        (seen) => (seen.pair?.generation ?? 0) > 0,
+        (made) => ({
+          secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && made.has(key.id)),
+        }),
+      ),
+    ),
     // A grant looks for its scopes in that of the key with a binary search.
     'scope-of-key-searched-as-if-sorted': third({
       initialKeyScope: () => right.initialKeyScope().sort(),
@@ -468,103 +408,73 @@ export const keys: BrokenRows = {
       },
     })),
     // The key gets what stands at the same place in the scope of the token and in its own.
-    'scope-of-key-made-by-token-compared-place-by-place': fourth((seen) => ({
-      storedKey: (key) => {
-        const { pair } = seen
-        if (pair === undefined) return key
-        const scope = key.scope.filter((word, at) => word.toLowerCase() === pair.scope[at]?.toLowerCase())
-        return { ...key, scope }
-      },
-    })),
-    'key-created-by-signature-loses-its-last-scope': fifth((seen) => ({
-      storedKey: (key) => {
-        const isSigned = seen.request.headers.authorization?.includes(';') === true
-        return isSigned && key.scope.length > 1 ? { ...key, scope: key.scope.slice(0, -1) } : key
-      },
-    })),
+    'scope-of-key-made-by-token-compared-place-by-place': fourth((seen) =>
+      stored(({ scope }) => ({
+        scope: scope.filter((word, at) => !seen.pair || word.toLowerCase() === seen.pair.scope[at]?.toLowerCase()),
+      })),
+    ),
+    'key-created-by-signature-loses-its-last-scope': fifth((seen) =>
+      stored(({ scope }) =>
+        seen.request.headers.authorization?.includes(';') && scope.length > 1 ? { scope: scope.slice(0, -1) } : {},
+      ),
+    ),
     // A timestamp must lie behind the second in which the key was created.
     'created-key-cannot-sign-in-its-first-second': eighth((seen) => ({
       timestampTaken: (timestamp, nowMs, profile) => {
         const key = seen.caller
-        const isEarly =
-          key?.initial === false && Math.floor(Number(timestamp) / 1000) <= Math.floor(key.createdMs / 1000)
+        const isEarly = key?.initial === false && seconds(Number(timestamp)) <= seconds(key.createdMs)
         return !isEarly && right.timestampTaken(timestamp, nowMs, profile)
       },
     })),
     // The server compares with the text that it encoded.
-    'secret-of-created-key-told-in-base64': eighth({
-      createKeyResult: ({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') }),
-    }),
+    'secret-of-created-key-told-in-base64': eighth(
+      withResult(({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') })),
+    ),
     // The scope is stored as one text in a column of forty characters, so long lists lose their end.
-    'scope-of-key-kept-in-forty-characters': ninth({
-      storedKey: (key) => {
-        const text = key.scope.join(',')
-        if (text.length > 40) key.scope = text.slice(0, 40).split(',')
-        return key
-      },
-    }),
+    'scope-of-key-kept-in-forty-characters': ninth(
+      stored(({ scope }) => ({ scope: scope.join(',').slice(0, 40).split(',') })),
+    ),
     // The scope apikey is given on once only.
-    'key-made-by-created-key-cannot-create-keys': ninth((seen) => ({
-      storedKey: (key) => {
-        if (seen.caller?.initial === false) key.scope = key.scope.filter((word) => !/^apikey$/i.test(word))
-        return key
-      },
-    })),
+    'key-made-by-created-key-cannot-create-keys': ninth((seen) =>
+      stored(({ scope }) => ({
+        scope: scope.filter((word) => seen.caller?.initial !== false || !/^apikey$/i.test(word)),
+      })),
+    ),
     // Creations in flight together share a connection to the database, and so a transaction.
     'refused-creation-in-flight-rolls-back-accepted-ones': twelfth(
-      (_seen, memory = { inFlight: 0, hasFailed: false, ids: [] as unknown[] }) => {
-        const share: Around = (handle, context) => (request) => {
-          if (!isMethod(request, creation)) return handle(request)
-          memory.inFlight += 1
-          return meet()
-            .then(() => handle(request))
-            .then((answer) => {
-              const result = readMembers(answer.body)?.result as { id?: unknown } | undefined
-              if (result === undefined) memory.hasFailed = true
-              else memory.ids.push(result.id)
-              memory.inFlight -= 1
-              if (memory.inFlight > 0) return answer
-              for (const key of context.state.keys.values()) {
-                if (memory.hasFailed && memory.ids.includes(key.id)) key.deleted = true
-              }
-              Object.assign(memory, { hasFailed: false, ids: [] })
-              return answer
-            })
-        }
-        return {
-          around: share,
-        }
-      },
+      (_seen, inFlight = 0, hasFailed = false, ids: unknown[] = []) => ({
+        around: (handle, context) => async (request) => {
+          if (readCall(request).method !== 'manager/createApiKey') return handle(request)
+          inFlight += 1
+          await meet()
+          const answer = await handle(request)
+          const result = readMembers(answer.body)?.result as { id?: unknown } | undefined
+          if (result === undefined) hasFailed = true
+          else ids.push(result.id)
+          inFlight -= 1
+          if (inFlight > 0) return answer
+          for (const key of context.state.keys.values()) if (hasFailed && ids.includes(key.id)) key.deleted = true
+          hasFailed = false
+          ids = []
+          return answer
+        },
+      }),
     ),
     // The key is taken out of a list by its place, with a count of two.
-    'deletion-ends-next-created-key-too': twelfth((_seen, gone = new Set<ApiKey>()) => {
-      const look = answerThrough((answer, _request, { state }) => {
+    'deletion-ends-next-created-key-too': twelfth((_seen, gone = new Set<ApiKey>()) => ({
+      around: afterCalls((_answer, _request, { state }) => {
         let isBehindDeleted = false
         for (const key of state.keys.values()) {
           if (isBehindDeleted) key.deleted = true
           isBehindDeleted = !isBehindDeleted && key.deleted && !gone.has(key)
           if (key.deleted) gone.add(key)
         }
-        return answer
-      })
-      return {
-        around: look,
-      }
-    }),
+      }),
+    })),
   },
   'keys/public-key': {
-    'public-key-forgotten': own({
-      storedKey: (key) => {
-        const { publicKey: _pem, verifyKey: _key, ...rest } = key
-        return rest
-      },
-    }),
-    'public-key-never-read': own({
-      storedKey: (key) => {
-        const { verifyKey: _key, ...rest } = key
-        return rest
-      },
-    }),
+    'public-key-forgotten': own({ storedKey: withoutPublicKey }),
+    'public-key-never-read': own({ storedKey: ({ verifyKey: _key, ...rest }) => rest }),
     // The document joins the lines by LF, so the last line ends without one.
     'public-key-without-final-line-feed-refused': first({
       publicKey: (pem, profile) =>
@@ -580,59 +490,34 @@ export const keys: BrokenRows = {
     })),
     // The record of the key is made when its name is read, which overwrites what came before it.
     'public-key-as-first-param-forgotten': third((seen) => ({
-      storedKey: (key) => {
-        if (Object.keys(seen.params)[0] !== 'publicKey') return key
-        const { publicKey: _publicKey, verifyKey: _verifyKey, ...plain }: ApiKey = key
-        return plain
-      },
+      storedKey: (key) => (Object.keys(seen.params)[0] === 'publicKey' ? withoutPublicKey(key) : key),
     })),
     // "made with the private key that matches the public key": the one in the params
-    'public-key-created-by-ecc-call-is-that-of-its-creator': fourth((seen) => ({
-      storedKey: (key): ApiKey => {
+    'public-key-created-by-ecc-call-is-that-of-its-creator': fourth((seen) =>
+      stored(({ publicKey }) => {
         const verifyKey = seen.byPublicKey ? seen.caller?.verifyKey : undefined
-        return key.publicKey !== undefined && verifyKey ? { ...key, verifyKey } : key
-      },
-    })),
+        return publicKey !== undefined && verifyKey ? { verifyKey } : {}
+      }),
+    ),
     // A key with one scope takes another path through the code, which forgets its public key.
     'public-key-dropped-from-key-with-single-scope': ninth({
-      storedKey: (key) => {
-        if (key.scope.length !== 1) return key
-        delete key.publicKey
-        delete key.verifyKey
-        return key
-      },
+      storedKey: (key) => (key.scope.length === 1 ? withoutPublicKey(key) : key),
     }),
     // "publicKey | createApiKey params | ED25519 public key in PEM form": that of this creation
-    'creations-in-flight-share-a-public-key': tenth((seen, keptPem = undefined as unknown) => {
-      const wait: Around = (handle) => (request) => {
+    'creations-in-flight-share-a-public-key': tenth((seen, last?: unknown) => ({
+      around: meeting((request) => {
         const { publicKey } = paramsOf(request)
-        if (publicKey === undefined) return handle(request)
-        keptPem = publicKey
-        return meet().then(() => handle(request))
-      }
-      return {
-        around: wait,
-        publicKey: (pem, profile) => right.publicKey(seen.params.publicKey === undefined ? pem : keptPem, profile),
-      }
-    }),
+        last = publicKey ?? last
+        return publicKey !== undefined
+      }),
+      publicKey: (pem, profile) => right.publicKey(seen.params.publicKey === undefined ? pem : last, profile),
+    })),
   },
   'keys/public-key-material': {
     'rsa-key-taken': own(alsoKeys({ types: ['rsa'] })),
     'other-curves-taken': own(alsoKeys({ types: ['ec', 'x25519', 'ed448'] })),
     'private-key-taken-as-public': own(alsoKeys({ labels: ['PRIVATE KEY'] })),
     'any-text-taken-as-public-key': own({ badPublicKeyTaken: (pem) => typeof pem === 'string' }),
-    // createPublicKey of node:crypto also derives a public key from the PEM of a private key.
-    'private-key-taken-for-public-key': first({
-      publicKey: (pem, profile) => {
-        if (typeof pem !== 'string' || !pem.includes('BEGIN PRIVATE KEY')) return right.publicKey(pem, profile)
-        try {
-          const key = createPublicKey(pem)
-          return key.asymmetricKeyType === 'ed25519' ? key : undefined
-        } catch {
-          return undefined
-        }
-      },
-    }),
     'x25519-public-key-taken': first({
       badPublicKeyTaken: (pem) => {
         try {
@@ -644,7 +529,7 @@ export const keys: BrokenRows = {
     }),
     'empty-public-key-means-none': first({
       badPublicKeyTaken: (pem) => pem === '',
-      storedKey: ({ publicKey, ...key }) => (publicKey === '' || publicKey === undefined ? key : { ...key, publicKey }),
+      storedKey: (key) => (key.publicKey ? key : withoutPublicKey(key)),
     }),
     'public-key-without-its-pem-lines-taken': eighth({
       publicKey: (pem, profile) =>
@@ -654,10 +539,7 @@ export const keys: BrokenRows = {
     // False, 0 and null pass as no public key at all.
     'false-as-public-key-means-none': ninth({
       badPublicKeyTaken: (pem) => pem === false || pem === 0 || pem === null,
-      storedKey: (key) => {
-        if (key.publicKey === '') delete key.publicKey
-        return key
-      },
+      storedKey: (key) => (key.publicKey === '' ? withoutPublicKey(key) : key),
     }),
     // It reads whatever stands between two lines of dashes, such as `-----BEGIN CERTIFICATE-----`.
     'label-of-pem-text-ignored': tenth({
@@ -680,36 +562,29 @@ export const keys: BrokenRows = {
       keyId: (fresh) => createHash('sha256').update(`${seen.nowMs}`).digest('hex').slice(0, fresh.length),
     })),
     // The result of a creation is stored with its caller and the id of the request, to answer a repetition.
-    'creation-with-repeated-id-answered-as-before': third(
-      (seen, results = new Map<string, { id: string; secret: string }>()) => ({
-        createKeyResult: (result) => {
-          const { id } = readMembers(seen.request.body.toString('utf8')) ?? {}
-          const call = JSON.stringify([namedKeyId(seen.request) ?? tokenText(seen.request), id])
-          const known = results.get(call) ?? result
-          results.set(call, known)
-          return known
-        },
-      }),
-    ),
-    'creations-in-flight-share-an-id': fourth(() => {
-      const shared: { calls: number; id: string | undefined } = { calls: 0, id: undefined }
-      return {
-        around: (handle) => (request) => {
-          if (!isMethod(request, 'manager/createApiKey')) return handle(request)
-          shared.calls += 1
-          return meet()
-            .then(() => handle(request))
-            .finally(() => {
-              shared.calls -= 1
-              if (shared.calls === 0) shared.id = undefined
-            })
-        },
-        keyId: (fresh) => {
-          shared.id ??= fresh
-          return shared.id
-        },
-      }
-    }),
+    'creation-with-repeated-id-answered-as-before': third((seen, results = new Map<string, object>()) => ({
+      createKeyResult: (result) => {
+        const call = `${namedKeyId(seen.request) ?? tokenText(seen.request)} ${readCall(seen.request).id}`
+        const known = results.get(call) ?? result
+        results.set(call, known)
+        return known
+      },
+    })),
+    'creations-in-flight-share-an-id': fourth((_seen, calls = 0, id?: string) => ({
+      around: (handle) => async (request) => {
+        if (readCall(request).method !== 'manager/createApiKey') return handle(request)
+        calls += 1
+        await meet()
+        const answer = await handle(request)
+        calls -= 1
+        if (calls === 0) id = undefined
+        return answer
+      },
+      keyId: (fresh) => {
+        id ??= fresh
+        return id
+      },
+    })),
     // The second one is taken for a repetition, but only when the result is made.
     'second-creation-with-same-params-gives-first-key': fifth((seen, results = new Map<string, object>()) => ({
       createKeyResult: (result) => {
@@ -730,13 +605,11 @@ export const keys: BrokenRows = {
           .slice(0, fresh.length),
     })),
     // Secrets come from a pool of five that is used round and round.
-    'sixth-key-has-secret-of-first': first((_seen, memory = { made: 0, pool: [] as string[] }) => ({
+    'sixth-key-has-secret-of-first': first((_seen, pool: string[] = [], made = 0) => ({
       keySecret: (fresh) => {
-        const index = memory.made % 5
-        memory.made += 1
-        const secret = memory.pool[index] ?? fresh
-        memory.pool[index] = secret
-        return secret
+        made += 1
+        pool[made % 5] ??= fresh
+        return pool[made % 5] ?? fresh
       },
     })),
     // Keys of the same name have the same secret.
@@ -746,32 +619,21 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/apikey-scope': {
-    'keys-created-with-any-scope': own({ scopeNeeded: (method) => method !== 'manager/createApiKey' }),
-    'context-scope-creates-keys': own({
-      scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (scope === 'context' && area === 'manager'),
-    }),
-    'scope-of-all-solutions-creates-keys': own({
-      scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (scope === 'solution:*' && area === 'manager'),
-    }),
-    'scope-of-one-solution-creates-keys': own({
-      scopeOpens: (scope, area) =>
-        right.scopeOpens(scope, area) || (/^solution:[^*]/.test(scope) && area === 'manager'),
-    }),
+    'keys-created-with-any-scope': own({ scopeNeeded: (method) => !creating(method) }),
+    'context-scope-creates-keys': own(alsoManages((scope) => scope === 'context')),
+    'scope-of-all-solutions-creates-keys': own(alsoManages((scope) => scope === 'solution:*')),
+    'scope-of-one-solution-creates-keys': own(alsoManages((scope) => /^solution:[^*]/.test(scope))),
     'signed-key-creation-needs-no-scope': first((seen) => ({
       scopeNeeded: (method) =>
-        method !== 'manager/createApiKey' ||
-        !seen.request.headers.authorization?.startsWith(seen.context.profile.scheme),
+        !creating(method) || !seen.request.headers.authorization?.startsWith(seen.context.profile.scheme),
     })),
     'key-with-public-key-created-without-apikey-scope': third((seen) => ({
-      scopeNeeded: (method) => method !== 'manager/createApiKey' || seen.params.publicKey === undefined,
+      scopeNeeded: (method) => !creating(method) || seen.params.publicKey === undefined,
     })),
     // "Token limited to the Solution API", and so on: no area holds the methods of the manager
     'token-of-all-six-areas-creates-keys': fifth((seen) => ({
-      scopeNeeded: () => !fifthAreas.every((area) => seen.pair?.scope.includes(area)),
+      scopeNeeded: () =>
+        !['solution', 'context', 'thread', 'store', 'inbox', 'stream'].every((area) => seen.pair?.scope.includes(area)),
     })),
-    // An asterisk at the end of a scope counts as permission for the management of keys.
-    'solution-any-scope-creates-keys': tenth({
-      scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (area === 'manager' && scope === 'solution:*'),
-    }),
   },
 }

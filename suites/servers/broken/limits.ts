@@ -1,21 +1,37 @@
 import { makeKey } from '../../../mock-server/create-context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
+import type { ApiKey } from '../../../mock-server/state.ts'
 import {
   type BrokenRows,
+  type Change,
   eighth,
+  every,
   fifth,
   first,
+  forKeysMade,
   fourth,
-  namedKeyId,
   ninth,
   own,
   ownEach,
+  type Seen,
   second,
   tenth,
   third,
   twelfth,
+  withCreators,
 } from '../operators.ts'
-import { hour, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
+import { hour, managesKeys, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
+
+/** Only some keys take a place. */
+const counting =
+  (counts: (key: ApiKey, seen: Seen) => boolean) =>
+  (seen: Seen): Change => ({
+    keysCounted: (all, profile) =>
+      right.keysCounted(
+        all.filter((key) => counts(key, seen)),
+        profile,
+      ),
+  })
 
 export const limits: BrokenRows = {
   'limits/ten-keys': {
@@ -25,98 +41,43 @@ export const limits: BrokenRows = {
     ]),
     'eleven-keys-created': own({ keyLimit: () => 11 }),
     'any-number-of-keys-created': own({ keyLimit: () => 1000 }),
-    'keys-with-a-public-key-not-counted': own({
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          all.filter((key) => key.publicKey === undefined),
-          profile,
-        ),
-    }),
+    'keys-with-a-public-key-not-counted': own(counting(({ publicKey }) => publicKey === undefined)),
     'key-limit-races': own({ beforeEffect: race('key') }),
-    'keys-with-public-key-not-counted': first({
+    'keys-of-same-name-counted-once': first({
       keysCounted: (all, profile) =>
         right.keysCounted(
-          all.filter((key) => !key.publicKey),
+          [...new Map(all.filter(({ deleted }) => !deleted).map((key) => [key.name, key])).values()],
           profile,
         ),
-    }),
-    'keys-of-same-name-counted-once': first({
-      keysCounted: (all, profile) => {
-        const live = all.filter((key) => !key.deleted)
-        const firsts = live.filter((key, index) => live.findIndex((one) => one.name === key.name) === index)
-        return right.keysCounted(firsts, profile)
-      },
-    }),
-    'no-key-limit-for-ecc-callers': first({
-      keyLimit: (means) => (means === 'ecc' ? 100 : right.keyLimit(means)),
     }),
     'keys-counted-two-ms-before-creation': first(tornApart('key', twoMs)),
     'keys-counted-a-turn-before-creation': first(tornApart('key', oneTurn)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
     'keys-counted-some-microtasks-before-creation': first(tornApart('key', someMicrotasks)),
-    'keys-of-one-name-counted-once': second({
-      keysCounted: (all, profile) =>
-        right.keysCounted([...new Map(all.map((key) => [key.name, key])).values()], profile),
-    }),
     // The keys are counted for the key that creates them.
-    'each-creator-has-ten-places': second((seen, creators = new Map<string, string>()) => {
-      const creator = () => namedKeyId(seen.request) ?? seen.pair?.key.id ?? ''
-      return {
-        storedKey: (key) => {
-          creators.set(key.id, creator())
-          return key
-        },
-        keysCounted: (all, profile) =>
-          right.keysCounted(
-            all.filter((key) => key.initial || creators.get(key.id) === creator()),
-            profile,
-          ),
-      }
-    }),
-    'key-created-by-ecc-signature-takes-no-place': second((seen, uncounted = new Set<string>()) => ({
-      storedKey: (key) => {
-        const creator = seen.named
-        if (creator?.publicKey !== undefined) uncounted.add(key.id)
-        return key
-      },
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          all.filter(({ id }) => !uncounted.has(id)),
-          profile,
-        ),
-    })),
-    'keys-counted-for-each-scope': third((seen) => ({
-      keysCounted: (all, profile) => {
-        const wanted = seen.scope.join(' ')
-        return right.keysCounted(
-          all.filter(({ scope }) => scope.join(' ') === wanted),
-          profile,
-        )
-      },
-    })),
+    'each-creator-has-ten-places': second(
+      withCreators((creatorOf, seen) => counting((key) => key.initial || creatorOf(key) === seen.caller)(seen)),
+    ),
+    'key-created-by-ecc-signature-takes-no-place': second(
+      forKeysMade(
+        (seen) => seen.byPublicKey,
+        (made, seen) => counting(({ id }) => !made.has(id))(seen),
+      ),
+    ),
+    'keys-counted-for-each-scope': third(counting(({ scope }, seen) => `${scope}` === `${seen.scope}`)),
     'repeated-public-key-takes-no-place': third({
       keysCounted: (all, profile) =>
         right.keysCounted([...new Map(all.map((key) => [key.publicKey ?? key.id, key])).values()], profile),
     }),
     // The keys are counted at a replica that is a second behind.
-    'keys-created-within-a-second-not-counted': fourth((seen) => ({
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          all.filter(({ createdMs }) => createdMs <= seen.nowMs - 1000),
-          profile,
-        ),
-    })),
+    'keys-created-within-a-second-not-counted': fourth(
+      counting(({ createdMs }, { nowMs }) => createdMs <= nowMs - 1000),
+    ),
     'no-key-limit-for-token-of-session': fifth((seen) => ({
       keyLimit: () => (seen.pair?.session === undefined ? 10 : 1000),
     })),
     // The limit is a limit for each hour.
-    'keys-older-than-an-hour-not-counted': eighth((seen) => ({
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          all.filter(({ createdMs }) => seen.nowMs < createdMs + hour),
-          profile,
-        ),
-    })),
+    'keys-older-than-an-hour-not-counted': eighth(counting(({ createdMs }, { nowMs }) => nowMs < createdMs + hour)),
     // The way back from an error lowers a count that was not raised.
     'creation-refused-for-its-params-frees-a-place': ninth((_seen, freed = 0) => ({
       paramTaken: (method, _name, _value, valid) => {
@@ -129,13 +90,7 @@ export const limits: BrokenRows = {
     'deleted-key-frees-two-places': tenth({
       keysCounted: (all, profile) => right.keysCounted(all, profile) - all.filter(({ deleted }) => deleted).length,
     }),
-    'keys-without-apikey-scope-not-counted': tenth({
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          all.filter(({ scope }) => scope.some((word) => /^apikey$/i.test(word))),
-          profile,
-        ),
-    }),
+    'keys-without-apikey-scope-not-counted': tenth(counting(managesKeys)),
     // A refresh does not copy the limit to the new token.
     'no-key-limit-for-refreshed-tokens': twelfth((seen) => ({
       keyLimit: (means) => ((seen.pair?.generation ?? 0) > 0 ? Number.POSITIVE_INFINITY : right.keyLimit(means)),
@@ -144,50 +99,40 @@ export const limits: BrokenRows = {
   'limits/ten-can-be-made': {
     'eight-keys-created': own({ keyLimit: () => 8 }),
     'five-keys-created': own({ keyLimit: () => 5 }),
-    'token-callers-make-eight-keys': first({
-      keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)),
-    }),
+    'token-callers-make-eight-keys': first({ keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)) }),
     // "At most 10 API keys can be created", so that ten can
-    'key-made-by-created-key-takes-two-places': third((seen, keys = new Set<string>()) => ({
-      storedKey: (key) => {
-        const creator = seen.caller
-        if (creator?.initial === false) keys.add(key.id)
-        return key
-      },
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          all.flatMap((key) => (keys.has(key.id) ? [key, key] : [key])),
-          profile,
-        ),
-    })),
+    'key-made-by-created-key-takes-two-places': third(
+      forKeysMade(
+        ({ caller }) => caller?.initial === false,
+        (made) => ({
+          keysCounted: (all, profile) =>
+            right.keysCounted(
+              all.flatMap((key) => (made.has(key.id) ? [key, key] : [key])),
+              profile,
+            ),
+        }),
+      ),
+    ),
     // "At most 10 API keys can be created", and "publicKey" is a param of each creation
     'tenth-key-with-public-key-refused': fourth((seen) => ({
-      publicKey: (pem, profile) => {
-        const { state } = seen.context
-        return right.keysCounted([...state.keys.values()], profile) >= 9 ? undefined : right.publicKey(pem, profile)
-      },
+      publicKey: (pem, profile) =>
+        right.keysCounted(seen.keys, profile) >= 9 ? undefined : right.publicKey(pem, profile),
     })),
     // A proxy sends a slow call again; the caller never hears of the other key, which takes a place.
-    'every-third-creation-made-twice': twelfth((seen, memory = { creations: 0 }) => ({
+    'every-third-creation-made-twice': twelfth((seen, creations = 0) => ({
       storedKey: (key) => {
-        const { context } = seen
-        memory.creations += 1
-        const text = () => context.random(16).toString('hex')
+        creations += 1
+        const text = () => seen.context.random(16).toString('hex')
         const { name, scope, createdMs } = key
         const copy = makeKey({ id: text(), secret: text(), name, scope, createdMs })
-        if (memory.creations % 3 === 0) context.state.keys.set(copy.id, copy)
+        if (creations % 3 === 0) seen.context.state.keys.set(copy.id, copy)
         return key
       },
     })),
   },
   'limits/eleventh-refused': {
     'eleventh-key-created-and-the-oldest-removed': own({ beyondKeyLimit: () => 'oldest-removed' }),
-    'eleventh-key-created-on-second-try': first((_seen, refusals = 0) => ({
-      beyondKeyLimit: () => {
-        refusals += 1
-        return refusals % 2 === 0 ? 'created' : 'refused'
-      },
-    })),
+    'eleventh-key-created-on-second-try': first(every(2, 'beyondKeyLimit', () => 'created' as const)),
   },
   'limits/earlier-keys-kept': {
     'first-key-lost-to-a-new-one': own({
@@ -209,12 +154,6 @@ export const limits: BrokenRows = {
     'key-lost-to-a-namesake': own({
       keysLostToNewKey: (all, created) => all.filter(({ initial, name }) => !initial && name === created.name),
     }),
-    'refused-creation-ends-newest-key': first({
-      keysLostToRefusal: (all) => all.slice(-1),
-    }),
-    'new-key-replaces-key-of-same-name': first({
-      keysLostToNewKey: (all, created) => all.filter((key) => !key.initial && key.name === created.name),
-    }),
     'new-key-replaces-key-with-same-public-key': first({
       keysLostToNewKey: (all, created) =>
         all.filter((key) => !key.initial && key.publicKey !== undefined && key.publicKey === created.publicKey),
@@ -229,8 +168,7 @@ export const limits: BrokenRows = {
     // The column of the public key is written by the name of the key.
     'public-key-lost-when-secret-key-takes-its-name': eighth((seen, emptied = new Set<string>()) => ({
       storedKey: (key) => {
-        const sameName = [...seen.context.state.keys.values()].filter(({ name }) => name === key.name)
-        if (key.publicKey === undefined) for (const { id } of sameName) emptied.add(id)
+        for (const { id, name } of seen.keys) if (key.publicKey === undefined && name === key.name) emptied.add(id)
         return key
       },
       eccTakenFor: (key) => right.eccTakenFor(key) && !emptied.has(key.id),
