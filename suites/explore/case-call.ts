@@ -1,11 +1,45 @@
-/** An exchange of a case, as the model sees calls. */
+/** An exchange as the model sees it: what it touches, how it is told, and whether calls at the same time have an order that the document allows. */
+
 import type { RunEvent } from '../engine/conversation/conversation.ts'
-import { classify } from '../engine/judge/classify.ts'
+import { type Classified, classify } from '../engine/judge/classify.ts'
+import { explain } from '../engine/model/explain.ts'
+import { authorizationOf, facts } from '../engine/model/facts.ts'
+import { findPair } from '../engine/model/facts-of-credentials.ts'
+import { judge } from '../engine/model/judge.ts'
+import { doubtLine, forgetSessions, learn, presentedToken } from '../engine/model/learn.ts'
+import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import type { Answer, Call } from '../engine/model/state.ts'
+import type { Answer, Call, State, Verdict } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
-import { modelAnswer } from './answer.ts'
+import { notAllowed } from './describe-step.ts'
+
+export function modelAnswer(answer: Classified): Answer {
+  switch (answer.outcome) {
+    case 'accepted':
+      return { kind: 'accepted', result: answer.result, jsonrpc: answer.json.jsonrpc, id: answer.json.id }
+    case 'refused':
+      return { kind: 'refused', said: `HTTP ${answer.status}${errorText(answer.error)}` }
+    case 'broken':
+      return { kind: 'broken', reason: answer.reason }
+    default:
+      return { kind: 'unread' }
+  }
+}
+
+/** More of an error is not kept: a server may send anything, with each of thousands of answers. */
+const mostOfError = 100
+
+function errorText(error: unknown): string {
+  if (error === undefined) return ''
+  const { code, message } = isObject(error) ? error : {}
+  const number = typeof code === 'number' ? ` ${code}` : ''
+  // A slice would keep the whole text in memory.
+  const text = typeof message === 'string' ? `: ${Buffer.from(message.slice(0, mostOfError))}` : ''
+  return number === '' && text === '' ? '' : `, error${number}${text}`
+}
+
+// An exchange of a case, as the model sees calls.
 
 export interface CaseCall {
   readonly call: Call
@@ -86,4 +120,206 @@ function isPlainHeader(name: string, value: string): boolean {
   if (name === 'content-type') return value === 'application/json'
   if (name === 'authorization') return /^[\x20-\x7e]*$/.test(value)
   return ['host', 'content-length', 'connection', 'accept', 'user-agent'].includes(name)
+}
+
+// Which part of a target's state an exchange touches, and what is known no longer when its order among others is not
+// known.
+
+interface Touched {
+  /** The line of pairs whose token it presents; `unknown`: a token that no judged exchange has issued. */
+  readonly line: number | 'unknown' | undefined
+  readonly isRefresh: boolean
+  /** It may end a session. */
+  readonly isGrant: boolean
+  readonly isCreation: boolean
+  /** It presents the id of a key. */
+  readonly hasKey: boolean
+}
+
+function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>): Touched {
+  const { method, params } = readBody(call.body)
+  const text = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+  const auth = authorizationOf(state, call)
+  const pair =
+    typeof text === 'string'
+      ? findPair(state, text, 'refresh')
+      : auth.kind === 'token'
+        ? findPair(state, auth.token, 'access')
+        : undefined
+  return {
+    line: pair?.pair.line ?? (typeof text === 'string' || auth.kind === 'other-scheme' ? 'unknown' : undefined),
+    isRefresh: typeof text === 'string',
+    isGrant: method === 'manager/auth' && typeof text !== 'string' && state.sessions.length > 0,
+    isCreation: method === 'manager/createApiKey',
+    hasKey: auth.kind === 'basic' || auth.kind === 'signature' || (isObject(params) && 'apiKeyId' in params),
+  }
+}
+
+/** Whether the order of two exchanges matters: of one line of pairs one is a refresh, or one makes what the other uses up. */
+export function conflict(state: State, a: CaseCall, b: CaseCall): boolean {
+  const [one, other] = [touchedBy(state, a), touchedBy(state, b)]
+  return dependsOn(one, other) || dependsOn(other, one)
+}
+
+function dependsOn(one: Touched, other: Touched): boolean {
+  if (other.line === undefined) return one.isCreation && other.hasKey
+  // A token that is unknown may be of any line.
+  if (one.isGrant) return true
+  const mayBeOne = one.line !== undefined && (one.line === other.line || [one.line, other.line].includes('unknown'))
+  return mayBeOne && (one.isRefresh || other.line === 'unknown')
+}
+
+/** What is remembered of an exchange. A result may be megabytes long, and only the token in it is asked for later. */
+export function withShortAnswer(caseCall: CaseCall): CaseCall {
+  const { answer } = caseCall
+  if (answer.kind !== 'accepted') return caseCall
+  const accessToken = isObject(answer.result) ? answer.result.accessToken : undefined
+  return { ...caseCall, answer: { ...answer, result: { accessToken }, jsonrpc: undefined, id: undefined } }
+}
+
+/** Whether an earlier exchange granted or refreshed the pair that a later one presents. */
+export function made(state: State, { answer }: CaseCall, later: CaseCall): boolean {
+  const { line } = touchedBy(state, later)
+  const result = answer.kind === 'accepted' && isObject(answer.result) ? answer.result : {}
+  const text = typeof result.accessToken === 'string' ? result.accessToken : undefined
+  return text !== undefined && findPair(state, text, 'access')?.pair.line === line
+}
+
+/** Nothing that these exchanges touch is known any more. */
+export function doubtTouched(state: State, calls: readonly Pick<CaseCall, 'call' | 'span'>[]): State {
+  const touched = calls.map((one) => touchedBy(state, one))
+  let next = state
+  for (const { line } of touched) if (typeof line === 'number') next = doubtLine(next, line)
+  if (!touched.some(({ isGrant }) => isGrant)) return next
+  const until = Math.max(...calls.map(({ span }) => span.to))
+  return forgetSessions(next, { from: until, to: until })
+}
+
+/** The server's clock was set: reported times can no longer be converted to ours. */
+export function forgetClocks(state: State): State {
+  const pairs = state.pairs.keys().flatMap((index) => {
+    const pair = state.pairs.get(index)
+    return pair === undefined ? [] : [[index, { ...pair, accessEnds: null, refreshEnds: null }] as const]
+  })
+  return { ...state, tokenClock: null, signatureClock: null, pairs: state.pairs.with(pairs) }
+}
+
+/** A method that the document does not show may have disabled or deleted the keys that it names. */
+export function doubtNamedKeys(state: State, { call }: CaseCall): State {
+  const named = [...state.keys.values()].filter(({ id }) => id !== state.root && call.body.includes(id))
+  if (named.length === 0) return state
+  const keys = new Map(state.keys)
+  for (const key of named) keys.set(key.id, { ...key, works: 'unknown' })
+  return { ...state, keys, terms: { ...state.terms, fresh: false } }
+}
+
+/** Credentials in an answer that the model could not take from it. */
+export function unknownTextsIn(state: State, { answer }: CaseCall): string[] {
+  if (answer.kind !== 'accepted' || !isObject(answer.result)) return []
+  const { accessToken, refreshToken, id, secret } = answer.result
+  const tokens = [accessToken, refreshToken].filter((text) => typeof text === 'string')
+  const keys = typeof secret === 'string' ? [id, secret].filter((text) => typeof text === 'string') : []
+  return [
+    ...tokens.filter((text) => !state.access.has(text) && !state.refresh.has(text)),
+    ...(keys[0] !== undefined && state.keys.get(keys[0])?.secret !== keys[1] ? keys : []),
+  ].filter((text) => text !== '')
+}
+
+// Describes an exchange of a case in words.
+
+export function describeCaseCall(state: State, caseCall: CaseCall): string {
+  const { method, params } = readBody(caseCall.call.body)
+  if (method !== 'manager/auth') return `A call of ${shortly(method)}${authorOf(state, caseCall)}`
+  if (!isObject(params) || params.grantType === 'refresh_token') return 'A refresh'
+  const scope = isStrings(params.scope) ? ` for the scope "${params.scope.join(' ').slice(0, 80)}"` : ''
+  const wrong = isWrong(state, params.apiKeyId, params.apiKeySecret) ? ' with a wrong secret' : ''
+  return `A grant by ${keyName(state, params.apiKeyId)}${wrong}${scope}`
+}
+
+function authorOf(state: State, { call }: CaseCall): string {
+  const auth = authorizationOf(state, call)
+  switch (auth.kind) {
+    case 'none':
+      return ' without authorization'
+    case 'basic':
+      return ` with ${isWrong(state, auth.id, auth.secret) ? 'wrong Basic credentials' : 'Basic credentials'} of ${keyName(state, auth.id)}`
+    case 'signature':
+      return ` with a signature of ${keyName(state, auth.fields[0])}`
+    case 'token':
+      return tokenOf(state, auth.token, call.from)
+    default:
+      return ' with an Authorization header of another form'
+  }
+}
+
+function tokenOf(state: State, text: string, from: string): string {
+  const pair = findPair(state, text, 'access')?.pair
+  if (pair === undefined)
+    return findPair(state, text, 'refresh') === undefined
+      ? ' with a token that was never issued'
+      : ' with a refresh token'
+  const age =
+    ['the', 'the once refreshed', 'the twice refreshed'][pair.generation] ?? `the ${pair.generation} times refreshed`
+  const bound = pair.scope.filter((word) => word.startsWith('ipAddr:')).join(' ')
+  const where = bound === '' || from === unknownAddress ? '' : `, which has the scope "${bound}", from ${from}`
+  return ` with ${age} access token of grant ${pair.line + 1}${where}`
+}
+
+/** Whether this is not the secret of a known key. */
+function isWrong(state: State, id: unknown, secret: unknown): boolean {
+  const key = typeof id === 'string' ? state.keys.get(id) : undefined
+  return key !== undefined && key.secret !== secret
+}
+
+function keyName(state: State, id: unknown): string {
+  if (id === state.root) return 'the root key'
+  const key = typeof id === 'string' ? state.keys.get(id) : undefined
+  return key === undefined ? 'an unknown key' : `the key "${key.name}"`
+}
+
+const shortly = (method: unknown): string => (typeof method === 'string' ? method.slice(0, 60) : 'no method')
+
+// Calls of cases at the same time: is there an order of them that the document allows?
+
+/** More calls that depend on each other, or more orders of them, are not tried. */
+const longestHistory = 40
+const mostOrders = 300
+
+/** Whether their order does not matter. */
+export function isIndependent(state: State, calls: readonly CaseCall[]): boolean {
+  if (calls.length > longestHistory) return false
+  return calls.every((one, at) => calls.slice(at + 1).every((other) => !conflict(state, one, other)))
+}
+
+export function explainCaseCalls(state: State, calls: readonly CaseCall[]): ReturnType<typeof explain> {
+  if (calls.length > longestHistory) return { is: 'undecided' }
+  const likeOf = ({ call, answer }: CaseCall): string =>
+    `${readBody(call.body).form} ${call.authorization} ${answer.kind}`
+  return explain(
+    state,
+    calls.map((one) => ({ ...one, like: likeOf(one) })),
+    mostOrders,
+  )
+}
+
+interface WronglyAccepted {
+  readonly caseCall: CaseCall
+  readonly verdict: Verdict & { readonly message: string }
+}
+
+/** The call of a history that must not have been accepted. A lock or a limit may explain a refusal, so only what was accepted counts. */
+export function wronglyAccepted(before: State, calls: readonly CaseCall[]): WronglyAccepted | undefined {
+  const accepted = calls.filter(({ answer }) => answer.kind === 'accepted')
+  const found = explainCaseCalls(before, accepted)
+  if (found.is !== 'impossible') return undefined
+  let state = before
+  for (const caseCall of found.part.flatMap((index) => accepted[index] ?? [])) {
+    const verdict = judge(state, facts(state, caseCall.call, caseCall.span))
+    if (verdict.is === 'refused') {
+      const message = `${describeCaseCall(state, caseCall)} was accepted: ${notAllowed(found.part.length)}`
+      return { caseCall, verdict: { ...verdict, message } }
+    }
+    state = learn(state, caseCall.call, caseCall.answer, caseCall.span)
+  }
+  return undefined
 }

@@ -1,5 +1,4 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
-
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import type { Matchers } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
@@ -12,8 +11,7 @@ import { closure } from './earlier-steps.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { headline, stepLines } from './finding-words.ts'
-import type { FixtureInput } from './fixture-input.ts'
-import { fixtureText } from './fixture-text.ts'
+import { type FixtureInput, fixtureText } from './fixture-text.ts'
 import { inSequence } from './in-sequence.ts'
 import { byRoot, explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'

@@ -1,20 +1,79 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
+
 import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
+import type { Matchers } from '../engine/model/state.ts'
+import { printable } from '../engine/printable.ts'
+import { cutLetterForms } from '../engine/signer/bodies.ts'
+import { partNamed } from '../engine/signer/changed-call.ts'
+import type { NamedOperations } from '../engine/signer/operations.ts'
+import { sinceLines } from '../report/explain.ts'
+import type { Since } from '../report/report.ts'
+import { grant, inDocumentOrder, list } from './calls.ts'
 import { type Crowd, crowdOf } from './crowd.ts'
-import { commentLines, withoutUnusedKeeps } from './fixture-comments.ts'
-import { controlsFor, rightPair, rootCall } from './fixture-controls.ts'
-import { expectText } from './fixture-demands.ts'
-import type { Counts, FixtureInput } from './fixture-input.ts'
-import { freeOwner, keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
-import { crowdText, crowdUses, isRefresh, type Names, quoted, raceText, stepText } from './fixture-steps.ts'
+import { cutLetters } from './describe-step.ts'
+import {
+  type CreationOf,
+  crowdText,
+  crowdUses,
+  freeOwner,
+  isRefresh,
+  keysOfScenario,
+  type Named,
+  type Names,
+  ofAnyTarget,
+  ownerOf,
+  quoted,
+  raceText,
+  stepText,
+  Unsayable,
+} from './fixture-words.ts'
 import type { Outcome } from './replay.ts'
 import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
 import { isPushedOut, isSameInEveryReading } from './session-readings.ts'
 import { connectionsIn, noneShared } from './shared-connections.ts'
-import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
-import { refreshedIn } from './token-lines.ts'
+import { type Auth, type BurstStep, type CallStep, type Change, namesIn, type Step } from './step.ts'
+import { findMadeBy, granteeOf, refreshedIn } from './token-lines.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
+
+interface Counts {
+  readonly refused: number
+  readonly accepted: number
+}
+
+export interface FixtureInput {
+  readonly requirement: string
+  /** The part of the document that says so. */
+  readonly part: string
+  readonly sentence: string
+  readonly message: string
+  readonly steps: readonly Step[]
+  /** The outcome of each step. */
+  readonly outcomes: readonly Outcome[]
+  readonly expect: 'accepted' | 'refused'
+  /** What the result of the last step must be, where it was accepted with a wrong one. */
+  readonly result?: Matchers | undefined
+  /** Where a result is wrong: the document lets a server refuse the call as well. */
+  readonly mayBeRefused?: boolean
+  /** The finding is seen only if calls share a connection, as in these steps. */
+  readonly sharesConnection?: boolean
+  /** Whether these steps showed the finding when they were tried, or were not tried. */
+  readonly isSeenAgain?: boolean
+  /** The finding was not seen each time that it was tried. */
+  readonly isSeenSometimes?: boolean
+  /** How often such a call was refused before, and how often the right call was accepted: a server may count them. */
+  readonly before?: Counts
+  readonly creationOf?: CreationOf
+  /** What came before the finding, on the server on which it was found. */
+  readonly since?: Since | undefined
+  /** What a reader must know of a key of the exploration. */
+  about?(key: string): string | undefined
+  /** What stands in a scenario for a value of this target: `$solutions.0`, `$client.address`. */
+  readonly ofTarget?: ReadonlyMap<string, string>
+}
+
+// Writes a finding as a scenario, if the fixture language has words for it.
 
 /** A finding as a scenario, or why there is none. */
 export type WrittenFinding = { readonly text: string } | { readonly why: string }
@@ -231,4 +290,185 @@ function shortSessions(texts: string): ReadonlyMap<string, string> {
   const found = [...new Set(texts.match(plainSession) ?? [])]
   const letterOf = (session: string): string => /^session:([amz])(?:lpha|ike|ulu)-/.exec(session)?.[1] ?? 's'
   return new Map(found.map((session, at) => [session, `session:${letterOf(session)}${(at + 10).toString(36)}$unique`]))
+}
+
+// The right calls of a scenario, which show that a server is not out of order.
+
+/** Right calls that are accepted on a server which is not out of order: the same call, or one by the same key. */
+function controlsFor(judged: CallStep | BurstStep, { expect, steps }: FixtureInput, names: Names): CallStep[] {
+  if (judged.do === 'burst') return [rootCall('solution/listSolutions')]
+  const { change, also: _also, as: _as, ...plain } = judged
+  if (expect === 'accepted') return likeCalls(judged)
+  if (judged.method === 'manager/createApiKey' || isRefresh(judged)) return [rootCall(judged.method)]
+  const isListing = judged.method === 'solution/listSolutions'
+  if (isListing && judged.auth.kind === 'none') return [{ ...plain, auth: { kind: 'basic', who: 'root' } }]
+  const keys = namesIn(plain).map(ownerOf)
+  if (change !== undefined && !keys.some((key) => isUsedAsSecret(key, plain, names))) return [plain]
+  const owner = judged.auth.kind === 'token' ? granteeOf(judged.auth.token, findMadeBy(steps)) : undefined
+  if (owner !== undefined && names.get(owner)?.listsSolutions === true) return withToken(owner)
+  const byKey = keys.flatMap((key) => rightCallBy(key, names))
+  return byKey.length > 0 && isListing ? byKey : [...byKey, rootCall(judged.method)]
+}
+
+/** What the document does not show, so that a server may refuse it to everybody: bodies with further members or in chunks, and nonces with padding. */
+const openForms: readonly string[] = ['extra-member', 'member-twice', 'params-twice', ...Object.keys(cutLetterForms)]
+const addsMember = (form: CallStep['form']): boolean =>
+  typeof form === 'string' && (form.startsWith('with-') || openForms.includes(form))
+
+/** Calls of root in the same form, where a server may refuse that form to everybody; it may refuse a long body, so root sends one nearly as long. */
+function likeCalls({ method, form, inChunks, from, nonce, auth }: CallStep): CallStep[] {
+  const more = {
+    ...(addsMember(form) && form !== undefined ? { form } : {}),
+    ...(typeof form === 'number' ? { form: form - 1 } : {}),
+    ...(inChunks === true ? { inChunks } : {}),
+    ...(from === undefined ? {} : { from }),
+  }
+  const isBasicOfRoot = auth.kind === 'basic' && auth.who === 'root'
+  const call = rootCall(method)
+  const like = isBasicOfRoot && addsMember(form) ? { ...call, auth: signed, ...more } : { ...call, ...more }
+  return nonce === 'padded' && !(auth.kind === 'hmac' && auth.who === 'root') ? [like, list(signed, { nonce })] : [like]
+}
+
+const signed: Auth = { kind: 'hmac', who: 'root' }
+
+/** Whether a key with a public key is used by its secret, which proves nothing. */
+const isUsedAsSecret = (key: string, { auth }: CallStep, names: Names): boolean =>
+  names.get(key)?.signsAs !== undefined && auth.kind !== 'ecc' && auth.kind !== 'token'
+
+/** A token of the same key that opens the Solution API. */
+const withToken = (who: string): CallStep[] => [
+  inDocumentOrder(grant(who, ['solution'], { as: rightPair })),
+  list({ kind: 'token', token: `$${rightPair}.accessToken` }),
+]
+
+const rightPair = 'right'
+
+/** A right call by a key, before it is used wrongly. */
+function rightCallBy(who: string, names: Names): CallStep[] {
+  const { name, listsSolutions = false, signsAs } = names.get(who) ?? {}
+  if (name === 'root' || !listsSolutions) return []
+  return [list({ kind: signsAs === undefined ? 'basic' : 'ecc', who })]
+}
+
+const rootCall = (method: string): CallStep =>
+  method === 'manager/auth' ? inDocumentOrder(grant('root', ['solution'])) : list({ kind: 'basic', who: 'root' })
+
+// What the document demands of the answer to the last call of a finding, as `expect` says it.
+
+const schemaOf: { readonly [method: string]: string } = {
+  'manager/auth': 'auth-result',
+  'manager/createApiKey': 'create-api-key-result',
+  'solution/listSolutions': 'list-solutions-result',
+}
+
+/** The results that a schema describes, and those that a matcher does; an accepted answer without `jsonrpc` or with another id is no envelope. */
+function expectText(input: FixtureInput, last: CallStep, names: Names): string {
+  const { requirement, expect, result } = input
+  if (result === undefined || requirement === 'envelope/id-echo' || requirement === 'envelope/response-jsonrpc')
+    return expect
+  const schema = schemaOf[last.method]
+  if (schema === undefined) throw new Unsayable('no schema describes the result of this method')
+  const isOfSchema = /^(grants\/result-|keys\/create-result$|envelope\/result-object$)/.test(requirement)
+  const matchers = Object.entries({ ...result, ...ofOtherValues(input, last, names) })
+  if (!isOfSchema && matchers.length === 0) throw new Unsayable('no matcher says what the result must be')
+  if (requirement === 'refresh/scopes-kept' && !wasRequested(input))
+    throw new Unsayable('another server may grant other scopes')
+  const where = matchers.map(([path, matcher]) => `${path}: ${ofAnyTarget(JSON.stringify(matcher), names)}`)
+  const accepted = `{ accepted: ${schema}${where.length === 0 ? '' : `, where: { ${where.join(', ')} }`} }`
+  return input.mayBeRefused === true ? `{ refused-or: ${accepted} }` : accepted
+}
+
+/** The scope that a pair is granted may be wider on another server, so a word counts only where it was requested. */
+function wasRequested({ steps, result }: FixtureInput): boolean {
+  const { includes } = result?.['result.scope'] ?? {}
+  return steps
+    .flatMap(callsOf)
+    .some(({ params }) => JSON.stringify(params.scope ?? []).includes(`"${String(includes)}"`))
+}
+
+/** What the document demands of a result by other values. */
+function ofOtherValues(
+  { requirement, steps, result = {} }: FixtureInput,
+  { as = '' }: CallStep,
+  names: Names,
+): Matchers {
+  if (requirement === 'refresh/pair-differs') return otherPair(steps.slice(0, -1), names)
+  if (requirement === 'expires-in/reported' && Object.keys(result).length === 0)
+    return laterThan(steps.slice(0, -1), names)
+  if (requirement !== 'expires-in/within-refresh-lifetime' && requirement !== 'grants/expiry-order') return {}
+  const { name } = names.get(as) ?? {}
+  if (name === undefined) throw new Unsayable('the result has no name')
+  return { 'result.accessTokenExpiry': { 'at-most': `$${name}.refreshTokenExpiry` } }
+}
+
+/** A larger NUMBER does not end earlier than a smaller one. */
+function laterThan(before: readonly Step[], names: Names): Matchers {
+  const smaller = names.get(before.flatMap(madeBy).at(-1) ?? '')?.name
+  return smaller === undefined ? {} : { 'result.accessTokenExpiry': { 'at-least': `$${smaller}.accessTokenExpiry` } }
+}
+
+/** Both tokens of a refresh are others than all before. */
+function otherPair(before: readonly Step[], names: Names): Matchers {
+  const earlier = before.flatMap(madeBy).flatMap((as) => names.get(as)?.name ?? [])
+  const noneOf = (token: string): Matchers[string] => ({
+    is: { not: { enum: earlier.map((name) => `$${name}.${token}`) } },
+  })
+  if (earlier.length === 0) throw new Unsayable('the earlier pair is not among these steps')
+  return { 'result.accessToken': noneOf('accessToken'), 'result.refreshToken': noneOf('refreshToken') }
+}
+
+// What a reader of a scenario asks: which key is which, and what an operation does.
+
+/** Comments in YAML. */
+export function commentLines({ steps, about, since }: FixtureInput, named: ReadonlyMap<string, Named>): string[] {
+  const changes = steps
+    .flatMap(callsOf)
+    .flatMap(({ change, also = [] }) => [...(change === undefined ? [] : [change]), ...also])
+  const forms = steps.flatMap(callsOf).flatMap(({ form }) => (typeof form === 'string' ? [form] : []))
+  const cut = forms.filter((form) => form.startsWith('cut-letters')).map((form) => `${form} is ${cutLetters}`)
+  const comments = [...keyComments(named, about), ...changes.flatMap(changeComment), ...cut, ...sinceLines({ since })]
+  // A line feed would end the comment.
+  return [...new Set(comments)].map((text) => `# ${printable(text)}`)
+}
+
+/** Test keys have other names than the keys of the report. */
+function keyComments(named: ReadonlyMap<string, Named>, about: FixtureInput['about']): string[] {
+  return [...named].flatMap(([key, { name, isTestKey, signsAs }]) => {
+    const text = about?.(key)
+    if (text === undefined) return []
+    const signs = isTestKey !== true && signsAs !== undefined ? `; it has the key pair of ${signsAs}` : ''
+    return [`${isTestKey === true ? name : `$${name}`} is ${key} of the report: ${text}${signs}`]
+  })
+}
+
+function changeComment({ field, operation }: Change): string[] {
+  const part = partNamed(field)
+  if (part?.says === undefined) return []
+  const operations = readDeviations()
+  const what = operation === undefined ? undefined : operationText(operations, part.operations, operation)
+  return [
+    `${field} is ${part.says}${what === undefined ? '' : `; ${operation} is ${what} in fixtures/deviations.yaml`}`,
+  ]
+}
+
+function operationText(operations: NamedOperations, kind: string, name: string): string | undefined {
+  if (kind === 'text') return JSON.stringify(operations.text(name))
+  return kind === 'bytes' ? JSON.stringify(operations.bytes(name)) : undefined
+}
+
+const kept = /, keep: \{ ([^{}]*) \}/
+
+/** What no step refers to is not kept. */
+function withoutUnusedKeeps(lines: readonly string[]): string[] {
+  return lines.map((line, at) => {
+    const [, entries] = kept.exec(line) ?? []
+    if (entries === undefined) return line
+    // A step may refer to what it keeps itself.
+    const others = [line.replace(kept, ''), ...lines.slice(at + 1)]
+    const used = entries.split(', ').filter((entry) => {
+      const reference = new RegExp(`\\$${entry.split(':')[0]}(?!-?\\w)`)
+      return others.some((other) => reference.test(other))
+    })
+    return line.replace(kept, () => (used.length === 0 ? '' : `, keep: { ${used.join(', ')} }`))
+  })
 }

@@ -12,10 +12,23 @@ import { readBody } from '../engine/model/parse.ts'
 import { shape } from '../engine/model/shape.ts'
 import type { Fact, Problem, State, Verdict } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
-import { type CaseCall, caseCallOf, type ExchangeMade, type SeenFrom, unknownAddress } from './case-call.ts'
-import { explainCaseCalls, isIndependent, wronglyAccepted } from './case-call-history.ts'
-import { doubtNamedKeys, doubtTouched, forgetClocks, made, unknownTextsIn, withShortAnswer } from './case-call-state.ts'
-import { describeCaseCall } from './describe-case-call.ts'
+import {
+  type CaseCall,
+  caseCallOf,
+  describeCaseCall,
+  doubtNamedKeys,
+  doubtTouched,
+  type ExchangeMade,
+  explainCaseCalls,
+  forgetClocks,
+  isIndependent,
+  made,
+  type SeenFrom,
+  unknownAddress,
+  unknownTextsIn,
+  withShortAnswer,
+  wronglyAccepted,
+} from './case-call.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 
 export interface ListenOptions {

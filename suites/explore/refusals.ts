@@ -1,5 +1,4 @@
 /** Remembers refused calls with what was known before them, so that a case can ask later why one of them was refused. */
-
 import type { RefusalJudgement } from '../engine/judge/problem.ts'
 import { presentedToken } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'

@@ -13,7 +13,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { isProof, turnUnlessProof } from '../self/proof-form.ts'
 import { bundledTarget } from '../targets/bundled.ts'
-import { modelAnswer } from './answer.ts'
+import { modelAnswer } from './case-call.ts'
 
 const root = { id: 'witness-root', secret: 'witness-root-secret-0123456789' }
 const rootKey: Key = {

@@ -1,5 +1,4 @@
 /** Makes single calls to a target, waits out throttling, and keeps track of the target's clock. Judges nothing. */
-
 import { createPace, gentleStart, type Pace } from '../engine/conversation/pace.ts'
 import {
   type Availability,

@@ -2,7 +2,6 @@
  * The one place where a run is put together. The command runs it in a vitest worker; plain vitest and the self-tests run it in their own
  * process.
  */
-
 import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'
 import {
   type CreatedKey,

@@ -1,8 +1,6 @@
 /** One talk with one target: its state, and the functions that change it. */
-
 import { SuiteError } from '../errors.ts'
-import type { Classified } from '../judge/classify.ts'
-import { showJson } from '../judge/classify.ts'
+import { type Classified, showJson } from '../judge/classify.ts'
 import type { CaseOutcome, Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
 import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
 import type { Random } from '../random.ts'

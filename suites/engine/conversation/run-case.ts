@@ -1,5 +1,4 @@
 /** Runs one item of a run, a case or the creation of a test key, and returns its outcome. */
-
 import { type Exchange, showExchange } from '../exchange.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
 import type { Called } from '../judge/expectation.ts'
@@ -38,7 +37,6 @@ import {
   type Run,
   standInOf,
 } from './conversation.ts'
-import type { Tried } from './other-causes.ts'
 import {
   explainRefusal,
   isRefusedInstead,
@@ -50,6 +48,7 @@ import {
   noticeLockOut,
   placesUsedBefore,
   spoiltBefore,
+  type Tried,
   withoutTokenWord,
 } from './other-causes.ts'
 import { makeCall } from './send.ts'

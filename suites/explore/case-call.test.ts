@@ -11,8 +11,7 @@ import {
   tokenHeader,
   tokensOf,
 } from '../self/made-up-calls.ts'
-import type { CaseCall } from './case-call.ts'
-import { conflict } from './case-call-state.ts'
+import { type CaseCall, conflict } from './case-call.ts'
 
 const caseCall = (call: Call): CaseCall => ({
   call,
