@@ -37,22 +37,21 @@ const pythonText =
   "{'jsonrpc': '2.0', 'id': 2, 'method': 'manager/createApiKey', 'params': {'scope': ['apikey'], 'name': 'Zoë & <co>'}}"
 const pythonBytes = `b' ${sent.trim().replace('ë', '\\xc3\\xab')} '`
 
-const byHand: [what: string, id: string, header: string][] = [
-  ['final LF missing', 'data/without-final-newline', header(hmac(text.slice(0, -1)))],
-  ['final LF doubled', 'data/with-doubled-newline', header(hmac(`${text}\n`))],
-  ['CRLF', 'data/with-crlf', header(hmac(text.replace('POST\n/api\n', 'POST\r\n/api\r\n').replace(/\n$/, '\r\n')))],
-  ['method in lower case', 'data/with-lowercase-method', header(hmac(data(sent, 'post')))],
-  ['method left out', 'data/without-method', header(hmac(text.replace('POST\n', '')))],
-  ['full URL', 'data/with-full-url', header(hmac(data(sent, 'POST', url)))],
-  ['path without slash', 'data/with-path-without-slash', header(hmac(data(sent, 'POST', 'api')))],
-  ['query kept', 'data/with-query', header(hmac(data(sent, 'POST', '/api?verbose=1')))],
-  ['base path included', 'data/with-base-path', header(hmac(data(sent, 'POST', '/base/api')))],
-  ['body compact', 'data/with-body-compact', header(hmac(data(JSON.stringify(json))))],
-  ['body spaced', 'data/with-body-spaced', header(hmac(data(pythonDump)))],
-  ['body as Python writes it', 'data/with-body-python-escapes', header(hmac(data(escaped(pythonDump, /[^\0-\x7f]/g))))],
-  ['body as Go writes it', 'data/with-body-go-escapes', header(hmac(data(escaped(JSON.stringify(json), /[<>&]/g))))],
+const byHand: [id: string, header: string][] = [
+  ['data/without-final-newline', header(hmac(text.slice(0, -1)))],
+  ['data/with-doubled-newline', header(hmac(`${text}\n`))],
+  ['data/with-crlf', header(hmac(text.replace('POST\n/api\n', 'POST\r\n/api\r\n').replace(/\n$/, '\r\n')))],
+  ['data/with-lowercase-method', header(hmac(data(sent, 'post')))],
+  ['data/without-method', header(hmac(text.replace('POST\n', '')))],
+  ['data/with-full-url', header(hmac(data(sent, 'POST', url)))],
+  ['data/with-path-without-slash', header(hmac(data(sent, 'POST', 'api')))],
+  ['data/with-query', header(hmac(data(sent, 'POST', '/api?verbose=1')))],
+  ['data/with-base-path', header(hmac(data(sent, 'POST', '/base/api')))],
+  ['data/with-body-compact', header(hmac(data(JSON.stringify(json))))],
+  ['data/with-body-spaced', header(hmac(data(pythonDump)))],
+  ['data/with-body-python-escapes', header(hmac(data(escaped(pythonDump, /[^\0-\x7f]/g))))],
+  ['data/with-body-go-escapes', header(hmac(data(escaped(JSON.stringify(json), /[<>&]/g))))],
   [
-    'body sorted',
     'data/with-body-sorted',
     header(
       hmac(
@@ -62,105 +61,63 @@ const byHand: [what: string, id: string, header: string][] = [
       ),
     ),
   ],
-  ['body trimmed', 'data/with-body-trimmed', header(hmac(data(sent.trim())))],
-  ['body in latin-1', 'data/with-body-latin-1', header(hmac(data(Buffer.from(sent, 'latin1'))))],
-  ['body with BOM', 'data/with-body-bom', header(hmac(data(`\ufeff${sent}`)))],
-  ['body empty', 'data/with-empty-body', header(hmac(data('')))],
-  ['body double-encoded as JSON', 'data/with-body-as-json-text', header(hmac(data(JSON.stringify(sent))))],
+  ['data/with-body-trimmed', header(hmac(data(sent.trim())))],
+  ['data/with-body-latin-1', header(hmac(data(Buffer.from(sent, 'latin1'))))],
+  ['data/with-body-bom', header(hmac(data(`\ufeff${sent}`)))],
+  ['data/with-empty-body', header(hmac(data('')))],
+  ['data/with-body-as-json-text', header(hmac(data(JSON.stringify(sent))))],
+  ['data/with-body-utf8-twice', header(hmac(data(Buffer.from(Buffer.from(sent).toString('latin1')))))],
+  ['data/with-timestamp-in-seconds', header(hmac(data(sent, 'POST', '/api', '1795154904')))],
+  ['fields/timestamp-in-seconds', header(hmac(data(sent, 'POST', '/api', '1795154904')), '1795154904')],
+  ['data/with-timestamp-in-milliseconds', header(hmac(data(sent, 'POST', '/api', '1795154904000')), '1795154904')],
+  ['data/with-timestamp-in-microseconds', header(hmac(data(sent, 'POST', '/api', `${time}000`)))],
+  ['data/with-nonce-without-padding', header(hmac(data(sent, 'POST', '/api', time, nonce.replaceAll('=', ''))))],
+  ['data/with-padded-nonce', header(hmac(data()), time, nonce.replaceAll('=', ''))],
+  ['data/with-decoded-nonce', header(hmac(data(sent, 'POST', '/api', time, Buffer.from(nonce, 'base64'))))],
+  ['data/with-commas', header(hmac(text.replace(';', ',').replace(';', ',')))],
+  ['data/with-colons', header(hmac(text.replace(';', ':').replace(';', ':')))],
+  ['data/with-nonce-first', header(hmac(text.replace(`${time};${nonce}`, `${nonce};${time}`)))],
+  ['signature/sha1', header(hmac(data(), secret, 'sha1'))],
+  ['signature/sha512', header(hmac(data(), secret, 'sha512'))],
+  ['signature/arguments-swapped', header(hmac(secret, data()))],
+  ['key/hex-decoded', header(hmac(data(), Buffer.from(secret, 'hex')))],
+  ['key/base64-decoded', header(hmac(data(), Buffer.from(secret, 'base64')))],
+  ['key/id-as-secret', header(hmac(data(), keyId))],
+  ['key/another-key', header(hmac(data(), 'the-old-secret'))],
+  ['signature/untruncated', header(mac(data()).toString('base64'))],
+  ['signature/last-20-bytes', header(mac(data()).subarray(12).toString('base64'))],
+  ['signature/cut-hex-text', header(mac(data()).toString('hex').slice(0, 20))],
+  ['signature/cut-hex', header(Buffer.from(mac(data()).toString('hex').slice(0, 20)).toString('base64'))],
+  ['signature/in-hex', header(mac(data()).subarray(0, 20).toString('hex'))],
+  ['signature/unpadded', header(hmac(data()).replace('=', ''))],
   [
-    'body double-encoded as UTF-8',
-    'data/with-body-utf8-twice',
-    header(hmac(data(Buffer.from(Buffer.from(sent).toString('latin1'))))),
-  ],
-  ['seconds signed', 'data/with-timestamp-in-seconds', header(hmac(data(sent, 'POST', '/api', '1795154904')))],
-  [
-    'seconds signed and sent',
-    'fields/timestamp-in-seconds',
-    header(hmac(data(sent, 'POST', '/api', '1795154904')), '1795154904'),
-  ],
-  [
-    'seconds sent',
-    'data/with-timestamp-in-milliseconds',
-    header(hmac(data(sent, 'POST', '/api', '1795154904000')), '1795154904'),
-  ],
-  ['microseconds', 'data/with-timestamp-in-microseconds', header(hmac(data(sent, 'POST', '/api', `${time}000`)))],
-  [
-    'nonce padding stripped before signing',
-    'data/with-nonce-without-padding',
-    header(hmac(data(sent, 'POST', '/api', time, nonce.replaceAll('=', '')))),
-  ],
-  [
-    'nonce padding stripped after signing',
-    'data/with-padded-nonce',
-    header(hmac(data()), time, nonce.replaceAll('=', '')),
-  ],
-  [
-    'nonce decoded',
-    'data/with-decoded-nonce',
-    header(hmac(data(sent, 'POST', '/api', time, Buffer.from(nonce, 'base64')))),
-  ],
-  ['commas signed', 'data/with-commas', header(hmac(text.replace(';', ',').replace(';', ',')))],
-  ['colons signed', 'data/with-colons', header(hmac(text.replace(';', ':').replace(';', ':')))],
-  [
-    'nonce before timestamp',
-    'data/with-nonce-first',
-    header(hmac(text.replace(`${time};${nonce}`, `${nonce};${time}`))),
-  ],
-  ['SHA-1', 'signature/sha1', header(hmac(data(), secret, 'sha1'))],
-  ['SHA-512', 'signature/sha512', header(hmac(data(), secret, 'sha512'))],
-  ['arguments swapped', 'signature/arguments-swapped', header(hmac(secret, data()))],
-  ['secret hex-decoded', 'key/hex-decoded', header(hmac(data(), Buffer.from(secret, 'hex')))],
-  ['secret base64-decoded', 'key/base64-decoded', header(hmac(data(), Buffer.from(secret, 'base64')))],
-  ['key id as secret', 'key/id-as-secret', header(hmac(data(), keyId))],
-  ["another key's secret", 'key/another-key', header(hmac(data(), 'the-old-secret'))],
-  ['untruncated', 'signature/untruncated', header(mac(data()).toString('base64'))],
-  ['last 20 bytes', 'signature/last-20-bytes', header(mac(data()).subarray(12).toString('base64'))],
-  ['truncated hex, sent as it is', 'signature/cut-hex-text', header(mac(data()).toString('hex').slice(0, 20))],
-  [
-    'truncated hex in base64',
-    'signature/cut-hex',
-    header(Buffer.from(mac(data()).toString('hex').slice(0, 20)).toString('base64')),
-  ],
-  ['hex', 'signature/in-hex', header(mac(data()).subarray(0, 20).toString('hex'))],
-  ['no padding', 'signature/unpadded', header(hmac(data()).replace('=', ''))],
-  [
-    'plain SHA-256',
     'signature/plain-hash',
     header(createHash('sha256').update(secret).update(data()).digest().subarray(0, 20).toString('base64')),
   ],
-  ['body as str(dict) of Python', 'data/with-body-printed-by-python', header(hmac(data(pythonText)))],
-  ["body as b'…' of Python", 'data/with-body-python-bytes', header(hmac(data(pythonBytes)))],
+  ['data/with-body-printed-by-python', header(hmac(data(pythonText)))],
+  ['data/with-body-python-bytes', header(hmac(data(pythonBytes)))],
+  ['data/without-body-member', header(hmac(data(JSON.stringify({ ...json, id: undefined }))))],
   [
-    'body before its id was added',
-    'data/without-body-member',
-    header(hmac(data(JSON.stringify({ ...json, id: undefined })))),
-  ],
-  [
-    'body in another order',
     'data/with-another-member-order',
     header(
       hmac(data(JSON.stringify({ method: json.method, jsonrpc: json.jsonrpc, params: json.params, id: json.id }))),
     ),
   ],
-  ['body with the id before', 'data/with-another-id', header(hmac(data(JSON.stringify({ ...json, id: 1 }))))],
-  ["nonce as b'…'", 'data/with-nonce-as-python-bytes', header(hmac(data(sent, 'POST', '/api', time, `b'${nonce}'`)))],
-  ['timestamp with .0', 'data/with-timestamp-as-float', header(hmac(data(sent, 'POST', '/api', `${time}.0`)))],
-  ['time read again', 'data/with-another-timestamp', header(hmac(data(sent, 'POST', '/api', `${Number(time) - 7}`)))],
-  ['time of two hours later', 'data/with-another-timestamp', header(hmac(data(sent, 'POST', '/api', '1795162104754')))],
-  ['three final LF', 'data/with-tripled-newline', header(hmac(`${text}\n\n`))],
-  [
-    'HMAC over the hex of a digest',
-    'signature/hmac-over-hex-hash',
-    header(hmac(createHash('sha256').update(data()).digest('hex'))),
-  ],
-  ['a promise', 'signature/printed-object', header('[object Promise]')],
-  ["signature as b'…'", 'signature/python-bytes', header(`b'${hmac(data())}'`)],
-  ['commas sent', 'fields/with-commas', header(hmac(data())).replaceAll(';', ',')],
-  ['version left out', 'fields/one-too-few', header(hmac(data())).replace(';1;', ';')],
-  ['version 2', 'fields/other-version', header(hmac(data())).replace(';1;', ';2;')],
-  ['fields in another order', 'fields/in-another-order', `svc-hmac-sha256 ${keyId};${time};${nonce};1;${hmac(data())}`],
-  ['no scheme word', 'fields/without-scheme', header(hmac(data())).replace('svc-hmac-sha256 ', '')],
-  ['another scheme word', 'fields/other-scheme', header(hmac(data())).replace('svc', 'SVC')],
+  ['data/with-another-id', header(hmac(data(JSON.stringify({ ...json, id: 1 }))))],
+  ['data/with-nonce-as-python-bytes', header(hmac(data(sent, 'POST', '/api', time, `b'${nonce}'`)))],
+  ['data/with-timestamp-as-float', header(hmac(data(sent, 'POST', '/api', `${time}.0`)))],
+  ['data/with-another-timestamp', header(hmac(data(sent, 'POST', '/api', `${Number(time) - 7}`)))],
+  ['data/with-another-timestamp', header(hmac(data(sent, 'POST', '/api', '1795162104754')))],
+  ['data/with-tripled-newline', header(hmac(`${text}\n\n`))],
+  ['signature/hmac-over-hex-hash', header(hmac(createHash('sha256').update(data()).digest('hex')))],
+  ['signature/printed-object', header('[object Promise]')],
+  ['signature/python-bytes', header(`b'${hmac(data())}'`)],
+  ['fields/with-commas', header(hmac(data())).replaceAll(';', ',')],
+  ['fields/one-too-few', header(hmac(data())).replace(';1;', ';')],
+  ['fields/other-version', header(hmac(data())).replace(';1;', ';2;')],
+  ['fields/in-another-order', `svc-hmac-sha256 ${keyId};${time};${nonce};1;${hmac(data())}`],
+  ['fields/without-scheme', header(hmac(data())).replace('svc-hmac-sha256 ', '')],
+  ['fields/other-scheme', header(hmac(data())).replace('svc', 'SVC')],
 ]
 
 const ask = (refused: string, key: SigningKey = { kind: 'secret', secret }): DiagnoseInput => ({
@@ -181,7 +138,7 @@ describe('by hand, with a secret', () => {
     expect(diagnose(ask(header(hmac(data())))).valid).toBe(true)
   })
 
-  test.each(partUnlessProof(byHand, 10))('%s', (_, id, refused) => {
+  test.each(partUnlessProof(byHand, 10))('%s', (id, refused) => {
     expect(found(ask(refused))).toEqual([id])
   })
 
@@ -224,36 +181,23 @@ describe('by hand, with a private key', () => {
     })
   const sign = (bytes: Buffer | string, by = seed) => signWith(null, Buffer.from(bytes), privateKey(by))
   const hash = (name: string, bytes: Buffer) => createHash(name).update(bytes).digest()
-  const ecc: [what: string, id: string, signature: string][] = [
-    ['final LF missing', 'data/without-final-newline', sign(text.slice(0, -1)).toString('base64')],
+  const ecc: [id: string, signature: string][] = [
+    ['data/without-final-newline', sign(text.slice(0, -1)).toString('base64')],
+    ['data/with-body-python-escapes', sign(data(escaped(pythonDump, /[^\0-\x7f]/g))).toString('base64')],
+    ['signature/over-hash', sign(hash('sha256', data())).toString('base64')],
+    ['signature/over-sha512', sign(hash('sha512', data())).toString('base64')],
+    ['signature/in-hex', sign(data()).toString('hex')],
+    ['signature/ed25519-cut-to-20-bytes', sign(data()).subarray(0, 20).toString('base64')],
+    ['signature/hmac-with-seed', hmac(data(), seed)],
+    ['signature/hmac-with-secret', hmac(data(), 'the-old-secret')],
     [
-      'body as Python writes it',
-      'data/with-body-python-escapes',
-      sign(data(escaped(pythonDump, /[^\0-\x7f]/g))).toString('base64'),
-    ],
-    ['over SHA-256', 'signature/over-hash', sign(hash('sha256', data())).toString('base64')],
-    ['over SHA-512', 'signature/over-sha512', sign(hash('sha512', data())).toString('base64')],
-    ['hex', 'signature/in-hex', sign(data()).toString('hex')],
-    [
-      'first 20 bytes, as with HMAC',
-      'signature/ed25519-cut-to-20-bytes',
-      sign(data()).subarray(0, 20).toString('base64'),
-    ],
-    ['HMAC with the seed', 'signature/hmac-with-seed', hmac(data(), seed)],
-    ['HMAC with the secret of the key', 'signature/hmac-with-secret', hmac(data(), 'the-old-secret')],
-    [
-      'start of the PKCS#8 file as seed',
       'key/der-as-seed',
       sign(data(), privateKey(seed).export({ format: 'der', type: 'pkcs8' }).subarray(0, 32)).toString('base64'),
     ],
-    [
-      'SHA-512 of the seed as seed',
-      'key/expanded-as-seed',
-      sign(data(), hash('sha512', seed).subarray(0, 32)).toString('base64'),
-    ],
+    ['key/expanded-as-seed', sign(data(), hash('sha512', seed).subarray(0, 32)).toString('base64')],
   ]
 
-  test.each(partUnlessProof(ecc, 3))('%s', (_, id, signature) => {
+  test.each(partUnlessProof(ecc, 3))('%s', (id, signature) => {
     expect(found(ask(header(signature), { kind: 'ed25519', seed }))).toEqual([id])
   })
 

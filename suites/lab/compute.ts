@@ -76,12 +76,8 @@ function stagesOf(input: DiagnoseInput) {
     verification: verify(input),
     diagnosis: diagnose(input),
     pieces: fields === null ? null : piecesOf({ ...fields, method, uri, body }),
-    right: canSign ? signDraft(draftOf({ ...input, ...plain(fields) })) : null,
+    right: canSign ? signDraft(draftOf({ ...input, ...fields })) : null,
   }
-}
-
-function plain({ keyId, timestamp, nonce }: { keyId: string; timestamp: string; nonce: string }) {
-  return { keyId, timestamp, nonce }
 }
 
 function noteOf(file: string | undefined, typed: string, fromRequest: boolean): string {

@@ -13,19 +13,7 @@ import { ofKey } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, knownMistake, mistakeOf, mistakes } from '../engine/signer/mistakes.ts'
 import { guessesAtBody, guessesAtTime, offsetsNearby } from './guesses.ts'
 import { differencesOf, draftOfOwnData, judgeOwnData } from './own-data.ts'
-import {
-  byComputing,
-  byVerifying,
-  countEd25519Readings,
-  fewest,
-  pairsOf,
-  type Repertoire,
-  repertoireOf,
-  searchSeveral,
-  searchSingles,
-  timesOf,
-  triplesOf,
-} from './search.ts'
+import { type Repertoire, repertoireOf, search } from './search.ts'
 import { readHeader, signatureIsRight, type VerifyInput, verify } from './verify.ts'
 
 export interface DiagnoseInput extends VerifyInput {
@@ -132,10 +120,10 @@ interface Explanations {
 
 /** The known mistakes that reproduce the signature of these fields. */
 function explain(input: DiagnoseInput, fields: HeaderFields): Explanations {
-  const { keyId, timestamp, nonce, signature } = fields
+  const { signature } = fields
   const otherKeys = input.otherKeys ?? []
   const keys = otherKeys.map(({ key }) => key)
-  const right = draftOf({ ...input, keyId, timestamp, nonce }, keys)
+  const right = draftOf({ ...input, ...fields }, keys)
   const guesses = guessesAtBody(input.body)
   const repertoire = repertoireOf(right, {
     before: [...mistakes.filter(({ found, made }) => found && made), ...otherKeys.flatMap(wrongKey)],
@@ -150,31 +138,6 @@ function explain(input: DiagnoseInput, fields: HeaderFields): Explanations {
     explanations: explanations.length > 0 ? explanations : searchInOwnData(input, fields, right, repertoire),
     tried: [...before, ...rare, ...times.slice(0, 1), ...after],
   }
-}
-
-/** @param shape what the form of the signature shows; it is tried before the long search */
-function search(
-  right: Draft,
-  signature: string,
-  repertoire: Repertoire,
-  shape: () => KnownMistake | null,
-): KnownMistake[][] {
-  const readings = countEd25519Readings(signature)
-  const verify = byVerifying(signature)
-  // Making an Ed25519 signature takes a hundred times as long as a MAC, so it is done only where verifying cannot decide.
-  const compute = byComputing(signature, repertoire.after, ({ draft, made }) =>
-    draft.algorithm.kind === 'mac' ? true : draft.key.length === 32 && made.length < (readings > 0 ? 1 : 2),
-  )
-  // A lost last byte is guessed, which makes many signatures of one: then only ordinary mistakes are tried.
-  const simple = { ...repertoire, rare: [], alone: [], times: repertoire.nearTimes, nearTimes: [] }
-  const verified = readings === 0 ? [] : searchSingles(right, readings > 2 ? simple : repertoire, verify)
-  const singles = fewest([...verified, ...searchSingles(right, repertoire, compute)])
-  if (singles.length > 0) return singles
-  const byLooks = shape()
-  if (byLooks !== null) return [[byLooks]]
-  if (right.around.key.kind === 'secret' || readings === 0)
-    return searchSeveral([pairsOf, timesOf, triplesOf], right, repertoire, compute)
-  return readings > 2 ? [] : searchSeveral([timesOf, pairsOf], right, simple, verify)
 }
 
 /** If the caller's own data were signed: how they differ from the right data, and which further mistakes were made. */
@@ -224,9 +187,10 @@ const tellingLength = 10
 const toleratedEdits = 3
 
 /** Whether the received signature is nearly the right one. Always false without a key that can sign. */
-function isDamaged(input: VerifyInput, { keyId, timestamp, nonce, signature }: HeaderFields): boolean {
+function isDamaged(input: VerifyInput, fields: HeaderFields): boolean {
+  const { signature } = fields
   if (input.key.kind === 'ed25519-public') return false
-  const right = signDraft(draftOf({ ...input, keyId, timestamp, nonce })).signature
+  const right = signDraft(draftOf({ ...input, ...fields })).signature
   if (signature.length >= tellingLength && right.includes(signature)) return true
   return Math.abs(right.length - signature.length) <= toleratedEdits && editDistance(right, signature) <= toleratedEdits
 }

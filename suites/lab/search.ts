@@ -48,6 +48,35 @@ export function repertoireOf(right: Draft, lists: Omit<Repertoire, 'after'>): Re
   }
 }
 
+/**
+ * Explanations of a signature, likeliest first, each a list of mistakes that were made together.
+ *
+ * @param shape what the form of the signature shows; it is tried before the long search
+ */
+export function search(
+  right: Draft,
+  signature: string,
+  repertoire: Repertoire,
+  shape: () => KnownMistake | null,
+): KnownMistake[][] {
+  const readings = countEd25519Readings(signature)
+  const verify = byVerifying(signature)
+  // Making an Ed25519 signature takes a hundred times as long as a MAC, so it is done only where verifying cannot decide.
+  const compute = byComputing(signature, repertoire.after, ({ draft, made }) =>
+    draft.algorithm.kind === 'mac' ? true : draft.key.length === 32 && made.length < (readings > 0 ? 1 : 2),
+  )
+  // A lost last byte is guessed, which makes many signatures of one: then only ordinary mistakes are tried.
+  const simple = { ...repertoire, rare: [], alone: [], times: repertoire.nearTimes, nearTimes: [] }
+  const verified = readings === 0 ? [] : searchSingles(right, readings > 2 ? simple : repertoire, verify)
+  const singles = fewest([...verified, ...searchSingles(right, repertoire, compute)])
+  if (singles.length > 0) return singles
+  const byLooks = shape()
+  if (byLooks !== null) return [[byLooks]]
+  if (right.around.key.kind === 'secret' || readings === 0)
+    return searchSeveral([pairsOf, timesOf, triplesOf], right, repertoire, compute)
+  return readings > 2 ? [] : searchSeveral([timesOf, pairsOf], right, simple, verify)
+}
+
 function withNoMistake(right: Draft): Candidate {
   return { draft: right, made: [], data: joinPieces(right.pieces) }
 }
@@ -60,7 +89,7 @@ function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generato
 }
 
 /** Two of the ordinary mistakes, or a rare one with a frequent one. */
-export function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
+function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const ordinary = before.flatMap((mistake) => with1(none, mistake))
   for (const [at, first] of ordinary.entries()) {
@@ -73,7 +102,7 @@ export function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<
 }
 
 /** A time other than the header's, alone and, if it is near, with one common mistake. */
-export function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire): Generator<Candidate> {
+function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   for (const time of times) yield* with1(none, time)
   const common = before.filter(isCommon)
@@ -83,7 +112,7 @@ export function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire)
 }
 
 /** Three common mistakes, each of a different family. */
-export function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
+function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const common = [...before, ...rare].filter(isCommon)
   for (const [at, first] of common.entries()) {
@@ -145,7 +174,7 @@ function with1(candidate: Candidate, mistake: KnownMistake): Candidate[] {
 type Explain = (candidate: Candidate) => KnownMistake[][]
 
 /** Explains by computing the signature of a candidate; `worthwhile` skips slow candidates that cannot fit. */
-export function byComputing(
+function byComputing(
   received: string,
   after: readonly KnownMistake[],
   worthwhile: (candidate: Candidate) => boolean,
@@ -165,12 +194,12 @@ export function byComputing(
 }
 
 /** Every explanation with at most one mistake before the computation; only those with the fewest mistakes are kept. */
-export function searchSingles(right: Draft, repertoire: Repertoire, explain: Explain): KnownMistake[][] {
+function searchSingles(right: Draft, repertoire: Repertoire, explain: Explain): KnownMistake[][] {
   return fewest([...singlesOf(right, repertoire)].flatMap(explain))
 }
 
 /** The first explanation by several mistakes, or by another time. */
-export function searchSeveral(
+function searchSeveral(
   stages: readonly ((right: Draft, repertoire: Repertoire) => Iterable<Candidate>)[],
   right: Draft,
   repertoire: Repertoire,
@@ -195,7 +224,7 @@ function firstOf(candidates: Iterable<Candidate>, explain: Explain): KnownMistak
 }
 
 /** Those with as few mistakes as possible. */
-export function fewest(explanations: readonly KnownMistake[][]): KnownMistake[][] {
+function fewest(explanations: readonly KnownMistake[][]): KnownMistake[][] {
   const least = Math.min(...explanations.map(({ length }) => length))
   return explanations.filter(({ length }) => length === least)
 }
@@ -319,7 +348,7 @@ interface Decoded {
 }
 
 /** Explains by checking the signature that a text stands for against the data of a candidate. */
-export function byVerifying(received: string): Explain {
+function byVerifying(received: string): Explain {
   const decoded = signaturesIn(received)
   const matchers = new Map<string, ReturnType<typeof ed25519Matcher>>()
   const matcherOf = (publicKey: Uint8Array, signature: Uint8Array) => {
@@ -344,7 +373,7 @@ function publicKeyFor({ key, around }: Draft): Uint8Array | null {
 }
 
 /** How many signatures a text may stand for: none where no known encoding gives 64 bytes, and many where a lost byte must be guessed. */
-export function countEd25519Readings(received: string): number {
+function countEd25519Readings(received: string): number {
   return signaturesIn(received).length
 }
 

@@ -88,9 +88,9 @@ function signatureStages(input: VerifyInput, fields: HeaderFields): Stage[] {
 }
 
 /** The right signature, if the key can sign. */
-function rightSignature(input: VerifyInput, { keyId, timestamp, nonce }: HeaderFields): string | null {
+function rightSignature(input: VerifyInput, fields: HeaderFields): string | null {
   if (input.key.kind === 'ed25519-public') return null
-  return signDraft(draftOf({ ...input, keyId, timestamp, nonce })).signature
+  return signDraft(draftOf({ ...input, ...fields })).signature
 }
 
 /** Whether a signature is made over these bytes with the private key of this pair; never with a secret. */

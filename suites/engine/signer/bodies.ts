@@ -187,8 +187,16 @@ const manyLetters = 'Gr\u00fc\u00dfe e\u0301 \u00e9 \u20ac \ud83d\ude00 <&> / + 
 /** Texts that a careless replacement or format reads as instructions. */
 const patterns = "$& $1 $$ $` $' \\1 %s %d {0} \\n"
 
+export type BodyForms = { readonly [name: string]: (body: string) => string }
+
+/** The beginning of a body, as a server may read no more of it. */
+const firstOf = (sizes: readonly number[], unit: '' | '-KiB' = ''): BodyForms =>
+  Object.fromEntries(
+    sizes.map((size) => [`first-${size}${unit}`, (body) => body.slice(0, unit === '' ? size : size * 1024)]),
+  )
+
 /** Other forms of a JSON text that a server does not notice if it parses the body and writes it again. */
-export const bodyForms: { readonly [name: string]: (body: string) => string } = {
+export const bodyForms: BodyForms = {
   'space-prepended': (body) => ` ${body}`,
   'space-appended': (body) => `${body} `,
   'line-feed-appended': (body) => `${body}\n`,
@@ -237,18 +245,10 @@ export const bodyForms: { readonly [name: string]: (body: string) => string } = 
   'another-scope': (body) => body.replace('"scope":["solution"', '"scope":["solution","context"'),
   'spaces-at-the-end': (body) => body + ' '.repeat(300),
   'text-prepended': (body) => `x${body}`,
-  'first-1-KiB': (body) => body.slice(0, 1024),
-  'first-4-KiB': (body) => body.slice(0, 4096),
-  'first-8-KiB': (body) => body.slice(0, 8192),
-  'first-16-KiB': (body) => body.slice(0, 16_384),
-  'first-32-KiB': (body) => body.slice(0, 32_768),
-  'first-64-KiB': (body) => body.slice(0, 65_536),
-  'first-1000': (body) => body.slice(0, 1000),
-  'first-10000': (body) => body.slice(0, 10_000),
+  ...firstOf([1, 4, 8, 16, 32, 64], '-KiB'),
+  ...firstOf([1000, 10_000]),
   'last-1-KiB': (body) => body.slice(-1024),
-  'first-256': (body) => body.slice(0, 256),
-  'first-100': (body) => body.slice(0, 100),
-  'first-64': (body) => body.slice(0, 64),
+  ...firstOf([256, 100, 64]),
   'first-half': (body) => body.slice(0, Math.floor(body.length / 2)),
   'last-half': (body) => body.slice(Math.floor(body.length / 2)),
   nothing: () => '',
@@ -265,7 +265,7 @@ const longText = (before: string): ((body: string) => string) => {
 }
 
 /** Bodies of 69 kB that a server must not decode read by read. */
-export const cutLetterForms: { readonly [name: string]: (body: string) => string } = {
+export const cutLetterForms: BodyForms = {
   'cut-letters': longText(''),
   'cut-letters-1': longText('x'),
   'cut-letters-2': longText('xx'),
@@ -307,7 +307,7 @@ export function padded(body: string, bytes: number): string {
 }
 
 /** Texts that are not JSON, although a lenient parser may accept them. */
-export const brokenBodies: { readonly [name: string]: (body: string) => string } = {
+export const brokenBodies: BodyForms = {
   'letter-appended': (body) => `${body}x`,
   'brace-appended': (body) => `${body}}`,
   'second-appended': (body) => `${body}${body}`,

@@ -1,7 +1,7 @@
 /** Writes a call as bytes with some of its parts changed; later parts are made from the changed ones. */
 
 import type { Random } from '../random.ts'
-import { bodyForms, brokenBodies } from './bodies.ts'
+import { type BodyForms, bodyForms, brokenBodies } from './bodies.ts'
 import { fromLatin1, toBase64, utf8 } from './bytes.ts'
 import { type Draft, draftOf, joinPieces, type SigningKey, signDraft, wholeSignature } from './draft.ts'
 import { changePart, draftParts } from './draft-changes.ts'
@@ -302,9 +302,7 @@ function writeBody(call: PlainCall, changer: Changer): { sent: string; signed: s
   }
 }
 
-type Forms = { readonly [name: string]: (body: string) => string }
-
-function rewritten(body: string, forms: Forms, { operation = '' }: Change): string {
+function rewritten(body: string, forms: BodyForms, { operation = '' }: Change): string {
   const form = forms[operation]
   if (form === undefined) throw new Unmakeable(`No form of bodies is called ${operation}`)
   const other = form(body)
