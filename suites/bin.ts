@@ -8,12 +8,12 @@ if (major < 20 || (major === 20 && minor < 19)) {
   const argv = process.argv.slice(2)
   const start = async (): Promise<void> => {
     // Scripts use it, and it needs no option parser.
-    if (argv[0] === '--version') return console.log((await import('./commands/package-version.ts')).packageVersion())
+    if (argv[0] === '--version') return console.log((await import('./commands/console.ts')).packageVersion())
     // Most commands end before optimizing pays off: this saves up to a fifth of their processor time. A server runs for long.
     if (argv[0] !== 'serve') (await import('node:v8')).setFlagsFromString('--interrupt-budget=500000')
     // Loading the rest takes some tenths of a second; Ctrl-C must already work then.
     if (argv[0] === 'run') (await import('./run/ending.ts')).leaveOnSignal()
-    const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')])
+    const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/console.ts')])
     const errors = output.listenForOutputErrors(argv[0] === 'serve')
     await cli.main(argv)
     const exitCode = errors.exitCode()

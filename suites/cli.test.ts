@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { systemAdvice } from './cli.ts'
 import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/language/schemas.ts'
 import { writeKeyRecord } from './run/key-record.ts'
@@ -21,6 +22,10 @@ describe('wrong usage: one sentence and exit code 2', () => {
   test.each([
     [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
     [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"\n'],
+    [
+      ['run', '--secret', 'x'],
+      'Unknown flag "--secret": give the secret in a variable or in a file, as "--help" says, because every process list shows flags\n',
+    ],
     [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [['help', 'lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [
@@ -296,5 +301,26 @@ describe('compare', () => {
   test('flags of a merge go with a merge', async () => {
     expect(await call('compare', report, '--strict')).toBe(2)
     expect(captured.complaints).toBe('"--strict" goes with "--merge"\n')
+  })
+})
+
+describe('an error of the system', () => {
+  const errorOf = (code: string, syscall: string) => Object.assign(new Error(`${code}: …`), { code, syscall })
+
+  test.each([
+    ['EMFILE', 'open', 'Raise the limit of open files'],
+    ['ENOSPC', 'write', 'Free some space'],
+    ['EACCES', 'mkdtemp', 'Set TMPDIR'],
+    ['ENOENT', 'mkdtemp', 'Set TMPDIR'],
+    ['EROFS', 'open', 'read-only'],
+    ['ENOENT', 'uv_cwd', 'Change to another folder'],
+  ])('%s of %s has advice', (code, syscall, advice) => {
+    expect(systemAdvice(errorOf(code, syscall))).toContain(advice)
+  })
+
+  test('any other error may be a defect', () => {
+    expect(systemAdvice(new TypeError('x is not a function'))).toBeNull()
+    expect(systemAdvice(errorOf('ENOENT', 'open'))).toBeNull()
+    expect(systemAdvice(null)).toBeNull()
   })
 })

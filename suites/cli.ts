@@ -1,7 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { packageVersion } from './commands/package-version.ts'
-import { systemAdvice } from './commands/system-errors.ts'
-import { usageSentence } from './commands/usage-sentence.ts'
+import { packageVersion } from './commands/console.ts'
 import { SuiteError, usageError } from './engine/errors.ts'
 import { suggestion } from './engine/language/yaml-source.ts'
 import { printable, printableLines } from './engine/printable.ts'
@@ -102,4 +100,41 @@ function explain(error: unknown): number {
 
 function debugging(): boolean {
   return process.env.SVC_DEBUG === '1'
+}
+
+/** What to do about an error of the machine or of its settings; null where it may be a defect of the suite. */
+export function systemAdvice(error: unknown): string | null {
+  const { code, syscall } = (typeof error === 'object' && error !== null ? error : {}) as NodeJS.ErrnoException
+  if (syscall === 'uv_cwd') return 'Change to another folder: the current one does not exist any more'
+  if (syscall === 'mkdtemp') return 'Set TMPDIR to a folder that can be written'
+  if (code === 'EMFILE' || code === 'ENFILE') return 'Raise the limit of open files, for example with "ulimit -n 1024"'
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'Free some space on the disk'
+  if (code === 'EROFS') return 'Write to another disk: this one is read-only'
+  return null
+}
+
+/** The error of commander in the words of this suite; null if the help was printed instead. */
+function usageSentence(error: Pick<CommanderError, 'code' | 'message'>): string | null {
+  if (error.code === 'commander.help') return null
+  const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n')
+  const meant = /Did you mean (?:one of )?(.+)\?/.exec(more.join(' '))?.[1]
+  const sentence = capital(first.replaceAll("'", '"').replace(/\.$/, ''))
+    .replace('Unknown option', 'Unknown flag')
+    .replace(/\. Expected (\d+) arguments? but got (\d+)$/, ': expected $1, got $2')
+  if (sentence === 'Unknown flag "--secret"') return `${sentence}: ${whereSecretsGo}`
+  return meant === undefined ? sentence : `${sentence}, did you mean ${quoted(meant)}?`
+}
+
+const whereSecretsGo =
+  'give the secret in a variable or in a file, as "--help" says, because every process list shows flags'
+
+function quoted(words: string): string {
+  return words
+    .split(', ')
+    .map((word) => `"${word}"`)
+    .join(' or ')
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

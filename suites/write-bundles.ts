@@ -15,7 +15,7 @@ interface Bundle {
 const bundles: readonly Bundle[] = [
   { entries: ['scenarios.suite'], folder: 'worker' },
   {
-    entries: ['cli', 'commands/output-errors', 'commands/package-version', 'run/ending'],
+    entries: ['cli', 'commands/console', 'run/ending'],
     folder: 'command-line',
   },
 ]

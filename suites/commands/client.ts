@@ -1,14 +1,21 @@
 import type { Command } from 'commander'
-import { checks } from '../client/judge-journals.ts'
-import { judgeRun } from '../client/judge-run.ts'
-import type { ClientReport } from '../client/report/client-report.ts'
+import { type ClientAuth, clientAuths } from '../client/journal.ts'
+import { checks, type Selected, selectChecks } from '../client/judge-journals.ts'
+import { type ClientSource, judgeRun } from '../client/judge-run.ts'
+import { parseClientKnown } from '../client/report/build.ts'
+import type { ClientKnownEntry, ClientReport } from '../client/report/client-report.ts'
 import { renderHtml, renderMarkdown, renderText, testRun } from '../client/report/render.ts'
 import { scenarios } from '../client/scenarios.ts'
+import { usageError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge, renderCtrf, renderJunit } from '../report/formats.ts'
+import { shellWord } from '../report/lines.ts'
 import { listenForSignals } from '../run/ending.ts'
-import { type ClientFlags, type ClientOptions, defaultTimeoutSeconds, readClientOptions } from './client-options.ts'
-import { packageVersion } from './package-version.ts'
+import { type Environment, given, readText } from '../run/files.ts'
+import type { RunFlags } from '../run/options.ts'
+import { oneOf, portNumber, type ReportRequest, readReports, readSkips, someSeconds } from '../run/values.ts'
+import { packageVersion } from './console.ts'
 import { collect } from './run-flags.ts'
 import { type Outlet, processOutlet, type Renderers, writeFormats } from './write-reports.ts'
 
@@ -102,4 +109,71 @@ function listText(): string {
   const ofChecks = checks.map(({ id, level, title }) => `  ${id.padEnd(width)}  ${level.padEnd(8)}  ${title}`)
   const ofScenarios = scenarios.map(({ id, about }) => `  ${id.padEnd(width)}  ${about}`)
   return ['Checks', ...ofChecks, '', 'Scenarios', ...ofScenarios, ''].join('\n')
+}
+
+/** The flags of `client` as they were typed. */
+interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {
+  command?: string
+  listen?: boolean
+  port?: string
+  auth?: string[]
+  list?: boolean
+}
+
+interface ClientOptions {
+  source: ClientSource
+  auth: ClientAuth[]
+  selected: Selected
+  skip: { id: string; reason: string }[]
+  strict: boolean
+  known: ClientKnownEntry[]
+  reports: ReportRequest[]
+  /** The command that repeats this run, without the flags that select checks. */
+  again: string
+}
+
+const defaultTimeoutSeconds = 20
+
+/**
+ * @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens
+ * @throws SuiteError (`usage`, `fixture`; exit code 2)
+ */
+function readClientOptions(flags: ClientFlags, env: Environment): ClientOptions {
+  const source = readSource(flags, env)
+  const skip = readSkips(flags.skip ?? [])
+  const auth = readAuths(flags.auth)
+  return {
+    source,
+    auth,
+    selected: selectChecks({ auth, only: flags.only ?? [], skip }),
+    skip,
+    strict: flags.strict === true,
+    known: flags.known === undefined ? [] : parseClientKnown(readText(flags.known, 'the baseline'), flags.known),
+    reports: readReports(flags.report ?? []),
+    again: againCommand(flags),
+  }
+}
+
+function readSource({ command, listen, port, timeout }: ClientFlags, env: Environment): ClientSource {
+  if (command !== undefined && listen === true) throw usageError('Choose one of "--command CMD" and "--listen"')
+  if (port !== undefined && listen !== true) throw usageError('"--port" needs "--listen"')
+  if (listen === true) {
+    const key = defined({ id: given(env.SVC_KEY_ID), secret: given(env.SVC_KEY_SECRET) })
+    return { kind: 'listen', port: portNumber('--port', port), key }
+  }
+  if (command === undefined) throw usageError('Name the client: "--command CMD" runs it, "--listen" waits for it')
+  if (command.trim() === '') throw usageError('Give "--command" a command')
+  const timeoutSeconds = timeout === undefined ? defaultTimeoutSeconds : someSeconds('--timeout', timeout)
+  return { kind: 'command', command, timeoutSeconds }
+}
+
+function readAuths(words: readonly string[] = []): ClientAuth[] {
+  const wanted = words.flatMap((word) => word.split(',')).map((word) => oneOf('--auth', word.trim(), clientAuths))
+  return wanted.length === 0 ? [...clientAuths] : clientAuths.filter((auth) => wanted.includes(auth))
+}
+
+function againCommand({ command, auth = [] }: ClientFlags): string {
+  const words = ['npx', 'svc-conformance', 'client']
+  if (command === undefined) return [...words, '--listen'].join(' ')
+  return [...words, '--command', command, ...auth.flatMap((word) => ['--auth', word])].map(shellWord).join(' ')
 }

@@ -10,7 +10,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
 import { readReports } from '../run/values.ts'
-import { packageVersion } from './package-version.ts'
+import { packageVersion } from './console.ts'
 import { collect } from './run-flags.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
 

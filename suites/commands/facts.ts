@@ -8,7 +8,7 @@ import { measureTarget } from '../run/measure-target.ts'
 import type { RunFlags } from '../run/options.ts'
 import { readTargetOptions } from '../run/options.ts'
 import { positive } from '../run/values.ts'
-import { packageVersion } from './package-version.ts'
+import { packageVersion } from './console.ts'
 import { addTargetFlags } from './run-flags.ts'
 import { processOutlet } from './write-reports.ts'
 

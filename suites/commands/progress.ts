@@ -1,6 +1,8 @@
-import type { RunListener } from '../engine/conversation/conversation.ts'
+import type { RunEvent, RunListener } from '../engine/conversation/conversation.ts'
+import { countBy, counted } from '../engine/group.ts'
+import type { Verdict } from '../engine/judge/problem.ts'
 import { printable, printableLines } from '../engine/printable.ts'
-import { countEvent, doing, doneOf, sentence, startTally, type Tally } from './tally.ts'
+import { words } from '../report/verdict-words.ts'
 
 /** Shows the progress of a run on stderr. */
 export interface Progress {
@@ -39,55 +41,197 @@ interface Clocks {
 const machine: Clocks = { now: () => performance.now(), wall: () => Date.now() }
 
 /** One line that redraws itself on a terminal, a few plain ones elsewhere. */
-export const startProgress = (stream: Stream, clocks: Clocks = machine): Progress =>
-  stream.isTTY === true ? onTerminal(stream, clocks) : inLines(stream, clocks)
-
-function onTerminal(stream: Stream, { now, wall }: Clocks): Progress {
+export function startProgress(stream: Stream, { now, wall }: Clocks = machine): Progress {
+  const isTerminal = stream.isTTY === true
   let tally = startTally(0, 0)
   let writtenMs = Number.NEGATIVE_INFINITY
-  return {
-    begin: (target) => void stream.write(`Testing ${printable(target)}`),
-    start: (...cases) => {
-      tally = startTally(...cases)
-      writtenMs = Number.NEGATIVE_INFINITY
-    },
-    say: (text) => void stream.write(`${clearLine}${printableLines(text)}\n`),
-    listener(event) {
-      countEvent(tally, event, now())
-      if (now() - writtenMs < redrawMs) return
-      writtenMs = now()
-      stream.write(`${clearLine}${sentence(tally, now())}${doing(tally, wall())}`)
-    },
-    end: () => void stream.write(clearLine),
+  const isDue = ({ kind }: RunEvent): boolean => {
+    const passedMs = now() - writtenMs
+    if (isTerminal) return passedMs >= redrawMs
+    if (kind === 'model-called') return passedMs >= modelLineMs
+    return kind === 'case-ended' && isTenth(tally) && passedMs >= lineMs
   }
-}
-
-function inLines(stream: Stream, { now }: Clocks): Progress {
-  let tally = startTally(0, 0)
-  let writtenMs = Number.NEGATIVE_INFINITY
   return {
-    begin: (target) => void stream.write(`Testing ${printable(target)}\n`),
+    begin: (target) => void stream.write(`Testing ${printable(target)}${isTerminal ? '' : '\n'}`),
     start: (...cases) => {
       tally = startTally(...cases)
-      writtenMs = now()
+      writtenMs = isTerminal ? Number.NEGATIVE_INFINITY : now()
     },
-    say: (text) => void stream.write(`${printableLines(text)}\n`),
+    say: (text) => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
     listener(event) {
       countEvent(tally, event, now())
-      const passedMs = now() - writtenMs
-      const isDue =
-        event.kind === 'model-called'
-          ? passedMs >= modelLineMs
-          : event.kind === 'case-ended' && isTenth(tally) && passedMs >= lineMs
-      if (!isDue) return
+      if (!isDue(event)) return
       writtenMs = now()
-      stream.write(`${sentence(tally, now())}\n`)
+      const told = sentence(tally, now())
+      stream.write(isTerminal ? `${clearLine}${told}${doing(tally, wall())}` : `${told}\n`)
     },
-    end: () => {},
+    end: () => void (isTerminal && stream.write(clearLine)),
   }
 }
 
 function isTenth(tally: Tally): boolean {
   const done = doneOf(tally)
   return Math.floor((done * lines) / tally.total) > Math.floor(((done - 1) * lines) / tally.total)
+}
+
+/** The progress of a run: what is done, what is under way, what it waits for, and about how long the rest takes. */
+
+interface Tally {
+  total: number
+  /** How many cases the report has. */
+  shown: number
+  /** By the key of a case; a repeated case counts once. */
+  verdicts: Map<string, Verdict>
+  running: Set<string>
+  /** Cases that wait, each until a time in ms since 1970. */
+  waiting: Map<string, number>
+  /** When the first case started. */
+  startedMs: number | null
+  /** How much work each case is, in calls one after another. */
+  work: ReadonlyMap<string, number>
+  workLeft: number
+  /** What the model makes besides the cases; null before its first call, and if it makes none. */
+  model: { calls: number; most: number; startedMs: number; lastMs: number } | null
+  /** The model has calls to make. */
+  hasModel: boolean
+}
+
+/** @param work 1 for every case that it does not name */
+function startTally(
+  total: number,
+  shown: number,
+  work: ReadonlyMap<string, number> = new Map(),
+  hasModel = false,
+): Tally {
+  const known = [...work.values()].reduce((sum, calls) => sum + calls, 0)
+  return {
+    total,
+    shown,
+    verdicts: new Map(),
+    running: new Set(),
+    waiting: new Map(),
+    startedMs: null,
+    work,
+    workLeft: known + total - work.size,
+    model: null,
+    hasModel,
+  }
+}
+
+/** Counts an event of the run. @param nowMs on a monotonic clock */
+function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
+  if (event.kind === 'case-started') {
+    tally.startedMs ??= nowMs
+    tally.running.add(event.key)
+  }
+  if (event.kind === 'model-called') {
+    const { calls, most } = event
+    tally.model = { calls, most, startedMs: tally.model?.startedMs ?? nowMs, lastMs: nowMs }
+  }
+  if (event.kind === 'wait-started') tally.waiting.set(event.key, event.untilMs)
+  if (event.kind === 'wait-ended') tally.waiting.delete(event.key)
+  if (event.kind !== 'case-ended') return
+  const { key, verdict } = event.outcome
+  tally.running.delete(key)
+  tally.waiting.delete(key)
+  if (!tally.verdicts.has(key)) tally.workLeft -= tally.work.get(key) ?? 1
+  tally.verdicts.set(key, verdict)
+}
+
+const doneOf = ({ verdicts }: Tally): number => verdicts.size
+
+/** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
+function sentence(tally: Tally, nowMs: number): string {
+  const { total, shown } = tally
+  const done = doneOf(tally)
+  const parts = [...countBy(tally.verdicts.values(), (verdict) => verdict)]
+    .filter(([verdict]) => verdict !== 'passed')
+    .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
+  const cases = `${done === total ? shown : done} of ${shown} cases${parts.join('')}`
+  if (tally.model === null) return `${cases}${timeLeft(caseSeconds(tally, nowMs), tally.hasModel)}`
+  const { calls, most } = tally.model
+  const seconds = caseSeconds(tally, nowMs) ?? 0
+  return `${cases}, and ${calls} of at most ${most} calls of the model${timeLeft(seconds + modelSeconds(tally.model), false)}`
+}
+
+/**
+ * What the run does now: a case and how many others run with it, or what is waited for if nothing else runs.
+ *
+ * @param wallMs now, in ms since 1970
+ */
+function doing({ running, waiting }: Tally, wallMs: number): string {
+  const busy = [...running].filter((key) => !waiting.has(key))
+  const [first] = busy
+  if (first !== undefined) {
+    const others = busy.length === 1 ? '' : ` and ${busy.length - 1} more`
+    return `; now ${printable(first)}${others}${waiting.size === 0 ? '' : `, ${waiting.size} waiting`}`
+  }
+  const [next] = [...waiting].sort(([, one], [, other]) => one - other)
+  if (next === undefined) return ''
+  const [key, untilMs] = next
+  return `; waiting ${Math.max(0, Math.ceil((untilMs - wallMs) / 1000))} s for ${printable(key)}`
+}
+
+/** The part of a run that must be done before an estimate is shown. */
+const leastPart = 0.05
+const leastMs = 2000
+
+/** Estimates the time that the other cases take from the time of those that ended; the calls of the model are no part of it. */
+function caseSeconds(tally: Tally, nowMs: number): number | undefined {
+  const { total, startedMs, work, workLeft, model } = tally
+  const done = doneOf(tally)
+  const ofModelMs = model === null ? 0 : model.lastMs - model.startedMs
+  const passedMs = nowMs - (startedMs ?? nowMs) - ofModelMs
+  if (done < total * leastPart || done >= total || passedMs < leastMs) return undefined
+  const all = [...work.values()].reduce((sum, calls) => sum + calls, 0) + total - work.size
+  return ((passedMs / (all - workLeft)) * workLeft) / 1000
+}
+
+function modelSeconds({ calls, most, startedMs, lastMs }: NonNullable<Tally['model']>): number {
+  return ((lastMs - startedMs) / calls / 1000) * (most - calls)
+}
+
+function timeLeft(seconds: number | undefined, beforeModel: boolean): string {
+  if (seconds === undefined) return ''
+  const rounded = Math.ceil(seconds)
+  const time = rounded >= 90 ? `${Math.round(rounded / 60)} min` : `${rounded} s`
+  return `, about ${time} left${beforeModel ? ' without the model' : ''}`
+}
+
+/** Shows the progress of an exploration on stderr. */
+interface ExploreProgress {
+  /** A call is made: this many with it. */
+  called(calls: number): void
+  /** Lines for the user. */
+  say(text: string): void
+  end(): void
+}
+
+/** The shortest time between two updates of a terminal, and between two lines elsewhere. In ms. */
+const exploreWaitMs = { onTerminal: 200, elsewhere: 15_000 }
+
+/** One line that redraws itself on a terminal, a line now and then elsewhere. @param now in ms, on a monotonic clock */
+export function startExploreProgress(
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>,
+  { target, seconds }: { target: string; seconds: number },
+  now: () => number = () => performance.now(),
+): ExploreProgress {
+  const isTerminal = stream.isTTY === true
+  const begunMs = now()
+  let writtenMs = begunMs
+  stream.write(
+    `Exploring ${printable(target)} for ${seconds} s; most calls are wrong on purpose, and may look like an attack in its log\n`,
+  )
+  return {
+    called(calls) {
+      if (now() - writtenMs < (isTerminal ? exploreWaitMs.onTerminal : exploreWaitMs.elsewhere)) return
+      writtenMs = now()
+      const elapsed = Math.round((writtenMs - begunMs) / 1000)
+      const time = elapsed > seconds ? `${elapsed} s, repeating what was found` : `${elapsed} of ${seconds} s`
+      const text = `${counted(calls, 'call')}, ${time}`
+      stream.write(isTerminal ? `${clearLine}${text}` : `${text}\n`)
+    },
+    say: (text) => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
+    end: () => void (isTerminal && stream.write(clearLine)),
+  }
 }

@@ -1,14 +1,14 @@
 import { createPublicKey } from 'node:crypto'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { readText } from '../run/files.ts'
-import { portNumber, schemeWord } from '../run/values.ts'
+import { portNumber, positive, schemeWord, wholeNumber } from '../run/values.ts'
 import { loadMutants, type ServerOptions, serve } from '../targets/bundled.ts'
-import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
 import { collect } from './run-flags.ts'
 
-interface ServeFlags extends ControlFlags {
+interface ServeFlags {
   port: string
   host: string
   scheme?: string
@@ -21,11 +21,20 @@ interface ServeFlags extends ControlFlags {
   set?: string[]
   mutant?: string[]
   trustProxy?: boolean
+  profile?: string[]
+  explain?: boolean
+  control?: boolean
+  controlPort?: string
+  controlToken?: string
+  virtualClock?: boolean
+  now?: string
+  journal?: string
+  cors?: string[]
 }
 
 /** `serve`: the reference server on its own, until it is stopped. */
 export function registerServe(program: Command): void {
-  const command = program
+  program
     .command('serve')
     .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
     .option('--port <port>', 'port to listen on; 0: any free port', '0')
@@ -40,12 +49,31 @@ export function registerServe(program: Command): void {
     .option('--set <name=value>', 'answer an open question in another way; repeatable', collect)
     .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable', collect)
     .option('--trust-proxy', 'take the caller address from X-Forwarded-For')
-  addControlFlags(command).action(async (flags: ServeFlags) => {
-    const options = serveOptions(flags)
-    process.exitCode = await serve(
-      flags.mutant === undefined ? options : { ...options, ...(await brokenRules(flags.mutant)) },
+    .option(
+      '--profile <file>',
+      'answers to open questions: a JSON file, or "random", which prints them; repeatable',
+      collect,
     )
-  })
+    .option(
+      '--explain',
+      'name the stage that refused a call in the header x-refused-at, and record what was computed in the journal (8 MiB at most)',
+    )
+    .option(
+      '--control',
+      'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
+    )
+    .option('--control-port <port>', 'port for it to listen on; 0: any free port')
+    .option('--control-token <token>', 'token that it requires; random by default')
+    .option('--virtual-clock', 'stop the clock; only the control port moves it')
+    .option('--now <ms>', 'start time of the clock, in milliseconds since 1970')
+    .option('--journal <calls>', 'number of calls that the journal holds')
+    .option('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', collect)
+    .action(async (flags: ServeFlags) => {
+      const options = serveOptions(flags)
+      process.exitCode = await serve(
+        flags.mutant === undefined ? options : { ...options, ...(await brokenRules(flags.mutant)) },
+      )
+    })
 }
 
 /** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
@@ -79,23 +107,34 @@ type ServeOptions = Parameters<typeof serve>[0]
 
 /** @throws SuiteError (`usage`) for values that cannot be used */
 export function serveOptions(flags: ServeFlags): ServeOptions {
+  const { seed, keyId, publicKey, scheme, tokenPrefix, basePath, now, journal, controlPort, controlToken } = flags
+  if (controlToken === '') throw usageError('Give "--control-token" a token that is not empty')
+  const opens = flags.control || controlPort !== undefined || controlToken !== undefined
+  const port = controlPort === undefined ? undefined : portNumber('--control-port', controlPort)
   return {
     port: portNumber('--port', flags.port),
     host: flags.host,
-    ...controlOptions(flags),
+    ...defined({
+      control: opens ? defined({ port, token: controlToken }) : undefined,
+      explain: flags.explain,
+      clock: flags.virtualClock ? ('virtual' as const) : undefined,
+      now: now === undefined ? undefined : positive('--now', now, 0),
+      journal: journal === undefined ? undefined : { size: wholeNumber('--journal', journal, 1_000_000) },
+      cors: flags.cors?.map(originOf),
+      seed: seed === undefined ? undefined : seedOf(seed),
+    }),
     profileWords: [...(flags.profile ?? []), ...settings(flags.set ?? [])],
-    ...(flags.seed === undefined ? {} : { seed: seedOf(flags.seed) }),
-    rootKey: {
-      ...(flags.keyId === undefined ? {} : { id: keyIdOf(flags.keyId) }),
-      ...(flags.keySecret === undefined ? {} : { secret: flags.keySecret }),
-      ...(flags.publicKey === undefined ? {} : { publicKey: publicKeyIn(flags.publicKey) }),
-    },
-    profile: {
-      ...(flags.trustProxy ? { trustProxy: true } : {}),
-      ...(flags.scheme === undefined ? {} : { scheme: schemeWord('--scheme', flags.scheme) }),
-      ...(flags.tokenPrefix === undefined ? {} : { tokenPrefix: flags.tokenPrefix }),
-      ...(flags.basePath === undefined ? {} : { basePath: basePathOf(flags.basePath) }),
-    },
+    rootKey: defined({
+      id: keyId === undefined ? undefined : keyIdOf(keyId),
+      secret: flags.keySecret,
+      publicKey: publicKey === undefined ? undefined : publicKeyIn(publicKey),
+    }),
+    profile: defined({
+      trustProxy: flags.trustProxy,
+      scheme: scheme === undefined ? undefined : schemeWord('--scheme', scheme),
+      tokenPrefix,
+      basePath: basePath === undefined ? undefined : basePathOf(basePath),
+    }),
   }
 }
 
@@ -142,4 +181,14 @@ function settings(texts: readonly string[]): readonly string[] {
   const odd = texts.find((text) => !/^\w+=/.test(text))
   if (odd !== undefined) throw usageError(`Cannot use "${odd}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
   return texts
+}
+
+/** An origin as browsers write it: without a path, the default port and upper case. */
+function originOf(text: string): string {
+  if (text === '*' || text === 'null') return text
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isPlain = url !== null && url.host !== '' && /^\w[\w+.-]*:\/\/[^/?#@]+\/?$/.test(text)
+  if (!isPlain)
+    throw usageError(`Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`)
+  return `${url.protocol}//${url.host}`
 }

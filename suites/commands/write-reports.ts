@@ -1,15 +1,17 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { lines, type Printable, printable, vouchedFor } from '../engine/printable.ts'
 import { verdictLine } from '../report/explain.ts'
 import { renderBadge, renderCtrf, renderJson, renderJunit, testRun } from '../report/formats.ts'
-import { renderHtml } from '../report/html.ts'
+import { documentFile, filesOfCases, renderHtml, type Sources } from '../report/html.ts'
 import { renderMarkdown } from '../report/markdown.ts'
 import type { Report } from '../report/report.ts'
 import { renderText } from '../report/text.ts'
 import { type Environment, given, replaceFile } from '../run/files.ts'
 import type { ReportFormat, ReportRequest } from '../run/values.ts'
 import { writeError, writeOut } from './console.ts'
-import { readSources } from './read-sources.ts'
 
 /** The console to which reports are written, and whether it shows colours. */
 export interface Outlet {
@@ -86,4 +88,10 @@ function writeFile(file: string, text: string): SuiteError[] {
     if (error instanceof SuiteError) return [error]
     throw error
   }
+}
+
+/** The texts of this package that the page of a report embeds. Missing files are left out. */
+function readSources({ cases }: Pick<Report, 'cases'>): Sources {
+  const files = [documentFile, ...filesOfCases(cases)].filter((file) => existsSync(join(packageRoot, file)))
+  return new Map(files.map((file) => [file, readFileSync(join(packageRoot, file), 'utf8')]))
 }

@@ -24,7 +24,7 @@ test('one file writes to stdout and stderr; the exceptions have a reason', () =>
     'suites/bin.ts',
     // Errors, line by line made printable.
     'suites/cli.ts',
-    'suites/commands/output-errors.ts',
+    'suites/commands/console.ts',
     // A step of the build.
     'suites/build-assets.ts',
   ]
