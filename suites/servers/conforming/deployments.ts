@@ -1,4 +1,3 @@
-import { rules as reference } from '../../../mock-server/rules.ts'
 import { type Change, isAccepted } from '../operators.ts'
 import { slidingRefreshLife } from './lifetimes.ts'
 import {
@@ -16,7 +15,6 @@ import {
   create,
   dated,
   errors,
-  hour,
   html,
   json,
   lastNonceOfEachKey,
@@ -27,6 +25,7 @@ import {
   nonceOnceForEachMethod,
   nonces,
   ofMethod,
+  pemAsShown,
   refusals,
   refuse,
   sendRefusedBack,
@@ -98,14 +97,6 @@ export const deploymentsRows: ConformingRows = {
       dated((nowMs) => nowMs - 1200),
     ],
   ),
-  // A name can be there twice among sixteen sessions of all keys, and no refresh makes a session last longer.
-  'combined-names-add-everyone-lifetime-kept-rounded-down': by.first(
-    'sessions/reused-name sessions/user sessions/age refresh/lifetime-renewed limits/token-lifetimes',
-    [
-      'reusedSessionName=adds sessionUser=all-keys oldestSession=longest-unused refreshLifetime=kept refreshLifeMs=1800000 accessLifeMs=180000',
-      { expiry: (ms) => Math.floor(ms / 1000) * 1000 },
-    ],
-  ),
   // expiresIn survives a refresh up to the kept end of the chain, is at most ten minutes, and is rounded up.
   'combined-expires-in-kept-within-rest-of-chain': by.first(
     'refresh/expires-in-kept refresh/lifetime-renewed expires-in/too-long limits/token-lifetimes',
@@ -114,11 +105,6 @@ export const deploymentsRows: ConformingRows = {
       accessAtMost(10 * minute),
     ],
   ),
-  // A name in use by any key is refused, and unnamed grants push the oldest sessions out.
-  'combined-name-refused-unnamed-counted': by.first('sessions/reused-name sessions/counting sessions/user', [
-    'unnamedCountAsSessions=true sessionUser=all-keys',
-    { reusedSessionName: () => 'refused' },
-  ]),
   // Scopes beyond the key are left out, and all errors look alike, at HTTP 404.
   'combined-scope-left-out-errors-alike-echo-requested': by.first(
     'grants/unknown-scope grants/scope-echo errors/outcomes envelope/method-not-found',
@@ -129,27 +115,13 @@ export const deploymentsRows: ConformingRows = {
       refuse({ status: 404 }),
     ],
   ),
-  // The clock is two minutes ahead, no Date shows it, and refresh tokens end at the next full hour but one.
-  'combined-clock-ahead-full-hour-no-date': by.first(
-    'signatures/time-window limits/token-lifetimes expires-in/too-long',
-    [
-      'clockOffsetMs=120000 expiresInTooLong=capped',
-      withoutDate,
-      (seen) => ({ refreshLifeMs: () => 2 * hour - (seen.nowMs % hour) }),
-    ],
-  ),
   // Nine keys beside the initial one, each within its creator, with a short name and a PEM as shown.
   'combined-keys-nine-narrow-names-short': by.first(
     'keys/limit-counts-initial keys/scope-above-creator keys/name-rules keys/pem-variants keys/limit-exceeded',
     [
       'initialKeyCounts=true keyScopeAboveCreator=refused repeatedPublicKeys=refused refusalStatus=http',
       noKeyWith({ name: (name) => name.length > 32 }),
-      {
-        publicKey: (pem, profile) =>
-          typeof pem === 'string' && !pem.includes('\r') && pem.endsWith('-')
-            ? reference.publicKey(pem, profile)
-            : undefined,
-      },
+      pemAsShown,
     ],
   ),
   'combined-sorted-echo-narrow-refresh-one-solution': by.first(
@@ -240,11 +212,6 @@ export const deploymentsRows: ConformingRows = {
     'signatures/time-window limits/token-lifetimes expires-in/too-long',
     'clockOffsetMs=-90000 expiryRounding=up-to-second expiresInTooLong=capped accessLifeMs=300000 refreshLifeMs=1800000',
   ),
-  // Every refusal is {"status", "title"} without an envelope, and lists are counted.
-  'team-that-answers-statuses-in-json': by.third('errors/shape errors/codes errors/id solutions/list-result', [
-    'listShape=counted',
-    refuse({ body: (status) => ({ status, title: 'Refused' }), type: json, headers: { 'cache-control': 'no-store' } }),
-  ]),
   // A name in use is joined, keys pass on only what they have, and a second use of a refresh token ends its line.
   'team-with-one-session-name-and-narrow-keys': by.third(
     'sessions/reused-name keys/scope-above-creator scopes/solution-id-from-any refresh/family',

@@ -73,11 +73,6 @@ export const grantsRows: ConformingRows = {
     'scopeCase=any',
     echo((scope) => scope.map((entry) => named(entry, (word) => word.toLowerCase())).reverse()),
   ]),
-  // Scope names are taken in any case and reported in upper case.
-  'scope-echo-upper-case': by.first('grants/scope-echo scopes/case scopes/apikey-spelling', [
-    'scopeCase=any apikeySpelling=apikey',
-    echo((scope) => scope.map((entry) => named(entry, (word) => word.toUpperCase()))),
-  ]),
   // The scope is reported as requested, with restrictions and unknown words, which open nothing.
   'scope-echo-as-requested-unknown-kept': by.first(
     'grants/scope-echo grants/unknown-scope grants/empty-scope',
@@ -185,7 +180,6 @@ export const grantsRows: ConformingRows = {
   'mapped-addresses-and-ranges-of-one-host-taken': by.fifth('addresses/forms', [
     regrant((scope) => scope.map((word) => word.replace(/^ipAddr:(?:::ffff:)?([^/]*)(?:\/32)?$/, 'ipAddr:$1'))),
   ]),
-  'scope-of-result-names-each-scope-twice': by.fifth('grants/scope-echo', [echo((scope) => [...scope, ...scope])]),
   'empty-scope-refused-and-refresh-narrows-within-a-kept-lifetime': by.fifth(
     'grants/empty-scope grants/scope-with-refresh refresh/lifetime-renewed',
     'emptyScope=refused scopeOnRefresh=narrows refreshLifetime=kept',

@@ -3,7 +3,7 @@ import { callerAddress } from '../../../mock-server/caller.ts'
 import { makeKey } from '../../../mock-server/create-context.ts'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import type { Profile } from '../../../mock-server/profile.ts'
-import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
+import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import { type Change, type Changing, isAccepted, isMethod, namedKeyId, paramsOf, scopeOf } from '../operators.ts'
@@ -17,13 +17,12 @@ import {
   create,
   errorAnswer,
   errorCode,
-  errors,
   html,
   isOfLiveKey,
-  isRestriction,
   noEmptyKeys,
   noKeyWith,
   noting,
+  pemAsShown,
   placesStayTaken,
   withScope,
 } from './operators.ts'
@@ -45,31 +44,14 @@ const countedIds =
   (idOf: (count: number, fresh: string) => string): Changing =>
   (_seen, next = counter()) => ({ keyId: (fresh) => idOf(next(), fresh) })
 
-/** What a key with a public key gets as a secret, and what its creation reports besides. */
-const secretBesidePublicKey =
-  (secretOf: (publicKey: string) => string, more: (key: ApiKey) => object = () => ({})): Changing =>
-  (seen) => ({
-    createKeyResult: ({ id, secret }) => {
-      const key = seen.context.state.keys.get(id)
-      const { publicKey } = seen.params
-      return { id, secret: typeof publicKey === 'string' ? secretOf(publicKey) : secret, ...(key && more(key)) }
-    },
-  })
-
-/** The names of live keys are not taken again. */
-const uniqueNames: Changing = (seen) =>
-  noKeyWith({ name: (name) => seen.keys.some((key) => !key.deleted && key.name === name) })
-
 /** Public keys that are refused count as keys. */
-const countBadPublicKeys =
-  (keysCounted: Rules['keysCounted']): Changing =>
-  (_seen, refused = { keys: 0 }) => ({
-    badPublicKeyTaken: () => {
-      refused.keys += 1
-      return false
-    },
-    keysCounted: (all, profile) => keysCounted(all, profile) + refused.keys,
-  })
+const countBadPublicKeys: Changing = (_seen, refused = { keys: 0 }) => ({
+  badPublicKeyTaken: () => {
+    refused.keys += 1
+    return false
+  },
+  keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused.keys,
+})
 /** Creations that are refused for their params count as keys. */
 const countRefused: Changing = (_seen, refused = { creations: 0 }) => ({
   around: noting((answer, request) => {
@@ -151,10 +133,6 @@ const lendPlaceToOthers =
       return undefined
     })
 
-const isShownPem: Change = {
-  publicKey: (pem, profile) =>
-    typeof pem === 'string' && !pem.includes('\r') && pem.endsWith('-') ? reference.publicKey(pem, profile) : undefined,
-}
 const byBasicCreation = (request: MockRequest): string | undefined =>
   /^basic /i.test(request.headers.authorization ?? '') && isMethod(request, create)
     ? JSON.stringify([request.headers.authorization, request.body.toString('base64')])
@@ -180,20 +158,7 @@ export const keysRows: ConformingRows = {
   'secrets-in-upper-case': by.own('keys/record', { keySecret: (fresh) => fresh.toUpperCase() }),
   'secrets-of-digits-and-a-colon': by.own('keys/record', { keySecret: (fresh) => `12:${digits(fresh)}` }),
   'plain-key-names-only': by.own('keys/name-rules', [noKeyWith({ name: (name) => !/^[A-Za-z0-9-]+$/.test(name) })]),
-  'pem-as-documented-only': by.own('keys/pem-variants', {
-    publicKey: (pem, profile) =>
-      /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
-  }),
-  // Key ids are UUIDs in upper case, and the result of a creation has further members.
-  'key-ids-are-uuids': by.first('keys/record keys/create-result-extras', {
-    keyId: (fresh) => uuid(fresh).toUpperCase(),
-    createKeyResult: (result) => ({ ...result, type: 'api_key', enabled: true, links: [] }),
-  }),
-  // Ids and secrets are digits only, so that no letter has a case.
-  'key-ids-and-secrets-of-digits': by.first('keys/record keys/secret-of-public-key', {
-    keyId: (fresh) => digits(fresh).padStart(39, '0'),
-    keySecret: (fresh) => digits(fresh).padStart(39, '0'),
-  }),
+  'pem-as-documented-only': by.own('keys/pem-variants', [pemAsShown]),
   // Key ids are short numbers in order; secrets have one beginning in common.
   'key-ids-count-up': by.first('keys/record', [
     countedIds((count) => String(100 + count)),
@@ -217,14 +182,10 @@ export const keysRows: ConformingRows = {
     'repeatedPublicKeys=refused',
     { storedKey: (key) => (key.publicKey === undefined ? key : Object.assign(key, { secret: '' })) },
   ]),
-  // A key name has at most 24 characters.
-  'key-names-of-24-characters': by.first('keys/name-rules', [noKeyWith({ name: (name) => name.length > 24 })]),
   // No two keys have one name, and the initial key, named root, is one of the ten.
-  'key-names-unique': by.first('keys/name-rules keys/limit-counts-initial', ['initialKeyCounts=true', uniqueNames]),
-  // The lines of a PEM are joined by LF, without one at the end.
-  'key-pem-exactly-as-shown': by.first('keys/pem-variants keys/public-key-repeated', [
-    'repeatedPublicKeys=refused',
-    isShownPem,
+  'key-names-unique': by.first('keys/name-rules keys/limit-counts-initial', [
+    'initialKeyCounts=true',
+    (seen) => noKeyWith({ name: (name) => seen.keys.some((key) => !key.deleted && key.name === name) }),
   ]),
   // A key makes keys within its own scope only, of known words, at least one.
   'key-scope-within-creator-known-words-only': by.first(
@@ -250,54 +211,17 @@ export const keysRows: ConformingRows = {
     'keys/small-order signatures/weak-keys signatures/base64-padding',
     'weakPublicKeys=accepted unpaddedSignatures=accepted',
   ),
-  // The ids of created keys count from 1001.
-  'key-ids-are-small-numbers': by.second('keys/record', [countedIds((count) => String(1000 + count))]),
-  // Ids have dots and dashes; secrets have colons, slashes and equals signs.
-  'key-ids-long-and-secrets-with-signs': by.second('keys/record keys/create-result-extras', [
-    'extraResultMembers=true',
-    {
-      keyId: (fresh) => `api.key.${uuid(fresh)}.${uuid(fresh)}`,
-      keySecret: (fresh) => `${fresh.slice(0, 6)}:${fresh.slice(6, 16)}/+${fresh.slice(16)}:==`,
-    },
-  ]),
-  // A name or a public key that a live key has is refused.
-  'key-names-unique-and-at-most-64-letters': by.second('keys/name-rules keys/public-key-repeated', [
-    'repeatedPublicKeys=refused',
-    uniqueNames,
-    noKeyWith({ name: (name) => name.length > 64 }),
-  ]),
   // Unknown words, restrictions and an empty list are refused in the scope of a key.
   'key-scopes-known-and-not-empty': by.second('keys/unknown-scopes keys/empty-scope keys/expires-in-scope', [
     'unknownKeyScopes=refused',
     noEmptyKeys,
     noKeyWith({ scope: (_text, words) => words.some((word) => /^(session|ipAddr):/.test(String(word))) }),
   ]),
-  // The secret of a key with a public key is an empty text, and the result repeats the whole record.
-  'public-key-has-no-secret-and-results-are-long': by.second('keys/secret-of-public-key keys/create-result-extras', [
-    secretBesidePublicKey(
-      () => '',
-      ({ name, scope, publicKey = null, createdMs }) => ({
-        kind: 'apiKey',
-        name,
-        scope,
-        publicKey,
-        createdAt: new Date(createdMs).toISOString(),
-      }),
-    ),
-  ]),
   // Weak points are accepted, and a PEM may end with several line feeds.
   'public-keys-weak-and-with-many-line-feeds': by.second('keys/small-order keys/pem-variants signatures/weak-keys', [
     'weakPublicKeys=accepted',
     { publicKey: (pem, profile) => reference.publicKey(typeof pem === 'string' ? pem.trimEnd() : pem, profile) },
   ]),
-  // The initial key counts, a key passes on only what it has, and errors have the code 0.
-  'nine-keys-with-scopes-of-their-creator': by.second(
-    'keys/limit-counts-initial keys/scope-above-creator keys/unknown-scopes errors/codes',
-    [
-      'initialKeyCounts=true keyScopeAboveCreator=refused unknownKeyScopes=all-but-shown-refused',
-      errors(({ message }) => ({ code: 0, message })),
-    ],
-  ),
   // The ids of created keys have plus signs and slashes, and end with an equals sign.
   'key-ids-of-padded-base64': by.third('keys/record', {
     keyId: (fresh) => Buffer.from(`fb${fresh}`, 'hex').toString('base64'),
@@ -306,22 +230,6 @@ export const keysRows: ConformingRows = {
   'key-secrets-with-quotes-and-spaces': by.third('keys/record', {
     keySecret: (fresh) => `"${fresh.slice(0, 8)}' %41\\n <${fresh.slice(8)}>;`,
   }),
-  'key-secrets-of-512-letters': by.third('keys/record', { keySecret: (fresh) => fresh.repeat(16) }),
-  // Ids are a letter and a number, secrets have eight letters, and the result has further members.
-  'key-ids-and-secrets-are-short': by.third('keys/record keys/create-result-extras', [
-    'extraResultMembers=true',
-    countedIds((count) => `k${count}`),
-    { keySecret: (fresh) => fresh.slice(0, 8) },
-  ]),
-  // A name begins and ends with something else than a space.
-  'key-names-of-40-letters-and-initial-key-counted': by.third('keys/name-rules keys/limit-counts-initial', [
-    'initialKeyCounts=true',
-    noKeyWith({ name: (name) => name.length > 40 || name.trim() !== name }),
-  ]),
-  'key-places-never-freed-and-scopes-of-creator-only': by.third(
-    'keys/limit-frees keys/scope-above-creator keys/public-key-repeated',
-    ['keyScopeAboveCreator=refused repeatedPublicKeys=refused', placesStayTaken],
-  ),
   'each-key-id-begins-with-the-one-before': by.fourth('keys/record', (_seen, last = { id: 'key' }) => ({
     keyId: (fresh) => {
       // Ids have at most 128 letters.
@@ -329,22 +237,6 @@ export const keysRows: ConformingRows = {
       return last.id
     },
   })),
-  'key-ids-in-capitals-behind-a-word': by.fourth('keys/record', {
-    keyId: (fresh) => `PROD.KEY~${fresh.slice(0, 20).toUpperCase()}`,
-  }),
-  'key-secrets-with-semicolons-and-percent-signs': by.fourth('keys/record', {
-    keySecret: (fresh) => `%41;+${fresh}&=;%`,
-  }),
-  // The secret of a key with a public key, which nothing takes, is a word.
-  'public-keys-share-a-placeholder-and-results-repeat-params': by.fourth(
-    'keys/secret-of-public-key keys/create-result-extras',
-    [
-      secretBesidePublicKey(
-        () => 'not-used',
-        ({ createdMs }) => ({ state: 'active', createdAt: new Date(createdMs).toISOString() }),
-      ),
-    ],
-  ),
   'known-words-weak-keys-and-nine-places': by.fourth(
     'keys/unknown-scopes keys/small-order keys/limit-counts-initial',
     'unknownKeyScopes=refused weakPublicKeys=accepted initialKeyCounts=true',
@@ -370,7 +262,7 @@ export const keysRows: ConformingRows = {
   })),
   'initial-key-and-wrong-public-keys-take-places': by.fifth('keys/limit-counts-initial keys/limit-counts-refused', [
     'initialKeyCounts=true',
-    countBadPublicKeys(reference.keysCounted),
+    countBadPublicKeys,
   ]),
   'disabled-keys-take-no-places': by.fifth('keys/limit-frees', {
     keysCounted: (all, profile) =>
@@ -379,20 +271,9 @@ export const keysRows: ConformingRows = {
         profile,
       ),
   }),
-  'restrictions-and-nothing-refused-as-scope-of-key': by.fifth('keys/expires-in-scope keys/empty-scope', [
-    noEmptyKeys,
-    noKeyWith({ scope: (_text, words) => words.some((word) => isRestriction(String(word))) }),
-  ]),
   // The id of a key is its title in the console.
   'key-ids-are-words-with-spaces': by.sixth('keys/record', {
     keyId: (fresh) => `API key ${fresh.slice(0, 8)} of ${fresh.slice(8)}`,
-  }),
-  // An id such as 1e38 is a text that careless readers take for a number.
-  'key-ids-look-like-numbers-with-an-exponent': by.sixth('keys/record', { keyId: (fresh) => `1e${digits(fresh)}` }),
-  // Ids are made by a directory service, and the result shows the path of the new key too.
-  'key-ids-with-commas-quotes-and-percent-signs': by.sixth('keys/record keys/create-result-extras', {
-    keyId: (fresh) => `cn="${fresh}",o=%41%,a+b=*`,
-    createKeyResult: (result) => ({ path: ['keys', result.id], ...result }),
   }),
   // Everything that the server makes looks like an option of a command line.
   'ids-secrets-and-tokens-begin-with-hyphens': by.sixth('keys/record tokens/format', {
@@ -422,20 +303,6 @@ export const keysRows: ConformingRows = {
       (answer) => isAccepted(answer) || isForParams(answer),
     ),
   ]),
-  // A name must be like that of a host: letters, digits, dots and hyphens; a key must have a scope.
-  'key-names-of-30-characters-without-blanks-known-scopes-only': by.sixth(
-    'keys/name-rules keys/unknown-scopes keys/empty-scope',
-    [
-      'unknownKeyScopes=refused',
-      noEmptyKeys,
-      noKeyWith({ name: (name) => !/^[A-Za-z][A-Za-z0-9.-]{0,29}$/.test(name) }),
-    ],
-  ),
-  // The counter of keys goes up with every public key that it is shown and never down, and begins at one.
-  'deleted-and-refused-keys-take-places': by.sixth(
-    'keys/limit-frees keys/limit-counts-refused keys/limit-counts-initial',
-    [countBadPublicKeys((all) => all.length)],
-  ),
   // Each key keeps a list of those that it made; a key has at least one known scope.
   'key-names-unique-for-each-creator-in-any-case': by.sixth('keys/name-rules keys/unknown-scopes keys/empty-scope', [
     'unknownKeyScopes=refused',
@@ -481,10 +348,13 @@ export const keysRows: ConformingRows = {
   }),
   // Part 4.1 gives every creation a secret, and a key with a public key accepts no secret; so which text it is, is open.
   // The secret column of such a key holds the PEM text that was sent; other secrets are in capitals.
-  'secret-of-public-key-is-its-pem-again': by.seventh('keys/secret-of-public-key keys/record', [
-    secretBesidePublicKey((publicKey) => publicKey),
-    { keySecret: (fresh) => fresh.toUpperCase() },
-  ]),
+  'secret-of-public-key-is-its-pem-again': by.seventh('keys/secret-of-public-key keys/record', (seen) => ({
+    keySecret: (fresh) => fresh.toUpperCase(),
+    createKeyResult: (result) => ({
+      ...result,
+      ...(typeof seen.params.publicKey === 'string' ? { secret: seen.params.publicKey } : {}),
+    }),
+  })),
   // Part 2 calls the name a label and does not say how long it may be, nor whether a public key comes twice.
   // A label fits on a badge, and a public key belongs to one key.
   'key-names-of-at-most-twelve-characters': by.seventh('keys/name-rules keys/public-key-repeated', [

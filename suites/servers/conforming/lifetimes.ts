@@ -74,11 +74,6 @@ export const lifetimesRows: ConformingRows = {
     'expiresInTooLong=capped',
     { reportedAccessExpiry: (pair) => pair.accessExpiryMs + 1 },
   ]),
-  // Both expiries are rounded down to a second, and a refresh keeps the end of the refresh token.
-  'expiry-down-to-second-lifetime-kept': by.first('limits/token-lifetimes refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    { expiry: toSecond },
-  ]),
   // The exact moment is enforced, the second before it is reported, and a refresh returns to the default lifetime.
   'expiry-reported-down-to-second': by.first('limits/token-lifetimes refresh/expires-in-kept', [
     'expiresInKept=false',
@@ -121,13 +116,6 @@ export const lifetimesRows: ConformingRows = {
   'refresh-chain-ends-after-two-minutes': by.first(
     'limits/token-lifetimes refresh/lifetime-renewed refresh/expires-in-kept',
     'accessLifeMs=40000 refreshLifeMs=120000 refreshLifetime=kept expiresInKept=false',
-  ),
-  'refresh-chain-kept-family-revoked-too-long-capped': by.first(
-    'refresh/family refresh/lifetime-renewed expires-in/too-long',
-    [
-      'refreshLifetime=kept reuseRevokesFamily=true expiresInTooLong=capped refreshLifeMs=600000',
-      access((_seen, { accessLifeMs }) => accessLifeMs / 3),
-    ],
   ),
   // Access lasts for 90 days and refresh tokens for ten years, unless expiresIn says less.
   'lifetimes-of-years': by.first(

@@ -247,15 +247,6 @@ export const limitsRows: ConformingRows = {
     'expiryRounding=up-to-second',
     inLine(10, () => 'all'),
   ]),
-  // A thirteenth call at the same time gets 503 with Retry-After.
-  'twelve-calls-at-once': by.first('limits/rate', [
-    'delayMs=20',
-    atOnce(
-      12,
-      () => 'all',
-      () => waitAnswer(503, 1000),
-    ),
-  ]),
   // Every answer takes 100 ms, the clock is a minute ahead, and timestamps may be 30 seconds off.
   'answers-take-100-ms-clock-ahead': by.first(
     'limits/rate signatures/time-window',
@@ -280,23 +271,8 @@ export const limitsRows: ConformingRows = {
       locked: (_request, leftMs) => waitAnswer(503, leftMs),
     }),
   ]),
-  // Eight wrong tries for a key from one address lock it there for three seconds; a wrong signature leaves its nonce free.
-  'lockout-of-key-at-one-address': by.first('errors/outcomes limits/rate signatures/nonce-burnt', [
-    'nonceBurntByBadSignature=false',
-    lock({
-      of: (request) => namedKeyId(request) && `${namedKeyId(request)} ${request.remoteAddress}`,
-      tries: 8,
-      withinMs: 60_000,
-      lockMs: 3000,
-    }),
-  ]),
   // Further calls of the key get 503 with Retry-After; other keys are not concerned.
   'every-key-has-thirty-calls-a-second': by.second('limits/rate', [throttle({ calls: 30, of: keyIdOf, status: 503 })]),
-  // Further calls of the key get 429; the clock is 20 seconds behind, and refusals are texts.
-  'forty-calls-for-each-key-and-slow-clock': by.second('limits/rate signatures/time-window errors/shape', [
-    'clockOffsetMs=-20000 timeWindowMs=60000 errorBody=text',
-    throttle({ calls: 40, of: keyIdOf }),
-  ]),
   // HTTP 429 with a JSON-RPC error in the body, whose id is null.
   'thirty-calls-a-second-and-then-a-json-rpc-error': by.third('limits/rate errors/shape errors/id', [
     'callsPerSecond=30',
@@ -310,15 +286,9 @@ export const limitsRows: ConformingRows = {
       return pauseMs > 10_000
     }),
   ),
-  'bucket-of-sixty-calls-filled-with-thirty-a-second': by.fourth('limits/rate', [bucket(60, 30, () => 1)]),
   // For three seconds, callers with a token at the same address have to wait.
   'fifteen-wrong-tokens-lock-token-callers-out': by.fourth('limits/lock-out errors/outcomes', [
     lock({ of: withBearer, tries: 15, lockMs: 3000 }),
-  ]),
-  // Two seconds must pass between creations; a creation that comes too soon gets 429 with the time to wait.
-  'creations-share-one-place-in-line-of-two-seconds': by.sixth('limits/rate keys/create-result-extras', [
-    creationsApart(() => 2000),
-    { createKeyResult: (result) => ({ ...result, ready: true }) },
   ]),
   // Guesses of refresh tokens are slowed down for everyone.
   'six-wrong-refreshes-make-refreshes-wait-two-seconds': by.sixth('limits/lock-out limits/rate', [
@@ -335,11 +305,6 @@ export const limitsRows: ConformingRows = {
     'refreshLifetime=kept',
     takes(700, (request) => isRefresh(request) || isMethod(request, create)),
   ]),
-  // Each address has thirty calls in five seconds and is told how long to wait; other refusals are text.
-  'bakery-with-thirty-calls-in-five-seconds': by.sixth('limits/rate errors/shape errors/http-status', [
-    'errorBody=text',
-    throttle({ calls: 30, withinMs: 5000, of: addressOf, locked: waitLike(-32029, 'Slow down') }),
-  ]),
   // Refreshes in a loop come from broken callers, and a refresh token that comes twice ends its line.
   'one-refresh-of-a-line-each-second': by.sixth('limits/rate refresh/family', [
     'reuseRevokesFamily=true',
@@ -348,17 +313,6 @@ export const limitsRows: ConformingRows = {
       of: (request, { state }) =>
         isRefresh(request) ? state.tokens.get(String(paramsOf(request).refreshToken))?.pair.family.id : undefined,
     }),
-  ]),
-  // A key is loaded from far away when it is used first; a refresh keeps the end of the refresh token.
-  'first-call-of-each-key-takes-1500-ms': by.sixth('limits/rate refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    (seen, loaded = new Set<string>()) =>
-      takes(1500, (request) => {
-        const id = keyIdOf(request, seen.context) ?? ''
-        const isLoaded = loaded.has(id)
-        loaded.add(id)
-        return !isLoaded
-      }),
   ]),
   // Each key has one worker, which takes 15 ms for a call and looks at the caller first.
   'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found', [
@@ -383,11 +337,6 @@ export const limitsRows: ConformingRows = {
   // Signatures that name such a key get 429 for four seconds.
   'eight-wrong-signatures-make-signers-of-the-key-wait': by.seventh('limits/lock-out limits/rate', [
     lock({ of: signer, isWrong: (answer) => errorCode(answer) === 24879, tries: 8, lockMs: 4000 }),
-  ]),
-  // Part 8 does not show rate limits; only calls that are refused anyway are counted and told to wait.
-  // The eleventh mistake of everyone together in two seconds gets 429, and a right call its answer.
-  'refusals-limited-to-ten-in-two-seconds': by.seventh('limits/rate errors/http-status errors/shape', [
-    limitRefusals(10, 2000, () => 'all'),
   ]),
   // Part 8 does not show rate limits, and no sentence says that the service answers at every time.
   // For one second of each minute there is a page with 503 and Retry-After; refusals have no body.

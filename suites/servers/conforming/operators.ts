@@ -259,19 +259,18 @@ export const withHeaders = (more: object | Answered<object>): Change =>
     headers: Object.assign({}, answer.headers, typeof more === 'function' ? more(answer, request, context) : more),
   }))
 
-/** Another Date header on every answer; `count` is the number of answers so far. */
+/** Another Date header on every answer, or none; `count` is the number of answers so far. */
 export const dated =
-  (dateOf: (nowMs: number, count: number) => string | number): Changing =>
+  (dateOf: (nowMs: number, count: number) => string | number | undefined): Changing =>
   (seen, next = counter()) =>
-    withHeaders(() => {
+    answers((answer) => {
       const date = dateOf(seen.nowMs, next())
-      return { date: typeof date === 'number' ? httpDate(date) : date }
+      const { date: _date, ...headers } = answer.headers
+      if (date === undefined) return { ...answer, headers }
+      return { ...answer, headers: { ...headers, date: typeof date === 'number' ? httpDate(date) : date } }
     })
 
-export const withoutDate = answers((answer) => {
-  const { date: _date, ...headers } = answer.headers
-  return { ...answer, headers }
-})
+export const withoutDate = dated(() => undefined)
 
 /** Calls take `ms`; those that `isSlow` names, where it is given. */
 export const takes = (ms: number, isSlow: (request: MockRequest) => boolean = () => true): Change =>
@@ -532,6 +531,11 @@ export const day = 24 * hour
 /** A deleted key keeps its place. */
 export const placesStayTaken: Change = { keysCounted: (all) => all.filter((key) => !key.initial).length }
 export const noEmptyKeys = noKeyWith({ scope: (_text, words) => words.length === 0 })
+/** The lines of a PEM are joined by LF, without one at the end. */
+export const pemAsShown: Change = {
+  publicKey: (pem, profile) =>
+    /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
+}
 /** What a key does not have is left out of the grant. */
 export const beyondKeyLeftOut: Change = { scopeBeyondKey: () => 'left-out' }
 /** Keys with the same scope are one user; written in any order. */

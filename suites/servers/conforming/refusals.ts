@@ -2,16 +2,7 @@ import { callerAddress } from '../../../mock-server/caller.ts'
 import type { ServerContext } from '../../../mock-server/context.ts'
 import { letPass } from '../../../mock-server/faults.ts'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
-import {
-  type Change,
-  type Changing,
-  isAccepted,
-  isMethod,
-  namedKeyId,
-  readCall,
-  readMembers,
-  tokenText,
-} from '../operators.ts'
+import { type Change, type Changing, isAccepted, isMethod, namedKeyId, readCall, tokenText } from '../operators.ts'
 import {
   answers,
   auth,
@@ -26,7 +17,6 @@ import {
   html,
   json,
   list,
-  placesStayTaken,
   refusals,
   refuse,
   refusedJson,
@@ -58,16 +48,6 @@ function tokenReason(request: MockRequest, context: ServerContext): keyof typeof
   return isForeign ? 'address' : 'other'
 }
 const oddStatuses = { unknown: 498, revoked: 410, expired: 440, address: 451 }
-
-/** Refusals are sent after a time. */
-const slowRefusals = (msOf: () => number, headers = {}): Change => ({
-  around: (handle, context) => async (request) => {
-    const answer = await handle(request)
-    if (isAccepted(answer)) return answer
-    await letPass(context, msOf())
-    return { ...answer, headers: { ...answer.headers, ...headers } }
-  },
-})
 
 /** The forms of a refusal, in the order in which they come. */
 const forms: readonly ((answer: MockAnswer) => MockAnswer)[] = [
@@ -101,17 +81,6 @@ const slowDown =
       else tries.delete(id)
       return answer
     },
-  })
-
-/** Ended access tokens are known for a while, and then they are not found any more. */
-const forgetEndedTokens = (afterMs: number): Change =>
-  answers((answer, request, context) => {
-    if (isAccepted(answer) || tokenText(request) === '' || errorCode(answer) !== 24879) return answer
-    const pair = shownPair(request, context)
-    const endedMs = Math.min(pair?.revokedMs ?? Number.POSITIVE_INFINITY, pair?.accessExpiryMs ?? 0)
-    return pair !== undefined && context.now() - endedMs < afterMs
-      ? { ...errorInstead(answer, 1002, 'Token has ended'), status: 403 }
-      : { ...errorInstead(answer, 1001, 'No such token'), status: 404 }
   })
 
 /** Part 7: what refusals look like. */
@@ -231,11 +200,6 @@ export const refusalsRows: ConformingRows = {
   ]),
   // Refusals are JSON-RPC errors with status 202.
   'refusals-accepted-status-with-error': by.first('errors/http-status', [refuse({ status: 202 })]),
-  // Refusals are HTML pages, as of a proxy in front.
-  'refusals-html-pages': by.first('errors/shape errors/http-status', [
-    'errorBody=text',
-    refuse({ body: '<html><body><h1>Refused</h1></body></html>', type: html }),
-  ]),
   // Refusals are problem details (RFC 9457), not JSON-RPC.
   'refusals-problem-json': by.first('errors/shape errors/http-status', [
     refuse({ body: (status) => ({ type: 'about:blank', title: 'Refused', status }), type: 'application/problem+json' }),
@@ -248,23 +212,17 @@ export const refusalsRows: ConformingRows = {
   // Each wrong try for a key makes its next answer 20 ms slower, up to 200 ms; a right one ends that.
   'wrong-tries-slow-down': by.first('errors/outcomes limits/rate', ['refusalStatus=http', slowDown(20, 200)]),
   // Every refused authorization is answered after 300 ms, everything else at once.
-  'refusals-take-300-ms': by.first('errors/outcomes limits/rate', ['refusalStatus=http', slowRefusals(() => 300)]),
+  'refusals-take-300-ms': by.first('errors/outcomes limits/rate', [
+    'refusalStatus=http',
+    {
+      around: (handle, context) => async (request) => {
+        const answer = await handle(request)
+        if (!isAccepted(answer)) await letPass(context, 300)
+        return answer
+      },
+    },
+  ]),
   'error-is-a-text': by.second('errors/shape', [errors(({ message }) => message)]),
-  // As in the first JSON-RPC, a refusal has both members, and the result is null.
-  'refusals-with-result-null': by.second('errors/shape errors/codes', [
-    refusedJson(({ id = null }) => ({ id, result: null, error: { code: -1 } })),
-  ]),
-  // The data of an error is a list of 500 lines.
-  'errors-with-a-long-trace': by.second('errors/shape errors/outcomes', [
-    errors((error) => ({
-      ...error,
-      data: Array.from({ length: 500 }, (_none, line) => `at service.handle (line ${line})`),
-    })),
-  ]),
-  'error-codes-are-words-at-status-422': by.second('errors/codes errors/http-status', [
-    errors(({ message }) => ({ code: message.toUpperCase().replaceAll(' ', '_') })),
-    refuse({ status: 422 }),
-  ]),
   // A body that is not JSON or not a request gets HTTP 500 and a page.
   'unreadable-request-gets-a-500-page': by.second('errors/http-status errors/shape', [
     answers((answer) =>
@@ -276,27 +234,12 @@ export const refusalsRows: ConformingRows = {
   'error-is-true-with-a-reason': by.second('errors/shape errors/id errors/codes', [
     refusedJson(() => ({ error: true, reason: 'refused' })),
   ]),
-  // Every refusal is {} with HTTP 403; only a header has a word more.
-  'refusals-are-an-empty-object': by.second('errors/shape errors/http-status errors/outcomes', [
-    refuseJson('{}', 403, { 'x-error': 'refused' }),
-  ]),
-  // Every refusal is 401 with WWW-Authenticate and no body, and closes the connection.
-  'refusals-challenge-and-close': by.second('errors/http-status errors/shape', [
-    refuse({
-      status: 401,
-      body: '',
-      headers: { 'www-authenticate': 'Basic realm="service", Bearer', connection: 'close' },
-    }),
-  ]),
   // Authorization comes first, and then both get the same error and HTTP 403.
   'unknown-method-looks-like-missing-scope': by.second('envelope/method-not-found errors/outcomes errors/http-status', [
     'methodCheckedFirst=false',
     errors((error) => (error.code === -32601 || error.code === 24878 ? { code: 9, message: 'Forbidden' } : error)),
     refuse({ on: [404], status: 403 }),
   ]),
-  'refusals-get-slower': by.second('limits/lock-out', (_seen, next = counter()) =>
-    slowRefusals(() => Math.min(next() * 5, 40)),
-  ),
   'refusals-are-json-null': by.third('errors/shape errors/id errors/http-status', [refuseJson('null')]),
   'refusals-are-xml-documents': by.third('errors/shape errors/http-status', [
     refuse({
@@ -347,21 +290,9 @@ export const refusalsRows: ConformingRows = {
   // A result is the only sign of success: code 0 and the message OK stand in every error.
   'refusals-say-ok': by.fourth('errors/codes', [errors(() => ({ code: 0, message: 'OK' }))]),
   'refusal-is-a-list-of-one-error': by.fourth('errors/shape errors/id', [refusedJson(({ error }) => [{ error }])]),
-  'status-of-refusal-tells-the-way-to-authorize': by.fourth('errors/http-status errors/outcomes', [
-    refusals((answer, { headers: { authorization = '' } }) => {
-      const status = authorization === '' ? 407 : authorization.startsWith('Basic') ? 404 : 418
-      return textAnswer(answer, authorization.includes(';') ? 400 : status, 'refused')
-    }),
-  ]),
-  'eleventh-key-gets-507-and-a-time-to-wait': by.fourth('keys/limit-exceeded errors/http-status', [
-    eleventhKey((answer) => ({ ...answer, status: 507, headers: { ...answer.headers, 'retry-after': '86400' } })),
-  ]),
   'refusals-beside-result-false': by.fifth('errors/shape errors/http-status', [
     'refusalStatus=http',
     refusedJson((envelope) => ({ result: false, ...envelope })),
-  ]),
-  'refusals-end-in-the-middle-of-their-json': by.fifth('errors/shape errors/http-status', [
-    refuseJson('{"error":{"code":'),
   ]),
   'refusals-are-an-empty-list': by.fifth('errors/shape errors/http-status', [refuseJson('[]')]),
   'refusals-with-next-id-and-fractions-as-codes': by.fifth('errors/id errors/codes', [
@@ -424,30 +355,6 @@ export const refusalsRows: ConformingRows = {
     'refusalStatus=http',
     eleventhKey((answer) => textAnswer(answer, 202, '', {})),
   ]),
-  // Only the full list of keys, in which the initial one stands, is a case of its own for the serializer.
-  'eleventh-key-gets-result-null-and-error-ids-are-null': by.sixth(
-    'keys/limit-exceeded keys/limit-counts-initial errors/shape errors/id',
-    [
-      'errorId=null initialKeyCounts=true',
-      eleventhKey((answer) => ({ ...answer, body: JSON.stringify({ ...readMembers(answer.body), result: null }) })),
-    ],
-  ),
-  // The refusal shows the ids of the keys that could be removed, and no removal frees a place.
-  'eleventh-key-gets-409-and-the-list-of-the-ten': by.sixth(
-    'keys/limit-exceeded errors/shape errors/http-status keys/limit-frees',
-    [
-      placesStayTaken,
-      eleventhKey((answer, { state }) => {
-        const conflict = [...state.keys.values()].filter(({ initial }) => !initial).map(({ id }) => id)
-        return { ...answer, status: 409, body: JSON.stringify({ conflict, id: conflict[0] }) }
-      }),
-    ],
-  ),
-  // Whoever is wrong has to wait and to connect again.
-  'refusals-take-one-second-and-close-the-connection': by.sixth('limits/lock-out errors/http-status errors/codes', [
-    'refusalStatus=http errorBody=none',
-    slowRefusals(() => 1000, { connection: 'close' }),
-  ]),
   // Part 7 does not show the shape of errors, so one may be a number without any object around it.
   // The body of a refusal is a JSON number, sent in two chunks.
   'refusals-are-the-code-alone-in-two-chunks': by.seventh('errors/shape errors/http-status errors/id', [
@@ -463,21 +370,6 @@ export const refusalsRows: ConformingRows = {
   // The code of an error is the number of its entry in a log, and the message is empty.
   'error-codes-are-never-the-same-twice': by.seventh('errors/codes errors/outcomes', (_seen, next = counter()) =>
     errors(() => ({ code: next() * 7919, message: '' })),
-  ),
-  // Part 7 does not show errors, so every refusal may carry a challenge, with another realm each time.
-  // A refusal is 401 with a list of challenges and an empty JSON text; a wrong signature keeps its nonce.
-  'refusals-challenge-with-every-scheme-and-a-new-realm': by.seventh(
-    'errors/shape errors/http-status signatures/nonce-burnt',
-    [
-      'nonceBurntByBadSignature=false',
-      refusals((answer, _request, context) => {
-        const realm = `realm="at ${context.now()}"`
-        return textAnswer(answer, 401, '""', {
-          'www-authenticate': `Basic ${realm}, Bearer ${realm}, error="invalid_token", svc-hmac-sha256`,
-          'content-type': json,
-        })
-      }),
-    ],
   ),
   // Part 7 shows neither HTTP status codes nor the outcome of a rejected token or address.
   // Unknown, revoked, expired and foreign tokens each have an unregistered or unusual status.
@@ -515,12 +407,6 @@ export const refusalsRows: ConformingRows = {
     (_seen, next = counter()) =>
       answers((answer) => (isAccepted(answer) ? answer : (forms[(next() - 1) % forms.length]?.(answer) ?? answer))),
   ),
-  // Part 7 shows neither error codes nor HTTP statuses nor the outcome of a rejected token.
-  // An ended access token gets 403 at first; two seconds later its record is gone, and it gets 404.
-  'ended-tokens-are-not-found-after-two-seconds': by.eleventh('errors/outcomes errors/codes errors/http-status', [
-    'refusalStatus=http',
-    forgetEndedTokens(2000),
-  ]),
   // Part 7: "error codes, HTTP status codes, and the outcome of a rejected signature, credential [...]: not shown."
   // A key that was deleted gets 410, a disabled one 423, and one that never was 404, whatever the secret.
   'refusals-tell-what-became-of-the-named-key': by.twelfth('errors/outcomes errors/http-status errors/codes', [

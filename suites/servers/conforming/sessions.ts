@@ -168,14 +168,6 @@ export const sessionsRows: ConformingRows = {
     'unnamedCountAsSessions=true reusedSessionName=joins',
     { sessionName: (name) => name ?? '' },
   ]),
-  // All unnamed grants of all keys join one session without a name; the longest unused session leaves.
-  'sessions-one-default-session-longest-unused': by.first(
-    'sessions/counting sessions/reused-name sessions/age sessions/user',
-    [
-      'unnamedCountAsSessions=true reusedSessionName=joins oldestSession=longest-unused sessionUser=all-keys',
-      { sessionName: (name) => name ?? 'default' },
-    ],
-  ),
   // An unnamed grant opens the session without a name, and the next unnamed grant of the key replaces it.
   'sessions-one-default-session-replaced': by.first('sessions/counting sessions/reused-name', [
     'unnamedCountAsSessions=true reusedSessionName=replaces',
@@ -230,10 +222,6 @@ export const sessionsRows: ConformingRows = {
     'sessions/user sessions/age sessions/reused-name refresh/family',
     'sessionUser=all-keys oldestSession=longest-unused reusedSessionName=replaces reuseRevokesFamily=true',
   ),
-  // A name has 1 to 64 letters, digits, dots, dashes and underscores; others are refused.
-  'session-names-of-safe-letters': by.second('sessions/name-rules', [namesLike(/^[A-Za-z0-9._-]{1,64}$/)]),
-  // A call and a refresh use a session.
-  'sessions-end-after-half-an-hour-unused': by.second('sessions/lifetime sessions/own-end', [...whenIdle]),
   // A session belongs to all keys, and the result repeats the requested scope with its restrictions.
   'everyone-shares-sessions-and-names-join': by.second(
     'sessions/user sessions/reused-name grants/scope-echo',
@@ -245,11 +233,6 @@ export const sessionsRows: ConformingRows = {
     { sessionName: (name) => name?.trim().normalize('NFC') },
   ]),
   'sessions-belong-to-an-address': by.third('sessions/user', [ofAddress]),
-  // Grants without a name count too, and the session that was unused for the longest time makes room.
-  'sessions-belong-to-an-address-and-unused-ones-leave': by.third('sessions/user sessions/counting sessions/age', [
-    'unnamedCountAsSessions=true oldestSession=longest-unused',
-    ofAddress,
-  ]),
   // A grant for the name of a live session ends its tokens, but the session is as old as before.
   'session-opened-again-keeps-its-age': by.third('sessions/age sessions/reused-name', [keepsAge]),
   // The tokens of a session are reported to end with it at the latest.
@@ -283,15 +266,6 @@ export const sessionsRows: ConformingRows = {
     'sessions/reused-name sessions/age sessions/name-rules',
     ['reusedSessionName=adds oldestSession=longest-unused', namesLike(/^.{0,40}$/s)],
   ),
-  'sessions-join-and-end-a-day-after-they-began': by.fourth('sessions/lifetime sessions/own-end sessions/reused-name', [
-    'reusedSessionName=joins',
-    afterCreation(day),
-  ]),
-  // The initial key is a user of its own.
-  'created-keys-are-one-user-and-names-add': by.fifth('sessions/user sessions/reused-name', [
-    'reusedSessionName=adds',
-    userIs((key) => (key.initial ? 'owner' : 'members')),
-  ]),
   'session-names-without-capitals-and-refused-while-they-live': by.fifth('sessions/name-rules sessions/reused-name', [
     nameRefused,
     namesLike(/^[^A-Z]*$/),
