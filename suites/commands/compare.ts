@@ -5,7 +5,7 @@ import { line, lines } from '../engine/printable.ts'
 import { mergeReports } from '../report/build.ts'
 import { comparisonPage } from '../report/compare/build-comparison.ts'
 import { addReport, type Comparison, noComparison } from '../report/compare/comparison.ts'
-import { matrixOf, renderMatrixMarkdown, renderMatrixText } from '../report/compare/tables.ts'
+import { renderMatrix } from '../report/compare/tables.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
@@ -45,10 +45,8 @@ export function registerCompare(program: Command): void {
       demandFlagsTogether(flags)
       if (flags.merge === true) return merge(files, flags)
       if (flags.html !== undefined) return writePage(files, flags.html)
-      const matrix = matrixOf(files.map(readReportFile), files)
-      processOutlet(process.env).stdout(
-        flags.markdown === true ? renderMatrixMarkdown(matrix) : renderMatrixText(matrix),
-      )
+      const markdown = flags.markdown === true
+      processOutlet(process.env).stdout(renderMatrix(files.map(readReportFile), { files, markdown }))
     })
 }
 

@@ -1,177 +1,153 @@
 import { describe, expect, test } from 'vitest'
-import type { ProblemFacts, Verdict } from '../engine/judge/problem.ts'
+import type { CaseOutcome, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
-import { guard, implied, known, report, sides } from '../self/made-up-build.ts'
-import { buildReport } from './build.ts'
-import { verdictLine } from './explain.ts'
+import { madeUpReport } from '../self/made-up-report.ts'
+import { buildReport, mergeReports } from './build.ts'
+import { updatedKnown } from './outcomes.ts'
+import type { KnownEntry, Report } from './report.ts'
 
-const oneOfTwo = madeUpCorpus({
-  requirements: [guard],
-  scenarios: [
-    ['one', ['a/guard']],
-    ['two', ['a/guard']],
-  ],
-})
+const guard: Requirement = { id: 'a/guard', level: 'must', kind: 'guard', part: '1', text: 'A guard' }
+const implied: Requirement = { ...guard, id: 'a/implied', level: 'implied', kind: 'shape' }
+const sides = { 'a/guard': ['accepted' as const, 'refused' as const] }
+const known = (more: Partial<KnownEntry> = {}): KnownEntry => ({ scenario: 'one', reason: 'r', issue: null, ...more })
+
+type Input = Parameters<typeof buildReport>[0]
+
+/** Everything not given is empty; every case is in a scenario that proves what it proves. */
+function build(
+  outcomes: readonly CaseOutcome[],
+  {
+    requirements = [guard],
+    planned = [],
+    options = {},
+    meta = {},
+    ...more
+  }: Omit<Partial<Input>, 'options' | 'meta'> & {
+    requirements?: Requirement[]
+    planned?: string[]
+    options?: Partial<Input['options']>
+    meta?: Partial<Input['meta']>
+  } = {},
+): Report {
+  const scenarios = new Map([
+    ...planned.map((key): [string, string[]] => [key, ['a/guard']]),
+    ...outcomes.map(({ key, proves }): [string, string[]] => [key, proves]),
+  ])
+  return buildReport({
+    corpus: madeUpCorpus({ requirements, scenarios: [...scenarios], questions: ['q/one', 'q/two'] }),
+    outcomes,
+    known: [],
+    ...more,
+    meta: { ...madeUpMeta, ...meta },
+    options: { strict: false, partial: null, ...options },
+  })
+}
+
+/** A case that proves both sides of the guard. */
+const judged = (key: string, verdict: Verdict = 'passed', more: Partial<CaseOutcome> = {}): CaseOutcome =>
+  madeUpCase({ key, verdict, proves: ['a/guard'], sides, ...more })
+
+/** `one:passed two:failed` */
+const cases = (text: string): CaseOutcome[] =>
+  text
+    .split(' ')
+    .filter(Boolean)
+    .map((word) => judged(word.split(':')[0] ?? '', word.split(':')[1] as Verdict))
 
 describe('verdict and exit code', () => {
-  test.each<[string, Parameters<typeof report>, string, number]>([
-    ['all passed', [[['one', 'passed']]], 'conforms', 0],
-    ['warned', [[['one', 'warned']]], 'conforms', 0],
-    ['warned, strict', [[['one', 'warned']], { strict: true }], 'conforms', 1],
-    ['failed', [[['one', 'failed']]], 'does-not-conform', 1],
-    [
-      'failed and blocked',
-      [
-        [
-          ['one', 'failed'],
-          ['two', 'blocked'],
-        ],
-      ],
-      'does-not-conform',
-      1,
-    ],
-    [
-      'blocked',
-      [
-        [
-          ['one', 'passed'],
-          ['two', 'blocked'],
-        ],
-      ],
-      'inconclusive',
-      1,
-    ],
-    [
-      'blocked and known',
-      [
-        [
-          ['one', 'failed'],
-          ['two', 'blocked'],
-        ],
-        { known: [known()] },
-      ],
-      'inconclusive',
-      1,
-    ],
-    ['known', [[['one', 'failed']], { known: [known()] }], 'does-not-conform', 0],
+  const oneKnown = { known: [known()] }
+  const strict = { options: { strict: true } }
+  const only = { partial: 'only' as const, strict: false }
+  test.each<[string, string, Parameters<typeof build>[1], string, number]>([
+    ['all passed', 'one:passed', {}, 'conforms', 0],
+    ['warned', 'one:warned', {}, 'conforms', 0],
+    ['warned, strict', 'one:warned', strict, 'conforms', 1],
+    ['failed', 'one:failed', {}, 'does-not-conform', 1],
+    ['failed and blocked', 'one:failed two:blocked', {}, 'does-not-conform', 1],
+    ['blocked', 'one:passed two:blocked', {}, 'inconclusive', 1],
+    ['blocked and known', 'one:failed two:blocked', oneKnown, 'inconclusive', 1],
+    ['known', 'one:failed', oneKnown, 'does-not-conform', 0],
     [
       'stale and known',
-      [
-        [
-          ['one', 'failed'],
-          ['two', 'passed'],
-        ],
-        { known: [known(), known({ scenario: 'two' })] },
-      ],
+      'one:failed two:passed',
+      { known: [known(), known({ scenario: 'two' })] },
       'does-not-conform',
       1,
     ],
-    ['stale', [[['one', 'passed']], { known: [known()] }], 'conforms', 1],
-    ['listed but blocked is not stale', [[['one', 'blocked']], { known: [known()] }], 'inconclusive', 1],
-    ['listed but not run is not stale', [[['two', 'passed']], { known: [known()] }], 'conforms', 0],
-    ['a must not testable', [[['one', 'not-testable']]], 'inconclusive', 0],
-    ['a must not testable, strict', [[['one', 'not-testable']], { strict: true }], 'inconclusive', 1],
-    [
-      'a must partly not testable',
-      [
-        [
-          ['one', 'passed'],
-          ['two', 'not-testable'],
-        ],
-      ],
-      'inconclusive',
-      0,
-    ],
-    ['nothing selected for a must', [[], { partial: 'only' }], 'inconclusive', 0],
-    ['nothing selected for a must, strict with --only', [[], { partial: 'only', strict: true }], 'inconclusive', 0],
-    ['nothing run for a must, strict', [[], { strict: true }], 'inconclusive', 1],
-    ['stopped early', [[['one', 'passed']], { stopped: 'it went away' }], 'inconclusive', 0],
-    ['a guard with one side only', [[['one', 'passed']], { noSides: true }], 'inconclusive', 1],
-    [
-      'a guard whose other side --only leaves out, strict',
-      [[['one', 'passed']], { noSides: true, partial: 'only', strict: true, corpus: oneOfTwo }],
-      'inconclusive',
-      0,
-    ],
-  ])('%s', (_, input, verdict, exitCode) => {
-    const { verdict: seen, exitCode: code } = report(...input)
-    expect([seen, code]).toEqual([verdict, exitCode])
+    ['stale', 'one:passed', oneKnown, 'conforms', 1],
+    ['an occasional failure is never stale', 'one:passed', { known: [known({ sometimes: true })] }, 'conforms', 0],
+    ['an occasional failure is known', 'one:failed', { known: [known({ sometimes: true })] }, 'does-not-conform', 0],
+    ['listed but blocked is not stale', 'one:blocked', oneKnown, 'inconclusive', 1],
+    ['listed but not run is not stale', 'two:passed', oneKnown, 'conforms', 0],
+    ['a must not testable', 'one:not-testable', {}, 'inconclusive', 0],
+    ['a must not testable, strict', 'one:not-testable', strict, 'inconclusive', 1],
+    ['a must partly not testable', 'one:passed two:not-testable', {}, 'inconclusive', 0],
+    ['nothing selected for a must', '', { planned: ['one'], options: only }, 'inconclusive', 0],
+    ['the same, strict', '', { planned: ['one'], options: { ...only, strict: true } }, 'inconclusive', 0],
+    ['nothing run for a must, strict', '', { planned: ['one'], ...strict }, 'inconclusive', 1],
+    ['stopped early', 'one:passed', { meta: { stopped: 'it went away' } }, 'inconclusive', 0],
+  ])('%s', (_, outcomes, more, verdict, exitCode) => {
+    const seen = build(cases(outcomes), more)
+    expect([seen.verdict, seen.exitCode]).toEqual([verdict, exitCode])
+  })
+
+  test('a guard needs both of its sides, from whichever case', () => {
+    const side = (key: string, one: 'accepted' | 'refused') => judged(key, 'passed', { sides: { 'a/guard': [one] } })
+    const [accepting, refusing] = [side('one', 'accepted'), side('two', 'refused')]
+    expect(build([accepting, refusing]).verdict).toBe('conforms')
+    const half = build([accepting])
+    expect(half.requirements[0]).toMatchObject({
+      verdict: 'blocked',
+      reason: expect.stringContaining('No refused call'),
+    })
+    expect([half.verdict, half.exitCode]).toEqual(['inconclusive', 1])
+    const partial = build([accepting], { planned: ['two'], options: { partial: 'only', strict: true } })
+    expect(partial.requirements[0]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
+    expect(partial.exitCode).toBe(0)
   })
 
   test('requirements that --only leaves out are only counted next to the verdict', () => {
-    expect(report([], { partial: 'only' }).conclusion).toEqual([
+    expect(build([], { planned: ['one'], options: { partial: 'only' } }).conclusion).toEqual([
       '1 must was not selected: run without --only for a verdict on the whole document',
     ])
   })
 
   test('calls that were throttled are counted in the conclusion', () => {
-    const throttled = (numbers: number[]) =>
-      buildReport({
-        meta: madeUpMeta,
-        outcomes: numbers.map((number, index) => madeUpCase({ key: `case-${index}`, throttled: number })),
-        corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
-        known: [],
-        options: { strict: false, partial: null },
-      }).conclusion.filter((line) => line.includes('throttled'))
-    expect(throttled([0, 0])).toEqual([])
-    expect(throttled([1, 2])).toEqual([expect.stringMatching(/^3 calls were throttled/)])
+    const throttled = (...numbers: number[]) =>
+      build(numbers.map((number, index) => judged(`case-${index}`, 'passed', { throttled: number }))).conclusion.filter(
+        (line) => line.includes('throttled'),
+      )
+    expect(throttled(0, 0)).toEqual([])
+    expect(throttled(1, 2)).toEqual([expect.stringMatching(/^3 calls were throttled/)])
   })
 
   test('the summary counts cases, the three of the envelope included', () => {
-    const { summary } = report(
-      [
-        ['one', 'passed'],
-        ['two', 'warned'],
-        ['three', 'failed'],
-        ['four', 'blocked'],
-        ['five', 'not-testable'],
-        ['six', 'failed'],
-      ],
-      { known: [known({ scenario: 'six' }), known({ scenario: 'one' })] },
-    )
-    expect(summary).toEqual({
-      passed: 4,
-      failed: 1,
-      warned: 1,
-      blocked: 1,
-      notTestable: 1,
-      notApplicable: 0,
-      notRun: 0,
-      known: 1,
-      stale: 1,
-    })
+    const outcomes = cases('one:passed two:warned three:failed four:blocked five:not-testable six:failed')
+    const { summary } = build(outcomes, { known: [known({ scenario: 'six' }), known({ scenario: 'one' })] })
+    const counts = { passed: 4, failed: 1, warned: 1, blocked: 1, notTestable: 1, notApplicable: 0, notRun: 0 }
+    expect(summary).toEqual({ ...counts, known: 1, stale: 1 })
   })
-})
 
-describe('a run that ended early', () => {
-  const blockedBy = (key: string, facts: ProblemFacts) =>
-    madeUpCase({
-      key,
-      verdict: 'blocked',
-      proves: ['a/guard'],
-      problem: { ...facts, requirements: [], step: '', exchanges: [] },
-    })
-  const ended = (problems: ProblemFacts[], ownExitCode: number | null) =>
-    buildReport({
-      meta: { ...madeUpMeta, stopped: 'The run was interrupted' },
-      outcomes: problems.map((problem, index) => blockedBy(`case-${index}`, problem)),
-      corpus: madeUpCorpus({ requirements: [guard], scenarios: [['case-0', ['a/guard']]] }),
-      known: [],
-      options: { strict: false, partial: 'only', ownExitCode },
-    })
-
-  test('names the cases that were not run, and does not blame a preparation', () => {
+  test('a run that ended early names what was not run, and does not blame a preparation', () => {
+    const ended = (problems: ProblemFacts[], ownExitCode: number | null) =>
+      build(
+        problems.map((facts, index) =>
+          judged(`case-${index}`, 'blocked', { problem: { ...facts, requirements: [], step: '', exchanges: [] } }),
+        ),
+        { meta: { stopped: 'The run was interrupted' }, options: { partial: 'only', ownExitCode } },
+      )
     const notRun = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
     const interrupted = ended([notRun, notRun], 130)
-    expect(verdictLine(interrupted)).toBe('Verdict: inconclusive (exit code 130)')
+    expect([interrupted.verdict, interrupted.exitCode]).toEqual(['inconclusive', 130])
     expect(interrupted.summary).toMatchObject({ blocked: 0, notRun: 2 })
     expect(interrupted.conclusion.slice(0, 2)).toEqual([
       'The run stopped early: The run was interrupted',
       '2 cases were not run, so they prove nothing',
     ])
     const both = ended([notRun, { kind: 'throttled', status: 429 }], null)
-    expect(verdictLine(both)).toBe('Verdict: inconclusive (exit code 1)')
+    expect(both.exitCode).toBe(1)
     expect(both.conclusion.slice(1, 3)).toEqual([
       '1 case was not run, so it proves nothing',
       '1 case blocked: a preparation or a control did not work, so it proves nothing',
@@ -183,100 +159,324 @@ describe('requirements', () => {
   test('a requirement has the worst of its cases', () => {
     const order: Verdict[] = ['failed', 'blocked', 'warned', 'not-testable', 'passed']
     for (const [index, worse] of order.entries())
-      for (const better of order.slice(index)) {
-        const [one] = report([
-          ['one', better],
-          ['two', worse],
-        ]).requirements
-        expect(one?.verdict, `${worse} beside ${better}`).toBe(worse)
-      }
+      for (const better of order.slice(index))
+        expect(build(cases(`one:${better} two:${worse}`)).requirements[0]?.verdict, `${worse}, ${better}`).toBe(worse)
   })
 
   test('a requirement with a written reason and no cases is not testable, and not a gap', () => {
     const reason = 'No method shows it'
-    const corpus = madeUpCorpus({
-      requirements: [guard, { ...guard, id: 'a/never', untestable: { reason } }],
-      scenarios: [['one', ['a/guard']]],
-    })
-    const seen = report([['one', 'passed']], { corpus })
+    const never = { ...guard, id: 'a/never', untestable: { reason } }
+    const seen = build(cases('one:passed'), { requirements: [guard, never] })
     expect(seen.requirements[1]).toMatchObject({ verdict: 'not-testable', reason, gap: false })
     expect(seen.verdict).toBe('conforms')
   })
 
   test('cases that lack just the need of a written reason are no gap, cases that lack another need are one', () => {
-    const withNeed = (needs: 'cleanup' | 'sessions') =>
-      madeUpCorpus({
-        requirements: [{ ...guard, untestable: { without: 'cleanup', reason: 'No method deletes' } }],
-        scenarios: [['one', ['a/guard'], [needs]]],
-      })
-    expect(report([['one', 'not-testable']], { corpus: withNeed('cleanup') }).verdict).toBe('conforms')
-    expect(report([['one', 'not-testable']], { corpus: withNeed('sessions') }).verdict).toBe('inconclusive')
-  })
-
-  test('a guard takes its two sides from all of its cases', () => {
-    const input = {
-      meta: madeUpMeta,
-      corpus: madeUpCorpus({
-        requirements: [guard],
-        scenarios: [
-          ['one', ['a/guard']],
-          ['two', ['a/guard']],
-        ],
-      }),
-      known: [],
-      options: { strict: false, partial: null },
-    } as const
-    const one = madeUpCase({ key: 'one', proves: ['a/guard'], sides: { 'a/guard': ['accepted'] } })
-    const two = madeUpCase({ key: 'two', proves: ['a/guard'], sides: { 'a/guard': ['refused'] } })
-    expect(buildReport({ ...input, outcomes: [one, two] }).requirements[0]?.verdict).toBe('passed')
-    const half = buildReport({ ...input, outcomes: [one, { ...two, sides: { 'a/guard': ['accepted'] } }] })
-    expect(half.requirements[0]).toMatchObject({ verdict: 'blocked' })
-    expect(half.requirements[0]?.reason).toContain('No refused call was seen')
-    const partial = buildReport({ ...input, outcomes: [one], options: { strict: false, partial: 'only' } })
-    expect(partial.requirements[0]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
-    expect(partial.exitCode).toBe(0)
-  })
-
-  test('if --only selects cases without an accepted answer, there are no cases about every answer', () => {
-    const idEcho: Requirement = { ...guard, id: 'envelope/id-echo', kind: 'shape' }
-    const base = {
-      meta: madeUpMeta,
-      outcomes: [{ ...madeUpCase({ key: 'one', proves: ['a/guard'], sides }), envelopeAnswers: 0 }],
-      corpus: madeUpCorpus({ requirements: [guard, idEcho], scenarios: [['one', ['a/guard']]] }),
-      known: [],
-    }
-    const only = buildReport({ ...base, options: { strict: false, partial: 'only' } })
-    expect(only.cases.map(({ key }) => key)).toEqual(['one'])
-    expect(only.requirements[1]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
-    expect(only.exitCode).toBe(0)
-    const whole = buildReport({ ...base, options: { strict: false, partial: null } })
-    expect(whole.requirements[1]?.verdict).toBe('blocked')
+    const verdictWith = (needs: 'cleanup' | 'sessions') =>
+      build(cases('one:not-testable'), {
+        corpus: madeUpCorpus({
+          requirements: [{ ...guard, untestable: { without: 'cleanup', reason: 'No method deletes' } }],
+          scenarios: [['one', ['a/guard'], [needs]]],
+        }),
+      }).verdict
+    expect([verdictWith('cleanup'), verdictWith('sessions')]).toEqual(['conforms', 'inconclusive'])
   })
 
   test('a failing step fails only what it proves, and a known one does not block the run', () => {
-    const corpus = madeUpCorpus({
-      requirements: [guard, implied],
-      scenarios: [['one', ['a/guard', 'a/implied']]],
-    })
     const outcome = {
       ...madeUpCase({ key: 'one', verdict: 'failed', proves: ['a/guard', 'a/implied'] }),
       requirements: { 'a/guard': 'failed', 'a/implied': 'blocked' } as const,
     }
-    const base = { meta: madeUpMeta, outcomes: [outcome], corpus, options: { strict: false, partial: null } } as const
-    expect(buildReport({ ...base, known: [] }).requirements.map((one) => one.verdict)).toEqual(['failed', 'blocked'])
-    const seen = buildReport({ ...base, known: [known({ requirement: 'a/guard' })] })
+    const requirements = [guard, implied]
+    expect(build([outcome], { requirements }).requirements.map((one) => one.verdict)).toEqual(['failed', 'blocked'])
+    const seen = build([outcome], { requirements, known: [known({ requirement: 'a/guard' })] })
     expect([seen.requirements[0]?.verdict, seen.verdict, seen.exitCode]).toEqual(['known', 'does-not-conform', 0])
   })
 
   test('skipped cases have a reason', () => {
-    const seen = buildReport({
-      meta: madeUpMeta,
-      outcomes: [],
-      corpus: madeUpCorpus({ requirements: [guard], scenarios: [['one', ['a/guard']]] }),
-      known: [],
-      options: { strict: true, partial: null, skipped: [{ id: 'one', reason: 'it is slow' }] },
-    })
+    const skipped = [{ id: 'one', reason: 'it is slow' }]
+    const seen = build([], { planned: ['one'], options: { strict: true, skipped } })
     expect(seen.requirements[0]).toMatchObject({ verdict: 'not-testable', reason: 'Skipped: it is slow', gap: true })
     expect(seen.exitCode).toBe(1)
+  })
+
+  test('an area that is declared absent is named, and its cases do not count against a requirement', () => {
+    const absent = { verdict: 'not-applicable' } as const
+    const outcomes = [
+      judged('one'),
+      judged('two', 'not-applicable'),
+      madeUpCase({ key: 'three', proves: ['a/implied'], ...absent }),
+    ]
+    const seen = build(outcomes, { requirements: [guard, implied], meta: { absent: ['inbox', 'stream'] } })
+    expect(seen.requirements.map(({ verdict }) => verdict)).toEqual(['passed', 'not-applicable'])
+    expect(seen.verdict).toBe('conforms')
+    expect(seen.conclusion.at(-1)).toContain('declares absent: inbox, stream')
+  })
+
+  test('observations are merged by question, with distinct answers', () => {
+    const refused = { question: 'q/one', answer: 'refused' }
+    const outcomes = [
+      madeUpCase({ key: 'one', case: 'first', observations: [refused] }),
+      madeUpCase({ key: 'two', observations: [refused, { question: 'q/one', answer: 'accepted', step: 'once more' }] }),
+    ]
+    expect(build(outcomes).observations).toEqual([
+      {
+        question: 'q/one',
+        answer: 'accepted; refused',
+        answers: [
+          { answer: 'accepted', cases: ['two'], asked: ['once more'] },
+          { answer: 'refused', cases: ['one', 'two'], asked: ['first', 'two'] },
+        ],
+        text: 'Question q/one?',
+        reference: 'refused',
+      },
+    ])
+  })
+})
+
+describe('the envelope of every answer', () => {
+  const exchange = { request: ['POST /api'], answer: ['HTTP 200'] }
+  const note = (sent: number, got: number) => ({
+    problem: { kind: 'wrong-id' as const, sent: `${sent}`, got: `${got}` },
+    exchange,
+  })
+  const envelope = (outcomes: Parameters<typeof madeUpCase>[0][]) =>
+    build(outcomes.map(madeUpCase), { requirements: [{ ...guard, id: 'envelope/id-echo', kind: 'shape' }] })
+
+  test('departures fail once, with their number and the first few exchanges', () => {
+    const seen = envelope([
+      { key: 'one', envelope: [note(3, 7), note(4, 8)], envelopeAnswers: 6 },
+      { key: 'two', envelope: [note(5, 9), note(6, 10)], envelopeAnswers: 4 },
+    ])
+    const testCase = seen.cases.find((one) => one.key === 'envelope/every-answer/id')
+    expect(testCase).toMatchObject({ verdict: 'failed', case: 'id' })
+    expect(testCase?.problem?.message).toBe(
+      [
+        '4 of 10 successful answers: expected the id 3 of the request, got 7',
+        'expected the id 4 of the request, got 8',
+        'expected the id 5 of the request, got 9',
+        'and 1 more like these',
+      ].join('; '),
+    )
+    expect(testCase?.problem?.exchanges).toHaveLength(3)
+    expect(testCase?.again).toContain('--only envelope/id-echo --trace')
+    expect(seen.requirements[0]?.verdict).toBe('failed')
+    expect(seen.cases.find((one) => one.key === 'envelope/every-answer/jsonrpc')?.verdict).toBe('passed')
+  })
+
+  test('without a successful answer there is nothing to judge', () => {
+    expect(envelope([{ key: 'one', envelopeAnswers: 0 }]).requirements[0]?.verdict).toBe('blocked')
+    expect(envelope([]).requirements[0]?.verdict).toBe('not-testable')
+  })
+})
+
+test('if --only selects cases without an accepted answer, there are no cases about every answer', () => {
+  const outcomes = [judged('one', 'passed', { envelopeAnswers: 0 })]
+  const requirements = [guard, { ...guard, id: 'envelope/id-echo', kind: 'shape' as const }]
+  const only = build(outcomes, { requirements, options: { partial: 'only' } })
+  expect(only.cases.map(({ key }) => key)).toEqual(['one'])
+  expect(only.requirements[1]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
+  expect(only.exitCode).toBe(0)
+  expect(build(outcomes, { requirements }).requirements[1]?.verdict).toBe('blocked')
+})
+
+describe('a lost race', async () => {
+  const corpus = await openCorpus()
+  const most = 'sessions/at-most-sixteen'
+  const tooMany = { kind: 'wrong-count', side: 'accepted', wanted: 'at-most 16', calls: 100, counted: 35 } as const
+  const outcome = (key: string, requirement: string, verdict: Verdict): CaseOutcome =>
+    madeUpCase({
+      key,
+      verdict,
+      proves: [requirement],
+      ...(verdict === 'failed'
+        ? { problem: { ...tooMany, requirements: [requirement], step: '', exchanges: [] } }
+        : {}),
+    })
+  const reported = (outcomes: CaseOutcome[]) => {
+    const { cases: all } = build(outcomes, { corpus, meta: { again: 'run --disposable' } })
+    return all.find(({ key }) => key === outcomes[0]?.key)
+  }
+  const sentence = 'expected at most 16 of 100 calls to be accepted, 35 were'
+
+  test('is reported as one if the limit holds for single calls, with the advice to use a fresh instance next time', () => {
+    expect(reported([outcome('sessions/race', most, 'failed'), outcome(most, most, 'passed')])).toMatchObject({
+      problem: { message: `${sentence}; this is a race: the requirement holds for one call at a time (${most})` },
+      again: 'run --disposable --only sessions/race --trace # on a fresh instance',
+    })
+  })
+
+  test('is none where the limit never holds; and a case that creates nothing is repeated anywhere', () => {
+    const race = reported([outcome('sessions/race', most, 'failed'), outcome(most, most, 'failed')])
+    expect(race?.problem?.message).toBe(sentence)
+    const plain = reported([outcome('basic/credentials', 'basic/credentials', 'failed')])
+    expect(plain?.again).toBe('run --disposable --only basic/credentials --trace')
+  })
+})
+
+describe('a baseline', () => {
+  const other = { ...guard, id: 'a/other' }
+  const twice = madeUpCase({ key: 'one', verdict: 'failed', proves: ['a/guard', 'a/other'] })
+  const caseOne = (entry: KnownEntry, outcome = twice) =>
+    build([outcome], { requirements: [guard, other], known: [entry] }).cases.find(({ id }) => id === 'one')
+
+  test('covers one failure of a case, or all', () => {
+    expect(caseOne(known({ requirement: 'a/guard' }))?.verdict).toBe('failed')
+    expect(caseOne(known({ requirement: 'a/guard' }))?.requirements).toEqual({
+      'a/guard': 'known',
+      'a/other': 'failed',
+    })
+    expect(caseOne(known())).toMatchObject({ verdict: 'known', known: { reason: 'r' } })
+  })
+
+  test.each([
+    ['all 32 bytes', 'known'],
+    ['all-32-bytes', 'known'],
+    ['another', 'failed'],
+  ])('names a case by its name or by the last part of its key: %s', (name, verdict) => {
+    const named = madeUpCase({ key: 'one/all-32-bytes', id: 'one', case: 'all 32 bytes', verdict: 'failed' })
+    expect(caseOne(known({ case: name }), named)?.verdict).toBe(verdict)
+  })
+
+  test('excuses a case that a known failure blocks; any other blocked case fails the run', () => {
+    const wrong = { kind: 'wrong-outcome', expected: 'accepted', got: { outcome: 'refused', status: 200 } } as const
+    const problem = { ...wrong, requirements: ['a/guard'], step: 'solution/listSolutions', exchanges: [] }
+    const blocked = { ...problem, requirements: [], inPreparation: true as const }
+    const outcomes = [
+      judged('one', 'failed', { problem }),
+      madeUpCase({ key: 'two', verdict: 'blocked', problem: blocked }),
+    ]
+    const seen = build(outcomes, { known: [known()] })
+    expect([seen.verdict, seen.exitCode]).toEqual(['does-not-conform', 0])
+    expect(seen.cases.find(({ key }) => key === 'two')?.blockedBy).toBe('one')
+    expect(seen.conclusion).toContain('1 case blocked by known failures')
+    expect(build(outcomes).exitCode).toBe(1)
+  })
+
+  test('an update keeps reasons, adds what is new, drops what passes, keeps what was not judged', () => {
+    const kept = known({ scenario: 'kept', reason: 'The clock is coarse', issue: 'https://tracker.example/1' })
+    const passes = known({ scenario: 'passes' })
+    const sometimes = known({ scenario: 'sometimes', sometimes: true })
+    const notRun = known({ scenario: 'not-run' })
+    const blocked = known({ scenario: 'blocked' })
+    const entries = [kept, passes, sometimes, notRun, blocked]
+    const outcomes = [
+      ...cases('kept:failed passes:passed sometimes:passed blocked:blocked'),
+      judged('new/all-32-bytes', 'failed', { id: 'new', case: 'all 32 bytes' }),
+    ]
+    const added = {
+      scenario: 'new',
+      case: 'all 32 bytes',
+      requirement: 'a/guard',
+      reason: 'not explained yet',
+      issue: null,
+    }
+    expect(updatedKnown(build(outcomes, { known: entries }), entries)).toEqual([
+      kept,
+      sometimes,
+      notRun,
+      blocked,
+      added,
+    ])
+  })
+
+  test('an update makes the same run exit with 0', () => {
+    const outcomes = cases('one:failed two:failed')
+    const { exitCode, verdict } = build(outcomes, { known: updatedKnown(build(outcomes), []) })
+    expect([exitCode, verdict]).toEqual([0, 'does-not-conform'])
+  })
+})
+
+describe('a finding of the model', () => {
+  const finding = {
+    id: 'found/a/guard/secret-fits',
+    case: 'table/token/token',
+    requirement: 'a/guard',
+    level: 'must' as const,
+    message: 'A call with a wrong secret was accepted',
+    steps: [],
+    reproduced: { failed: 3, tries: 3 },
+    fixture: null,
+    exchanges: [],
+    history: [],
+  }
+  const seen = (level: 'must' | 'implied', entries: KnownEntry[] = [], strict = false) =>
+    build(cases('one:passed'), { findings: [{ ...finding, level }], known: entries, options: { strict } })
+  const entry = known({ scenario: finding.id })
+
+  test.each([
+    ['about a must fails the run', seen('must'), ['failed', 'does-not-conform', 1]],
+    ['about something implied warns', seen('implied'), ['warned', 'conforms', 0]],
+    ['about something implied fails a strict run', seen('implied', [], true), ['warned', 'conforms', 1]],
+    ['is known if a baseline names its id', seen('must', [entry]), ['known', 'does-not-conform', 0]],
+  ])('%s', (_, report, expected) => {
+    expect([report.requirements[0]?.verdict, report.verdict, report.exitCode]).toEqual(expected)
+  })
+
+  test('is counted in the conclusion, and an update of the baseline adds it', () => {
+    expect(seen('must').conclusion).toEqual(['The model found 1 answer that the document does not allow'])
+    expect(seen('must', [entry]).findings[0]?.known).toEqual({ reason: 'r', issue: null })
+    expect(updatedKnown(seen('must'), [])).toEqual([
+      { scenario: finding.id, requirement: 'a/guard', reason: 'not explained yet', issue: null },
+    ])
+  })
+})
+
+describe('merging shards', () => {
+  const corpus = madeUpCorpus({
+    requirements: [guard, { ...guard, id: 'envelope/id-echo', kind: 'shape' }],
+    scenarios: [
+      ['a/one', ['a/guard']],
+      ['a/two', ['a/guard']],
+    ],
+    questions: ['q/one'],
+  })
+  const shard = (index: number, count: number, outcomes: CaseOutcome[], entries: KnownEntry[] = []): Report =>
+    build(outcomes, {
+      corpus,
+      known: entries,
+      meta: { shard: `${index}/${count}`, target: `http://127.0.0.1:900${index}`, durationMs: index * 1000 },
+      options: { partial: 'shard' },
+    })
+  const half = (key: string, side: 'accepted' | 'refused', answer: string) =>
+    judged(key, 'passed', { sides: { 'a/guard': [side] }, observations: [{ question: 'q/one', answer }] })
+  const [one, two] = [half('a/one', 'accepted', 'no'), half('a/two', 'refused', 'yes')]
+  const merge = (reports: Report[], strict = false) => mergeReports(reports, corpus, { strict })
+
+  test('gives the report of the whole run', () => {
+    const shards = [shard(1, 2, [one]), shard(2, 2, [two])]
+    expect(shards.map(({ verdict, exitCode }) => [verdict, exitCode])).toEqual([
+      ['inconclusive', 0],
+      ['inconclusive', 0],
+    ])
+    const whole = build([one, two], { corpus, options: { strict: true } })
+    const target = 'http://127.0.0.1:9001, http://127.0.0.1:9002'
+    expect(merge(shards, true)).toEqual({ ...whole, meta: { ...madeUpMeta, target, durationMs: 2000 } })
+    expect(whole.verdict).toBe('conforms')
+  })
+
+  test('counts a case of every shard once, with its worst verdict; an entry is stale only when no shard saw the failure', () => {
+    const entries = [known({ scenario: 'test-keys/bob' })]
+    const testKey = (verdict: Verdict) => madeUpCase({ key: 'test-keys/bob', verdict, proves: ['a/guard'] })
+    const merged = (first: Verdict, listed: KnownEntry[]) =>
+      merge([shard(1, 2, [one, testKey(first)], listed), shard(2, 2, [two, testKey('passed')], listed)])
+    const bob = merged('failed', []).cases.filter(({ key }) => key === 'test-keys/bob')
+    expect([bob.map(({ verdict }) => verdict), merged('failed', []).exitCode]).toEqual([['failed'], 1])
+    expect(merged('passed', entries).stale).toEqual(entries)
+    expect(merged('failed', entries).stale).toEqual([])
+  })
+
+  test.each<[string, Report[], string]>([
+    ['a missing shard', [shard(1, 3, [one]), shard(3, 3, [two])], 'Cannot merge the shards 1/3, 3/3: 2/3 is missing'],
+    ['a shard twice', [shard(1, 2, [one]), shard(1, 2, [one]), shard(2, 2, [two])], '1/2 is there twice'],
+    ['shards of two runs', [shard(1, 2, [one]), shard(2, 2, [two]), shard(1, 1, [two])], 'they are not of one run'],
+    ['a whole run', [madeUpReport()], 'Cannot merge the report of a whole run'],
+    [
+      'two versions',
+      [shard(1, 2, [one]), { ...shard(2, 2, [two]), meta: { ...madeUpMeta, version: '9.9.9' } }],
+      'different versions: 0.1.0, 9.9.9',
+    ],
+  ])('%s is refused', (_, reports, message) => {
+    expect(() => merge(reports)).toThrow(message)
   })
 })

@@ -72,7 +72,30 @@ export interface Told {
   again: string | null
 }
 
-const nothingMore = { steps: [], since: undefined, history: [], fixture: null } as const
+/** A report that consists of what is told and a table, such as that of a client. All texts are printable. */
+export interface ToldReport extends Pick<Report, 'verdict' | 'exitCode' | 'conclusion'> {
+  /** What was judged. */
+  title: string
+  /** Two sentences without their full stops. */
+  heading: string
+  summary: string
+  told: Told[]
+  table: { title: string; head: string[]; rows: (string | number)[][] }
+  stale: string[]
+  /** Who made it, and when. */
+  made: string
+}
+
+/** A `Told` has only some of these. */
+export const nothingTold = {
+  steps: [] as string[],
+  since: undefined,
+  known: null,
+  history: [] as HistoryCall[],
+  exchanges: [] as Told['exchanges'],
+  fixture: null,
+  again: null,
+}
 
 /** Null for a case without a problem. */
 export function tellCase(report: Pick<PrintedReport, 'requirements'>, testCase: CaseReport): Told | null {
@@ -81,8 +104,7 @@ export function tellCase(report: Pick<PrintedReport, 'requirements'>, testCase: 
   const { step, where, message, hint, exchanges } = problem
   const ids = problem.requirements.length > 0 ? problem.requirements : proves
   return {
-    ...nothingMore,
-    steps: [],
+    ...nothingTold,
     verdict,
     id: key,
     title,
@@ -104,6 +126,7 @@ export function tellFinding({ requirements }: Pick<PrintedReport, 'requirements'
   const { verdict, id, requirement, level, message, steps, since, known, history, exchanges, fixture } = finding
   const { text = '', anchor = '' } = requirements.find((one) => one.id === requirement) ?? {}
   return {
+    ...nothingTold,
     verdict,
     id,
     title: message,
@@ -115,7 +138,6 @@ export function tellFinding({ requirements }: Pick<PrintedReport, 'requirements'
     history,
     exchanges: exchanges.map(shortExchange),
     fixture,
-    again: null,
   }
 }
 

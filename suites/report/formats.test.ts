@@ -1,15 +1,32 @@
+/** What holds of every format: its shape, its escaping and its size. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { describe, expect, test } from 'vitest'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { parseRequirements } from '../engine/language/parse.ts'
 import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
+import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
-import { renderJson, renderJunit, testRun } from './formats.ts'
-import { renderHtml } from './html.ts'
+import { buildReport } from './build.ts'
+import { renderBadge, renderCtrf, renderJson, renderJunit, testRun } from './formats.ts'
+import { documentFile, documentSentence, filesOfCases, renderHtml } from './html.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { CaseReport } from './report.ts'
-import { renderText } from './text.ts'
+import type { CaseReport, Report } from './report.ts'
+import { renderPlan, renderText } from './text.ts'
 
 const report = madeUpReport()
+const renderers: { [format: string]: (report: Report) => string } = {
+  text: (one) => renderText(one, { colour: false, columns: 100 }),
+  json: renderJson,
+  junit: (one) => renderJunit(testRun(one)),
+  ctrf: (one) => renderCtrf(testRun(one)),
+  markdown: renderMarkdown,
+  html: renderHtml,
+}
+const forPeople = ['text', 'markdown', 'html', 'junit'] as const
 
 describe('json', () => {
   test('fits its schema, which knows every member of it', () => {
@@ -20,128 +37,6 @@ describe('json', () => {
 
   test('the schema refuses what is not a report', () => {
     expect(problemWith({ ...report, verdict: 'fine' }, 'report')?.path).toEqual(['verdict'])
-  })
-})
-
-describe('junit', () => {
-  const parser = new XMLParser({
-    ignoreAttributes: false,
-    attributeNamePrefix: '',
-    isArray: (name) => name === 'testsuite' || name === 'testcase',
-  })
-  const xml = renderJunit(testRun(report))
-  const { testsuites } = parser.parse(xml)
-  const cases = testsuites.testsuite.flatMap((suite: { testcase: object[] }) => suite.testcase)
-
-  test('is well-formed, hostile answers included', () => {
-    expect(XMLValidator.validate(xml)).toBe(true)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-    expect(xml).not.toMatch(/[\u0000-\u0008\u001b]/)
-  })
-
-  test('failed is a failure, blocked an error, known and not testable are skipped, warned passes with a note', () => {
-    const kind = (name: string) => {
-      const found = cases.find((one: { name: string }) => one.name.startsWith(name))
-      return ['failure', 'error', 'skipped', 'system-out'].filter((part) => found[part] !== undefined)
-    }
-    expect(kind('A request signed with HMAC')).toEqual(['failure'])
-    expect(kind('The claim of tokens/one')).toEqual(['error'])
-    expect(kind('The claim of keys/known')).toEqual(['skipped', 'system-out'])
-    expect(kind('The claim of addresses/bound')).toEqual(['skipped'])
-    expect(kind('The claim of keys/warned')).toEqual(['system-out'])
-    expect(kind('A request signed right')).toEqual([])
-    expect(kind('The baseline entry is still needed: signatures/accepted')).toEqual(['failure'])
-  })
-
-  test('its counts are those of its cases, and of the report', () => {
-    const count = (part: string) => cases.filter((one: { [name: string]: unknown }) => one[part] !== undefined).length
-    const { passed, failed, warned, blocked, known, notTestable, stale } = report.summary
-    expect(Number(testsuites.failures)).toBe(count('failure'))
-    expect(Number(testsuites.errors)).toBe(count('error'))
-    expect(testsuites.testsuite.reduce((sum: number, one: { skipped: string }) => sum + Number(one.skipped), 0)).toBe(
-      count('skipped'),
-    )
-    expect(Number(testsuites.tests)).toBe(cases.length)
-    const { length: found } = report.findings
-    expect([failed + stale + found, blocked, known + notTestable]).toEqual([
-      count('failure'),
-      count('error'),
-      count('skipped'),
-    ])
-    expect(cases).toHaveLength(passed + failed + warned + blocked + known + notTestable + stale + found)
-  })
-
-  test('is valid by the schema of build servers', () => {
-    expect(junitProblems(xml)).toEqual([])
-    expect(junitProblems(xml.replace(' errors=', ' mistakes='))).toContain('testsuites may not have mistakes')
-    expect(junitProblems('<testsuites><testsuite name="a" tests="1"/></testsuites>')).toEqual([
-      'testsuite needs failures',
-      'testsuite needs errors',
-    ])
-  })
-
-  test('reasons come with it', () => {
-    expect(xml).toContain('Not testable here: Needs a second address')
-    expect(xml).toContain('Known failure: Ids come from a counter')
-  })
-})
-
-describe('markdown', () => {
-  const text = renderMarkdown(report)
-
-  test('describes failures, and lets no answer become markup', () => {
-    expect(text).toContain('## ✗ http://127.0.0.1:9111: does not conform')
-    expect(text).toContain('<code>signatures/hmac-accepted/all-in-one-line</code>')
-    expect(text).toContain('> POST /api')
-    expect(text).not.toContain('<script>')
-  })
-
-  test('fits a job summary however many fail', () => {
-    const inLetters = (index: number): string => [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
-    const asNumber = (testCase: CaseReport | undefined, index: number): CaseReport => {
-      if (testCase?.problem == null) throw new Error('no failed case')
-      const { requirements, step, exchanges } = testCase.problem
-      const reason = `${inLetters(index)} failed`
-      const facts = { kind: 'as-declared' as const, reason, message: reason }
-      return { ...testCase, problem: { ...facts, requirements, step, exchanges } }
-    }
-    const [testCase] = report.cases.filter((one) => one.verdict === 'failed')
-    const long = { ...report, cases: Array.from({ length: 2000 }, (_, index) => asNumber(testCase, index)) }
-    const much = renderMarkdown(long)
-    expect(Buffer.byteLength(much)).toBeLessThan(450_000)
-    expect(much).toMatch(/_and \d+ more, left out for length_/)
-  })
-})
-
-describe('html', () => {
-  const page = renderHtml(report)
-
-  test('lets no answer become mark-up, and names no other place', () => {
-    expect(page.match(/<script/g)).toHaveLength(1)
-    expect(page).not.toContain(hostile.slice(0, 20))
-    expect(page).not.toMatch(/(?:src|href)="(?!#)/)
-    expect(page).not.toContain('style="')
-  })
-
-  test('shows every case and every requirement', () => {
-    expect(page.match(/<details class="case /g)).toHaveLength(report.cases.length)
-    expect(page.match(/data-requirement="/g)).toHaveLength(report.requirements.length)
-  })
-
-  test('folds cases that are not testable for one reason', () => {
-    const open = report.cases.find(({ key }) => key === 'addresses/bound') as CaseReport
-    const cases = [...report.cases, { ...open, key: 'addresses/other' }]
-    const folded = renderHtml({ ...report, cases })
-    expect(folded).toContain('<summary>2 cases not testable: Needs a second address')
-    expect(folded.match(/<details class="case /g)).toHaveLength(cases.length)
-  })
-
-  test('a finding leads to the case that shows the same', () => {
-    const requirement = 'signatures/hmac'
-    const findings = report.findings.map((finding) => ({ ...finding, requirement }))
-    const shown = '<a href="#case/signatures/hmac-accepted/all-in-one-line">'
-    const found = renderHtml({ ...report, findings }).split('class="finding')[1] ?? ''
-    expect(found.slice(0, found.indexOf('</dl>'))).toContain(shown)
   })
 })
 
@@ -168,31 +63,301 @@ function unknownMembers(value: unknown, schema: Schema, path: string): string[] 
   })
 }
 
+describe('JUnit and CTRF', () => {
+  const xml = renderJunit(testRun(report))
+  const parser = new XMLParser({
+    ignoreAttributes: false,
+    attributeNamePrefix: '',
+    isArray: (name) => name === 'testsuite' || name === 'testcase',
+  })
+  const { testsuites } = parser.parse(xml)
+  const cases: { [part: string]: string }[] = testsuites.testsuite.flatMap(
+    (suite: { testcase: object[] }) => suite.testcase,
+  )
+  const ctrf = JSON.parse(renderCtrf(testRun(report)))
+  const tests: { testId: string; name: string; status: string }[] = ctrf.results.tests
+
+  test.each([
+    ['signatures/hmac-accepted/all-in-one-line', ['failure'], 'failed'],
+    ['tokens/one', ['error'], 'other'],
+    ['keys/known', ['skipped', 'system-out'], 'skipped'],
+    ['addresses/bound', ['skipped'], 'skipped'],
+    ['keys/warned', ['system-out'], 'passed'],
+    ['signatures/accepted', [], 'passed'],
+    ['found/tokens/authorize/pair-is-current', ['failure'], 'failed'],
+    ['baseline: signatures/accepted', ['failure'], 'failed'],
+  ])('%s has the parts %j, and is %s', (id, parts, status) => {
+    const found = tests.find(({ testId }) => testId === id)
+    expect(found?.status).toBe(status)
+    const testCase = cases.find(({ name }) => name === found?.name)
+    expect(['failure', 'error', 'skipped', 'system-out'].filter((part) => testCase?.[part] !== undefined)).toEqual(
+      parts,
+    )
+  })
+
+  test('JUnit is well-formed, valid by the schema of build servers, and gives reasons', () => {
+    expect(XMLValidator.validate(xml)).toBe(true)
+    expect(junitProblems(xml)).toEqual([])
+    expect(junitProblems(xml.replace(' errors=', ' mistakes='))).toContain('testsuites may not have mistakes')
+    expect(xml).toContain('Not testable here: Needs a second address')
+    expect(xml).toContain('Known failure: Ids come from a counter')
+  })
+
+  test('the counts of JUnit are those of its cases', () => {
+    const count = (part: string) => cases.filter((one) => one[part] !== undefined).length
+    const skipped = testsuites.testsuite.map((one: { skipped: string }) => Number(one.skipped))
+    expect([testsuites.tests, testsuites.failures, testsuites.errors].map(Number)).toEqual([
+      report.cases.length + report.findings.length + report.stale.length,
+      count('failure'),
+      count('error'),
+    ])
+    expect(skipped.reduce((sum: number, one: number) => sum + one, 0)).toBe(count('skipped'))
+  })
+
+  test('CTRF is valid by the published schema, and counts its tests', () => {
+    const published = readFileSync(join(packageRoot, 'suites', 'self', 'published', 'ctrf-schema-0.0.json'), 'utf8')
+    const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+    const ajv = new Ajv({ allErrors: true, formats: { uuid: true, uri: true, 'date-time': dateTime } })
+    const validate = ajv.compile(JSON.parse(published))
+    validate(ctrf)
+    expect(validate.errors).toBeNull()
+    expect(validate({ ...ctrf, results: { ...ctrf.results, tests: [{ name: 'a' }] } })).toBe(false)
+    const { tests: all, passed, failed, skipped, pending, other } = ctrf.results.summary
+    expect([all, passed + failed + skipped + pending + other]).toEqual([cases.length, cases.length])
+  })
+
+  test('a failure of CTRF names its file, its line and its requirements', () => {
+    expect(tests.find(({ testId }) => testId.startsWith('signatures/hmac-accepted'))).toMatchObject({
+      filePath: 'fixtures/scenarios/signatures/hmac-accepted.yaml',
+      line: 9,
+      labels: { requirements: ['signatures/hmac'] },
+      suite: ['signatures', 'hmac-accepted'],
+    })
+  })
+})
+
+describe('badge', () => {
+  const must = 'must' as const
+  const fresh = [{ known: null, level: must }]
+  const listed = [{ known: { reason: 'see issue 7', issue: null }, level: must }]
+  test.each([
+    ['conforms', 0, 0, 0, [], 'conforms', 'brightgreen'],
+    ['conforms', 1, 0, 0, [], 'conforms, but not strictly', 'yellow'],
+    ['inconclusive', 0, 0, 0, [], 'inconclusive', 'yellow'],
+    ['inconclusive', 1, 0, 0, [], 'inconclusive', 'orange'],
+    ['does-not-conform', 1, 3, 1, [], 'does not conform: 3 failed', 'red'],
+    ['does-not-conform', 0, 0, 2, [], 'does not conform: 2 known', 'orange'],
+    ['does-not-conform', 1, 0, 0, fresh, 'does not conform: 1 failed', 'red'],
+    ['does-not-conform', 0, 0, 0, listed, 'does not conform: 1 known', 'orange'],
+  ] as const)('%s, exit code %i, %i failed, %i known', (verdict, exitCode, failed, known, findings, message, color) => {
+    const badge = JSON.parse(renderBadge({ verdict, exitCode, summary: { failed, known }, findings }))
+    expect(badge).toEqual({ schemaVersion: 1, label: 'svc-conformance', message, color })
+  })
+})
+
+describe('markdown', () => {
+  const text = renderMarkdown(report)
+
+  test('describes failures, and lets no answer become markup', () => {
+    expect(text).toContain('## ✗ http://127.0.0.1:9111: does not conform')
+    expect(text).toContain('<code>signatures/hmac-accepted/all-in-one-line</code>')
+    expect(text).toContain('> POST /api')
+    expect(text).not.toContain('<script>')
+  })
+
+  test('fits a job summary however many fail', () => {
+    const outcomes = Array.from({ length: 1500 }, (_, index) => {
+      const [key, reason] = [`a/${index}`, `${'abcdefghij'.repeat(40)} ${index}`]
+      const problem = { kind: 'as-declared' as const, reason, requirements: [key], step: '', exchanges: [] }
+      return madeUpCase({ key, verdict: 'failed', proves: [key], problem })
+    })
+    const much = renderMarkdown(
+      buildReport({
+        meta: madeUpMeta,
+        outcomes,
+        corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
+        known: [],
+        options: { strict: false, partial: null },
+      }),
+    )
+    expect(Buffer.byteLength(much)).toBeLessThan(450_000)
+    expect(much).toMatch(/_and \d+ more, left out for length_/)
+  })
+})
+
+describe('html', () => {
+  const page = renderHtml(report)
+
+  test('lets no answer become mark-up, and names no other place', () => {
+    expect(page.match(/<script/g)).toHaveLength(1)
+    expect(page).not.toContain(hostile.slice(0, 20))
+    expect(page).not.toMatch(/(?:src|href)="(?!#)/)
+    expect(page).not.toContain('style="')
+  })
+
+  test('shows every case and every requirement, and folds cases that are not testable for one reason', () => {
+    const open = report.cases.find(({ key }) => key === 'addresses/bound') as CaseReport
+    const cases = [...report.cases, { ...open, key: 'addresses/other' }]
+    const folded = renderHtml({ ...report, cases })
+    expect(folded.match(/<details class="case /g)).toHaveLength(cases.length)
+    expect(folded.match(/data-requirement="/g)).toHaveLength(report.requirements.length)
+    expect(folded).toContain('<summary>2 cases not testable: Needs a second address')
+  })
+
+  test('a finding leads to the case that shows the same', () => {
+    const findings = report.findings.map((finding) => ({ ...finding, requirement: 'signatures/hmac' }))
+    const found = renderHtml({ ...report, findings }).split('class="finding')[1] ?? ''
+    expect(found.slice(0, found.indexOf('</dl>'))).toContain(
+      '<a href="#case/signatures/hmac-accepted/all-in-one-line">',
+    )
+  })
+
+  test('every requirement has a sentence in the document, without marks, that ends where the next one begins', () => {
+    const read = (file: string) => readFileSync(join(packageRoot, file), 'utf8')
+    const sources = new Map([[documentFile, read(documentFile)]])
+    const file = 'spec/requirements.yaml'
+    const ids = parseRequirements(read(file), file).map(({ id }) => id)
+    expect(ids.filter((id) => documentSentence(sources, id) === null)).toEqual([])
+    expect(documentSentence(sources, 'envelope/id-echo')).toBe('Must: the id of the request')
+    expect(documentSentence(sources, 'keys/no-time-to-live')).toBe('Must. Keys have no time-to-live.')
+    expect(documentSentence(sources, 'no/such')).toBeNull()
+  })
+
+  test('it embeds files of the package only', () => {
+    const problem = { kind: 'clock-jumped' as const, message: '', requirements: [], step: '', exchanges: [] }
+    const inside = { id: 'tokens/a', problem: { ...problem, where: 'fixtures/scenarios/tokens/b.yaml:9:5' } }
+    const outside = { id: 'a/b', problem: { ...problem, where: '/etc/passwd:1:1' } }
+    const plain = ['tokens/a', 'test-keys/bob', '../../../secrets'].map((id) => ({ id, problem: null }))
+    expect(filesOfCases([outside, inside, ...plain])).toEqual([
+      'fixtures/scenarios/tokens/a.yaml',
+      'fixtures/scenarios/tokens/b.yaml',
+      'fixtures/test-keys.yaml',
+    ])
+  })
+})
+
 test('text, Markdown and HTML say how many calls the model made, and for what it had too few calls or too little time', () => {
   const parts = [{ case: 'table/basic/basic-secret', asked: 3, all: 9 }]
   const explored = { calls: 14_040, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
   const rendered = (skipped: string[]): string[] => {
     const whole = { ...report, explored: { ...explored, skipped } }
     expect(problemWith(JSON.parse(renderJson(whole)), 'report')).toBeUndefined()
-    return [renderText(whole, { colour: false, columns: 120 }), renderMarkdown(whole), renderHtml(whole)]
+    const texts = ['text', 'markdown', 'html'].map((format) => renderers[format]?.(whole) ?? '')
+    return texts.map((text) => text.replaceAll(/\s+/g, ' '))
   }
   const sentence = 'Too few calls or too little time for: '
-  for (const text of rendered(['races', 'ended keys'])) expect(text).toContain(`${sentence}races, ended keys`)
   for (const text of rendered(['a', 'b', 'c', 'd', 'e', 'f', 'g']))
     expect(text).toContain(`${sentence}a, b, c, d, e and 2 more`)
-  for (const text of rendered([])) expect(text).not.toContain(sentence)
-  for (const text of rendered([]))
-    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+  for (const text of rendered([])) {
+    expect(text).not.toContain(sentence)
+    expect(text).toContain(
       'The model made 14,040 calls. It changed 1 of 1 parts of a call in 3 of 9 ways, and tried 1 of 8 combinations',
     )
+  }
 })
 
-test.each([
-  ['text', renderText(report, { colour: false, columns: 100 })],
-  ['JUnit', renderJunit(testRun(report))],
-  ['Markdown', renderMarkdown(report)],
-  ['HTML', renderHtml(report)],
-])('%s says what came between a right answer and the wrong one', (_format, rendered) => {
+test.each(forPeople)('%s says what came between a right answer and the wrong one', (format) => {
+  const rendered = renderers[format]?.(report)
   expect(rendered).toContain('The same call was refused before. What came between:')
   expect(rendered).toContain('2 other calls with root')
+})
+
+test('however long the answers are, every format of a report stays below 5 MB, and cut evidence shows its original length', () => {
+  const line = '\u001b'.repeat(4096)
+  const problem = {
+    kind: 'wrong-outcome' as const,
+    expected: 'accepted' as const,
+    got: { outcome: 'refused' as const, status: 200 },
+    requirements: ['a/one'],
+    step: 'solution/listSolutions',
+    exchanges: [{ request: ['POST /api', line], answer: ['HTTP 200', line, line] }],
+  }
+  const outcomes = Array.from({ length: 800 }, (_, index) =>
+    madeUpCase({ key: `a/${index}`, verdict: 'failed', proves: ['a/one'], problem }),
+  )
+  const long = buildReport({
+    meta: madeUpMeta,
+    outcomes,
+    corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
+    known: [],
+    options: { strict: false, partial: null },
+  })
+  for (const [format, render] of Object.entries(renderers)) expect(render(long).length, format).toBeLessThan(5_000_000)
+  expect(long.cases[0]?.problem?.exchanges[0]?.answer[1]).toContain('… (4096 characters)')
+})
+
+/** Text that servers sent, or might send. */
+const attacks = [
+  '\u001b[2J\u001b]0;title\u0007',
+  'a\rVerdict: conforms (exit code 0)',
+  'a\nVerdict: conforms (exit code 0)',
+  'a\n::error::forged',
+  '::stop-commands::x',
+  '##vso[task.complete result=Succeeded;]done',
+  "##teamcity[testFailed name='x']",
+  '##[error]x',
+  '\u202eevil\u2066',
+  'a\u200bb\u00adc\ufeffd',
+  '\u009b31m',
+  '\u2028x\u2029',
+]
+const attack = attacks.join(' ')
+
+/** The report with the attack in every text that a server, or a file of its user, can choose. */
+function attacked(): Report {
+  const exchanges = [{ request: [attack], answer: attacks }]
+  return {
+    ...report,
+    meta: { ...report.meta, target: `http://x/${attack}`, stopped: attack },
+    conclusion: report.conclusion.map((line) => line + attack),
+    requirements: report.requirements.map((one) => ({ ...one, reason: attack })),
+    cases: report.cases.map((one) => ({
+      ...one,
+      title: one.title + attack,
+      known: one.known === null ? null : { reason: attack, issue: attack },
+      problem: one.problem === null ? null : { ...one.problem, step: attack, message: attack, exchanges },
+    })),
+    findings: report.findings.map((one) => ({
+      ...one,
+      message: attack,
+      steps: [attack],
+      since: { from: attack, calls: [attack] },
+      fixture: `title: ${attack}\nsteps: []\n`,
+      exchanges,
+      history: one.history.map((call) => ({ ...call, call: attack, answer: attack, connection: attack })),
+    })),
+    observations: report.observations.map((one) => ({
+      ...one,
+      answer: attack,
+      answers: [{ answer: attack, cases: [attack], asked: [attack] }],
+    })),
+    left: [attack],
+    stale: report.stale.map((one) => ({ ...one, reason: attack })),
+  }
+}
+
+describe.each(Object.keys(renderers))('what a server sends reaches %s as plain text only', (format) => {
+  const text = renderers[format]?.(attacked()) ?? ''
+  const outputLines = text.split('\n')
+
+  test('it has no control or format character but its own line ends', () => {
+    expect(text.match(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/u)).toBeNull()
+  })
+
+  test('it has no line that a build log obeys, and one verdict at most', () => {
+    expect(outputLines.filter((line) => /##(vso\[|teamcity\[|\[)/i.test(line))).toEqual([])
+    expect(outputLines.filter((line) => /^\s*::[a-z]/i.test(line))).toEqual([])
+    if (format !== 'json') expect(text.match(/Verdict:/g)?.length ?? 0).toBeLessThanOrEqual(1)
+  })
+})
+
+test('a plan makes foreign text printable, as a report does', () => {
+  const plan = { cases: 1, total: 10, notSelected: 0, seconds: 3, calls: 1, refusals: 0, creates: [attack] }
+  const cannot = [{ reason: attack, cases: 1, requirements: [attack] }]
+  const text = renderPlan({ ...plan, cannot }, { ids: true, columns: 40 })
+  expect(text.match(/[^\n\P{C}]|##vso\[|^\s*::[a-z]/mu)).toBeNull()
+})
+
+test('JSON holds the exact text', () => {
+  expect(JSON.parse(renderJson(attacked())).left).toEqual([attack])
 })

@@ -20,6 +20,7 @@ import {
   skippedLines,
   summarySentence,
   type Told,
+  type ToldReport,
   tellCase,
   tellFinding,
 } from './explain.ts'
@@ -84,13 +85,36 @@ ${fixtureTexts(report.cases, sources)}
   return htmlPage(`${target}: ${words(report.verdict)}`, body, `{\n${asset(scriptFile)}}`)
 }
 
+/** A report about a client. It has no script. */
+export function renderToldHtml({ title, heading, summary, verdict, exitCode, ...report }: ToldReport): Printable {
+  const { conclusion, told, table, stale, made } = report
+  const rows = table.rows.map(
+    (cells) => `<tr>${cells.map((cell) => `<td>${escapeHtml(String(cell))}</td>`).join('')}</tr>`,
+  )
+  const body = `<header>
+<h1>${escapeHtml(title)}</h1>
+<p class="soft">${escapeHtml(heading)}. ${escapeHtml(summary)}</p>
+${verdictLine(verdict, exitCode)}
+${conclusionList(conclusion)}
+</header>
+<main>
+<h2>Checks</h2>
+${told.map((one) => detailsOf(one, toldBody(one), { id: `check/${one.id}`, isOpen: one.verdict === 'failed' })).join('\n')}
+<h2>${escapeHtml(table.title)}</h2>
+${stackTable(table.head, rows)}
+${list('Stale baseline entries: listed, but they pass', stale)}
+</main>
+<footer>${escapeHtml(made)}</footer>`
+  return htmlPage(`${title}: ${words(verdict)}`, body, null)
+}
+
 /**
  * A self-contained page whose own policy forbids the network.
  *
  * @param body made of printable parts only
  * @param script the only script of the page; null: it has no script
  */
-export function htmlPage(title: string, body: string, script: string | null): Printable {
+function htmlPage(title: string, body: string, script: string | null): Printable {
   const style = pageStyle(styleFile)
   return vouchedFor(`<!doctype html>
 <html lang="en">
@@ -119,16 +143,16 @@ function headerLines(report: PrintedReport, target: string): string {
     problems.length === 0 ? '' : `<ul class="problems" aria-label="Problems">${problems.join('')}</ul>\n`
   return `<h1>${escapeHtml(target)}</h1>
 <p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(judgeWords(meta.set))}${escapeHtml(shardWords(meta))}</p>
-${verdictLine(verdict, `exit code ${report.exitCode}`)}
+${verdictLine(verdict, report.exitCode)}
 <p>${casesOf(report.cases.length)}: ${escapeHtml(summarySentence(report))}</p>
 ${problemList}${clock}${conclusionList(report.conclusion)}`
 }
 
-export function verdictLine(verdict: Report['verdict'], more: string): string {
-  return `<p class="verdict fill ${toneOf(verdict)}">${words(verdict)} <span class="exit">${more}</span></p>`
+function verdictLine(verdict: Report['verdict'], exitCode: number): string {
+  return `<p class="verdict fill ${toneOf(verdict)}">${words(verdict)} <span class="exit">exit code ${exitCode}</span></p>`
 }
 
-export function conclusionList(conclusion: readonly string[]): string {
+function conclusionList(conclusion: readonly string[]): string {
   const lines = conclusion.map(
     (line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`,
   )
@@ -305,7 +329,7 @@ function findingDetails(report: PrintedReport, finding: PrintedFinding): string 
 }
 
 /** What a reader unfolds. */
-export function detailsOf(
+function detailsOf(
   { verdict, id, title }: Pick<Told, 'verdict' | 'id' | 'title'>,
   body: string,
   more: { id: string; isOpen: boolean; data?: string; kind?: string },
@@ -317,7 +341,7 @@ export function detailsOf(
 type Fact = readonly [name: string, html: string | null]
 
 /** What is told of a case, a finding or a check. @param facts more facts, with text that is escaped already */
-export function toldBody(told: Told, facts: readonly Fact[] = []): string {
+function toldBody(told: Told, facts: readonly Fact[] = []): string {
   const { sentences, steps, since, known, history, exchanges, fixture, again } = told
   const broken = sentences.map(({ level, id, text, anchor }) =>
     id === ''
@@ -401,7 +425,7 @@ ${stackTable(['id', 'question', 'this server', 'the bundled server'], rows)}`
 }
 
 /** A table whose rows become blocks on a narrow screen. */
-export function stackTable(head: readonly string[], rows: readonly string[]): string {
+function stackTable(head: readonly string[], rows: readonly string[]): string {
   return `<div class="table"><table class="stack"><thead><tr>${head.map((name) => `<th>${name}</th>`).join('')}</tr></thead>
 <tbody>${rows.join('\n')}</tbody></table></div>`
 }
@@ -458,7 +482,7 @@ export function documentSentence(sources: Sources, requirement: string): string 
     .trim()
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -489,7 +513,7 @@ function factList(facts: readonly Fact[]): string {
 }
 
 /** A list under its heading; empty without lines. */
-export function list(title: string, lines: readonly string[]): string {
+function list(title: string, lines: readonly string[]): string {
   if (lines.length === 0) return ''
   return `<h2>${escapeHtml(title)}</h2><ul>${lines.map(item).join('')}</ul>`
 }

@@ -14,6 +14,7 @@ import {
   sinceLines,
   summarySentence,
   type Told,
+  type ToldReport,
   tellCase,
   tellFinding,
 } from './explain.ts'
@@ -68,8 +69,34 @@ function heading(report: PrintedReport): string {
   ].join('\n')
 }
 
+/** A report about a client. At most 400,000 bytes too. */
+export function renderToldMarkdown(report: ToldReport): Printable {
+  const { title, verdict, heading: made, summary, conclusion, told, stale, table } = report
+  const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
+  const before = [
+    `## ${signOf(report)} ${inline(title)}: ${words(verdict)}`,
+    `${inline(made)}. ${inline(summary)}`,
+    bulletsOf(conclusion.map(inline)),
+  ]
+  const after = [
+    bulletsOf(stale.map((entry) => `Stale baseline entry: ${inline(entry)}`)),
+    folded(table.title, [
+      row(table.head),
+      row(table.head.map(() => '---')),
+      ...table.rows.map((cells) => row(cells.map((cell) => inline(String(cell))))),
+    ]),
+  ]
+  return vouchedFor(
+    fitted(
+      before,
+      told.map((one) => details(one)),
+      after,
+    ),
+  )
+}
+
 /** The sign of a run. */
-export function signOf({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
+function signOf({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
   return glyphs[exitCode !== 0 ? 'failed' : verdict === 'conforms' ? 'passed' : 'warned']
 }
 
@@ -108,7 +135,7 @@ const summaryOf = ({ verdict, id, title }: Pick<Told, 'verdict' | 'id' | 'title'
   `<summary>${glyphs[verdict]} <code>${html(id)}</code> ${html(title)}</summary>`
 
 /** What is told of a case, a finding or a check, for a reader to unfold. @param more lines after the facts */
-export function details(told: Told, more: readonly string[] = []): string {
+function details(told: Told, more: readonly string[] = []): string {
   const { sentences, steps, facts, since, known, history, exchanges, fixture, again } = told
   const [from = '', ...between] = sinceLines({ since })
   const labelled = [
@@ -171,7 +198,7 @@ const bulletList = (title: string, items: readonly string[]): string =>
     items.map((item) => `- ${item}`),
   )
 
-export const bulletsOf = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n')
+const bulletsOf = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n')
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
@@ -181,7 +208,7 @@ const largestBytes = 400_000
  *
  * @param between the parts; the last ones are left out if there is no room
  */
-export function fitted(before: readonly string[], between: readonly string[], after: readonly string[]): string {
+function fitted(before: readonly string[], between: readonly string[], after: readonly string[]): string {
   let room = largestBytes - Buffer.byteLength([...before, ...after].join('\n\n'))
   const tooLong = between.findIndex((text) => {
     room -= Buffer.byteLength(text) + 2
@@ -195,7 +222,7 @@ export function fitted(before: readonly string[], between: readonly string[], af
 }
 
 /** Lines that a reader unfolds. */
-export function folded(title: string, lines: readonly string[]): string {
+function folded(title: string, lines: readonly string[]): string {
   return [`<details><summary>${html(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
 }
 
@@ -206,7 +233,7 @@ function fenced(lines: readonly string[]): string[] {
 }
 
 /** Code within a line. */
-export function code(text: string): string {
+function code(text: string): string {
   const fence = '`'.repeat(longestTicks(text) + 1)
   const room = fence.length > 1 ? ' ' : ''
   return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
@@ -215,7 +242,7 @@ export function code(text: string): string {
 const longestTicks = (text: string): number => Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
 
 /** Text within a line, or within a cell of a table. */
-export function inline(text: string): string {
+function inline(text: string): string {
   return html(text)
     .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
     .replaceAll('\n', ' ')

@@ -5,7 +5,14 @@ import { madeUpProblems } from '../self/made-up-problems.ts'
 import { buildReport } from './build.ts'
 import { groupByCause } from './causes.ts'
 import { groupNotTestable } from './explain.ts'
-import { failureTexts, obstacleTexts, type ProblemRenderer, problemText } from './problem-text.ts'
+import {
+  failureTexts,
+  joinReasons,
+  obstacleTexts,
+  type ProblemRenderer,
+  problemText,
+  reasonText,
+} from './problem-text.ts'
 import type { Report } from './report.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const
@@ -150,4 +157,22 @@ describe('no verdict, cause or group depends on the words of a message', () => {
       ]),
     })
   })
+})
+
+const probe = (name: string) => ({ kind: 'needs-probe', probe: name }) as const
+const keys = { kind: 'needs-permission', permission: 'keys' } as const
+const cleanup = { kind: 'needs-cleanup' } as const
+
+test('reasons that need a probe each become one that needs all of them', () => {
+  const groups = joinReasons([probe('store'), keys, probe('inbox'), probe('store')])
+  expect(groups).toEqual([{ reasons: [keys] }, { reasons: [probe('store'), probe('inbox')] }])
+  expect(groups.map(({ reasons }) => reasonText(reasons))).toEqual([
+    'creating API keys needs --allow keys',
+    'methods that the document does not show are called; probes.inbox, probes.store in the target file name them, or absent lists the areas that this server does not have',
+  ])
+})
+
+test('one probe and other reasons stay as they are, each once', () => {
+  const groups = joinReasons([probe('store'), cleanup, cleanup, probe('store')])
+  expect(groups).toEqual([{ reasons: [cleanup] }, { reasons: [probe('store')] }])
 })

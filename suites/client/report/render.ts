@@ -1,14 +1,14 @@
 /** The report about a client in every format that people read, and as a list of tests for the others. */
 import { counted, fewOf, groupBy } from '../../engine/group.ts'
 import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { areaOf, type Told, verdictLine } from '../../report/explain.ts'
+import { areaOf, nothingTold, type Told, verdictLine } from '../../report/explain.ts'
 import { type ReportedTest, type TestRun, testOfStale, textOf } from '../../report/formats.ts'
-import * as page from '../../report/html.ts'
+import { renderToldHtml } from '../../report/html.ts'
 import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
-import { bulletsOf, code, details, fitted, folded, inline, signOf } from '../../report/markdown.ts'
+import { renderToldMarkdown } from '../../report/markdown.ts'
 import { blockOf } from '../../report/text.ts'
-import { glyphs, knownWords, words } from '../../report/verdict-words.ts'
-import type { CheckReport, ClientReport, ScenarioReport } from './client-report.ts'
+import { glyphs, knownWords } from '../../report/verdict-words.ts'
+import type { CheckReport, ClientReport } from './client-report.ts'
 
 /** How many mistakes are reported in full. */
 const fullChecks = 20
@@ -25,20 +25,18 @@ function tellCheck(check: CheckReport, most: { evidence?: number; scenarios?: nu
   const isWrong = verdict === 'failed' || verdict === 'warned'
   const mine = evidence.slice(0, most.evidence)
   return {
+    ...nothingTold,
     verdict: verdictOf(check),
     id,
     title,
     sentences: [{ level: level.toUpperCase(), id: '', text: sentence, anchor: source }],
-    steps: [],
     facts: [
       { label: isWrong ? 'But' : 'Shown', text: message },
       ...(scenarios.length === 0 ? [] : [{ label: 'In', text: fewOf(scenarios, most.scenarios ?? scenarios.length) }]),
       ...mine.slice(1).map((one) => ({ label: 'Also', text: `${one.scenario}: ${one.message}` })),
       ...mine.flatMap(({ diagnosis }) => diagnosis.map((text) => ({ label: 'Diagnosis', text }))),
     ],
-    since: undefined,
     known: known === null ? null : knownWords(known),
-    history: [],
     exchanges: mine.flatMap(({ scenario, exchanges }) =>
       exchanges.map(({ number, atMs, connection, faults, request, answer }) => {
         const spoilt = faults.length === 0 ? '' : `, fault: ${faults.join(', ')}`
@@ -46,7 +44,6 @@ function tellCheck(check: CheckReport, most: { evidence?: number; scenarios?: nu
         return { head, request, answer }
       }),
     ),
-    fixture: null,
     again,
   }
 }
@@ -129,65 +126,48 @@ function endings({ scenarios }: ClientReport, paint: Paint): string[] {
 /** The report for a job summary or a pull request, with details of what is wrong. */
 export function renderMarkdown(raw: ClientReport): Printable {
   const report = printed(raw)
-  const before = [
-    `## ${signOf(report)} ${inline(report.meta.command ?? 'Clients')}: ${words(report.verdict)}`,
-    `${inline(headingOf(report))}. ${inline(summaryOf(report.summary))}`,
-    bulletsOf(report.conclusion.map(inline)),
-  ]
-  const after = [
-    bulletsOf(report.stale.map(({ check }) => `Stale baseline entry: ${code(check)} passes now`)),
-    folded('Every check', [
-      '| check | level | verdict |',
-      '|---|---|---|',
-      ...report.checks.map(
-        ({ id, level, verdict, known }) => `| ${code(id)} | ${level} | ${known === null ? verdict : 'known'} |`,
-      ),
-    ]),
-  ]
-  return vouchedFor(
-    fitted(
-      before,
-      wrongChecks(report).map((check) => details(tellCheck(check, { evidence: 1 }))),
-      after,
-    ),
-  )
+  return renderToldMarkdown({
+    ...tellReport(report),
+    told: wrongChecks(report).map((check) => tellCheck(check, { evidence: 1 })),
+    table: {
+      title: 'Every check',
+      head: ['check', 'level', 'verdict'],
+      rows: report.checks.map(({ id, level, verdict, known }) => [id, level, known === null ? verdict : 'known']),
+    },
+  })
 }
 
 /** One self-contained page without a script; its own policy forbids the network. */
 export function renderHtml(raw: ClientReport): Printable {
   const report = printed(raw)
-  const { meta, verdict, conclusion, scenarios, stale } = report
-  const client = meta.command ?? 'Clients'
   const wrong = wrongChecks(report)
-  const ordered = [...wrong, ...report.checks.filter((check) => !wrong.includes(check))]
-  const body = `<header>
-<h1>${page.escapeHtml(client)}</h1>
-<p class="soft">${page.escapeHtml(headingOf(report))}. ${page.escapeHtml(summaryOf(report.summary))}</p>
-${page.verdictLine(verdict, `exit code ${report.exitCode}`)}
-${page.conclusionList(conclusion)}
-</header>
-<main>
-<h2>Checks</h2>
-${ordered.map(checkDetails).join('\n')}
-<h2>Scenarios</h2>
-${page.stackTable(['scenario', 'what happens', 'requests', 'accepted', 'ok', 'error', 'ended with'], scenarios.map(scenarioLine))}
-${page.list(
-  'Stale baseline entries: listed, but they pass',
-  stale.map(({ check, reason }) => `${check} ${reason}`),
-)}
-</main>
-<footer>svc-conformance ${page.escapeHtml(meta.version)}, Node ${page.escapeHtml(meta.node)}, ${page.escapeHtml(meta.started)}</footer>`
-  return page.htmlPage(`${client}: ${words(verdict)}`, body, null)
+  const rest = report.checks.filter((check) => !wrong.includes(check))
+  return renderToldHtml({
+    ...tellReport(report),
+    told: [...wrong, ...rest].map((check) => tellCheck(check)),
+    table: {
+      title: 'Scenarios',
+      head: ['scenario', 'what happens', 'requests', 'accepted', 'ok', 'error', 'ended with'],
+      rows: report.scenarios.map(({ id, about, requests, accepted, ok, error, ended }) => [
+        ...[id, about, requests, accepted, ok, error],
+        ended.join(', then '),
+      ]),
+    },
+  })
 }
 
-function checkDetails(check: CheckReport): string {
-  const told = tellCheck(check)
-  return page.detailsOf(told, page.toldBody(told), { id: `check/${told.id}`, isOpen: told.verdict === 'failed' })
-}
-
-function scenarioLine({ id, about, requests, accepted, ok, error, ended }: ScenarioReport): string {
-  const cells = [requests, accepted, ok, error].map((number) => `<td class="nowrap">${number}</td>`).join('')
-  return `<tr><td><code>${page.escapeHtml(id)}</code></td><td>${page.escapeHtml(about)}</td>${cells}<td>${page.escapeHtml(ended.join(', then '))}</td></tr>`
+function tellReport(report: ClientReport) {
+  const { meta, verdict, exitCode, conclusion, summary, stale } = report
+  return {
+    title: meta.command ?? 'Clients',
+    heading: headingOf(report),
+    summary: summaryOf(summary),
+    verdict,
+    exitCode,
+    conclusion,
+    stale: stale.map(({ check, reason }) => `${check} passes now (${reason})`),
+    made: `svc-conformance ${meta.version}, Node ${meta.node}, ${meta.started}`,
+  }
 }
 
 /** One test for each check and each stale baseline entry. */

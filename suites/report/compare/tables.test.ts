@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { madeUpReport } from '../self/made-up-report.ts'
-import { diffReports, renderDiff, verdictsDiffer } from './compare/tables.ts'
-import type { Report } from './report.ts'
+import { madeUpReport } from '../../self/made-up-report.ts'
+import type { Report } from '../report.ts'
+import { diffReports, renderDiff, renderMatrix, verdictsDiffer } from './tables.ts'
 
 const one = madeUpReport()
 const other: Report = {
@@ -47,4 +47,23 @@ test('a report does not differ from itself', () => {
 
 test('a case that only one has is no verdict that differs', () => {
   expect(verdictsDiffer(diffReports(one, { ...one, cases: one.cases.slice(1) }))).toBe(false)
+})
+
+test('a matrix has a column per report, and what the servers differ on first', () => {
+  const few = (report: Report): Report => ({ ...report, requirements: report.requirements.slice(0, 2) })
+  const reports = [few(one), few(other)]
+  const matrix = (markdown: boolean): string => renderMatrix(reports, { files: ['one.json', 'two.json'], markdown })
+  expect(matrix(false)).toMatch(/^A {2}one\.json, http:\/\/127.0.0.1:9111: does not conform \(4 passed, 2 failed, /)
+  expect(matrix(false)).toContain(`
+They differ on
+  requirement      level  A  B
+  signatures/hmac  must   ✗  ✓
+
+They agree on
+  requirement        level  A  B
+  basic/credentials  must   ✗  ✗
+
+✗ failed, ✓ passed
+`)
+  expect(matrix(true)).toContain('| signatures/hmac | must | ✗ | ✓ |')
 })
