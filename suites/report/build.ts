@@ -75,13 +75,7 @@ export function buildReport(input: BuildInput): Report {
       (split === null || [...split.planned.values()].some((keys) => keys.includes(key))),
   )
   const outcomes = [...judged, ...ofAnswers]
-  const reported = (outcome: CaseOutcome): CaseReport =>
-    reportCase(
-      outcome,
-      input.known,
-      againOf(outcome, input),
-      (problem) => `${(input.render ?? problemText)(problem)}${raceText(outcome, input.outcomes, input.corpus)}`,
-    )
+  const reported = (outcome: CaseOutcome): CaseReport => reportCase(outcome, input)
   const findings = knownFindings(input.findings ?? [], input.known)
   return assembleReport({
     ...input,
@@ -132,41 +126,26 @@ function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
 }
 
 /** The part of buildReport that merging shards needs too: the cases are already judged. Pure. */
-function assembleReport(input: AssembleInput): Report {
-  const { meta, corpus, options, stale, findings } = input
-  const { strict, partial } = options
+function assembleReport({ meta, corpus, options, findings, newer, stale, ...input }: AssembleInput): Report {
   const sorted = [...input.cases].sort(byKey)
   const blockers = blockersOf(corpus.requirements, sorted)
   const cases = sorted.map((testCase) => ({ ...testCase, blockedBy: blockers.get(testCase.key) ?? null }))
-  const skipped = options.skipped ?? []
-  const requirements = reportRequirements(corpus, cases, findings, {
-    partial,
-    skipReason: (key) => skipped.find(({ id }) => key.startsWith(id))?.reason,
-    planned: input.planned ?? plannedCases(corpus),
-  })
-  const summary = summarize(cases, stale)
-  return {
-    meta,
-    ...judgeRun({
-      summary,
-      cases,
-      findings,
-      newer: input.newer,
-      set: meta.set,
-      requirements,
-      strict,
-      partial,
-      absent: meta.absent,
-      stopped: meta.stopped,
-      ownExitCode: options.ownExitCode ?? null,
-      throttledCalls: input.throttledCalls ?? 0,
+  const judged = {
+    summary: summarize(cases, stale),
+    requirements: reportRequirements(corpus, cases, findings, {
+      partial: options.partial,
+      skipReason: (key) => options.skipped?.find(({ id }) => key.startsWith(id))?.reason,
+      planned: input.planned ?? plannedCases(corpus),
     }),
-    summary,
-    requirements,
     cases,
     findings: [...findings],
+    newer,
+  }
+  return {
+    meta,
+    ...judgeRun({ meta, ...judged }, { ...options, throttledCalls: input.throttledCalls ?? 0 }),
+    ...judged,
     explored: input.explored ?? null,
-    newer: input.newer,
     observations: mergeObservations(corpus, input.observed),
     stale: [...stale],
     left: [...(input.left ?? [])],
@@ -176,29 +155,31 @@ function assembleReport(input: AssembleInput): Report {
 
 const byKey = (one: CaseReport, other: CaseReport): number => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0)
 
-function reportCase(
-  outcome: CaseOutcome,
-  known: readonly KnownEntry[],
-  again: string,
-  render: (problem: Problem) => string,
-): CaseReport {
-  const { verdict, requirements, entry } = applyKnown(outcome, known)
+function reportCase(outcome: CaseOutcome, input: BuildInput): CaseReport {
+  const {
+    observations: _observed,
+    envelope: _departures,
+    envelopeAnswers: _answers,
+    throttled: _calls,
+    findings: _noticed,
+    ...facts
+  } = outcome
+  const { verdict, requirements, entry } = applyKnown(outcome, input.known)
   return {
-    id: outcome.id,
-    case: outcome.case,
-    key: outcome.key,
-    title: outcome.title,
+    ...facts,
     verdict: verdict === 'blocked' && outcome.problem?.kind === 'not-run' ? 'not-run' : verdict,
-    proves: outcome.proves,
     requirements,
-    sides: outcome.sides,
-    calls: outcome.calls,
-    durationMs: outcome.durationMs,
-    problem: outcome.problem === null ? null : reportProblem(outcome.problem, render),
-    again,
+    problem: outcome.problem === null ? null : reportProblem(outcome.problem, outcome, input),
+    again: againOf(outcome, input),
     known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
     blockedBy: null,
   }
+}
+
+function reportProblem(problem: Problem, outcome: CaseOutcome, input: BuildInput): ReportedProblem {
+  const { hint, ...facts } = problem
+  const message = `${(input.render ?? problemText)(problem)}${raceText(outcome, input.outcomes, input.corpus)}`
+  return { ...facts, message, ...(hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }) }
 }
 
 /** The command that runs a case again. A comment of the shell says that what fills a limit needs a fresh instance each time. */
@@ -211,12 +192,6 @@ function againOf({ id, key, proves }: CaseOutcome, { meta, corpus }: Pick<BuildI
     needs.includes('limits') && (needs.includes('keys') || (scenario !== undefined && hasRace(scenario)))
   const where = leavesMuch && meta.target !== 'bundled' ? ' # on a fresh instance' : ''
   return `${meta.again} --only ${shellWord(only)} --trace${where}`
-}
-
-function reportProblem(problem: Problem, render: (problem: Problem) => string): ReportedProblem {
-  const { hint, ...facts } = problem
-  const withHint = hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }
-  return { ...facts, message: render(problem), ...withHint }
 }
 
 const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>
@@ -258,18 +233,19 @@ function reportRequirements(
       judgeRequirement(requirement, { cases: mine, missing, needsOf, selection }),
     )
     const groups = joinReasons(judged.reasons)
+    const { id, level, kind, part, text } = requirement
     return {
-      id: requirement.id,
-      level: requirement.level,
-      kind: requirement.kind,
-      part: requirement.part,
-      text: requirement.text,
-      anchor: `spec/interface.md#${requirement.id.replace('/', '-')}`,
+      id,
+      level,
+      kind,
+      part,
+      text,
+      anchor: `spec/interface.md#${id.replace('/', '-')}`,
       verdict: judged.verdict,
       cases: mine.map((testCase) => testCase.key),
       reasons: groups.flatMap(({ reasons }) => reasons),
       reason: groups.length === 0 ? null : groups.map(({ reasons }) => reasonText(reasons)).join('; and '),
-      gap: requirement.level === 'must' && judged.verdict === 'not-testable' && !judged.excused,
+      gap: level === 'must' && judged.verdict === 'not-testable' && !judged.excused,
     }
   })
 }

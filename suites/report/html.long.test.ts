@@ -132,12 +132,6 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     expect(await group.isVisible()).toBe(false)
   })
 
-  test('filters by words', async () => {
-    const { page } = await open()
-    await page.getByRole('searchbox').fill('second ADDRESS')
-    expect(await visible(page)).toEqual(['addresses/bound'])
-  })
-
   test('works by keyboard alone', async () => {
     const { page } = await open()
     await page.keyboard.press('Tab')
@@ -184,7 +178,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     await page.locator('tr:target').waitFor()
   })
 
-  test('names its maker, the target, the date and the problems at the top', async () => {
+  test('names its maker, the target, the date and the problems at the top, and explains the verdicts that occur', async () => {
     const { page } = await open()
     const top = (await page.locator('header').textContent()) ?? ''
     for (const part of [
@@ -196,10 +190,6 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
       '✗ failed found/tokens/authorize/pair-is-current',
     ])
       expect(top).toContain(part)
-  })
-
-  test('has a legend of the verdicts that occur', async () => {
-    const { page } = await open()
     const items = await page.locator('.legend li').allTextContents()
     expect(items[0]).toBe('✗ failed the server broke a sentence of the document')
     expect(items).toHaveLength(7)
@@ -222,7 +212,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     expect(shown).toBe('"LF"')
   })
 
-  test('has landmarks, headings in order, and regions that a keyboard can scroll', async () => {
+  test('has landmarks, headings in order, regions that a keyboard can scroll, and a name for every control', async () => {
     const { page } = await open()
     for (const role of ['banner', 'main', 'contentinfo', 'search'] as const)
       expect(await page.getByRole(role).count(), role).toBe(1)
@@ -234,16 +224,11 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
         all.filter((one) => one.tabIndex !== 0 || one.getAttribute('role') !== 'region' || !one.ariaLabel).length,
     )
     expect(unreachable).toBe(0)
-  })
-
-  test('every control has a name', async () => {
-    const { page } = await open()
-    const nameless = await page.$$eval('button:not([hidden]), input, svg, summary', (all) =>
-      all
-        .filter((one) => !(one.getAttribute('aria-label') ?? one.textContent ?? '').trim())
-        .map((one) => one.outerHTML),
+    const nameless = await page.$$eval(
+      'button:not([hidden]), input, svg, summary',
+      (all) => all.filter((one) => !(one.getAttribute('aria-label') ?? one.textContent ?? '').trim()).length,
     )
-    expect(nameless).toEqual([])
+    expect(nameless).toBe(0)
   })
 
   test('is readable in light and in dark', async () => {

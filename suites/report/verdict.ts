@@ -2,21 +2,19 @@
 import { counted, fewOf } from '../engine/group.ts'
 import { blockedByKnown, groupByCause } from './causes.ts'
 import { countVerdicts, groupNotTestable, isLeftOutByOnly } from './explain.ts'
-import type { CaseReport, Finding, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
+import type { CaseReport, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
-interface Evidence extends Pick<Report, 'summary' | 'cases' | 'newer' | 'requirements'> {
-  findings: readonly Finding[]
-  set: string
+/** What is judged. */
+type Evidence = Pick<Report, 'meta' | 'summary' | 'cases' | 'newer' | 'requirements' | 'findings'>
+
+/** How it is judged. */
+interface Judging {
   strict: boolean
   /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */
   partial: 'only' | 'shard' | null
-  /** API areas that the target file declares absent. */
-  absent: readonly string[]
-  /** The run ended early, so the rest is open. */
-  stopped: string | null
-  /** The exit code of a run that was interrupted or lost its target; null if the table decides. */
-  ownExitCode: number | null
+  /** The exit code of a run that was interrupted or lost its target; null or absent: the table decides. */
+  ownExitCode?: number | null
   /** Explains throttling: the run took longer, and some times could not be judged. */
   throttledCalls: number
 }
@@ -42,24 +40,28 @@ interface Standing {
   gaps: readonly RequirementReport[]
 }
 
-export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: number; conclusion: string[] } {
-  const { summary, strict } = evidence
+export function judgeRun(
+  evidence: Evidence,
+  judging: Judging,
+): { verdict: RunVerdict; exitCode: number; conclusion: string[] } {
+  const { summary } = evidence
+  const { strict, partial } = judging
   const standing = standingOf(evidence)
   const strictGaps =
-    evidence.partial === null ? standing.gaps : standing.gaps.filter((one) => one.cases.length > 0 && !isLeftOut(one))
+    partial === null ? standing.gaps : standing.gaps.filter((one) => one.cases.length > 0 && !isLeftOut(one))
   const [verdict, fromCases] = verdictOf(evidence, standing)
   const strictFault = strict && (standing.warnings > 0 || strictGaps.length > 0)
   const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
-    ...throttlingOf(evidence),
+    ...throttlingOf(judging),
     ...whatHappened(evidence, standing),
     ...whatIsOpen(evidence, standing),
     ...(strictFault ? ['--strict: warnings and musts that are not testable count as failures'] : []),
-    ...(verdict === 'conforms' ? [conformsBecause(evidence, standing)] : []),
+    ...(verdict === 'conforms' ? [conformsBecause(evidence, standing, strict)] : []),
     ...newerFound(evidence),
-    ...nextStep(evidence, standing),
+    ...nextStep(partial, standing),
   ]
-  return { verdict, exitCode: evidence.ownExitCode ?? exitCode, conclusion }
+  return { verdict, exitCode: judging.ownExitCode ?? exitCode, conclusion }
 }
 
 /** Whether cases that `--only` or a shard leaves out would show the other side. */
@@ -89,14 +91,14 @@ function guardsHalfShown(
 }
 
 /** The table of docs/verdicts.md. */
-function verdictOf({ summary, stopped }: Evidence, standing: Standing): [RunVerdict, 0 | 1] {
+function verdictOf({ summary, meta }: Evidence, standing: Standing): [RunVerdict, 0 | 1] {
   if (standing.failures > 0) return ['does-not-conform', 1]
   if (standing.blocked > 0 || standing.halfShown.length > 0 || summary.notRun > 0) return ['inconclusive', 1]
   if (standing.known > 0) return ['does-not-conform', 0]
-  return standing.gaps.length > 0 || stopped !== null ? ['inconclusive', 0] : ['conforms', 0]
+  return standing.gaps.length > 0 || meta.stopped !== null ? ['inconclusive', 0] : ['conforms', 0]
 }
 
-function throttlingOf({ throttledCalls }: Evidence): string[] {
+function throttlingOf({ throttledCalls }: Judging): string[] {
   if (throttledCalls === 0) return []
   const calls = counted(throttledCalls, 'call was', 'calls were')
   return [
@@ -104,12 +106,12 @@ function throttlingOf({ throttledCalls }: Evidence): string[] {
   ]
 }
 
-function whatHappened({ summary, cases, findings, requirements, stopped }: Evidence, standing: Standing): string[] {
+function whatHappened({ summary, cases, findings, requirements, meta }: Evidence, standing: Standing): string[] {
   const lines: string[] = []
   const failed = cases.filter(({ verdict }) => verdict === 'failed')
   const causes = groupByCause(requirements, failed).length
   const forCauses = causes < summary.failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
-  if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
+  if (meta.stopped !== null) lines.push(`The run stopped early: ${meta.stopped}`)
   if (summary.failed > 0) lines.push(`${casesOf(summary.failed)} failed${forCauses}`)
   const found = findings.filter(({ known, level }) => known === null && level === 'must').length
   if (found > 0) lines.push(`The model found ${counted(found, 'answer')} that the document does not allow`)
@@ -138,7 +140,7 @@ function whatIsOpen({ summary }: Evidence, { blocked, halfShown, gaps }: Standin
   return lines
 }
 
-function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): string {
+function conformsBecause({ meta: { absent } }: Evidence, { warnings }: Standing, strict: boolean): string {
   const without =
     absent.length === 0 ? '' : `, apart from the API areas that the target file declares absent: ${absent.join(', ')}`
   if (warnings === 0) return `Every must that can be tested holds${without}`
@@ -147,14 +149,14 @@ function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): 
 }
 
 /** Announces what the next set will judge; it changes nothing now. */
-function newerFound({ newer, set }: Evidence): string[] {
+function newerFound({ newer, meta: { set } }: Evidence): string[] {
   const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').length
   const problems = broken + newer.findings.length
   if (problems === 0) return []
   return [`Newer checks found ${counted(problems, 'problem')} that set ${set} does not judge`]
 }
 
-function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {
+function nextStep(partial: Judging['partial'], { gaps }: Standing): string[] {
   if (partial === null || gaps.length === 0) return []
   return [
     partial === 'only'
