@@ -2,42 +2,20 @@
 
 const everyLength: readonly number[] = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
 
-/** For each size the value with fewer than 9,000 calls, fewer than 18,000, and more. */
+/** For each size the value with fewer than 9,000 calls, fewer than 18,000, and more. Worlds name others (fixtures/worlds/README.md). */
 const table = {
   /** Operations that are tried on each part of a call before anything else. */
   firstTurns: [2, 12, 8],
-  /** How many new pairs are refreshed in a row: a defect may show in one of ten. */
-  manyRefreshes: [12, 20, 20],
-  /** Session storms, and how many sessions the largest makes. */
+  /** Session storms. */
   storms: [0, 1, 2],
-  manySessions: [20, 40, 62],
-  /** Combinations of restrictions that pairs have, the most restricted first; there are 32. */
-  pairKinds: [2, 32, 32],
-  /** Scopes with which grants are tried with wrong secrets. */
-  grantScopes: [6, 30, 30],
-  /** Scopes, a wide and a narrow one, with which one session name is used twice. */
-  sameNames: [1, 4, 4],
   /** Whether sessions get names that a server may confuse. */
   confusableNames: [false, true, true],
   /** How many newer tokens of its key a token is shown to outlive. */
   otherTokens: [5, 15, 15],
   /** The number of keys that the sequences use. */
   users: [1, 3, 5],
-  raceRounds: [1, 2, 5],
-  /** Sessions at once. */
-  crowd: [20, 24, 24],
-  /** How many credentials are tried in the place of every other. */
-  crossed: [3, 6, 14],
   /** How many revoked tokens are tried again. */
   revokedTries: [30, 40, 150],
-  /** Uses of one token. */
-  uses: [24, 110, 120],
-  /** For how many keys every call is made after every refusal. */
-  afterRefusals: [0, 2, 2],
-  /** Every form of bodies, or only those that a server may make of one. */
-  everyForm: [false, false, true],
-  /** How many keys request tokens bound to addresses. */
-  boundUsers: [1, 1, 2],
   /** Sizes of long bodies, bytes. */
   longBodies: [[8300, 20_000], [20_000, 66_000], everyLength],
   /** Calls of the matrix before the rest of the table, and calls that are kept for walks. */
@@ -51,6 +29,8 @@ type Column = 0 | 1 | 2
 type OfTable = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
 
 export interface Sizes extends OfTable {
+  /** Which of three values a size has. */
+  readonly column: Column
   /** How long the last stages take at most. */
   readonly reservedMs: number
   /** How long the sequences take that follow the session tests; of a short exploration half of its time. */
@@ -88,6 +68,7 @@ export function sizesFor(budget: Budget): Sizes {
   const reserved = calls < leastReserving ? 0 : sizes.reserved
   return {
     ...sizes,
+    column,
     reserved,
     reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
     sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * likelyMs),

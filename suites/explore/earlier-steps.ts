@@ -1,7 +1,6 @@
 /** The steps before a finding on which it may rest. */
 import { hasDocumentedResult } from '../engine/document.ts'
 import { withCrowdUsed } from './crowd.ts'
-import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { quietMs, withNameAgain, withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
 import { namesIn, type Step } from './step.ts'
@@ -9,6 +8,8 @@ import { callsOf, madeBy, selfContainedSteps } from './whole-sequence.ts'
 
 /** How many of the earlier steps are tried too; fewer come first. */
 const lengths = [60, 400]
+/** The world in which keys are disabled and deleted. */
+const scriptOfEndedKeys = 'ended-keys'
 /** Pauses in a sequence that are repeated. */
 const notableGapMs = 900
 const longestGapMs = 5000

@@ -31,8 +31,8 @@ import { contradiction, notAllowed } from './describe-step.ts'
 import { type Entry, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
-import { confusable } from './session-names.ts'
 import { type BurstStep, type CallStep, namesIn, type Value } from './step.ts'
+import { fixedSessionNames } from './worlds.ts'
 
 /** After this many broken answers in a row, a right call shows whether the target is still there. */
 const mostBroken = 8
@@ -58,7 +58,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     state: {
       ...initialState(options.terms, options.rootKey),
       created: options.created,
-      sessionNames: layered(confusable.map((name) => [name.toLowerCase(), true])),
+      sessionNames: layered(fixedSessionNames().map((name) => [name, true])),
     },
     calls: 0,
     limit: options.maxCalls,

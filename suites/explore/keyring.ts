@@ -1,7 +1,33 @@
-/** The keys and pairs of an exploration; provides a valid pair whenever one is needed. */
-import { basic, ecc, grant, list, refresh, token } from './calls.ts'
-import type { Explorer } from './explorer-types.ts'
-import type { Auth, Connection } from './step.ts'
+/** The keys and pairs of an exploration; provides a valid pair whenever one is needed, and makes calls only if the model is sure of their answers. */
+import type { Key } from '../engine/model/state.ts'
+import type { Json } from '../engine/signer/changed-call.ts'
+import type { TargetSettings } from '../engine/target.ts'
+import { basic, create, ecc, grant, list, refresh, token } from './calls.ts'
+import type { Explorer, Seen } from './explorer-types.ts'
+import type { Auth, CallStep, Connection } from './step.ts'
+
+/** Who makes the calls of an exploration, and what it remembers of them. */
+export interface Caller {
+  readonly x: Explorer
+  readonly keyring: Keyring
+  /** Valid pairs by their kind. */
+  readonly pairs: Map<string, string>
+  /** Calls since the right call of this kind was last made. */
+  readonly sinceControl: Map<string, number>
+  /** How a part was called last, so that the next call uses another key. */
+  readonly turns: Map<string, number>
+  readonly asked: Set<string>
+  /** How often the laws made each call for each kind of key or pair. */
+  readonly tried: Map<string, number>
+  /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
+  readonly waysToEndKeys: readonly WayToEndKey[]
+  makeKeyPair(): KeyPair
+}
+
+export interface KeyPair {
+  readonly seed: Uint8Array
+  readonly publicKeyPem: string
+}
 
 export interface Keyring {
   /** Keys without public key that list solutions, root first. */
@@ -78,9 +104,10 @@ export const wordsOf = (x: Explorer, who: string, words: readonly string[], sess
     return word === 'session:' ? `session:${session}` : word
   })
 
-/** The order of the words has no meaning, so a restriction comes first in half of the scopes. */
-function inSomeOrder(scope: readonly string[]): string[] {
+/** The order of the words has no meaning, so a restriction comes first in half of the scopes; calls at once that name their sessions have one order. */
+function inSomeOrder(scope: readonly string[]): readonly string[] {
   const isRestriction = (word: string): boolean => word.includes(':')
+  if (!scope.some((word) => word.endsWith(':'))) return scope
   const [areas, restrictions] = [scope.filter((word) => !isRestriction(word)), scope.filter(isRestriction)]
   return scope.join().length % 2 === 0 ? [...areas, ...restrictions] : [...restrictions, ...areas]
 }
@@ -183,4 +210,50 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
     narrowEcc: ['ecc-solution', 'ecc-by-ecc'].filter(has),
     ...allowed,
   }
+}
+
+/** What is known of a key of the exploration. */
+export const keyOf = (x: Explorer, name: string): Key | undefined => x.state().keys.get(x.names.get(name)?.id ?? '')
+
+/** Whether a wrong creation shows something: keys may be created, and a place is free. */
+export const mayCreate = ({ x, keyring }: Caller): boolean => keyring.keys && x.state().created <= 9
+
+/** @param publicKey of the key, if it has one */
+export const creation = (auth: Auth, publicKey?: string): CallStep =>
+  create(auth, { name: 'deviation-$unique', scope: ['solution'], ...(publicKey === undefined ? {} : { publicKey }) })
+
+/** Makes a wrong call only if the model says that it must be refused. */
+export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refused')
+
+/**
+ * Makes a right call only if the model says that it must be accepted. A listing is made also where wrong calls before may have locked the key, or a
+ * misuse may have ended the token: if it is accepted, what follows can be judged again.
+ */
+export async function expectAccepted(x: Explorer, step: CallStep): Promise<Seen | null> {
+  const verdict = x.foresee(step)
+  const mayHaveEnded = verdict?.is === 'open' && doubts.includes(verdict.requirement)
+  return x.call(step, mayHaveEnded && step.method === 'solution/listSolutions' ? 'open' : 'accepted')
+}
+
+/** What is in doubt after wrong calls with a key, or with a token. */
+const doubts: readonly string[] = ['keys/created-key-works', 'refresh/new-pair']
+
+/** A method of the target that the document does not show; `$id` in its params stands for the id of the key. */
+export interface WayToEndKey {
+  readonly requirement: NonNullable<Key['ended']>
+  readonly method: string
+  readonly params: unknown
+}
+
+export function waysToEndKeys({ cleanup, probes: { disable } }: TargetSettings): WayToEndKey[] {
+  return [
+    ...(disable === undefined ? [] : [{ ...disable, requirement: 'keys/can-be-disabled' as const }]),
+    ...(cleanup === undefined ? [] : [{ ...cleanup, requirement: 'keys/can-be-deleted' as const }]),
+  ]
+}
+
+/** The call that ends a key. */
+export function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
+  const text = JSON.stringify(params).replaceAll('"$id"', `"$${who}.id"`).replaceAll('"$name"', `"$${who}.name"`)
+  return { do: 'call', method, params: JSON.parse(text) as { [name: string]: Json }, auth: byRoot(x) }
 }

@@ -6,11 +6,9 @@ import { readYaml } from '../engine/language/yaml-source.ts'
 import { seededRandom } from '../engine/random.ts'
 import { basic, changed, create, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { allPairs, coveringArray, type Matrix, pairsOf, type Row } from './covering.ts'
-import { expectRefused } from './expect-calls.ts'
 import type { Seen } from './explorer-types.ts'
-import { apikeyScope, freshName, granted, ownAddress } from './keyring.ts'
+import { apikeyScope, type Caller, expectRefused, freshName, granted, ownAddress } from './keyring.ts'
 import type { CallStep, Change } from './step.ts'
-import type { Caller } from './table.ts'
 
 export function readMatrix(): Matrix {
   const path = join(packageRoot, 'fixtures', 'matrix.yaml')

@@ -2,14 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
-import { expectRefused } from './expect-calls.ts'
 import { collectFindings, isShownAgain } from './findings.ts'
+import { type Caller, expectRefused } from './keyring.ts'
 import { withSessionsTogether } from './session-grants.ts'
 import { reproduce } from './shrink.ts'
 import type { CallStep } from './step.ts'
-import type { Caller } from './table.ts'
-import { brokenBy, foundIn } from './test-findings.ts'
-import { afterAnotherKey } from './wrong-credentials.ts'
+import { brokenBy, foundIn, inWorld } from './test-findings.ts'
 
 type Rules = NonNullable<ServerOptions['rules']>
 
@@ -157,7 +155,7 @@ describe('a finding is tried again', () => {
 })
 
 describe('the secret of a key', () => {
-  const twoUsers = (caller: Caller): Promise<void> => afterAnotherKey(caller, 2)
+  const twoUsers = inWorld('secrets of other keys')
 
   test('is refused for another key after its own key was used', async () => {
     expect(await brokenBy({}, twoUsers)).toEqual([])

@@ -1,88 +1,276 @@
-/** The stages of an exploration: those that disturb nothing first, those that fill a limit last. */
-import { addresses } from './address-chains.ts'
-import { afterRefusals } from './after-refusals.ts'
-import type { Sizes } from './budget.ts'
-import { pairsAtOnce, refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
-import { callCells, type Table } from './call-cells.ts'
-import { endKeys } from './ended-keys.ts'
-import { beginExpiry, type Expiring, endExpiry, useWhileWaiting } from './expiry.ts'
-import { keyLimit, rightCreation } from './key-limit.ts'
-import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
-import { wrongKinds } from './kinds-of-keys.ts'
-import { kindsOfPairs } from './kinds-of-pairs.ts'
-import { lifetimes } from './lifetimes.ts'
-import { longBodies } from './long-bodies.ts'
-import { materials } from './materials.ts'
+/**
+ * The stages of an exploration, in order: every part is changed once before any is changed twice, what disturbs nothing comes first, and what fills
+ * a limit, may lock a key or moves the clock by hours comes last.
+ */
+import type { Random } from '../engine/random.ts'
+import { type Budget, type Sizes, sizesFor } from './budget.ts'
+import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
+import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
+import { type Caller, type KeyPair, type Keyring, keyringOf, type WayToEndKey } from './keyring.ts'
+import { deadStayDead, everyKeyWorks, someStillWork } from './laws.ts'
 import { isNamedBy } from './matrix.ts'
-import { oneSolutionOnly } from './one-solution.ts'
-import { deletionOf, keysOfRareScopes, manyPublicKeys, removeOwnKeys } from './own-keys.ts'
-import type { Plan } from './plan.ts'
-import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
-import { connections, missingParams, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
-import { narrowKeys, scopeLimits } from './scope-chains.ts'
-import { sameNameTwice } from './session-names.ts'
-import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
-import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
-import { letTimePass } from './time-passing.ts'
-import { bodiesInChunks, writtenAgain } from './written-bodies.ts'
 import {
-  afterAnotherKey,
-  keysOfOneScope,
-  noCredentials,
-  ownPlaces,
-  replays,
-  wrongCreations,
-  wrongGrantsWithHeader,
-  wrongSecrets,
-} from './wrong-credentials.ts'
+  findWorkingAuthorization,
+  learnAddresses,
+  learnLiveTokens,
+  learnSignatures,
+  learnSolution,
+  learnTokens,
+  learnWithdrawals,
+} from './preflight.ts'
+import { callCells, cells, grantsNothing, openTable, type Table } from './table.ts'
+import { runWorld } from './worlds.ts'
+
+/** What an exploration may do, and the listener for its findings. */
+export interface Plan {
+  readonly sessions: boolean
+  readonly keys: boolean
+  readonly limits: boolean
+  /** Id prefixes of the only table and matrix rows to run; null runs all. */
+  readonly only: readonly string[] | null
+  /** Whether the last places for keys may be filled. */
+  readonly fillsKeys: boolean
+  /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
+  readonly waysToEndKeys: readonly WayToEndKey[]
+  /** How many keys may be created for calls. */
+  readonly newKeys: number
+  /** A token prefix that the user names. */
+  readonly tokenPrefix: string | undefined
+  readonly random: Random
+  makeKeyPair(): KeyPair
+  /** Called with each finding, when further calls may be made. */
+  onFinding(candidate: Candidate): Promise<void>
+  /** Random sequences, until the budget ends. */
+  walk(caller: Caller, isOver: () => boolean): Promise<void>
+  /** Combinations; see matrix.ts. */
+  combine(caller: Caller, isOver: () => boolean): Promise<void>
+}
 
 /** The values that the stages share. */
-export interface Stages {
+interface Stages {
   readonly caller: Caller
   readonly plan: Plan
   readonly sizes: Sizes
   readonly table: Table
   /** Pairs that expire soon, and when all of them have expired. */
-  expiring: Expiring
+  expiring: { readonly due: number; readonly pairs: readonly string[] }
   /** The last stages may use what is reserved for them. */
   isEnding: boolean
   /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
   stage(name: string, run: () => Promise<unknown>, pausesMs?: number): Promise<void>
 }
 
-/** Calls kept back for the stage that moves the clock by hours. */
+interface AskedOfTarget {
+  readonly rootAccepted: boolean
+  readonly gone: string | null
+  readonly cells: { readonly asked: number; readonly all: number }
+  /** How many cells were called, for each part of each kind of call. */
+  readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
+  readonly calls: number
+  /** The stages that calls or time cut short or left out. */
+  readonly skipped: readonly string[]
+  /** Calls and milliseconds by stage, for those who tune it. */
+  readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
+}
+
+/** An exploration in two parts, so that others may use the target between them. */
+interface TargetExploration {
+  /** The stages that do not disturb later users. */
+  ask(): Promise<void>
+  /** The stages that fill a limit, may lock a key or move the clock by hours. */
+  finish(): Promise<AskedOfTarget>
+}
+
+export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
+  const spent = new Map<string, { calls: number; ms: number }>()
+  const found: Candidate[] = []
+  x.report = (candidate) => void found.push(candidate)
+  const settle = async (): Promise<void> => {
+    for (const candidate of found.splice(0)) await plan.onFinding(candidate)
+  }
+  const result = { rootAccepted: false, gone: null as string | null }
+  let all: Stages | undefined
+  const skipped = new Set<string>()
+  const mustSkip = (pausesMs: number): boolean => {
+    if (all === undefined || all.isEnding) return x.isOver({ calls: 0, ms: -lateMs })
+    const isTooShort =
+      pausesMs > 0 && !x.options.wire.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
+    return isTooShort || isOver(all)
+  }
+  const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
+    const [calls, from] = [x.calls(), x.options.wire.now()]
+    if (mustSkip(pausesMs)) return void skipped.add(name)
+    await run()
+    if (!countedApart.has(name) && x.isOver({ calls: 0, ms: Number.NEGATIVE_INFINITY })) skipped.add(name)
+    await settle()
+    const before = spent.get(name) ?? { calls: 0, ms: 0 }
+    spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.wire.now() - from })
+  }
+  const unlessGone = async (run: () => Promise<void>): Promise<void> => {
+    try {
+      await run()
+    } catch (error) {
+      if (!(error instanceof TargetGone)) throw error
+      result.gone = error.message
+      await settle().catch(() => {})
+    }
+  }
+  return {
+    ask: () =>
+      unlessGone(async () => {
+        await stage('preflight', async () => {
+          result.rootAccepted = await findWorkingAuthorization(x)
+        })
+        if (!result.rootAccepted) return
+        all = await openStages(x, plan, stage)
+        await quietStages(all)
+      }),
+    finish: async () => {
+      await unlessGone(async () => {
+        if (all !== undefined && result.gone === null && plan.only === null) await lastStages(all)
+      })
+      const { asked = 0, parts = [], all: size = 0 } = all?.table ?? {}
+      return {
+        ...result,
+        cells: { asked, all: size },
+        parts: [...parts].map(([name, count]) => ({ case: name, ...count })),
+        calls: x.calls(),
+        skipped: [...skipped],
+        spent,
+      }
+    },
+  }
+}
+
+/** Stages of which the report counts how much was made. */
+const countedApart = new Set(['table', 'matrix', 'random walks'])
+
+/** How late the last stages may end; they are short. */
+const lateMs = 4000
+
+async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Promise<Stages> {
+  const { waysToEndKeys, makeKeyPair } = plan
+  const memory = {
+    pairs: new Map(),
+    sinceControl: new Map(),
+    turns: new Map(),
+    asked: new Set<string>(),
+    tried: new Map(),
+  }
+  const callerOf = (keyring: Keyring): Caller => ({ x, keyring, ...memory, waysToEndKeys, makeKeyPair })
+  let keyring = keyringOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
+  await stage('preflight', async () => {
+    keyring = await learnTarget(callerOf(keyring), plan)
+  })
+  const caller = callerOf(keyring)
+  const sizes = sizesFor(budgetOf(x))
+  x.reserve(callsAtEnd(caller, sizes, plan))
+  const table = openTable(cells(x.options.operations, plan.random).filter(({ id }) => isNamedBy(plan.only, id)))
+  return { caller, plan, sizes, isEnding: false, table, stage, expiring: { due: 0, pairs: [] } }
+}
+
+/** How many of the last calls show how long one takes. */
+const recentCalls = 20
+
+/** What is left to spend, as far as the calls until now show. */
+function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, wire } }: Explorer): Budget {
+  const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !wire.controlled }
+  // A clock that is moved does not show how long calls take.
+  if (wire.controlled) return { ...budget, callMs: 0 }
+  const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
+  const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
+  return { ...budget, callMs: tookMs / Math.max(1, recent.length) }
+}
+
+/** Learns the words and clocks of the target and our addresses, and creates keys. */
+async function learnTarget(caller: Caller, plan: Plan): Promise<Keyring> {
+  const { x, keyring: before } = caller
+  const [first] = before.secret
+  const hasTokens = plan.sessions && first !== undefined && (await learnTokens(x, first, plan.tokenPrefix))
+  if (hasTokens) await learnLiveTokens(x, first, sizesFor(budgetOf(x)).otherTokens)
+  await learnSignatures(x)
+  await learnAddresses(x, first ?? 'root', hasTokens)
+  if (hasTokens) await learnWithdrawals(x, first, plan.keys)
+  const { seed, publicKeyPem } = plan.makeKeyPair()
+  x.names.set('spare', { seed, publicKey: publicKeyPem })
+  if (plan.keys) await createKeys(x, caller.pairs, { ...plan, hasTokens })
+  const allowed = { keys: plan.keys, limits: plan.limits }
+  const hasSecretKeys = keyringOf(x, { grants: true, ...allowed }).secret.length > 0
+  const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys, ...allowed })
+  const sizes = sizesFor(budgetOf(x))
+  // The token of this key created others, in a session.
+  if (plan.limits && sizes.storms > 0 && x.names.has('by-token'))
+    await runWorld({ ...caller, keyring }, 'sessions outlasted', {
+      sizes,
+      values: { who: 'by-token' },
+      isOver: () => false,
+    })
+  if (keyring.grants) for (const who of keyring.secret.slice(0, sizes.users)) await learnSolution(x, who)
+  await everyKeyWorks({ ...caller, keyring })
+  return keyring
+}
+
+/** Calls kept back for the stage that moves the clock by hours, and for keys in the places of those that are deleted. */
 const clockStageCalls = 440
-
-/** Whether only what is reserved for the last stages is left. @param calls how many more are reserved */
-export const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
-  x.isOver({ calls, ms: sizes.reservedMs })
-
-/** Calls kept back for keys in the places of those that are deleted. */
 const otherKeysCalls = 260
 
+const deletionOf = ({ waysToEndKeys }: Plan): WayToEndKey | undefined =>
+  waysToEndKeys.find(({ requirement }) => requirement === 'keys/can-be-deleted')
+
 /** How many calls the last stages need. */
-export function callsAtEnd({ x, keyring }: Pick<Caller, 'x' | 'keyring'>, { reserved }: Sizes, plan: Plan): number {
+function callsAtEnd({ x, keyring }: Caller, { reserved }: Sizes, plan: Plan): number {
   if (reserved === 0) return 0
-  const replaces = keyring.keys && keyring.limits && deletionOf(plan.waysToEndKeys) !== undefined
+  const replaces = keyring.keys && keyring.limits && deletionOf(plan) !== undefined
   return reserved + (x.options.wire.controlled ? clockStageCalls : 0) + (replaces ? otherKeysCalls : 0)
 }
+
+/** Whether only what is reserved for the last stages is left. @param calls how many more are reserved */
+const isOver = ({ caller: { x }, sizes, isEnding }: Stages, calls = 0): boolean =>
+  isEnding ? x.isOver({ calls: 0, ms: -lateMs }) : x.isOver({ calls, ms: sizes.reservedMs })
 
 const pickOf =
   ({ plan }: Stages) =>
   (count: number): number =>
     plan.random.below(Math.max(1, count))
 
-/** Every part of every kind of call, with the first operations. */
-export async function firstTurns(all: Stages): Promise<void> {
+/** One world as a stage of its name. */
+const worlds = async (all: Stages, ...names: readonly string[]): Promise<void> => {
+  for (const name of names) await all.stage(name, () => world(all, name))
+}
+
+const world = (
+  all: Stages,
+  name: string,
+  values: { readonly [name: string]: unknown } = {},
+  wait?: Wait,
+): Promise<string[]> =>
+  runWorld(all.caller, name, {
+    sizes: all.sizes,
+    values,
+    isOver: () => isOver(all),
+    ...(wait === undefined ? {} : { wait }),
+  })
+
+type Wait = (ms: number) => Promise<void>
+
+async function quietStages(all: Stages): Promise<void> {
+  if (all.plan.only !== null) return chosenRows(all)
   const { caller, sizes, table, stage } = all
-  await stage('missing credentials', () => noCredentials(caller))
+  await worlds(all, 'missing credentials', 'credentials among the params', 'the open method elsewhere')
   await stage('table', () =>
     callCells(caller, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
+  await sessionStages(all)
+  await tokenStages(all)
+  await keyStages(all)
+  await wideStages(all)
+  all.isEnding = true
+  caller.x.reserve(0)
+  await closingStages(all)
 }
 
 /** The rows of the table and of the matrix that the user names. */
-export async function chosenRows(all: Stages): Promise<void> {
+async function chosenRows(all: Stages): Promise<void> {
   const { caller, plan, table, stage } = all
   if (isNamedBy(plan.only, 'races')) await onlyRaces(all)
   await stage('table', () => callCells(caller, table, { isOver: () => isOver(all) }))
@@ -90,75 +278,130 @@ export async function chosenRows(all: Stages): Promise<void> {
 }
 
 /** For the proof of races: each of them, one after another. */
-async function onlyRaces({ caller, plan, stage, sizes }: Stages): Promise<void> {
-  const { keyring } = caller
-  await stage('races', () => races(caller, sizes.raceRounds))
-  if (plan.limits)
-    for (const on of ['warm', 'new'] as const)
-      await stage('session races', () => sessionRace(caller, keyring.secret.at(-1) ?? 'root', on, sizes.crowd))
-  if (plan.fillsKeys) await stage('key limit', () => keyLimit(caller))
+async function onlyRaces(all: Stages): Promise<void> {
+  const { plan, stage, caller } = all
+  await worlds(all, ...races)
+  const who = caller.keyring.secret.at(-1) ?? 'root'
+  if (plan.limits) await stage('session races', () => world(all, 'session races', { who }))
+  if (plan.fillsKeys) await worlds(all, 'key limit')
 }
 
-/** Sequences without tokens. */
-export async function keyStages({ caller, stage, sizes }: Stages): Promise<void> {
-  await stage('wrong kinds of credentials', () => wrongKinds(caller, sizes.users))
-  await stage('narrow keys', () => narrowKeys(caller))
-  await stage('wrong creations', () => wrongCreations(caller, Math.min(2, sizes.users)))
-  await stage('secrets of other keys', () => afterAnotherKey(caller, Math.min(3, Math.max(2, sizes.users))))
-  if (!caller.keyring.grants) await stage('own credentials in other places', () => ownPlaces(caller, sizes.users))
-  await stage('headers used again', () => replays(caller, sizes.users))
-  await stage('spellings of bodies', () => writtenAgain(caller, sizes.everyForm))
-  await stage('bodies in chunks', () => bodiesInChunks(caller, Math.min(2, sizes.users)))
-  await stage('connections', () => connections(caller))
-  await stage('long bodies', () => longBodies(caller, sizes.longBodies))
-  await stage('wrong bodies', () => wrongBodies(caller, 3))
-  for (const [at, who] of caller.keyring.secret.slice(0, 2).entries())
-    await stage('after refusals', () => afterRefusals(caller, who, at < sizes.afterRefusals))
-  await stage('many right calls', () => rightCalls(caller, 24, sizes.uses))
-  await stage('what must still be valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
+const races = [
+  'wrong beside right',
+  'wrong grants beside right',
+  'tokens beside others',
+  'grants of two keys',
+  'grants of one key',
+  'pairs at once',
+  'refreshes at once',
+  'refresh beside use',
+]
+
+/** The share of all calls that may be made during the pauses of the session tests. */
+const restShare = 0.06
+
+/** The session tests. During their pauses only calls that grant no token are made, because a grant may count as a session. */
+async function sessionStages(all: Stages): Promise<void> {
+  const { caller, plan, stage, table, sizes } = all
+  const { x, keyring } = caller
+  const { wire } = x.options
+  // A fast server could answer the whole table during the pauses.
+  const pauseCallLimit = x.calls() + Math.floor(x.options.maxCalls * restShare)
+  const meanwhile: Wait = async (ms) => {
+    const until = wire.now() + ms
+    const isLate = (): boolean => x.calls() > pauseCallLimit || isOver(all)
+    if (!wire.controlled) await callCells(caller, table, { only: grantsNothing, until, isOver: isLate })
+    if (wire.now() < until) await x.wait(until - wire.now())
+  }
+  const [first = 'root', second = first, third = second] = keyring.secret
+  if (!plan.limits || !keyring.grants) return
+  await stage('sessions', () => world(all, 'sessions', {}, meanwhile), 3900)
+  // Which grants count as sessions is known now, and no user has many of them yet.
+  const late = new Map<string, string[]>()
+  const beside = async (): Promise<void> => {
+    for (const who of new Set([third, second]))
+      late.set(who, await world(all, 'expiry beside valid pairs', { who }, meanwhile))
+  }
+  await stage('expiry beside valid pairs', beside, 5000)
+  const storm = (name: string, who: string, before: number): Promise<string[]> =>
+    world(all, name, { who, before, late_pairs: late.get(who) ?? [] }, meanwhile)
+  for (const [at, who] of [second, first].slice(0, sizes.storms).entries())
+    await stage('session storms', () => storm('session storms', who, sessionsBefore + at), 9000)
+  // A key of our own: no case made sessions of it, so that each of its first is watched.
+  await stage('many sessions', () => storm('many sessions', third, 0), 6500)
+  await stage('expiry of used tokens', () => world(all, 'expiry of used tokens', {}, meanwhile), 4400)
+  if (sizes.confusableNames)
+    await stage('similar session names', () => world(all, 'similar session names', { who: third }, meanwhile), 6500)
 }
+
+/** With two brief ones, as many as a user may have. */
+const sessionsBefore = 14
 
 /** Sequences of tokens. */
-export async function tokenStages(all: Stages): Promise<void> {
-  const { caller, stage, sizes } = all
-  const { x, keyring } = caller
-  if (!keyring.grants) return
-  const users = keyring.secret.slice(0, sizes.users)
-  await stage('missing params', () => missingParams(caller, Math.max(2, sizes.users)))
-  await stage('kinds of pairs', () => kindsOfPairs(caller, users, sizes.pairKinds))
-  for (const who of users.slice(0, 2))
-    await stage('wrong secrets in grants', () => wrongSecrets(caller, who, sizes.grantScopes))
-  await stage('wrong grants with a header', () => wrongGrantsWithHeader(caller, Math.min(2, sizes.users)))
-  await stage('own credentials in other places', () => ownPlaces(caller, sizes.users))
+async function tokenStages(all: Stages): Promise<void> {
+  const { caller, stage } = all
+  const { wire } = caller.x.options
+  if (!caller.keyring.grants) return
+  await worlds(
+    all,
+    'missing params',
+    'kinds of pairs',
+    'restrictions after refreshes',
+    'refreshes from another address',
+    'wrong secrets in grants',
+  )
+  await worlds(all, 'wrong grants with a header', 'own credentials in other places', 'tokens in the body')
   await stage('expiry', async () => {
-    all.expiring = await beginExpiry(caller, users)
+    const pairs = await world(all, 'expiry')
+    all.expiring = { due: wire.now() + certainlyOverMs, pairs }
   })
-  for (const [at, who] of users.entries()) {
-    await stage('refresh chains', () => refreshChain(caller, chainKind(caller, who, at), at < 2 ? 4 : 3))
-    await stage('refresh tokens used twice', () => usedTwice(caller, { who, scope: ['solution'] }))
-    if (at === 0) await stage('many refreshes', () => manyRefreshes(caller, who, sizes.manyRefreshes))
-    await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
-    await stage('scopes', () => scopeLimits(caller, who, at === 0))
-    await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
-  }
-  await stage('session names', () => sameNameTwice(caller, users, sizes.sameNames))
-  for (const who of users.slice(0, 2)) await stage('tokens of one solution', () => oneSolutionOnly(caller, who))
-  for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(caller, who))
-  await stage('lifetimes', () => lifetimes(caller, users[0] ?? 'root'))
-  await stage('races', () => races(caller, sizes.raceRounds))
-  await stage('credentials of others in other places', () => places(caller, sizes.crossed))
+  await worlds(all, 'refresh chains', 'refresh tokens used twice', 'many refreshes')
+  await stage('expiry', () => world(all, 'use while waiting', { pairs: all.expiring.pairs }))
+  await worlds(all, 'scopes', 'areas after refreshes')
+  await stage('what must still be valid', () => someStillWork(caller, pickOf(all)))
+  await worlds(all, 'session names', 'tokens of one solution', 'beginnings of solutions')
+  await worlds(all, 'addresses', 'our address', 'our other addresses', 'lifetimes', 'lifetimes beside other words')
+  await worlds(all, ...races)
+  await worlds(all, 'credentials of others in other places')
+}
+
+/** The longest lifetime of a world of expiry, and how long after a reported expiry the model is certain of it. */
+const certainlyOverMs = 3000 + 3000
+
+/** Sequences without tokens. */
+async function keyStages(all: Stages): Promise<void> {
+  const { caller, stage } = all
+  await worlds(all, 'every key', 'narrow keys', 'wrong creations', 'secrets of other keys')
+  await worlds(
+    all,
+    'headers used again',
+    'spellings of bodies',
+    'spellings of creations',
+    'bodies in chunks',
+    'wrong secrets in chunks',
+  )
+  await worlds(
+    all,
+    'connections',
+    'many wrong calls on a connection',
+    'long bodies',
+    'letters in two reads',
+    'wrong bodies',
+  )
+  await worlds(all, 'after refusals', 'many right calls', 'many uses of a token', 'zeros in signatures')
+  await stage('what must still be valid', () => everyKeyWorks(caller))
 }
 
 /** The matrix, then the rest of the table. */
-export async function wideStages(all: Stages): Promise<void> {
+async function wideStages(all: Stages): Promise<void> {
   const { caller, plan, stage, table, sizes } = all
   const { x } = caller
-  const mayGoOn = (): boolean => !isOver(all, sizes.walkCalls + callsAtExpiry(all))
+  const mayGoOn = (): boolean => !isOver(all, sizes.walkCalls + all.expiring.pairs.length * callsOfExpired)
   const endOfMatrix = x.calls() + sizes.matrixCalls
   await stage('matrix', () => plan.combine(caller, () => x.calls() >= endOfMatrix || !mayGoOn()))
   while (table.left.length > 0 && mayGoOn()) {
     await stage('table', () => callCells(caller, table, { most: 150, isOver: () => !mayGoOn() }))
-    await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
+    await stage('what must still be valid', () => someStillWork(caller, pickOf(all)))
     await expire(all, false)
   }
   await expire(all, true)
@@ -167,107 +410,81 @@ export async function wideStages(all: Stages): Promise<void> {
   await stage('random walks', () => plan.walk(caller, () => isOver(all)))
 }
 
-/** How many calls show that the pairs that expire soon have expired. */
-const callsAtExpiry = ({ expiring: { pairs, replaced } }: Stages): number => pairs.length * 10 + replaced.length * 2
+/** How many calls show that a pair has expired. */
+const callsOfExpired = 6
 
 /** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */
 async function expire(all: Stages, waits: boolean): Promise<void> {
   const { caller, stage } = all
-  const { x } = caller
-  const { wire } = x.options
-  const { expiring } = all
-  const { pairs, due } = expiring
+  const { wire } = caller.x.options
+  const { pairs, due } = all.expiring
   if (pairs.length === 0) return
   if (waits && wire.controlled)
     for (let turn = 0; turn < 2; turn++) {
-      await x.wait(850)
-      await stage('expiry', () => useWhileWaiting(x, pairs))
+      await caller.x.wait(850)
+      await stage('expiry', () => world(all, 'use while waiting', { pairs }))
     }
-  if (waits && wire.now() < due) await x.wait(due - wire.now())
+  if (waits && wire.now() < due) await caller.x.wait(due - wire.now())
   if (wire.now() < due) return
-  all.expiring = { due, pairs: [], replaced: [] }
-  await stage('expiry', () => endExpiry(caller, expiring))
+  all.expiring = { due, pairs: [] }
+  await stage('expiry', () => world(all, 'after expiry', { pairs }))
 }
 
 /** The stages before the limits: key material, revoked tokens, session races and a right creation. */
-export async function closingStages(all: Stages): Promise<void> {
+async function closingStages(all: Stages): Promise<void> {
   const { caller, plan, stage, sizes } = all
-  const { keyring, x } = caller
-  const pick = pickOf(all)
-  await stage('public key material', () => materials(caller))
-  await stage('revoked tokens again', () => retryRevoked(x, sizes.revokedTries, pick))
+  const { keyring } = caller
+  await worlds(all, 'public key material')
+  await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, pickOf(all)))
   // A key with few sessions, because a user at the limit has no free session to race for.
-  const keyWithFewSessions =
-    keyring.narrow.find((who) => who === 'solution-key') ?? keyring.secret[3] ?? keyring.secret[0] ?? 'root'
-  if (plan.limits && keyring.grants)
-    for (const on of ['warm', 'new'] as const)
-      await stage('session races', () => sessionRace(caller, keyWithFewSessions, on, sizes.crowd))
+  const who = keyring.narrow.find((one) => one === 'solution-key') ?? keyring.secret[3] ?? keyring.secret[0] ?? 'root'
+  if (plan.limits) await stage('session races', () => world(all, 'session races', { who }))
   // If the key-limit stage runs, its burst shows that a right creation is accepted.
-  if (!plan.fillsKeys) await stage('right creation', () => rightCreation(caller))
-  await stage('keys of one scope', () => keysOfOneScope(caller))
-  await stage('what must still be valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
+  if (!plan.fillsKeys && caller.x.state().created < 9) await worlds(all, 'right creation')
+  await worlds(all, 'keys of one scope')
+  await stage('what must still be valid', () => everyKeyWorks(caller))
 }
 
 /** The stages that fill a limit, may lock a key or move the clock by hours. */
-export async function lastStages(all: Stages): Promise<void> {
+async function lastStages(all: Stages): Promise<void> {
   const { caller, plan, stage, sizes } = all
   const { keyring, x } = caller
   const pick = pickOf(all)
-  if (plan.fillsKeys) await stage('key limit', () => keyLimit(caller))
-  await stage('many wrong tries', () => wrongTries(caller, keyring.secret.at(-1) ?? 'root', 12))
-  await stage('revoked tokens again', () => retryRevoked(x, sizes.revokedTries, pick))
-  await stage('hours later', () => letTimePass(caller, pick))
-  await stage('what must still be valid', () => checkStillValid(caller, pick))
-  await stage('ended keys', () => endKeys(caller, plan.waysToEndKeys))
-  await otherKeys(all)
+  if (plan.fillsKeys) await worlds(all, 'key limit')
+  await worlds(all, 'many wrong tries')
+  await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, pick))
+  await stage('hours later', () => letTimePass(all))
+  await stage('what must still be valid', () => someStillWork(caller, pick))
+  await worlds(all, 'ended keys')
+  // Keys in the places of those that are deleted take every place, so only where limits may be reached.
+  if (deletionOf(plan) === undefined || !keyring.keys || !keyring.limits) return
+  await worlds(all, 'own keys removed', 'keys of rare scopes', 'own keys removed')
+  const from = x.log.length
+  await worlds(all, 'many public keys')
+  await compareWithoutPublicKey(x, from)
+  await worlds(all, 'own keys removed')
 }
 
-/** Keys in the places of those that are deleted; they take every place, so only where limits may be reached. */
-async function otherKeys({ caller, plan, stage }: Stages): Promise<void> {
-  const deletion = deletionOf(plan.waysToEndKeys)
-  if (deletion === undefined || !caller.keyring.keys || !caller.keyring.limits) return
-  await stage('keys of rare scopes', () => keysOfRareScopes(caller, deletion))
-  await stage('many public keys', () => manyPublicKeys(caller, deletion, plan))
-  await stage('own keys removed', () => removeOwnKeys(caller.x, deletion))
-}
+const hourMs = 3_600_000
 
-/** Chains of every kind: plain, with apikey, bound to a session, an address or a lifetime. */
-function chainKind({ x }: Caller, who: string, at: number): PairKind {
-  const kinds = [
-    ['solution'],
-    ['solution', ...(apikeyScope(x) ?? [])],
-    ['solution', 'session:'],
-    ['solution', 'expiresIn:15000'],
-    ['solution', 'context', 'ipAddr:'],
-  ]
-  return { who, scope: kinds[at % kinds.length] ?? ['solution'] }
-}
-
-async function races(caller: Caller, rounds: number): Promise<void> {
-  const [first = 'root', second = first] = caller.keyring.secret
-  for (const on of ['warm', 'new'] as const) {
-    await wrongBesideRight(caller, second, on)
-    await pairsAtOnce(caller, second, on)
-  }
-  for (let round = 0; round < rounds; round++) {
-    for (const on of ['warm', 'new'] as const) {
-      const generation = (on === 'warm') === (round % 2 === 0) ? 0 : 1
-      await refreshRace(caller, { who: round % 2 === 0 ? first : second, on, count: 8, generation })
-    }
-    for (const on of ['warm', 'new'] as const) await refreshBesideUse(caller, round % 2 === 0 ? second : first, on)
-  }
-}
-
-/** Sends every credential in place of every other. */
-async function places(caller: Caller, credentials: number): Promise<void> {
+/** Moves the clock by hours, days and more. */
+async function letTimePass(all: Stages): Promise<void> {
+  const { caller } = all
   const { x, keyring } = caller
-  x.script = 'places'
-  const pair = await pairOf(x, caller.pairs, { who: keyring.secret[0] ?? 'root', scope: ['solution'] })
-  const other = await pairOf(x, caller.pairs, { who: keyring.secret[1] ?? 'root', scope: ['solution'] })
-  if (pair === undefined || other === undefined) return
-  let turn = 0
-  for (const { way, change } of crossPlaces(keyring, pair, other, credentials)) {
-    const right = await rightCall(caller, way, turn++)
-    if (right !== undefined) await deviate(caller, right, change)
+  if (!x.options.wire.controlled || !keyring.grants) return
+  for (const name of ['long lifetimes', 'used for minutes', 'refreshed later', 'sessions of days'])
+    await world(all, name)
+  const pick = pickOf(all)
+  for (const hours of [61 / 60, 5, 26, 8 * 24, 40 * 24, 100 * 24, 400 * 24]) {
+    const time = hours * hourMs
+    const longest = Math.min(2 * time, Math.floor(0.8 * (x.state().refreshLifetimeMs ?? 0)))
+    const who = keyring.secret[pick(keyring.secret.length)] ?? 'root'
+    await world(all, 'hours later', { who, time, long: longest > time ? [`expiresIn:${longest}`] : [] })
+    await deadStayDead(caller, 12, pick)
+    await someStillWork(caller, pick)
+    // A server may count only the keys of the last hour, or day.
+    if (hours < 27 && x.state().created > 9) await world(all, 'one key more')
+    if (hours > 27) await everyKeyWorks(caller)
   }
+  await world(all, 'sessions after ended ones')
 }

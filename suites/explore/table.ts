@@ -3,8 +3,7 @@
 import type { Operations } from '../engine/language/deviations.ts'
 import { type Random, shuffled } from '../engine/random.ts'
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, type Keyring, type PairKind, pairOf } from './keyring.ts'
+import { apikeyScope, type Caller, type Keyring, type PairKind, pairOf } from './keyring.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 
 export interface Cell {
@@ -97,17 +96,6 @@ function isLeftToOtherKind({ field, operation = '' }: Change, way: string, at: n
 /** A mistake of the signer's table belongs to the part of the signature that it is about. */
 const partName = (field: string, { operation = '' }: Change): string =>
   field === 'mistake' ? `mistake-${operation.split('/')[0]}` : field.replaceAll(' ', '-')
-
-export interface Caller {
-  readonly x: Explorer
-  readonly keyring: Keyring
-  readonly pairs: Map<string, string>
-  /** Calls since the right call of this kind was last made. */
-  readonly sinceControl: Map<string, number>
-  /** How a part was called last, so that the next call uses another key. */
-  readonly turns: Map<string, number>
-  readonly asked: Set<string>
-}
 
 /** The number of wrong calls of one kind after which the right one is repeated. */
 const controlEvery = 6
@@ -257,35 +245,54 @@ function kindOf(keyring: Keyring, turn: number): PairKind {
   return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
 }
 
-/** Sends every credential in place of every other. */
-export function crossPlaces(
-  keyring: Keyring,
-  pair: string,
-  otherPair: string,
-  most: number,
-): { way: string; change: Change }[] {
-  const keys = [...keyring.secret.slice(0, 3), ...keyring.ecc.slice(0, 1), ...keyring.narrow.slice(0, 1)]
-  const all = [
-    ...[pair, otherPair].flatMap((name) => [`$${name}.accessToken`, `$${name}.refreshToken`]),
-    ...keys.flatMap((who) => [`$${who}.id`, `$${who}.secret`]),
-    ...(keyring.ecc[0] === undefined ? [] : ['$ecc-a-own.publicKey']),
-  ]
-  const credentials = all.slice(0, most)
-  const places: [way: string, field: string][] = [
-    ['basic', 'basic-id'],
-    ['basic', 'basic-secret'],
-    ['basic', 'basic-text'],
-    ['basic', 'basic-blob'],
-    ['hmac', 'key-id'],
-    ['hmac', 'secret'],
-    ['hmac', 'signature'],
-    ['ecc', 'key-id'],
-    ['ecc', 'signature'],
-    ['token', 'token'],
-    ['token', 'header'],
-    ['grant', 'param apiKeyId'],
-    ['grant', 'param apiKeySecret'],
-    ['refresh', 'param refreshToken'],
-  ]
-  return credentials.flatMap((place) => places.map(([way, field]) => ({ way, change: { field, place } })))
+/** The cells whose calls are still to be made. */
+export interface Table {
+  left: Cell[]
+  asked: number
+  /** Of each part of a call how many cells were asked, and how many there are. */
+  readonly parts: Map<string, { asked: number; readonly all: number }>
+  /** The number of all cells. */
+  readonly all: number
 }
+
+export function openTable(left: Cell[]): Table {
+  const counts = new Map<string, number>()
+  for (const { id } of left) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const parts = new Map([...counts].sort().map(([id, all]) => [id, { asked: 0, all }]))
+  return { left, asked: 0, parts, all: left.length }
+}
+
+interface Portion {
+  /** The maximum number of calls. */
+  readonly most?: number
+  readonly only?: (cell: Cell) => boolean
+  /** A time on the target's clock. */
+  readonly until?: number
+  isOver(): boolean
+}
+
+/** Makes the calls of some of the remaining cells. */
+export async function callCells(caller: Caller, table: Table, portion: Portion): Promise<void> {
+  const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
+  const { wire } = caller.x.options
+  const kept: Cell[] = []
+  let asked = 0
+  for (const [index, cell] of table.left.entries()) {
+    if (asked >= most || isOver() || wire.now() > until) {
+      kept.push(...table.left.slice(index))
+      break
+    }
+    if (!only(cell)) {
+      kept.push(cell)
+      continue
+    }
+    if (await callCell(caller, cell)) asked += 1
+    table.asked += 1
+    const part = table.parts.get(cell.id)
+    if (part !== undefined) part.asked += 1
+  }
+  table.left = kept
+}
+
+/** Cells that grant nothing, so their calls may be made while sessions are watched. */
+export const grantsNothing = ({ way }: Cell): boolean => way === 'basic' || way === 'hmac' || way === 'ecc'

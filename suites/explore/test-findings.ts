@@ -2,14 +2,16 @@
 import { readDeviations } from '../engine/language/deviations.ts'
 import { seededRandom } from '../engine/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
+import { isProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
+import { type Sizes, sizesFor } from './budget.ts'
 import { create } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
-import { byRoot, keyringOf } from './keyring.ts'
-import { openExplorer } from './open.ts'
+import { byRoot, type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
+import { keyPairMaker, openExplorer } from './open.ts'
 import { learnTokens } from './preflight.ts'
-import type { Caller } from './table.ts'
+import { runWorld } from './worlds.ts'
 
 const operations = readDeviations()
 
@@ -40,7 +42,7 @@ export async function foundIn(
     values: seededRandom(1),
     fresh: true,
     loopback: true,
-    maxCalls: 2000,
+    maxCalls: 4000,
     timeLeftMs: () => 60_000,
   })
   const found: Candidate[] = []
@@ -48,9 +50,35 @@ export async function foundIn(
   await x.call(create(byRoot(x), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
   await learnTokens(x, more.root === undefined ? 'root' : 'by-basic', undefined)
   const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
-  await run({ x, keyring, pairs: new Map(), sinceControl: new Map(), turns: new Map(), asked: new Set() })
+  await run({
+    x,
+    keyring,
+    pairs: new Map(),
+    sinceControl: new Map(),
+    turns: new Map(),
+    asked: new Set(),
+    tried: new Map(),
+    waysToEndKeys: waysToEndKeys(more.settings ?? bareSettings),
+    makeKeyPair: keyPairMaker(x.options.values),
+  })
   return { x, found }
 }
+
+/** Sizes of an exploration of the given number of calls. */
+export const sizesOf = (calls: number): Sizes =>
+  sizesFor({ maxCalls: calls, made: 0, callMs: 0, timeLeftMs: 600_000, waits: false })
+
+/** After so many calls a world ends, unless all is proved. */
+const shortCalls = 400
+
+/** A world with the sizes of a long exploration, once nobody else uses the target. */
+export const inWorld =
+  (name: string, values: { readonly [name: string]: unknown } = {}) =>
+  async (caller: Caller): Promise<void> => {
+    const { x } = caller
+    const mostCalls = isProof ? Number.POSITIVE_INFINITY : x.calls() + shortCalls
+    await runWorld(caller, name, { sizes: sizesOf(20_000), values, isOver: () => x.isOver() || x.calls() > mostCalls })
+  }
 
 /** The requirements that a server broke. */
 export async function brokenBy(server: Server, run: (caller: Caller) => Promise<void>): Promise<readonly string[]> {

@@ -2,9 +2,11 @@
 import { array, constantFrom, nat, record, sample } from 'fast-check'
 import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, ownAddress } from './keyring.ts'
-import type { Auth, CallStep, Change } from './step.ts'
-import { type Caller, deviate } from './table.ts'
+import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
+import { applyLaws } from './laws.ts'
+import { type Auth, type CallStep, type Change, namesIn } from './step.ts'
+import { deviate } from './table.ts'
+import { madeBy } from './whole-sequence.ts'
 
 /** An action as numbers; their meaning depends on the state when it is done. */
 interface Action {
@@ -50,10 +52,17 @@ export async function walk(
   const { x } = caller
   for (let round = 0, done = 0; done < most; round++)
     for (const actions of sequences(seed + round, 20)) {
-      x.script = `walk/${x.log.length}`
+      const script = `walk/${x.log.length}`
+      x.script = script
       for (const one of actions) {
         if (isOver()) return
+        const before = x.log.length
         await act(caller, one)
+        await applyLaws(
+          caller,
+          x.log.slice(before).flatMap(({ step }) => [...madeBy(step), ...namesIn(step)]),
+        )
+        x.script = script
       }
       done += 1
       if (done >= most) return

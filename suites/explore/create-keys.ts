@@ -1,10 +1,9 @@
 /** Creates the keys of an exploration, each in another way, and tries each before its first right call. */
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import { basic, changed, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import { expectRefused } from './expect-calls.ts'
+import { describeStep } from './describe-step.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, everyScope, freshName, granted, pairOf } from './keyring.ts'
-import { compareCreators, compareWithoutPublicKey } from './refused-creations.ts'
+import { apikeyScope, byRoot, everyScope, expectRefused, freshName, granted, type KeyPair, pairOf } from './keyring.ts'
 import type { Auth, CallStep } from './step.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
@@ -54,20 +53,15 @@ const wanted: readonly Wanted[] = [
   { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2, ['ipAddr:', 'expiresIn:15000']) },
 ]
 
-interface KeyPair {
-  readonly seed: Uint8Array
-  readonly publicKeyPem: string
-}
-
 /** Makes key pairs, and says how many keys may be created. */
-export interface KeyMaker {
+interface KeyMaker {
   /** How many keys may be created for calls. */
   readonly newKeys: number
   makeKeyPair(): KeyPair
 }
 
 /** Creates the keys. `hasTokens`: pairs may be requested. A key that cannot be created in its own way is created by root, so that the rest can go on. */
-export async function fillKeyring(
+export async function createKeys(
   x: Explorer,
   pairs: Map<string, string>,
   { makeKeyPair, newKeys, hasTokens }: KeyMaker & { readonly hasTokens: boolean },
@@ -281,4 +275,56 @@ async function createKey(x: Explorer, name: string, auth: Auth, wanted: WantedKe
       // The id of a request only tells answers apart; a server must not take it for the name of a creation.
       await x.call(create(auth, { name: label, scope, ...publicKey }, { as: name, id: idOfCreations }))
     }
+}
+
+/*
+ * Where it is not known how many places are free, each refusal of a creation is open; a creation that differs in one thing and is accepted right
+ * after shows that a place was free.
+ */
+
+interface RefusedCreation {
+  readonly step: CallStep
+  /** Index of its log entry. */
+  readonly entry: number
+  readonly script: string
+  /** Nothing but the number of free places may justify the refusal. */
+  readonly isAboutPlaces: boolean
+}
+
+/** The refused creations from this entry of the log on. */
+const refusedSince = (x: Explorer, from: number): RefusedCreation[] =>
+  x.log.slice(from).flatMap(({ step, seen: [only], script }, at) => {
+    if (step.do !== 'call' || step.method !== 'manager/createApiKey' || only?.answer.kind !== 'refused') return []
+    return [{ step, entry: from + at, script, isAboutPlaces: only.verdict.requirement.startsWith('limits/') }]
+  })
+
+/** keys/create-authorized: root creates the very same key. @param from the first entry of the log to look at */
+export async function compareCreators(x: Explorer, from: number): Promise<void> {
+  for (const { step, entry, script, isAboutPlaces } of refusedSince(x, from)) {
+    if (!isAboutPlaces || ('who' in step.auth && step.auth.who === 'root')) continue
+    const control = await x.call({ ...step, auth: byRoot(x) })
+    if (control?.answer.kind !== 'accepted') return
+    const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`
+    const found = { requirement: 'keys/create-authorized', level: 'must', message, kind: 'refused' } as const
+    x.report({ ...found, fact: 'creation', entry, script })
+    return
+  }
+}
+
+/** The key that shows that a place was free. */
+const control = 'without-public-key'
+
+/** keys/public-key: root creates the very same key without its public key. @param from the first entry of the log to look at */
+export async function compareWithoutPublicKey(x: Explorer, from: number): Promise<void> {
+  const refused = refusedSince(x, from)
+  const last = refused.findLast(({ isAboutPlaces }) => isAboutPlaces)
+  // One refusal alone may be due to a limit of rates.
+  if (refused.length < 2 || last === undefined || x.names.has(control)) return
+  const { step, entry, script } = last
+  const { publicKey: _, ...params } = step.params
+  const name = 'plain-$unique'
+  const seen = await x.call({ ...step, params: { ...params, name }, auth: byRoot(x), as: control })
+  if (seen?.answer.kind !== 'accepted') return
+  const message = `${describeStep(step)} was refused, and accepted right after without its public key`
+  x.report({ requirement: 'keys/public-key', level: 'must', message, kind: 'refused', fact: 'creation', entry, script })
 }

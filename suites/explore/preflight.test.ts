@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
 import { list, token } from './calls.ts'
-import { expectAccepted, expectRefused } from './expect-calls.ts'
-import { granted } from './keyring.ts'
-import { learnAddresses, learnLiveTokens } from './preflight.ts'
+import { expectAccepted, expectRefused, granted } from './keyring.ts'
+import { learnAddresses, learnLiveTokens, learnWithdrawals } from './preflight.ts'
 import { foundIn } from './test-findings.ts'
-import { learnWithdrawals } from './withdrawals.ts'
 
 type Server = Omit<ServerOptions, 'clock'>
 

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { partUnlessProof } from '../self/proof-form.ts'
+import {
+  bundledSettings,
+  createProfile,
+  loadIndependentMutants,
+  loadIndependentVariants,
+  type ServerOptions,
+} from '../targets/bundled.ts'
+import { basic, create, list } from './calls.ts'
+import { type Caller, keyringOf } from './keyring.ts'
+import { learnAddresses, learnSolution } from './preflight.ts'
+import { brokenBy, foundIn, inWorld } from './test-findings.ts'
+import { fixedSessionNames, readWorlds } from './worlds.ts'
+
+type Server = Omit<ServerOptions, 'clock'>
+type Rules = NonNullable<ServerOptions['rules']>
+
+const scope = ['apikey', 'apiKey', 'solution', 'context']
+
+/** Keys of each kind, our addresses and two solutions, as the preflight finds them. */
+async function prepared({ x, ...caller }: Caller): Promise<Caller> {
+  x.setSignatureClock(0, true)
+  await learnAddresses(x, 'root', true)
+  for (const name of ['ecc-a', 'ecc-solution', 'spare']) {
+    const { seed, publicKeyPem: publicKey } = caller.makeKeyPair()
+    x.names.set(name === 'spare' ? name : `${name}-own`, { seed, publicKey })
+    const own = { name, scope: name === 'ecc-a' ? scope : ['solution'], publicKey: `$${name}-own.publicKey` }
+    if (name !== 'spare') await x.call(create(basic('root'), own, { as: name }))
+  }
+  await x.call(create(basic('root'), { name: 'by-token', scope }, { as: 'by-token' }))
+  await x.call(create(basic('root'), { name: 'solution-key', scope: ['solution'] }, { as: 'solution-key' }))
+  await learnSolution(x, 'root')
+  const seen = await x.call(list(basic('root')))
+  const result = seen?.answer.kind === 'accepted' ? (seen.answer.result as { list?: { id: string }[] }) : {}
+  const solutions = (result.list ?? []).map(({ id }) => id).slice(0, 2)
+  const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
+  return { ...caller, x: { ...x, options: { ...x.options, solutions } }, keyring }
+}
+
+/** The requirements that a server breaks in a world. */
+const brokenIn = async (world: string, server: Server, values: { readonly [name: string]: unknown } = {}) => {
+  const run = async (caller: Caller): Promise<void> =>
+    inWorld(world, { who: 'by-basic', before: 14, late_pairs: [], pairs: [], time: 3_660_000, long: [], ...values })(
+      await prepared(caller),
+    )
+  const { found } = await foundIn(server, run, { settings: bundledSettings([]) })
+  return [...new Set(found.map(({ requirement }) => requirement))]
+}
+
+const worlds = [...readWorlds().keys()]
+test.each(worlds)('the reference server breaks nothing in the world "%s"', async (world) => {
+  expect(await brokenIn(world, {})).toEqual([])
+})
+
+test('names of sessions that every exploration uses are known, since they may have been used before', () => {
+  expect(fixedSessionNames()).toEqual(expect.arrayContaining(['0', 'null', '__proto__']))
+})
+
+const mutants = await loadIndependentMutants()
+const shown: readonly (readonly [world: string, id: string, requirement: string])[] = [
+  ['credentials among the params', 'credentials-in-params-accepted', 'authorization/required'],
+  ['wrong grants with a header', 'grant-takes-authorization-header-for-secret', 'grants/credentials'],
+  ['every key', 'creation-with-public-key-needs-no-secret-in-basic', 'basic/credentials'],
+  ['bodies in chunks', 'body-sent-in-chunks-signed-as-empty', 'signatures/request-body'],
+  ['key limit', 'no-key-limit-for-refreshed-tokens', 'limits/ten-keys'],
+  ['tokens of one solution', 'solution-id-not-held-in-session', 'scopes/solution-id'],
+  ['tokens of one solution', 'refresh-widens-one-solution-to-any', 'refresh/scopes-kept'],
+  ['beginnings of solutions', 'solution-id-compared-by-prefix', 'scopes/solution-id'],
+  ['tokens beside others', 'calls-in-flight-share-the-address-of-the-last-one', 'addresses/bound'],
+  ['wrong beside right', 'bare-call-beside-authorized-call-in-flight-let-in', 'authorization/required'],
+  ['refreshes at once', 'last-of-refreshes-in-flight-undoes-revocations-of-the-others', 'refresh/revokes-access'],
+  ['many public keys', 'fifth-public-key-ends-the-first', 'keys/created-key-works'],
+  ['many public keys', 'public-keys-of-one-creator-sign-for-each-other', 'signatures/key-id'],
+  ['keys of rare scopes', 'stream-granted-to-key-with-store', 'scopes/within-key'],
+  ['keys of rare scopes', 'any-solution-granted-to-key-of-one-solution', 'scopes/within-key'],
+]
+test.each(partUnlessProof(shown, 8))('%s shows %s at %s', async (world, id, requirement) => {
+  const mutant = mutants.find((one) => one.id === id)
+  if (mutant === undefined) return
+  expect(await brokenIn(world, mutant.create())).toContain(requirement)
+})
+
+const sorted = (name: string | undefined): string | undefined => name && [...name].sort().join('')
+const wrongRules: readonly (readonly [world: string, what: string, rules: Rules])[] = [
+  ['similar session names', 'no session is named 0', { sessionCreated: (name) => name !== '0' }],
+  [
+    'similar session names',
+    'no session is named like a member of objects',
+    { sessionCreated: (name) => !(name in {}) },
+  ],
+  ['similar session names', 'names with the same letters are one', { sessionName: sorted }],
+  ['ended keys', 'a deleted key signs', { deletedKeyWorks: (_key, means) => means === 'ecc' }],
+  ['ended keys', 'a disabled key gets tokens', { disabledKeyWorks: (_key, means) => means === 'grant' }],
+  [
+    'ended keys',
+    'a deletion brings a key back',
+    { disabledKeyWorks: (key) => key.deleted, deletedKeyWorks: (key) => !key.enabled },
+  ],
+]
+test.each(partUnlessProof(wrongRules, 3))('%s shows that %s', async (world, _what, rules) => {
+  expect(await brokenIn(world, { rules })).not.toEqual([])
+})
+
+describe('a session name used twice', () => {
+  test.each(['replaces', 'adds', 'joins'] as const)('%s a session, and nothing is found', async (reusedSessionName) => {
+    for (const sessionUser of ['one-key', 'all-keys'] as const)
+      expect(await brokenIn('session names', { profile: createProfile({ reusedSessionName, sessionUser }) })).toEqual(
+        [],
+      )
+  })
+
+  test('gives the second token no more than it asks for', async () => {
+    let earlier: string[] = []
+    const grantedScope = (requested: string[]): string[] => {
+      const granted = [...requested, ...earlier]
+      earlier = requested
+      return granted
+    }
+    expect(await brokenIn('session names', { rules: { grantedScope } })).toContain('scopes/context')
+  })
+})
+
+test.each([
+  'writes-of-one-key-in-flight-together-conflict',
+  'refresh-in-work-makes-the-others-come-again',
+  'word-for-one-solution-opens',
+])('a conforming server is not accused: %s', async (beginning) => {
+  const variant = (await loadIndependentVariants()).find(({ id }) => id.startsWith(beginning))
+  const server = { ...(variant?.profile === undefined ? {} : { profile: variant.profile }), ...variant?.create?.() }
+  expect(variant).toBeDefined()
+  for (const world of ['refreshes at once', 'grants of one key', 'scopes'])
+    expect(await brokenIn(world, server)).toEqual([])
+})
+
+test('a server that accepts no body in chunks breaks nothing', async () => {
+  const around: ServerOptions['around'] = (handle) => async (request) =>
+    request.headers['transfer-encoding'] === undefined ? handle(request) : { status: 401, headers: {}, body: '' }
+  expect(await brokenIn('bodies in chunks', { around })).toEqual([])
+})
+
+test('lifetimes cut to 32 bits are shown beside a smaller one that lasts longer', async () => {
+  const profile = createProfile({ refreshLifeMs: 60 * 86_400_000 })
+  const rules: Rules = { expiresInMs: (text: string) => Number(text) | 0 || undefined }
+  expect(await brokenIn('lifetimes', { profile, rules })).toContain('expires-in/reported')
+  expect(await brokenBy({ profile }, inWorld('lifetimes'))).toEqual([])
+})
