@@ -5,14 +5,13 @@ import { isObject } from '../json.ts'
 import type { Called } from '../judge/expectation.ts'
 import { readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
-import { type Random, shortName } from '../random.ts'
+import { shortName } from '../random.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { toBase64, utf8 } from '../signer/bytes.ts'
 import {
   type Caller as CallerOfCall,
   type Change,
   headerBytes,
-  type Key,
   type NonceKind,
   nonceOf,
   Unmakeable,
@@ -20,7 +19,7 @@ import {
   writeCall,
 } from '../signer/changed-call.ts'
 import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../signer/sign.ts'
-import type { TargetSettings, WireRequest } from '../target.ts'
+import type { WireRequest } from '../target.ts'
 import {
   type Build,
   type Conversation,
@@ -179,55 +178,44 @@ export function writeBody(members: readonly Member[], form: BodyForm = 'compact'
   return missing > 0 ? `${text.slice(0, -1)}${' '.repeat(missing)}}` : text
 }
 
-interface AuthorizeInput {
-  /** Finds the credential: by the name of a test key, or a kept { id, secret } itself. */
-  auth: Auth
+/** What a signature covers. */
+interface Covered {
   method: string
   body: Uint8Array
-  settings: TargetSettings
-  /** The whole URL of the call; only mistakes sign it. */
-  url: string
-  /** The word before a token. */
-  tokenPrefix: string
-  /** The server's time in ms. */
-  serverNowMs: number
-  random: Random
-  /** How a key with a secret is authorized where the fixture leaves it open. */
-  keyWay: 'basic' | 'hmac'
-  credential(member: unknown): Credential
+  /** On the server's clock, in ms. */
+  signedAtMs: number
 }
 
-interface Authorization {
-  /** Undefined: send no Authorization header. */
-  header?: string
-  nonce?: string
-  timestamp?: string
-}
+type Authorization = Pick<Called['sent'], 'header' | 'nonce' | 'timestamp'>
 
-/** Builds the Authorization header of a step (part 5). */
-function authorize(input: AuthorizeInput): Authorization {
-  const { auth } = input
+/** The Authorization header of a step (part 5); an empty object sends none. */
+function authorize(talk: Conversation, auth: Auth, covered: Covered): Authorization {
   if (auth === 'none') return {}
   if ('header' in auth) return { header: auth.header }
   if ('token' in auth) {
-    if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
-    return { header: tokenHeader(alterText(auth.token, auth.but), input.tokenPrefix) }
+    const token = alterText(tokenIn(auth), auth.but)
+    const word = tokenWordOf(talk)
+    return { header: word === '' ? token : `${word} ${token}` }
   }
-  if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }
+  if ('basic' in auth) return { header: `Basic ${basicValue(talk, auth)}` }
   if ('key' in auth) {
-    const credential = input.credential(auth.key)
-    if (credential.seed !== undefined) return signed(input, credential, 'ed25519', {})
-    const { id, secret = '' } = credential
-    return input.keyWay === 'basic'
-      ? { header: `Basic ${base64(`${id}:${secret}`)}` }
-      : signed(input, credential, 'secret', {})
+    const { kind, key } = keyInSomeWay(talk, auth.key)
+    if (kind !== 'basic') return signed(talk, { kind, key, mistake: {} }, covered)
+    return { header: `Basic ${base64(`${key.id}:${key.secret ?? ''}`)}` }
   }
-  const [member, kind] = 'hmac' in auth ? [auth.hmac, 'secret' as const] : [auth.ecc, 'ed25519' as const]
-  return signed(input, input.credential(member), kind, (auth.but ?? {}) as Mistake)
+  const [member, kind] = 'hmac' in auth ? [auth.hmac, 'hmac' as const] : [auth.ecc, 'ecc' as const]
+  return signed(talk, { kind, key: credentialFor(talk, member), mistake: (auth.but ?? {}) as Mistake }, covered)
 }
 
-function tokenHeader(token: string, prefix: string): string {
-  return prefix === '' ? token : `${prefix} ${token}`
+function tokenIn({ token }: Extract<Auth, { token: string }>): string {
+  if (typeof token !== 'string') throw new UnusableValue('token', token)
+  return token
+}
+
+/** A key in the way that works for it, where the fixture leaves the way open. */
+function keyInSomeWay(talk: Conversation, member: unknown): { kind: 'basic' | 'hmac' | 'ecc'; key: Credential } {
+  const key = credentialFor(talk, member)
+  return { kind: key.seed === undefined ? (talk.facts.keyWay ?? 'hmac') : 'ecc', key }
 }
 
 /** Applies a word of `alterWords`; without a word the text stays. */
@@ -243,102 +231,79 @@ export function alterText(text: string, word: unknown): string {
   return changed
 }
 
-function basicValue(input: AuthorizeInput, auth: { basic: string; but?: unknown }): string {
-  const { id, secret = '' } = input.credential(auth.basic)
-  const { but } = auth
-  if (typeof but === 'object' && but !== null && 'secret-of' in but) {
-    return base64(`${id}:${input.credential(but['secret-of']).secret ?? ''}`)
-  }
+function basicValue(talk: Conversation, { basic, but }: { basic: string; but?: unknown }): string {
+  const { id, secret = '' } = credentialFor(talk, basic)
+  if (isObject(but) && 'secret-of' in but) return base64(`${id}:${credentialFor(talk, but['secret-of']).secret ?? ''}`)
   const whole = basicWords[String(but)]
   return whole === undefined ? base64(`${id}:${alterText(secret, but)}`) : whole(id, secret)
 }
 
+interface Signer {
+  kind: 'hmac' | 'ecc'
+  key: Credential
+  mistake: Mistake
+}
+
 function signed(
-  input: AuthorizeInput,
-  credential: Credential,
-  kind: 'secret' | 'ed25519',
-  mistake: Mistake,
+  { instance, run }: Conversation,
+  { kind, key: { id, secret = '', seed }, mistake }: Signer,
+  { method, body, signedAtMs }: Covered,
 ): Authorization {
+  const { scheme, signedUri: uri } = instance.settings
+  const timestamp = String(Math.round(signedAtMs))
   const key =
-    kind === 'secret'
-      ? { kind, secret: credential.secret ?? '' }
-      : {
-          kind,
-          seed: credential.seed ?? new TextEncoder().encode((credential.secret ?? '').padEnd(32, '0').slice(0, 32)),
-        }
-  const timestamp = String(Math.round(input.serverNowMs))
-  const request = {
-    scheme: input.settings.scheme,
-    keyId: credential.id,
-    key,
-    method: input.method,
-    uri: input.settings.signedUri,
-    url: input.url,
-    body: input.body,
-    timestamp,
-  }
-  const nextNonce = (): string => nonceOf(undefined, input.random)
+    kind === 'hmac'
+      ? { kind: 'secret' as const, secret }
+      : { kind: 'ed25519' as const, seed: seed ?? utf8(secret.padEnd(32, '0').slice(0, 32)) }
+  const request = { scheme, keyId: id, key, method, uri, url: `${instance.baseUrl}/api`, body, timestamp }
+  const nextNonce = (): string => nonceOf(undefined, run.random)
   const nonce = needsBase64Marks(mistake) ? nonceWithBase64Marks(request, nextNonce) : nextNonce()
   return { header: sign({ ...request, nonce }, mistake).header, nonce, timestamp }
 }
 
-// The bytes of a call with changed parts (`alter`), or with a nonce of a given kind.
-
-interface ChangedCall {
-  readonly header: string | undefined
-  readonly body: Uint8Array<ArrayBuffer>
-}
-
-interface Now {
-  readonly id: unknown
-  /** On the server's clock, in ms. */
-  readonly signedAtMs: number
-  /** The word before a token. */
-  readonly tokenWord: string
-}
-
-/** @throws SuiteError (`fixture`) where a change has nothing to change, @throws UnusableValue for a value from a server that is no credential */
-function prepareChanged(talk: Conversation, spec: CallSpec, { id, signedAtMs, tokenWord }: Now): ChangedCall {
+/**
+ * The bytes of a call with changed parts (`alter`), or with a nonce of a given kind.
+ *
+ * @throws SuiteError (`fixture`) where a change has nothing to change, @throws UnusableValue for a value from a server that is no credential
+ */
+function writeChanged(talk: Conversation, spec: CallSpec, id: unknown, signedAtMs: number) {
   const { scheme, signedUri } = talk.instance.settings
-  const { random } = talk.run
+  const { changes = [] } = spec
   const nonces: string[] = []
   /** With the same nonces each time. */
-  const written = (changes: readonly Change[]): WrittenCall => {
+  const written = (some: readonly Change[]): WrittenCall => {
     let at = 0
-    return writeCall(
-      {
-        method: spec.method,
-        params: spec.params as { [name: string]: never },
-        id: id as never,
-        caller: callerOf(talk, spec.auth),
-        nonce: spec.nonce,
-        write: (members) => writeBody(members, spec.form),
-      },
-      changes,
-      {
-        scheme,
-        uri: signedUri,
-        url: `${talk.instance.baseUrl}/api`,
-        tokenWord,
-        operations: readDeviations(),
-        nextNonce: (kind) => {
-          const nonce = nonces[at] ?? nonceOf(kind, random)
-          nonces[at] = nonce
-          at += 1
-          return nonce
-        },
-        timestamp: () => Math.round(signedAtMs),
-      },
-    )
+    const nextNonce = (kind: NonceKind | undefined): string => {
+      const nonce = nonces[at] ?? nonceOf(kind, talk.run.random)
+      nonces[at] = nonce
+      at += 1
+      return nonce
+    }
+    const call = {
+      method: spec.method,
+      params: spec.params as { [name: string]: never },
+      id: id as never,
+      caller: callerOf(talk, spec.auth),
+      nonce: spec.nonce,
+      write: (members: readonly Member[]) => writeBody(members, spec.form),
+    }
+    return writeCall(call, some, {
+      scheme,
+      uri: signedUri,
+      url: `${talk.instance.baseUrl}/api`,
+      tokenWord: tokenWordOf(talk),
+      operations: readDeviations(),
+      nextNonce,
+      timestamp: () => Math.round(signedAtMs),
+    })
   }
   try {
-    const { changes = [] } = spec
     const call = written(changes)
     const [unchanged] = call.idle
     if (unchanged !== undefined) throw new Unmakeable(`"${unchanged.field}" stays as it is`)
     if (changes.length > 0 && isSame(call, written([]))) throw new Unmakeable('what is sent stays as it is')
     const header = asSent(call.authorization)
-    return { header: header === undefined ? undefined : headerBytes(header), body: new TextEncoder().encode(call.body) }
+    return { body: utf8(call.body), ...(header === undefined ? {} : { header: headerBytes(header) }) }
   } catch (error) {
     if (error instanceof Unmakeable) throw new SuiteError('fixture', `Cannot change this call: ${error.message}`)
     throw error
@@ -354,21 +319,19 @@ const asSent = (header: string | undefined): string | undefined => header?.repla
 function callerOf(talk: Conversation, auth: Auth): CallerOfCall {
   if (auth === 'none') return { kind: 'none' }
   if ('header' in auth) return { kind: 'header', header: auth.header }
-  if ('token' in auth) {
-    if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
-    return { kind: 'token', token: auth.token }
-  }
-  const [kind, who] = Object.entries(auth).find(([name]) => name !== 'but') ?? []
-  const credential = credentialFor(talk, who)
-  const key: Key = { ...credential, ...('but' in auth ? otherId(auth.but) : {}) }
-  if (kind === 'basic' || kind === 'hmac' || kind === 'ecc') return { kind, key }
-  return { kind: key.seed === undefined ? (talk.facts.keyWay ?? 'hmac') : 'ecc', key }
+  if ('token' in auth) return { kind: 'token', token: tokenIn(auth) }
+  if ('key' in auth) return keyInSomeWay(talk, auth.key)
+  const [kind, member] =
+    'basic' in auth
+      ? (['basic', auth.basic] as const)
+      : 'hmac' in auth
+        ? (['hmac', auth.hmac] as const)
+        : (['ecc', auth.ecc] as const)
+  return { kind, key: { ...credentialFor(talk, member), ...otherId(auth.but) } }
 }
 
 const otherId = (but: unknown): { id?: string } =>
   isObject(but) && typeof but['key-id'] === 'string' ? { id: but['key-id'] } : {}
-
-// Turns the call of a step into a request that can be signed and sent.
 
 /** A call that can be sent repeatedly; every try has its own signature. */
 export interface PreparedCall {
@@ -380,62 +343,87 @@ export interface PreparedCall {
 export function prepareCall(talk: Conversation, spec: CallSpec): PreparedCall {
   const id = spec.id === undefined ? talk.next('call') : spec.id
   const params = withScopeNames(talk, spec)
-  const isChanged = spec.changes !== undefined || spec.nonce !== undefined
-  const text = writeBody(
-    [
-      ['jsonrpc', '2.0'],
-      ['id', id],
-      ['method', spec.method],
-      ['params', params],
-    ],
-    spec.form,
-  )
-  const body = new TextEncoder().encode(text)
+  const members: Member[] = [
+    ['jsonrpc', '2.0'],
+    ['id', id],
+    ['method', spec.method],
+    ['params', params],
+  ]
+  const plainBody = utf8(writeBody(members, spec.form))
   const sent: Called['sent'] = { id }
   const build: Build = (signedAtMs) => {
-    const headers: [string, string][] = [['content-type', 'application/json']]
-    let sentBody = body
-    if (isChanged) {
-      const changed = prepareChanged(talk, { ...spec, params }, { id, signedAtMs, tokenWord: tokenWordOf(talk) })
-      sentBody = changed.body
-      if (changed.header !== undefined) headers.push(['authorization', changed.header])
-      Object.assign(sent, { header: changed.header, signature: signatureIn(changed.header) })
-    } else authorizeRequest(talk, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
-    for (const [name, value] of Object.entries(spec.headers ?? {})) {
-      const index = headers.findIndex(([known]) => known === name.toLowerCase())
-      if (index >= 0) headers.splice(index, 1)
-      headers.push([name, value])
-    }
-    const request: WireRequest = {
+    const isChanged = spec.changes !== undefined || spec.nonce !== undefined
+    const changed = isChanged ? writeChanged(talk, { ...spec, params }, id, signedAtMs) : undefined
+    const body = changed?.body ?? plainBody
+    const authorization = changed ?? authorizeSendable(talk, spec.auth, { method: 'POST', body, signedAtMs })
+    const own = Object.entries(spec.headers ?? {})
+    const isReplaced = (name: string): boolean => own.some(([other]) => other.toLowerCase() === name)
+    const headers = [['content-type', 'application/json'] as [string, string], ...noteSent(sent, authorization)]
+    return {
       method: 'POST',
       path: '/api',
-      headers: withTargetHeaders(talk, headers),
-      body: sentBody,
+      headers: [
+        ...Object.entries(talk.instance.settings.headers),
+        ...headers.filter(([name]) => !isReplaced(name)),
+        ...own,
+      ],
+      body,
       connection: connectionOf(talk, spec),
-    }
-    return {
-      ...request,
-      ...(spec.from === undefined ? {} : { from: spec.from }),
-      ...limitsOf({ ...spec, sharedBy: Math.max(spec.sharedBy ?? 1, keptBeside(spec)) }),
+      ...howOf({ ...spec, sharedBy: Math.max(spec.sharedBy ?? 1, keptBeside(spec)) }),
     }
   }
   return { build, sent }
 }
 
+/** Prepares raw HTTP, to be sent unchanged on its own connection. */
+export function prepareRaw(talk: Conversation, spec: RawSpec): PreparedCall {
+  const { method, path, body } = spec
+  const sent: Called['sent'] = {}
+  const build: Build = (signedAtMs) => {
+    const authorization = authorizeSendable(talk, spec.auth, { method, body, signedAtMs })
+    const headers = [...Object.entries(talk.instance.settings.headers), ...Object.entries(spec.headers)]
+    return {
+      method,
+      path,
+      headers: [...headers, ...noteSent(sent, authorization)],
+      body,
+      connection: 'fresh',
+      raw: true,
+      ...howOf(spec),
+    }
+  }
+  return { build, sent }
+}
+
+function authorizeSendable(talk: Conversation, auth: Auth, covered: Covered): Authorization {
+  const authorization = authorize(talk, auth, covered)
+  if (authorization.header !== undefined && unsendable.test(authorization.header))
+    throw new UnsendableCredentials(typeof auth === 'object' && 'token' in auth && !('but' in auth))
+  return authorization
+}
+
+/** Notes what a step may keep of its request. @returns the Authorization header, if any */
+function noteSent(sent: Called['sent'], authorization: Authorization): [string, string][] {
+  const { header } = authorization
+  const signature = header === undefined ? undefined : /;([^;]*)$/.exec(header)?.[1]
+  Object.assign(sent, { header, nonce: authorization.nonce, timestamp: authorization.timestamp, signature })
+  return header === undefined ? [] : [['authorization', header]]
+}
+
 /** The word before a token. */
 const tokenWordOf = ({ facts }: Conversation): string => facts.tokenPrefix ?? 'Bearer'
-
-/** The last field of a signature's header. */
-const signatureIn = (header = ''): string | undefined => /;([^;]*)$/.exec(header)?.[1]
 
 /** Cases keep the keys and tokens that they were given while they wait, many of them at the same time. */
 const keptTogether = 64
 
 const keptBeside = ({ method }: CallSpec): number => (method.startsWith('manager/') ? keptTogether : 1)
 
-function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedBy'>) {
-  return { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(sharedBy === undefined ? {} : { sharedBy }) }
-}
+/** From where a request is sent, and the limits of its answer. */
+const howOf = ({ from, timeoutMs, sharedBy }: AnySpec): Pick<WireRequest, 'from' | 'timeoutMs' | 'sharedBy'> => ({
+  ...(from === undefined ? {} : { from }),
+  ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  ...(sharedBy === undefined ? {} : { sharedBy }),
+})
 
 function connectionOf(
   { run }: Conversation,
@@ -468,55 +456,4 @@ function ownSession(talk: Conversation, method: string, scope: unknown[]): strin
   if (talk.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
   if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
   return [`session:${shortName(`own-${talk.run.unique}-${talk.next('session')}`)}`]
-}
-
-/** Prepares raw HTTP, to be sent unchanged on its own connection. */
-export function prepareRaw(talk: Conversation, spec: RawSpec): PreparedCall {
-  const sent: Called['sent'] = {}
-  const build: Build = (signedAtMs) => {
-    const headers: [string, string][] = Object.entries(spec.headers)
-    authorizeRequest(talk, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
-    return {
-      method: spec.method,
-      path: spec.path,
-      headers: withTargetHeaders(talk, headers),
-      body: spec.body,
-      connection: 'fresh',
-      raw: true,
-      ...(spec.from === undefined ? {} : { from: spec.from }),
-      ...limitsOf(spec),
-    }
-  }
-  return { build, sent }
-}
-
-/** Adds the Authorization header, and records its values in `sent`. */
-function authorizeRequest(
-  talk: Conversation,
-  { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },
-  headers: [string, string][],
-  sent: Called['sent'],
-): void {
-  const { header, nonce, timestamp } = authorize({
-    auth,
-    method,
-    body,
-    settings: talk.instance.settings,
-    url: `${talk.instance.baseUrl}/api`,
-    tokenPrefix: tokenWordOf(talk),
-    serverNowMs: signedAtMs,
-    random: talk.run.random,
-    keyWay: talk.facts.keyWay ?? 'hmac',
-    credential: (member) => credentialFor(talk, member),
-  })
-  if (header === undefined) return
-  if (unsendable.test(header)) {
-    throw new UnsendableCredentials(typeof auth === 'object' && 'token' in auth && !('but' in auth))
-  }
-  headers.push(['authorization', header])
-  Object.assign(sent, { header, signature: signatureIn(header), nonce, timestamp })
-}
-
-function withTargetHeaders(talk: Conversation, headers: [string, string][]): [string, string][] {
-  return [...Object.entries(talk.instance.settings.headers), ...headers]
 }
