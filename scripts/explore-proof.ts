@@ -56,7 +56,8 @@ const callsOf: { readonly [way in Way]: number } = { run: 16_000, explore: 20_00
 const way: Way = values.way === 'explore' ? 'explore' : 'run'
 const corpus = await openCorpus()
 const settingsOfAll = values.bare ? { cleanup: undefined, probes: {} } : {}
-const mutants: ProofServer[] = (await loadIndependentMutants()).map(({ id, breaks, create }) => ({
+const broken = await loadIndependentMutants()
+const mutants: ProofServer[] = broken.map(({ id, breaks, create }) => ({
   id,
   breaks,
   settings: settingsOfAll,
@@ -118,7 +119,9 @@ if (!values.print && !values.variants) await ask(mutants, !values.all)
 const known = new Set([...mutants, ...variants].map(({ id }) => id))
 // Results of servers that no longer exist do not count.
 const lines = [...done.values()].filter(({ id }) => known.has(id))
-console.log(proofTables(lines, sets))
+console.log(
+  proofTables(lines, sets, new Map(broken.flatMap(({ id, missed: why }) => (why === undefined ? [] : [[id, why]])))),
+)
 const missed = missedGoals(lines)
 for (const one of missed) console.error(one)
 if (missed.length > 0) process.exitCode = 1

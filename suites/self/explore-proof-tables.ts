@@ -51,17 +51,22 @@ type Sets = ReadonlyMap<string, ReadonlySet<string>>
 const linesOf = (lines: readonly ProofLine[], sets: Sets): [string, ProofLine[]][] =>
   [...sets].map(([name, ids]) => [`The ${name} set`, lines.filter(({ id }) => ids.has(id))])
 
-/** Every server that was missed, found elsewhere only, or accused, then the counts of each set. */
-export function proofTables(lines: readonly ProofLine[], sets: Sets): string {
+/** Every server that was missed, with the reason where it is known, found elsewhere only, or accused, then the counts of each set. */
+export function proofTables(lines: readonly ProofLine[], sets: Sets, reasons: Reasons = new Map()): string {
   return linesOf(lines, sets)
     .filter(([, some]) => some.length > 0)
-    .map(([name, some]) => [name, '', ...listsOf(counts(some)), '', table(counts(some))].join('\n'))
+    .map(([name, some]) => [name, '', ...listsOf(counts(some), reasons), '', table(counts(some))].join('\n'))
     .join('\n\n')
 }
 
-function listsOf(named: readonly Named[]): string[] {
+/** Why a server is missed, by its id. */
+type Reasons = ReadonlyMap<string, string>
+
+function listsOf(named: readonly Named[], reasons: Reasons): string[] {
   return named.flatMap(([name, { missed, elsewhere, alarms }]) => [
-    ...missed.map(({ id, breaks }) => `${name}: missed ${id} (${breaks})`),
+    ...missed.map(
+      ({ id, breaks }) => `${name}: missed ${[`${id} (${breaks})`, reasons.get(id) ?? []].flat().join(': ')}`,
+    ),
     ...elsewhere.map(
       ({ id, breaks, found }) =>
         `${name}: ${id} breaks ${breaks}, found at ${[...new Set(found.map(({ requirement }) => requirement))].slice(0, 4).join(', ')}`,

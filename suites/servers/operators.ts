@@ -30,7 +30,6 @@ export const origins = [
 export interface BrokenRow {
   origin: Origin
   change: Changing
-  missed?: string
 }
 
 /** Rows by the requirement that they break and by their id. */
@@ -39,7 +38,7 @@ export type BrokenRows = { readonly [breaks: string]: { readonly [id: string]: B
 /** Says who wrote a row. */
 const by =
   (origin: Origin) =>
-  (change: Changing, more: Pick<BrokenRow, 'missed'> = {}): BrokenRow => ({ origin, change, ...more })
+  (change: Changing): BrokenRow => ({ origin, change })
 export const own = by('own')
 export const first = by('first')
 export const second = by('second')

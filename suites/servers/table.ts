@@ -15,7 +15,7 @@ export interface BrokenServer {
   /** The requirement that it breaks, `area/slug`. */
   breaks: string
   origin: Origin
-  /** Why nothing finds it. */
+  /** Why a run or `explore` has not found it. */
   missed?: string
   /** The options that start one server. Call it again for each further server. */
   create(): Made
@@ -55,14 +55,13 @@ const subjectsOfBroken = async (): Promise<BrokenRows[]> => [
 
 export async function brokenServers(): Promise<readonly BrokenServer[]> {
   const subjects = await subjectsOfBroken()
+  const { missed } = await import('./broken/missed.ts')
   return subjects.flatMap((subject) =>
     Object.entries(subject).flatMap(([breaks, servers]) =>
-      Object.entries(servers).map(([id, { change, ...row }]) => ({
-        ...row,
-        id,
-        breaks,
-        create: () => optionsOf(change),
-      })),
+      Object.entries(servers).map(([id, { change, origin }]) => {
+        const why = missed.get(id)
+        return { id, breaks, origin, ...(why && { missed: why }), create: () => optionsOf(change) }
+      }),
     ),
   )
 }
