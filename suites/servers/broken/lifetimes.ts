@@ -22,7 +22,6 @@ import {
   counts,
   createsKey,
   day,
-  endless,
   hour,
   inSession,
   isOneSolution,
@@ -39,6 +38,8 @@ import {
   withLifetime,
 } from './pairs.ts'
 
+/** Access tokens of some pairs never end. */
+const endless = (fits: (pair: TokenPair) => boolean): Change => unless('accessExpired', fits)
 /** Another lifetime than expiresIn says; undefined is that of other tokens. */
 const instead = (lifetime: (askedMs: number) => number | undefined): Pick<Rules, 'accessLifeMs'> => ({
   accessLifeMs: (askedMs, profile) =>

@@ -2,7 +2,7 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
 import type { MockRequest } from '../../../mock-server/http-server.ts'
 import { type Rules, rules as right, type TokenResult } from '../../../mock-server/rules.ts'
-import type { ApiKey, Session, TokenKind, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey, Session, TokenPair } from '../../../mock-server/state.ts'
 import type { Change, Members, Seen } from '../operators.ts'
 import {
   type Around,
@@ -113,24 +113,6 @@ export const refreshed = (change: (result: TokenResult) => Changed, fits = any):
   refreshResult: (result, old) => (fits(old) ? { ...result, ...change(result) } : result),
 })
 export const seconds = (ms: number) => Math.floor(ms / 1000)
-
-/** A refresh does not revoke this token of some pairs. */
-export const livesOn = (kind: TokenKind, fits: Fits): Change => ({
-  revokedTokenWorks: (revoked, pair) => revoked === kind && fits(pair),
-})
-/** Access tokens of some pairs end never. */
-export const endless = (fits: Fits): Change => unless('accessExpired', fits)
-/** A refresh ends other pairs too. */
-export const endsBeside = (fits: (pair: TokenPair, old: TokenPair) => boolean): Change => ({
-  endedBesideRefresh: (all, old) => all().filter((pair) => fits(pair, old)),
-})
-/** A token of the other kind is taken for this use. */
-export const takenAs = (wanted: TokenKind, fits: Fits): Change => ({
-  tokenNamed: (text, find, _all, use) => {
-    const token = find(text)
-    return token !== undefined && use === wanted && fits(token.pair) ? { ...token, kind: use } : token
-  },
-})
 
 export const sameHalf = (text: string, other: string): boolean =>
   other.length === text.length && other.startsWith(text.slice(0, Math.floor(text.length / 2)))

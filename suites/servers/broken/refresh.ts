@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
-import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type Around,
@@ -47,7 +47,6 @@ import {
   hour,
   inSession,
   isOneSolution,
-  livesOn,
   minute,
   namedPair,
   ofCreatedKey,
@@ -79,6 +78,10 @@ const revokedForMs = ({ nowMs }: Seen, { revokedMs = nowMs }: TokenPair) => nowM
 const isTwoBack = ({ context }: Seen, { family, generation }: TokenPair): boolean =>
   pairsOf(context).some((pair) => pair.family === family && pair.generation > generation + 1)
 
+/** A refresh does not revoke this token of some pairs. */
+const livesOn = (kind: TokenKind, fits: Fits): Change => ({
+  revokedTokenWorks: (revoked, pair) => revoked === kind && fits(pair),
+})
 /** The new pair of some old ones has other scopes, no address, no session. */
 const rescoped = (change: (scope: string[], old: TokenPair) => string[], fits: Fits = () => true): Change => ({
   refreshedScope: (old) => (fits(old) ? change(old.scope, old) : old.scope),

@@ -1,9 +1,10 @@
 import { methods } from '../../../mock-server/methods/index.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
-import type { TokenPair } from '../../../mock-server/state.ts'
+import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type BrokenRows,
+  type Change,
   eighth,
   fifth,
   first,
@@ -25,7 +26,6 @@ import {
   counts,
   createsKey,
   day,
-  endsBeside,
   inSession,
   minute,
   namedPair,
@@ -38,7 +38,6 @@ import {
   onUse,
   sameHalf,
   shownPair,
-  takenAs,
   withAddress,
   withLifetime,
 } from './pairs.ts'
@@ -46,6 +45,18 @@ import {
 /** A header with this token; an empty text is no token. */
 const asToken = (token: unknown): string | undefined =>
   typeof token === 'string' && token !== '' ? `Bearer ${token}` : undefined
+
+/** A refresh ends other pairs too. */
+const endsBeside = (fits: (pair: TokenPair, old: TokenPair) => boolean): Change => ({
+  endedBesideRefresh: (all, old) => all().filter((pair) => fits(pair, old)),
+})
+/** A token of the other kind is taken for this use. */
+const takenAs = (wanted: TokenKind, fits: (pair: TokenPair) => boolean): Change => ({
+  tokenNamed: (text, find, _all, use) => {
+    const token = find(text)
+    return token !== undefined && use === wanted && fits(token.pair) ? { ...token, kind: use } : token
+  },
+})
 
 /** Parts 4.2 and 5.3: what access and refresh tokens are good for. */
 export const tokens: BrokenRows = {
