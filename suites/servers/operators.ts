@@ -61,6 +61,11 @@ export type Change = Partial<Rules> & Pick<ServerOptions, 'around' | 'profile'>
 /** Made anew for each server and each reset of one, so that what it keeps is forgotten with the state of the server. */
 export type Changing = Change | ((seen: Seen) => Change)
 
+export const minute = 60_000
+export const hour = 60 * minute
+export const day = 24 * hour
+export const seconds = (ms: number) => Math.floor(ms / 1000)
+
 /** The members of a JSON object. */
 export type Members = { [name: string]: unknown }
 
@@ -175,11 +180,31 @@ export function optionsOf(change: Changing): Pick<ServerOptions, 'rules' | 'arou
 
 type RuleName = Exclude<keyof Rules, 'methodMemberTaken'>
 type Given<Name extends RuleName> = Parameters<Rules[Name]>
-const ruled = <Name extends RuleName>(name: Name, rule: (...given: Given<Name>) => unknown): Change => ({
-  [name]: rule,
-})
+/** Rules that answer yes or no. */
+type YesNo = { [Name in RuleName]: ReturnType<Rules[Name]> extends boolean ? Name : never }[RuleName]
+
+const ruled = <Name extends RuleName>(name: Name, rule: (...given: Given<Name>) => unknown) =>
+  ({ [name]: rule }) as unknown as Pick<Rules, Name>
 const rightly = <Name extends RuleName>(name: Name, given: Given<Name>): unknown =>
   (right[name] as (...given: Given<Name>) => unknown)(...given)
+
+/** A rule that also says yes where `more` does. */
+export const also = <Name extends YesNo>(name: Name, more: (...given: Given<Name>) => boolean): Pick<Rules, Name> =>
+  ruled(name, (...given) => rightly(name, given) === true || more(...given))
+
+/** A rule that says no where `but` does. */
+export const unless = <Name extends YesNo>(name: Name, but: (...given: Given<Name>) => boolean): Pick<Rules, Name> =>
+  ruled(name, (...given) => rightly(name, given) === true && !but(...given))
+
+/** Counts how often each thing came, or all of them together. */
+export function counts(): (thing?: unknown) => number {
+  const known = new Map<unknown, number>()
+  return (thing) => {
+    const count = (known.get(thing) ?? 0) + 1
+    known.set(thing, count)
+    return count
+  }
+}
 
 /** The right rule, but every `count`-th time the wrong one. */
 export const every =
@@ -251,6 +276,18 @@ export function scopeOf(request: MockRequest): string[] {
   return Array.isArray(scope) ? scope.filter((word) => typeof word === 'string') : []
 }
 
+/** Whether a call is a grant of api_key_credentials, or a refresh. */
+export const isGrant = (request: MockRequest): boolean =>
+  isMethod(request, 'manager/auth') && paramsOf(request).grantType === 'api_key_credentials'
+export const isRefresh = (request: MockRequest): boolean =>
+  isMethod(request, 'manager/auth') && paramsOf(request).grantType === 'refresh_token'
+
+export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/i.test(word)
+export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)
+/** The name in the entry session:NAME of a scope. */
+export const sessionIn = (scope: string[]): string | undefined =>
+  scope.find((word) => word.startsWith('session:'))?.slice('session:'.length)
+
 /** The id of the key that a request names in a signature, in Basic credentials or in a grant. */
 export function namedKeyId(request: MockRequest): string | undefined {
   const header = request.headers.authorization ?? ''
@@ -265,6 +302,17 @@ export function namedKeyId(request: MockRequest): string | undefined {
 /** The text of a Bearer token, or an empty text. */
 export const tokenText = ({ headers }: MockRequest): string =>
   /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1] ?? ''
+
+/** The pair whose access token a call shows; a header beside a grant does not count. */
+export function shownPair(request: MockRequest, { state }: ServerContext): TokenPair | undefined {
+  const token = isMethod(request, 'manager/auth') ? undefined : state.tokens.get(tokenText(request))
+  return token?.kind === 'access' ? token.pair : undefined
+}
+/** The pair of the refresh token in the params of a call. */
+export function namedPair(request: MockRequest, { state }: ServerContext): TokenPair | undefined {
+  const token = state.tokens.get(String(paramsOf(request).refreshToken))
+  return token?.kind === 'refresh' ? token.pair : undefined
+}
 
 /** The same call with another body; a signature of the old body does not fit any more. */
 export const withMembers = (request: MockRequest, members: Members): MockRequest => ({
@@ -293,7 +341,7 @@ export function answerThrough(
   }
 }
 
-/** Looks at each call once it is answered. */
+/** Looks at each call once it is answered, and leaves the answer as it is. */
 export const afterCalls = (look: (answer: MockAnswer, request: MockRequest, context: ServerContext) => void): Around =>
   answerThrough((answer, request, context) => {
     look(answer, request, context)

@@ -1,14 +1,20 @@
 import { callerAddress } from '../../../mock-server/caller.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey } from '../../../mock-server/state.ts'
 import {
+  afterCalls,
+  agreesAgain,
+  also,
   type BrokenRows,
   type Change,
+  counts,
   eighth,
   fifth,
   first,
   fourth,
+  isAccepted,
   meet,
+  meeting,
   namedKeyId,
   ninth,
   own,
@@ -17,21 +23,16 @@ import {
   third,
   tokenText,
   twelfth,
+  unless,
 } from '../operators.ts'
 import { forgivesOnCreation } from './changes.ts'
 import {
-  also,
   changingParams,
-  counts,
-  createsKey,
   inSession,
   ofRefresh,
-  onAnswer,
   onGrant,
   onNewKey,
   shows,
-  unless,
-  waiting,
   withApikeyScope,
   withLifetime,
 } from './pairs.ts'
@@ -63,26 +64,15 @@ export const addresses: BrokenRows = {
     'bound-token-works-from-nowhere': own(where(() => false)),
     'address-of-created-keys-never-checked': own(unless('addressChecked', (_moment, key) => !key.initial)),
     // A token that was used once from its address works from everywhere.
-    'address-checked-until-first-success': first((seen, good = new Set<TokenPair | undefined>()) => ({
-      addressTaken: (list, remote) => {
-        if (right.addressTaken(list, remote)) good.add(seen.pair)
-        return good.has(seen.pair)
-      },
-    })),
+    'address-checked-until-first-success': first(agreesAgain('addressTaken', ({ pair }) => pair?.id)),
     'wrong-address-let-in-on-third-try': first((seen, tries = counts()) => alsoFrom(() => tries(seen.pair) >= 3)),
-    'address-not-checked-on-key-creation': first((seen) => unless('addressChecked', () => createsKey(seen))),
+    'address-not-checked-on-key-creation': first((seen) => unless('addressChecked', () => seen.creates)),
     'address-not-checked-in-session': first((seen) => alsoFrom(() => shows(seen, inSession))),
     'right-address-refused-with-expires-in': first((seen) =>
       unless('addressTaken', (list) => list.length > 0 && shows(seen, withLifetime)),
     ),
     // After one accepted token, tokens of other addresses work on the same connection.
-    'address-checked-once-for-each-connection': second((seen, checked = new Set<number | undefined>()) => ({
-      addressTaken: (list, remote) => {
-        const isTaken = right.addressTaken(list, remote)
-        if (isTaken && seen.connection !== undefined) checked.add(seen.connection)
-        return isTaken || checked.has(seen.connection)
-      },
-    })),
+    'address-checked-once-for-each-connection': second(agreesAgain('addressTaken', ({ connection }) => connection)),
     'latest-grant-of-key-sets-address-of-all-its-tokens': second(
       (seen, latest = new Map<ApiKey | undefined, string[]>()) => ({
         ...onGrant(({ key, addresses }) => latest.set(key, addresses)),
@@ -154,20 +144,18 @@ export const addresses: BrokenRows = {
     'address-in-reverse-byte-order-taken-too': ninth(alsoFrom((list, remote) => list.includes(reversed(remote)))),
     'address-0-0-0-0-taken-for-any': ninth(alsoFrom((list) => list.includes('0.0.0.0'))),
     'address-of-signed-call-trusted-for-tokens-of-key': ninth((seen, trusted = new Set<string>()) => ({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const isSigned = request.headers.authorization?.includes(';') === true
-        if (isSigned && accepted) trusted.add(`${namedKeyId(request)} ${callerAddress(context, request)}`)
+        if (isSigned && isAccepted(answer)) trusted.add(`${namedKeyId(request)} ${callerAddress(context, request)}`)
       }),
       ...alsoFrom((_list, remote) => trusted.has(`${seen.pair?.key.id} ${remote}`)),
     })),
     // The address of the caller is kept in a variable of the server.
-    'calls-in-flight-share-the-address-of-the-last-one': tenth((_seen, latest = '') => ({
-      around: waiting(
-        (request) => tokenText(request) !== '',
-        (request, context) => {
-          latest = callerAddress(context, request)
-        },
-      ),
+    'calls-in-flight-share-the-address-of-the-last-one': tenth((seen, latest = '') => ({
+      around: meeting((request) => {
+        latest = callerAddress(seen.context, request)
+        return tokenText(request) !== ''
+      }),
       addressTaken: (list) => right.addressTaken(list, latest),
     })),
     // The list is kept with the key, and each grant with an address adds one.
@@ -179,7 +167,7 @@ export const addresses: BrokenRows = {
       }),
     ),
     'address-not-checked-when-refreshed-token-creates-key': twelfth((seen) =>
-      unless('addressChecked', () => shows(seen, ofRefresh) && createsKey(seen)),
+      unless('addressChecked', () => shows(seen, ofRefresh) && seen.creates),
     ),
   },
 }

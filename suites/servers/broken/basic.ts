@@ -21,6 +21,7 @@ import {
   namedKeyId,
   ninth,
   own,
+  paramsOf,
   readCall,
   type Seen,
   second,
@@ -34,10 +35,8 @@ import {
   firstKeyForUnknownIds,
   headerOrElse,
   managesKeys,
-  ownParamsOf,
   readsSecret,
   secretsOfPublicKeysTaken,
-  textIn,
   without,
   wrongSecretsTaken,
 } from './changes.ts'
@@ -50,8 +49,8 @@ function pairIn(text: string): { id: string; secret: string } | undefined {
   return colon < 0 ? undefined : { id: text.slice(0, colon), secret: text.slice(colon + 1) }
 }
 
-const asBasic = (id: string | undefined, secret: string | undefined): string | undefined =>
-  id !== undefined && secret !== undefined ? `Basic ${btoa(`${id}:${secret}`)}` : undefined
+const asBasic = (id: unknown, secret: unknown): string | undefined =>
+  typeof id === 'string' && typeof secret === 'string' ? `Basic ${btoa(`${id}:${secret}`)}` : undefined
 
 /** Reads the secret of Basic credentials in another way. */
 const inBasic = (read: (secret: string) => string): Change => ({
@@ -119,10 +118,8 @@ export const basic: BrokenRows = {
     'key-in-params-taken': own({
       profile: { extraParams: 'ignored' },
       headerOf: headerOrElse((request) => {
-        const params = ownParamsOf(request)
-        return textIn(params, 'grantType') === undefined
-          ? asBasic(textIn(params, 'apiKeyId'), textIn(params, 'apiKeySecret'))
-          : undefined
+        const { grantType, apiKeyId, apiKeySecret } = paramsOf(request)
+        return grantType === undefined ? asBasic(apiKeyId, apiKeySecret) : undefined
       }),
     }),
     'empty-authorization-header-lets-in': first((seen) => ({

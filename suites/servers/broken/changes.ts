@@ -1,10 +1,10 @@
 /** What broken servers of several subjects change. */
 import { createHash } from 'node:crypto'
 import type { MockRequest } from '../../../mock-server/http-server.ts'
-import type { SignedParts, TokenResult } from '../../../mock-server/rules.ts'
+import type { SignedParts } from '../../../mock-server/rules.ts'
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey, Means, Token, TokenKind, TokenPair } from '../../../mock-server/state.ts'
-import { type BrokenRow, type Change, own, type Seen } from '../operators.ts'
+import type { ApiKey, Means, Token, TokenKind } from '../../../mock-server/state.ts'
+import { type BrokenRow, type Change, own } from '../operators.ts'
 
 /** A kind of authorization that does not work on some methods. */
 export const without = (means: Means, on: (method: string) => boolean): Change => ({
@@ -48,27 +48,6 @@ export const headerOrElse =
   (request) =>
     request.headers.authorization ?? other(request)
 
-export type Members = { readonly [name: string]: unknown }
-
-export const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null
-
-export function requestOf({ body }: MockRequest): Members {
-  try {
-    const request: unknown = JSON.parse(body.toString('utf8'))
-    return isMembers(request) ? request : {}
-  } catch {
-    return {}
-  }
-}
-
-export const ownParamsOf = (request: MockRequest): Members => {
-  const { params } = requestOf(request)
-  return isMembers(params) ? params : {}
-}
-
-export const textIn = (members: Members, name: string): string | undefined =>
-  typeof members[name] === 'string' ? members[name] : undefined
-
 /** Accepts a value of another type, or a text, as the refresh token that was issued last. */
 export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({
   paramTaken: (_method, name, param, valid) => valid || (name === 'refreshToken' && value(param)),
@@ -76,24 +55,6 @@ export const newestFor = (text: string, value: (param: unknown) => boolean): Cha
     find(received) ??
     (use === 'refresh' && received === text ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
 })
-
-/** Members that are replaced; undefined leaves one out. */
-export type Changed = { [Member in keyof TokenResult]?: unknown }
-
-export const seconds = (ms: number) => Math.floor(ms / 1000)
-
-export const minute = 60_000
-export const hour = 60 * minute
-export const day = 24 * hour
-
-/** The pair of the refresh token in the params of the call being answered. */
-export function namedPair(seen: Seen): TokenPair | undefined {
-  const { refreshToken } = seen.params
-  const token = typeof refreshToken === 'string' ? seen.context.state.tokens.get(refreshToken) : undefined
-  return token?.kind === 'refresh' ? token.pair : undefined
-}
-
-export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)
 
 export type Wait = () => Promise<void>
 
@@ -110,10 +71,6 @@ export const someMicrotasks: Wait = async () => {
 export const tornApart = (wanted: 'refresh' | 'key', wait: Wait): Change => ({
   beforeEffect: (effect) => (effect === wanted ? wait() : undefined),
 })
-
-/** The pair whose refresh token is in the body. */
-export const shownPair = (seen: Seen) =>
-  [...seen.context.state.tokens.values()].find(({ kind, text }) => kind === 'refresh' && seen.bodyHas(text))?.pair
 
 /** Whether a key may create others. */
 export const managesKeys = ({ scope }: Pick<ApiKey, 'scope'>): boolean => scope.some((word) => /^apikey$/i.test(word))

@@ -3,21 +3,34 @@ import { identify } from '../../../mock-server/caller.ts'
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
+  afterCalls,
+  also,
   type BrokenRows,
   type Change,
+  counts,
+  day,
   eighth,
   fifth,
   first,
+  forKeysMade,
   fourth,
+  isAccepted,
+  isGrant,
+  isOneSolution,
+  isRestriction,
   mergeInFlight,
+  minute,
   namedKeyId,
+  namedPair,
   ninth,
   own,
   paramsOf,
   second,
+  seconds,
   tenth,
   third,
   twelfth,
+  unless,
 } from '../operators.ts'
 import {
   alsoSecret,
@@ -27,26 +40,7 @@ import {
   secretsOfPublicKeysTaken,
   wrongSecretsTaken,
 } from './changes.ts'
-import {
-  also,
-  asks,
-  changingParams,
-  counts,
-  day,
-  granted,
-  inSession,
-  isGrant,
-  isOneSolution,
-  minute,
-  namedPair,
-  ofCreatedKey,
-  onAnswer,
-  onNewKey,
-  seconds,
-  unless,
-  withAddress,
-  withLifetime,
-} from './pairs.ts'
+import { asks, changingParams, granted, inSession, ofCreatedKey, onNewKey, withAddress, withLifetime } from './pairs.ts'
 
 /** A grant accepts other secrets beside that of the key. */
 const alsoSecrets = (more: (key: ApiKey, all: () => ApiKey[]) => string[]): Change => ({
@@ -81,7 +75,6 @@ const readsGrantType = (read: (grantType: string) => string | undefined): Change
 })
 
 const grantTypes = ['api_key_credentials', 'refresh_token']
-const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/.test(word)
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())
 /** As much of a text as bcrypt looks at. */
 const hashed = (text: string): string => Buffer.from(text).subarray(0, 72).toString('latin1')
@@ -121,10 +114,12 @@ export const grants: BrokenRows = {
       },
     })),
     // Keys created in a signed call can be used with Basic credentials and signatures only.
-    'key-created-by-signature-gets-no-grant': first((seen, children = new Set<ApiKey>()) => ({
-      ...onNewKey((key) => seen.request.headers.authorization?.includes(';') && children.add(key)),
-      ...unless('secretTakenFor', (key, means) => means === 'grant' && children.has(key)),
-    })),
+    'key-created-by-signature-gets-no-grant': first(
+      forKeysMade(
+        ({ request }) => request.headers.authorization?.includes(';') === true,
+        (made) => unless('secretTakenFor', ({ id }, means) => means === 'grant' && made.has(id)),
+      ),
+    ),
     'refresh-token-accepted-as-secret-of-grant': second((seen) =>
       alsoSecrets((key) => {
         const token = seen.context.state.tokens.get(String(seen.params.apiKeySecret))
@@ -177,10 +172,10 @@ export const grants: BrokenRows = {
     // The key counts as proved until a grant succeeds.
     'key-refused-for-its-scope-needs-no-secret-in-next-grant': ninth(
       (seen, proved = new Set<ApiKey | undefined>()) => ({
-        around: onAnswer((accepted, request, { state }) => {
+        around: afterCalls((answer, request, { state }) => {
           const key = state.keys.get(namedKeyId(request) ?? '')
           if (!isGrant(request) || key === undefined) return
-          if (accepted) proved.delete(key)
+          if (isAccepted(answer)) proved.delete(key)
           else if (paramsOf(request).apiKeySecret === key.secret) proved.add(key)
         }),
         ...alsoSecret('grant', () => proved.has(seen.named)),
@@ -260,10 +255,12 @@ export const grants: BrokenRows = {
       alsoPublicKeys(({ scope }) => !scope.some((word) => /^apikey$/i.test(word))),
     ),
     'session-granted-to-key-with-public-key': second((seen) => alsoPublicKeys(() => asks(seen, 'session:'))),
-    'public-key-created-by-ecc-call-gets-grants': fourth((seen, keys = new Set<ApiKey>()) => ({
-      ...onNewKey((key) => seen.byPublicKey && keys.add(key)),
-      ...alsoPublicKeys((key) => keys.has(key)),
-    })),
+    'public-key-created-by-ecc-call-gets-grants': fourth(
+      forKeysMade(
+        ({ byPublicKey }) => byPublicKey,
+        (made) => alsoPublicKeys(({ id }) => made.has(id)),
+      ),
+    ),
     'third-grant-to-public-key-accepted': eighth((_seen, tries = counts()) => alsoPublicKeys((key) => tries(key) >= 3)),
     // Such a key has no stored secret, and an empty text is equal to that.
     'public-key-gets-grant-with-empty-secret': tenth({

@@ -7,6 +7,7 @@ import {
   afterCalls,
   type BrokenRows,
   type Change,
+  day,
   eighth,
   fifth,
   first,
@@ -23,13 +24,14 @@ import {
   readCall,
   readMembers,
   second,
+  seconds,
   tenth,
   third,
   tokenText,
   twelfth,
   withMembers,
 } from '../operators.ts'
-import { creating, day, forgivesOnCreation, managesKeys, seconds, without } from './changes.ts'
+import { creating, forgivesOnCreation, managesKeys, without } from './changes.ts'
 
 /** Accepts public keys other than ED25519 ones in PEM form. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({

@@ -2,41 +2,32 @@ import { type Rules, rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
+  afterCalls,
+  also,
   type BrokenRows,
   type Change,
+  counts,
+  day,
   fifth,
   first,
+  forKeysMade,
   fourth,
+  hour,
+  isAccepted,
+  isOneSolution,
   meet,
+  minute,
   ninth,
   own,
   second,
+  shownPair,
   tenth,
   third,
   twelfth,
+  unless,
 } from '../operators.ts'
 import { forgivesOnCreation } from './changes.ts'
-import {
-  also,
-  asks,
-  counts,
-  createsKey,
-  day,
-  hour,
-  inSession,
-  isOneSolution,
-  minute,
-  ofCreatedKey,
-  ofRefresh,
-  onAnswer,
-  onGrant,
-  onNewKey,
-  onRefresh,
-  shownPair,
-  unless,
-  withAddress,
-  withLifetime,
-} from './pairs.ts'
+import { asks, inSession, ofCreatedKey, ofRefresh, onGrant, onRefresh, withAddress, withLifetime } from './pairs.ts'
 
 /** Access tokens of some pairs never end. */
 const endless = (fits: (pair: TokenPair) => boolean): Change => unless('accessExpired', fits)
@@ -90,7 +81,7 @@ export const lifetimes: BrokenRows = {
         return first
       },
     })),
-    'expired-token-creates-keys': first((seen) => endless(() => createsKey(seen))),
+    'expired-token-creates-keys': first((seen) => endless(() => seen.creates)),
     // Only a job that runs every full ten seconds ends expired access tokens.
     'expired-tokens-removed-every-ten-seconds': second(
       ends(({ accessExpiryMs }) => Math.ceil(accessExpiryMs / 10_000) * 10_000),
@@ -121,16 +112,18 @@ export const lifetimes: BrokenRows = {
     }),
     // The error path writes the time of the last use, from which the lifetime counts.
     'refused-call-keeps-its-token-alive': fourth((_seen, usedMs = new Map<TokenPair, number>()) => ({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = shownPair(request, context)
-        if (pair !== undefined && !accepted) usedMs.set(pair, context.now())
+        if (pair !== undefined && !isAccepted(answer)) usedMs.set(pair, context.now())
       }),
       ...ends((pair) => pair.accessExpiryMs - pair.issuedMs + (usedMs.get(pair) ?? pair.issuedMs)),
     })),
-    'access-tokens-of-key-made-by-created-key-never-expire': fourth((seen, keys = new Set<ApiKey>()) => ({
-      ...onNewKey((key) => seen.caller?.initial === false && keys.add(key)),
-      ...endless(({ key }) => keys.has(key)),
-    })),
+    'access-tokens-of-key-made-by-created-key-never-expire': fourth(
+      forKeysMade(
+        ({ caller }) => caller?.initial === false,
+        (made) => endless(({ key }) => made.has(key.id)),
+      ),
+    ),
     // The ids of expired tokens are kept for a day, and nothing else tells that they have expired.
     'expired-access-token-works-again-after-a-day': fifth(
       unless('accessExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + day),

@@ -10,6 +10,7 @@ import {
   first,
   forKeysMade,
   fourth,
+  hour,
   ninth,
   own,
   ownEach,
@@ -20,7 +21,7 @@ import {
   twelfth,
   withCreators,
 } from '../operators.ts'
-import { hour, managesKeys, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
+import { managesKeys, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
 
 /** Only some keys take a place. */
 const counting =

@@ -6,27 +6,40 @@ import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type Around,
+  afterCalls,
+  also,
   answerFor,
   answerThrough,
   type BrokenRows,
   type Change,
+  counts,
   eighth,
+  every,
   fifth,
   first,
+  forKeysMade,
   fourth,
+  hour,
   isAccepted,
   isMethod,
+  isOneSolution,
+  isRefresh,
   meet,
   mergeInFlight,
+  minute,
+  namedPair,
   ninth,
   own,
   paramsOf,
   type Seen,
   second,
+  seconds,
+  shownPair,
   tenth,
   third,
   tokenText,
   twelfth,
+  unless,
 } from '../operators.ts'
 import {
   alsoNamed,
@@ -40,28 +53,17 @@ import {
   twoMs,
 } from './changes.ts'
 import {
-  also,
   changingParams,
-  counts,
-  createsKey,
-  hour,
   inSession,
-  isOneSolution,
-  minute,
-  namedPair,
   ofCreatedKey,
   ofOneSolution,
   ofRefresh,
-  onAnswer,
   onGrant,
   onNewKey,
   onRefresh,
   onUse,
   refreshed,
   sameHalf,
-  seconds,
-  shownPair,
-  unless,
   withAddress,
   withApikeyScope,
   withLifetime,
@@ -69,7 +71,6 @@ import {
 
 type Fits = (old: TokenPair) => boolean
 
-const isRefresh = (request: MockRequest): boolean => paramsOf(request).grantType === 'refresh_token'
 /** The pair that the call is to renew. */
 const renewed = (seen: Seen): TokenPair | undefined => namedPair(seen.request, seen.context)
 /** How long ago a refresh ended the pair. */
@@ -191,9 +192,9 @@ export const refresh: BrokenRows = {
     })),
     // It revokes the old pair before it looks at the other params, such as a scope.
     'refresh-refused-for-its-params-ends-its-pair': ninth({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = isRefresh(request) ? namedPair(request, context) : undefined
-        if (pair !== undefined && !accepted) endPair(pair)
+        if (pair !== undefined && !isAccepted(answer)) endPair(pair)
       }),
     }),
     // A refresh token that was issued in the present second counts as not yet valid.
@@ -287,7 +288,7 @@ export const refresh: BrokenRows = {
     'old-access-token-works-for-two-seconds': first((seen) =>
       livesOn('access', (pair) => revokedForMs(seen, pair) < 2000),
     ),
-    'old-access-token-creates-keys': first((seen) => livesOn('access', () => createsKey(seen))),
+    'old-access-token-creates-keys': first((seen) => livesOn('access', () => seen.creates)),
     // A revoked access token works again after the next refresh of the same grant.
     'only-last-revoked-access-token-remembered': first((seen) => livesOn('access', (pair) => isTwoBack(seen, pair))),
     // The list of revoked tokens forgets an entry after an hour, and some tokens live longer.
@@ -332,9 +333,9 @@ export const refresh: BrokenRows = {
     })),
     // A used refresh token is refused, and what was changed for its pair is rolled back too far.
     'refused-second-refresh-undoes-revocation': third({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = namedPair(request, context)
-        if (!accepted && pair?.refreshRevoked) pair.accessRevoked = false
+        if (!isAccepted(answer) && pair?.refreshRevoked) pair.accessRevoked = false
       }),
     }),
     // An access token gets its record, in which the revocation is noted, at its first use.
@@ -362,9 +363,9 @@ export const refresh: BrokenRows = {
     })),
     // At the end of a call the row of its token is written as it was read at the beginning.
     'listing-in-flight-brings-its-revoked-pair-back': fourth({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = shownPair(request, context)
-        if (pair !== undefined && accepted) pair.accessRevoked = false
+        if (pair !== undefined && isAccepted(answer)) pair.accessRevoked = false
       }),
       beforeEffect: (effect) => (effect === 'listing' ? meet() : undefined),
     }),
@@ -446,9 +447,7 @@ export const refresh: BrokenRows = {
     'used-refresh-token-works-again-when-access-token-expired': first((seen) =>
       livesOn('refresh', ({ accessExpiryMs }) => seen.nowMs >= accessExpiryMs),
     ),
-    'every-tenth-refresh-keeps-old-refresh-token': first((_seen, refreshes = counts()) => ({
-      revokedByRefresh: () => (refreshes() % 10 === 0 ? ['access'] : ['access', 'refresh']),
-    })),
+    'every-tenth-refresh-keeps-old-refresh-token': first(every(10, 'revokedByRefresh', (): TokenKind[] => ['access'])),
     // A pair is revoked through its access token, which is not found any more once it expired.
     'refresh-after-access-expiry-keeps-old-refresh-token': first(
       livesOn('refresh', ({ revokedMs = 0, accessExpiryMs }) => revokedMs >= accessExpiryMs),
@@ -494,10 +493,12 @@ export const refresh: BrokenRows = {
     ),
     // The pairs of a key are one record, which each refresh reads first and writes back at its end.
     'last-of-refreshes-in-flight-undoes-revocations-of-the-others': tenth({ around: writeBackRows }),
-    'old-refresh-token-of-key-created-by-token-lives-on': twelfth((seen, keys = new Set<ApiKey>()) => ({
-      ...onNewKey((key) => seen.pair && keys.add(key)),
-      ...livesOn('refresh', ({ key }) => keys.has(key)),
-    })),
+    'old-refresh-token-of-key-created-by-token-lives-on': twelfth(
+      forKeysMade(
+        ({ pair }) => pair !== undefined,
+        (made) => livesOn('refresh', ({ key }) => made.has(key.id)),
+      ),
+    ),
   },
   'refresh/after-access-expiry': {
     'refresh-needs-a-live-access-token': own({ refreshNeedsLiveAccess: () => true }),

@@ -3,14 +3,22 @@ import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
 import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
+  afterCalls,
+  also,
   type BrokenRow,
   type BrokenRows,
   type Change,
+  counts,
   eighth,
   fifth,
   first,
+  forKeysMade,
   fourth,
+  isAccepted,
+  isGrant,
   isMethod,
+  isOneSolution,
+  meeting,
   namedKeyId,
   ninth,
   own,
@@ -18,31 +26,16 @@ import {
   type Seen,
   scopeOf,
   second,
+  sessionIn,
+  shownPair,
   tenth,
   third,
   tokenText,
   twelfth,
-} from '../operators.ts'
-import {
-  also,
-  asks,
-  counts,
-  inSession,
-  isGrant,
-  isOneSolution,
-  ofCreatedKey,
-  ofRefresh,
-  onAnswer,
-  onGrant,
-  onNewKey,
-  sessionIn,
-  shownPair,
-  shows,
   unless,
-  waiting,
-  withAddress,
-  withLifetime,
-} from './pairs.ts'
+  withCreators,
+} from '../operators.ts'
+import { asks, inSession, ofCreatedKey, ofRefresh, onGrant, shows, withAddress, withLifetime } from './pairs.ts'
 
 const areas: string[] = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
 const isArea = (word: string): boolean => areas.includes(word)
@@ -140,13 +133,11 @@ export const scopes: BrokenRows = {
       },
     })),
     // A variable of the process holds the scopes of the caller while its call is waiting.
-    'calls-in-flight-share-the-scopes-of-the-last-token': second((_seen, shared?: string[]) => ({
-      around: waiting(
-        (request) => tokenText(request) !== '',
-        (request, context) => {
-          shared = shownPair(request, context)?.scope
-        },
-      ),
+    'calls-in-flight-share-the-scopes-of-the-last-token': second((seen, shared?: string[]) => ({
+      around: meeting((request) => {
+        shared = shownPair(request, seen.context)?.scope
+        return tokenText(request) !== ''
+      }),
       ...opensLike(() => shared),
     })),
     'grant-adds-to-scopes-of-earlier-grants-of-key': third((seen, known = new Map<unknown, string[]>()) => ({
@@ -157,10 +148,14 @@ export const scopes: BrokenRows = {
         return all
       },
     })),
-    'token-of-token-created-key-has-whole-scope-of-key': third((seen, keys = new Set<unknown>()) => ({
-      ...onNewKey(({ id }) => seen.pair && keys.add(id)),
-      grantedScope: (requested, keyScope) => (keys.has(seen.params.apiKeyId) ? keyScope : requested),
-    })),
+    'token-of-token-created-key-has-whole-scope-of-key': third(
+      forKeysMade(
+        ({ pair }) => pair !== undefined,
+        (made, seen) => ({
+          grantedScope: (requested, keyScope) => (made.has(seen.named?.id) ? keyScope : requested),
+        }),
+      ),
+    ),
     'scopes-of-token-cached-by-key-and-number-of-scopes': fourth((seen, known = new Map<string, string[]>()) =>
       onGrant((pair) => {
         const place = `${pair.key.id} ${seen.scope.length}`
@@ -180,8 +175,8 @@ export const scopes: BrokenRows = {
         !shows(seen, (pair) => inSession(pair) && ofCreatedKey(pair) && opens(pair.key.scope, area)),
     })),
     'scope-of-grant-with-wrong-secret-added-to-next-grant': fifth((_seen, left: string[] = []) => ({
-      around: onAnswer((accepted, request) => {
-        if (isGrant(request)) left = accepted ? [] : [...left, ...scopeOf(request)]
+      around: afterCalls((answer, request) => {
+        if (isGrant(request)) left = isAccepted(answer) ? [] : [...left, ...scopeOf(request)]
       }),
       grantedScope: (requested, keyScope) => [
         ...new Set([...requested, ...keyScope.filter((word) => left.includes(word))]),
@@ -258,15 +253,17 @@ export const scopes: BrokenRows = {
     }),
     // The scopes that the creation does not need are taken out of the stored list.
     'token-lists-no-solutions-once-it-created-a-key': fifth({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = shownPair(request, context)
-        if (pair !== undefined && accepted && isMethod(request, 'manager/createApiKey')) pair.scope = ['apiKey']
+        if (pair !== undefined && isAccepted(answer) && isMethod(request, 'manager/createApiKey'))
+          pair.scope = ['apiKey']
       }),
     }),
     'refused-listing-cached-for-all-tokens-of-key': eighth((seen, refused = new Set<ApiKey | undefined>()) => ({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = shownPair(request, context)
-        const isRefused = !accepted && pair?.accessRevoked === false && isMethod(request, 'solution/listSolutions')
+        const isRefused =
+          !isAccepted(answer) && pair?.accessRevoked === false && isMethod(request, 'solution/listSolutions')
         if (isRefused) refused.add(pair.key)
       }),
       ...unless('scopeOpens', (_scope, area) => area === 'solution' && refused.has(seen.pair?.key)),
@@ -302,19 +299,20 @@ export const scopes: BrokenRows = {
     })),
     'session-grant-exceeds-scope-of-key': second((seen) => alsoWithin(() => asks(seen, 'session:'))),
     'grants-of-key-made-by-created-key-checked-against-its-creator': fourth(
-      (seen, creators = new Map<unknown, string[]>()) => ({
-        ...onNewKey(({ id }) => seen.caller?.initial === false && creators.set(id, seen.caller.scope)),
-        ...alsoWithin((scope, _keyScope, profile) =>
-          right.scopeWithinKey(scope, creators.get(seen.params.apiKeyId) ?? [], profile),
-        ),
-      }),
+      withCreators((creatorOf, seen) =>
+        alsoWithin((scope, _keyScope, profile) => {
+          const creator = seen.named && creatorOf(seen.named)
+          return creator?.initial === false && right.scopeWithinKey(scope, creator.scope, profile)
+        }),
+      ),
     ),
     // The scope of an accepted caller stays with the connection.
     'grant-checked-against-key-of-earlier-call-on-connection': fourth(
       (seen, onConnection = new Map<number | undefined, string[]>()) => ({
-        around: onAnswer((accepted, request, { state }) => {
+        around: afterCalls((answer, request, { state }) => {
           const key = request.headers.authorization && state.keys.get(namedKeyId(request) ?? '')
-          if (key && request.connection !== undefined && accepted) onConnection.set(request.connection, key.scope)
+          if (key && request.connection !== undefined && isAccepted(answer))
+            onConnection.set(request.connection, key.scope)
         }),
         ...alsoWithin((scope, _keyScope, profile) =>
           right.scopeWithinKey(scope, onConnection.get(seen.connection) ?? [], profile),
@@ -344,8 +342,9 @@ export const scopes: BrokenRows = {
     ),
     // The key that a grant names is kept in a variable of the server.
     'grants-in-flight-share-the-scope-of-a-key': tenth((seen, latestId?: unknown) => ({
-      around: waiting(isGrant, (request) => {
+      around: meeting((request) => {
         if (isGrant(request)) latestId = paramsOf(request).apiKeyId
+        return isGrant(request)
       }),
       scopeWithinKey: (scope, keyScope, profile) => {
         const key = seen.context.state.keys.get(String(latestId))

@@ -3,20 +3,32 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Session, TokenPair } from '../../../mock-server/state.ts'
 import { openSession, pairsOf } from '../../../mock-server/token-state.ts'
 import {
+  afterCalls,
   type BrokenRows,
   type Change,
+  counts,
+  day,
   eighth,
+  every,
   fifth,
   first,
+  forKeysMade,
   fourth,
+  hour,
+  isAccepted,
+  isGrant,
   meet,
+  meeting,
+  minute,
   namedKeyId,
+  namedPair,
   ninth,
   own,
   paramsOf,
   type Seen,
   scopeOf,
   second,
+  sessionIn,
   tenth,
   third,
   twelfth,
@@ -24,25 +36,14 @@ import {
 import { someMicrotasks, twoMs, type Wait } from './changes.ts'
 import {
   asks,
-  counts,
-  createsKey,
-  day,
-  hour,
   inSession,
-  isGrant,
-  minute,
-  namedPair,
   ofCreatedKey,
   ofOneSolution,
   ofRefresh,
-  onAnswer,
   onGrant,
-  onNewKey,
   onRefresh,
   onRemoval,
   onUse,
-  sessionIn,
-  waiting,
   withAddress,
   withApikeyScope,
   withLifetime,
@@ -130,12 +131,11 @@ export const sessions: BrokenRows = {
     'session-named-0-makes-no-session': ninth({ sessionCreated: (name) => name !== '0' }),
     // The second one then replaces the first, as a session of the same name does.
     'sessions-in-flight-share-their-name': tenth((_seen, latest?: string) => ({
-      around: waiting(
-        (request) => sessionIn(scopeOf(request)) !== undefined,
-        (request) => {
-          latest = sessionIn(scopeOf(request)) ?? latest
-        },
-      ),
+      around: meeting((request) => {
+        const name = sessionIn(scopeOf(request))
+        latest = name ?? latest
+        return name !== undefined
+      }),
       sessionName: (name) => name && latest,
     })),
   },
@@ -238,20 +238,22 @@ export const sessions: BrokenRows = {
         if (session && counted) sessions.set(session.user, counted)
       }),
     ),
-    'fourth-overflow-removes-no-session': fourth((_seen, overflows = counts()) =>
-      removesMany((surplus) => (overflows() % 4 === 0 ? 0 : surplus)),
+    'fourth-overflow-removes-no-session': fourth(every(4, 'sessionsRemoved', () => [])),
+    'no-session-limit-for-keys-created-by-signature': fourth(
+      forKeysMade(
+        ({ request }) => request.headers.authorization?.includes(';') === true,
+        (made) => ({ sessionLimit: ({ id }) => (made.has(id) ? 1000 : 16) }),
+      ),
     ),
-    'no-session-limit-for-keys-created-by-signature': fourth((seen, keys = new Set<ApiKey>()) => ({
-      ...onNewKey((key) => seen.request.headers.authorization?.includes(';') && keys.add(key)),
-      sessionLimit: (key) => (keys.has(key) ? 1000 : 16),
-    })),
     'session-with-expires-in-removes-none-at-the-limit': fifth((seen) => ({
       sessionLimit: () => (asks(seen, 'expiresIn:') ? 1000 : 16),
     })),
-    'no-session-limit-for-keys-made-by-created-keys': fifth((seen, keys = new Set<ApiKey>()) => ({
-      ...onNewKey((key) => seen.caller?.initial === false && keys.add(key)),
-      sessionLimit: (key) => (keys.has(key) ? 1000 : 16),
-    })),
+    'no-session-limit-for-keys-made-by-created-keys': fifth(
+      forKeysMade(
+        ({ caller }) => caller?.initial === false,
+        (made) => ({ sessionLimit: ({ id }) => (made.has(id) ? 1000 : 16) }),
+      ),
+    ),
     // The places are a ring, and its end is reached.
     'seventeenth-overflow-removes-no-session': fifth((_seen, overflows = counts()) =>
       removesMany((surplus, [oldest]) => (overflows(oldest?.user) === 17 ? 0 : surplus)),
@@ -267,9 +269,9 @@ export const sessions: BrokenRows = {
     })),
     // The way back from an error lowers a count that was not raised.
     'refused-grant-frees-a-session-place': ninth((_seen, freed = new Map<string | undefined, number>()) => ({
-      around: onAnswer((accepted, request) => {
+      around: afterCalls((answer, request) => {
         const id = namedKeyId(request)
-        if (!accepted && isGrant(request) && sessionIn(scopeOf(request)) !== undefined)
+        if (!isAccepted(answer) && isGrant(request) && sessionIn(scopeOf(request)) !== undefined)
           freed.set(id, (freed.get(id) ?? 0) + 1)
       }),
       sessionLimit: ({ id }) => 16 + (freed.get(id) ?? 0),
@@ -336,8 +338,8 @@ export const sessions: BrokenRows = {
     'two-sessions-removed': own(removes((live, surplus) => live.slice(0, surplus + 1))),
     'second-oldest-session-removed': own(removes((live, surplus) => live.slice(1, surplus + 1))),
     'access-through-a-removed-session': own(outlives('access', () => true)),
-    'second-overflow-removes-two-sessions': first((_seen, overflows = counts()) =>
-      removesMany((surplus) => (overflows() % 2 === 0 ? surplus + 1 : surplus)),
+    'second-overflow-removes-two-sessions': first(
+      every(2, 'sessionsRemoved', (live, surplus) => live.slice(0, surplus + 1)),
     ),
     'second-overflow-removes-newest-session': first((_seen, overflows = counts()) =>
       removes((live, surplus) => (overflows() > 1 ? live.slice(-surplus) : live.slice(0, surplus))),
@@ -348,7 +350,7 @@ export const sessions: BrokenRows = {
       ...outlives('access', (pair) => used.has(pair)),
     })),
     'refreshed-access-token-outlives-removed-session': first(outlives('access', ofRefresh)),
-    'token-of-removed-session-creates-keys': first((seen) => outlives('access', () => createsKey(seen))),
+    'token-of-removed-session-creates-keys': first((seen) => outlives('access', () => seen.creates)),
     // Sessions are looked up by name, so the tokens of a removed one work again once the name is used again.
     'removed-session-works-again-when-name-returns': first((seen) => ({
       removedSessionWorks: (_use, { session }) =>
@@ -360,9 +362,7 @@ export const sessions: BrokenRows = {
     'wrong-secret-takes-a-session-place': first((seen) => ({
       refusedGrantOpensSession: () => asks(seen, 'session:'),
     })),
-    'every-second-refresh-takes-a-session-place': first((_seen, refreshes = counts()) => ({
-      refreshOpensSession: () => refreshes() % 2 === 0,
-    })),
+    'every-second-refresh-takes-a-session-place': first(every(2, 'refreshOpensSession', () => true)),
     // Sessions are the members of a JavaScript object, which puts names like 3 and 12 first, the smallest before all.
     'oldest-session-is-first-member-of-an-object': second(
       removes((live, surplus) =>
@@ -387,11 +387,11 @@ export const sessions: BrokenRows = {
     })),
     // The session is opened when the secret is found right, before the scopes are looked at.
     'grant-refused-for-its-scope-takes-session-place': third({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const key = context.state.keys.get(String(paramsOf(request).apiKeyId))
         const name = sessionIn(scopeOf(request))
         const isRight = isGrant(request) && key?.secret === paramsOf(request).apiKeySecret
-        if (isRight && key?.publicKey === undefined && key && name !== undefined && !accepted)
+        if (isRight && key?.publicKey === undefined && key && name !== undefined && !isAccepted(answer))
           openSession(context, key, name)
       }),
     }),
@@ -452,9 +452,9 @@ export const sessions: BrokenRows = {
     })),
     // The time of the last use is written before the check, and writing it stores the session again.
     'refused-refresh-brings-removed-session-back': ninth({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const session = namedPair(request, context)?.session
-        if (session && !accepted) session.removed = false
+        if (session && !isAccepted(answer)) session.removed = false
       }),
     }),
     // The first removal is right; then 10 comes before 2.

@@ -3,19 +3,26 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
+  afterCalls,
   type BrokenRows,
   type Change,
+  counts,
+  day,
   eighth,
   fifth,
   first,
   fourth,
+  isAccepted,
   isMethod,
+  minute,
   namedKeyId,
+  namedPair,
   ninth,
   own,
   paramsOf,
   readCall,
   second,
+  shownPair,
   tenth,
   third,
   tokenText,
@@ -23,21 +30,14 @@ import {
 } from '../operators.ts'
 import { alsoNamed, headerOrElse, likeTokensTaken } from './changes.ts'
 import {
-  counts,
-  createsKey,
-  day,
   inSession,
-  minute,
-  namedPair,
   ofCreatedKey,
   ofRefresh,
-  onAnswer,
   onGrant,
   onNewKey,
   onRemoval,
   onUse,
   sameHalf,
-  shownPair,
   withAddress,
   withLifetime,
 } from './pairs.ts'
@@ -134,16 +134,17 @@ export const tokens: BrokenRows = {
     ),
     // The token is used up before the grant type is looked at.
     'call-refused-for-its-grant-type-ends-the-pair-that-it-names': fourth({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = namedPair(request, context)
-        if (pair !== undefined && !accepted && paramsOf(request).grantType !== 'refresh_token') endPair(pair)
+        if (pair !== undefined && !isAccepted(answer) && paramsOf(request).grantType !== 'refresh_token') endPair(pair)
       }),
     }),
     // The transaction that is rolled back holds the token too.
     'refused-key-creation-ends-its-token': fourth({
-      around: onAnswer((accepted, request, context) => {
+      around: afterCalls((answer, request, context) => {
         const pair = shownPair(request, context)
-        if (pair !== undefined && !accepted && isMethod(request, 'manager/createApiKey')) pair.accessRevoked = true
+        if (pair !== undefined && !isAccepted(answer) && isMethod(request, 'manager/createApiKey'))
+          pair.accessRevoked = true
       }),
     }),
     'second-half-of-access-token-not-compared': fifth(alsoNamed('access', (text, token) => sameHalf(text, token.text))),
@@ -203,7 +204,7 @@ export const tokens: BrokenRows = {
   'tokens/refresh-is-no-access': {
     'refresh-token-opens-methods': own({ tokenKindTaken: (kind, use) => kind === use || use === 'access' }),
     'refresh-token-creates-keys': first((seen) => ({
-      tokenKindTaken: (kind, use) => kind === use || createsKey(seen),
+      tokenKindTaken: (kind, use) => kind === use || seen.creates,
     })),
     'refresh-token-works-as-access-token-when-that-expired': first((seen) => ({
       tokenNamed: (text, find, _all, use) => {
