@@ -15,9 +15,9 @@ import { listenForSignals } from '../run/ending.ts'
 import { type Environment, given, readText } from '../run/files.ts'
 import type { RunFlags } from '../run/options.ts'
 import { oneOf, portNumber, type ReportRequest, readReports, readSkips, someSeconds } from '../run/values.ts'
-import { packageVersion } from './console.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
 import { collect } from './run-flags.ts'
-import { type Outlet, processOutlet, type Renderers, writeFormats } from './write-reports.ts'
+import { type Renderers, writeFormats } from './write-reports.ts'
 
 const renderers: Renderers<ClientReport> = {
   text: renderText,
@@ -67,9 +67,8 @@ export function registerClient(program: Command): void {
 }
 
 async function judgeClient(flags: ClientFlags): Promise<number> {
-  const outlet = processOutlet(process.env)
   if (flags.list === true) {
-    outlet.stdout(printableLines(listText()))
+    writeOut(printableLines(listText()))
     return 0
   }
   const options = readClientOptions(flags, process.env)
@@ -77,15 +76,15 @@ async function judgeClient(flags: ClientFlags): Promise<number> {
   const end = (): void => stop.abort()
   const stopListening = listenForSignals({ first: end, second: end })
   try {
-    const report = await judge(options, stop.signal, outlet)
-    writeFormats(report, renderers, options.reports, outlet)
+    const report = await judge(options, stop.signal)
+    writeFormats(report, renderers, options.reports)
     return report.exitCode
   } finally {
     stopListening()
   }
 }
 
-function judge(options: ClientOptions, signal: AbortSignal, outlet: Outlet): Promise<ClientReport> {
+function judge(options: ClientOptions, signal: AbortSignal): Promise<ClientReport> {
   const { auth, again, skip } = options
   return judgeRun({
     ...options,
@@ -93,7 +92,7 @@ function judge(options: ClientOptions, signal: AbortSignal, outlet: Outlet): Pro
     signal,
     onDone: progressOn(process.stderr),
     announce: (lines) =>
-      outlet.stderr(printableLines(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`)),
+      writeError(printableLines(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`)),
   })
 }
 

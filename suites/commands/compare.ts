@@ -10,9 +10,9 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
 import { readReports } from '../run/values.ts'
-import { packageVersion } from './console.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
 import { collect } from './run-flags.ts'
-import { processOutlet, writeReports } from './write-reports.ts'
+import { writeReports } from './write-reports.ts'
 
 interface CompareFlags {
   markdown?: boolean
@@ -46,7 +46,7 @@ export function registerCompare(program: Command): void {
       if (flags.merge === true) return merge(files, flags)
       if (flags.html !== undefined) return writePage(files, flags.html)
       const markdown = flags.markdown === true
-      processOutlet(process.env).stdout(renderMatrix(files.map(readReportFile), { files, markdown }))
+      writeOut(renderMatrix(files.map(readReportFile), { files, markdown }))
     })
 }
 
@@ -63,7 +63,7 @@ async function merge(files: readonly string[], flags: CompareFlags): Promise<voi
   const reports = files.map(readReportFile)
   const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
   const merged = mergeReports(reports, await openCorpus(), { strict: flags.strict === true, set })
-  writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
+  writeReports(merged, readReports(flags.report ?? []))
   process.exitCode = merged.exitCode
 }
 
@@ -72,7 +72,6 @@ async function writePage(files: readonly string[], file: string): Promise<void> 
   // One at a time: a thousand reports would not fit into memory together.
   const comparison = files.reduce<Comparison>((all, one) => addReport(all, readReportFile(one)), noComparison)
   replaceFile(file, await comparisonPage(comparison, { version: packageVersion(), made: new Date() }), 'the page')
-  const outlet = processOutlet(process.env)
   const servers = counted(comparison.servers.length, 'server')
-  outlet.stderr(lines([line`Wrote ${file}: ${servers}, ${counted(files.length, 'report')}`]))
+  writeError(lines([line`Wrote ${file}: ${servers}, ${counted(files.length, 'report')}`]))
 }

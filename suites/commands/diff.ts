@@ -10,8 +10,8 @@ import { readReportFile } from '../run/inputs.ts'
 import { type RunFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { count, positive } from '../run/values.ts'
 import { urlTarget } from '../targets/url.ts'
+import { writeError, writeOut } from './console.ts'
 import { addServerFlags, collect } from './run-flags.ts'
-import { processOutlet } from './write-reports.ts'
 
 const afterHelp = `
 Exit codes: 0 alike, 1 a verdict differs, 2 wrong usage, 3 a server cannot be used. Flags of a key may be
@@ -50,7 +50,7 @@ function diffReportFiles(files: readonly string[], asJson: boolean): number {
   if (one === undefined || other === undefined || more.length > 0)
     throw usageError(`Name two reports to compare, not ${files.length}`)
   const diff = diffReports(readReportFile(one), readReportFile(other))
-  processOutlet(process.env).stdout(asJson ? jsonLine(diff, 2) : renderDiff(diff))
+  writeOut(asJson ? jsonLine(diff, 2) : renderDiff(diff))
   return verdictsDiffer(diff) ? 1 : 0
 }
 
@@ -77,8 +77,7 @@ async function runDiffServers(flags: DiffServersFlags): Promise<number> {
   const calls = count('--calls', flags.calls ?? defaultCalls)
   const allow = a.allow.filter((one) => b.allow.includes(one))
   const lasting = allow.includes('sessions') ? 'grants tokens and opens two sessions' : 'creates nothing that lasts'
-  const outlet = processOutlet(process.env)
-  outlet.stderr(lines([line`Plan: ${calls} calls to each server; ${lasting}`]))
+  writeError(lines([line`Plan: ${calls} calls to each server; ${lasting}`]))
   const diff = await compareTargets(a, b, {
     allow,
     calls,
@@ -86,7 +85,7 @@ async function runDiffServers(flags: DiffServersFlags): Promise<number> {
     random: systemRandom,
     patientMs: positive('--wait', flags.wait, 0) * 1000,
   })
-  outlet.stdout(flags.json === true ? jsonLine(diff, 2) : renderServerDiff(diff))
+  writeOut(flags.json === true ? jsonLine(diff, 2) : renderServerDiff(diff))
   return outcomesDiffer(diff) ? 1 : 0
 }
 

@@ -12,16 +12,17 @@ import { openTarget } from '../explore/open.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
 import { shellWord } from '../report/lines.ts'
+import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
 import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import { type RunFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { count, positive, readReports, someSeconds } from '../run/values.ts'
-import { packageVersion } from './console.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
 import { startExploreProgress } from './progress.ts'
 import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
-import { processOutlet, writeReports } from './write-reports.ts'
+import { writeReports } from './write-reports.ts'
 
 interface ExploreFlags extends RunFlags {
   for?: string
@@ -77,7 +78,6 @@ async function run(flags: ExploreFlags): Promise<number> {
     flags.exploreCalls === undefined
       ? Math.ceil(seconds * mostCallsPerSecond)
       : count('--explore-calls', flags.exploreCalls)
-  const outlet = processOutlet(process.env)
   const corpus = await openCorpus()
   const started = new Date()
   const progress = startExploreProgress(process.stderr, { target: target?.url ?? 'the bundled server', seconds })
@@ -96,29 +96,7 @@ async function run(flags: ExploreFlags): Promise<number> {
   progress.end()
   if (explored.left.length > 0)
     progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
-  return conclude(flags, explored, { corpus, seed, started, target, reports, outlet })
-}
-
-async function exploreBundled(effort: Effort): Promise<ExploreOutcome> {
-  const say = (found: string): void => effort.say(`Found: ${found}`)
-  return { exploration: await explore({ ...effort, ...(await openTarget(null)), say }), stopped: null, left: [] }
-}
-
-interface Context {
-  corpus: Corpus
-  seed: number
-  started: Date
-  target: TargetOptions | null
-  reports: ReturnType<typeof readReports>
-  outlet: ReturnType<typeof processOutlet>
-}
-
-async function conclude(
-  flags: ExploreFlags,
-  { exploration, stopped }: ExploreOutcome,
-  context: Context,
-): Promise<number> {
-  const { outlet, reports, corpus, target } = context
+  const { exploration, stopped } = explored
   if (stopped !== null && exploration.findings.length === 0)
     throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')
   if (!exploration.rootAccepted) {
@@ -128,25 +106,26 @@ async function conclude(
   const meta = {
     version: packageVersion(),
     target: target?.url ?? 'bundled',
-    started: context.started.toISOString(),
-    seed: String(context.seed),
-    allow: target?.allow ?? (['sessions', 'keys', 'limits'] as const),
+    started: started.toISOString(),
+    seed: String(seed),
+    allow: target?.allow ?? safetyClasses,
   }
   const report = exploreReport(corpus, exploration, meta)
-  const onStdout = reports.find(({ file }) => file === null)
-  if (onStdout?.format === 'text')
-    outlet.stdout(printableLines(renderExploration(exploration, corpus.requirements, meta)))
-  writeReports(
-    report,
-    reports.filter((one) => one !== onStdout || one.format !== 'text'),
-    onStdout?.format === 'text' ? { ...outlet, stderr: () => {} } : outlet,
-  )
+  const onStdout = reports.find(({ file, format }) => file === null && format === 'text')
+  if (onStdout !== undefined) writeOut(printableLines(renderExploration(exploration, corpus.requirements, meta)))
+  const others = reports.filter((one) => one !== onStdout)
+  writeReports(report, others, { isTold: onStdout !== undefined })
   // Last, so that a full disk takes no report away.
   if (flags.save !== undefined && exploration.findings.length > 0)
-    outlet.stderr(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))
+    writeError(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))
   if (stopped !== null) return interruptedExitCode
   if (exploration.findings.length > 0) return 1
   return exploration.gone === null ? 0 : goneExitCode
+}
+
+async function exploreBundled(effort: Effort): Promise<ExploreOutcome> {
+  const say = (found: string): void => effort.say(`Found: ${found}`)
+  return { exploration: await explore({ ...effort, ...(await openTarget(null)), say }), stopped: null, left: [] }
 }
 
 function allowed(target: TargetOptions | null): Effort['allow'] {

@@ -8,9 +8,8 @@ import { measureTarget } from '../run/measure-target.ts'
 import type { RunFlags } from '../run/options.ts'
 import { readTargetOptions } from '../run/options.ts'
 import { positive } from '../run/values.ts'
-import { packageVersion } from './console.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
 import { addTargetFlags } from './run-flags.ts'
-import { processOutlet } from './write-reports.ts'
 
 interface FactsFlags extends RunFlags {
   json?: boolean
@@ -50,8 +49,7 @@ async function run(flags: FactsFlags): Promise<void> {
   if (target === null) throw usageError('Name the server to measure, as in "--url https://service.example"')
   if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
   const { allow, root, url, settings } = target
-  const outlet = processOutlet(process.env)
-  const say = (text: string): void => outlet.stderr(lines([printable(text)]))
+  const say = (text: string): void => writeError(lines([printable(text)]))
   for (const text of planLines(planFacts(allow, root.kind === 'secret'), settings.cleanup !== undefined)) say(text)
   if (flags.plan === true) return
   const started = new Date().toISOString()
@@ -62,7 +60,7 @@ async function run(flags: FactsFlags): Promise<void> {
   })
   if (asProfile !== undefined) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
   const meta = { version: packageVersion(), target: url, started, allow, node: process.version }
-  outlet.stdout(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
+  writeOut(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
   for (const text of left) say(`Left on the target: ${text}`)
-  if (asProfile !== undefined) outlet.stderr(lines([line`Wrote ${asProfile}`]))
+  if (asProfile !== undefined) writeError(lines([line`Wrote ${asProfile}`]))
 }

@@ -11,10 +11,10 @@ import { listenForSignals } from '../run/ending.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
 import { demandOwnFiles, type RunFlags, type RunOptions, readRunOptions } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan.ts'
-import { packageVersion } from './console.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
-import { type Outlet, processOutlet, writeReports } from './write-reports.ts'
+import { lookOfStdout, writeReports } from './write-reports.ts'
 
 const afterHelp = `
 Exit codes: 0 conforms, or only known failures, or some musts are not testable here; 1 a failure, a
@@ -88,14 +88,13 @@ const unusableExitCode = 3
 
 /** Runs once, or with `--watch` again and again, and sets the exit code of the documented table. */
 async function runAndReport(options: RunOptions, progress: Progress): Promise<void> {
-  const outlet = { ...processOutlet(process.env), observations: options.observations }
   if (options.target === null && existsSync(usualTargetFile))
     progress.say(
       `${usualTargetFile} is here, and is not used unless it is named: npx svc-conformance run --target ${usualTargetFile}`,
     )
-  const first = await runOnce(options, outlet, progress, null)
+  const first = await runOnce(options, progress, null)
   process.exitCode = first.exitCode
-  if (options.watch) await watch(options, outlet, progress, first)
+  if (options.watch) await watch(options, progress, first)
 }
 
 interface Ran {
@@ -105,7 +104,7 @@ interface Ran {
 }
 
 /** Runs again whenever the target comes back, until Ctrl-C. */
-async function watch(options: RunOptions, outlet: Outlet, progress: Progress, first: Ran): Promise<void> {
+async function watch(options: RunOptions, progress: Progress, first: Ran): Promise<void> {
   const { target } = options
   if (target === null) return
   const { targetReturned } = await import('../run/target-return.ts')
@@ -116,7 +115,7 @@ async function watch(options: RunOptions, outlet: Outlet, progress: Progress, fi
     const isBack = await targetReturned(target, controller.signal)
     stopListening()
     if (!isBack) return
-    ran = await runOnce(options, outlet, progress, ran.again).catch((error: unknown) => {
+    ran = await runOnce(options, progress, ran.again).catch((error: unknown) => {
       // A server that is being fixed may come back broken.
       if (!(error instanceof SuiteError) || error.exitCode !== unusableExitCode) throw error
       progress.say(error.message)
@@ -127,12 +126,7 @@ async function watch(options: RunOptions, outlet: Outlet, progress: Progress, fi
 }
 
 /** @param again the cases to run instead of those that the options select; null: the options decide */
-async function runOnce(
-  options: RunOptions,
-  outlet: Outlet,
-  progress: Progress,
-  again: readonly string[] | null,
-): Promise<Ran> {
+async function runOnce(options: RunOptions, progress: Progress, again: readonly string[] | null): Promise<Ran> {
   const started = new Date()
   const startedMs = performance.now()
   const corpus = await openCorpusWith(options.fixtures)
@@ -140,7 +134,7 @@ async function runOnce(
   const set = readRequirementSet(options.set)
   const planned = planRun(options, corpus, again)
   demandOwnFiles(options)
-  if (!printPlan(options, planned, outlet, progress)) return { exitCode: 0, again: null }
+  if (!printPlan(options, planned, progress)) return { exitCode: 0, again: null }
   const seed = options.seed ?? randomInt(2 ** 32)
   const { listener, say } = progress
   const { reportRun, runSuite } = await import('../run/run-suite.ts')
@@ -151,28 +145,24 @@ async function runOnce(
   const { report, updated } = reportRun({ ...suite, result, set, version: packageVersion(), started, durationMs })
   if (updated !== null && options.known !== null) {
     writeBaseline(options.known, updated)
-    outlet.stderr(lines([printable(baselineSentence(options.known, known, updated))]))
+    writeError(lines([printable(baselineSentence(options.known, known, updated))]))
   }
-  writeReports(report, options.reports, outlet)
-  printDefects(result.defects, outlet)
+  writeReports(report, options.reports, options)
+  printDefects(result.defects)
   if (result.isStuck) leaveStuckWorker(report.exitCode)
   const failed = failedIds(report)
   return { exitCode: report.exitCode, again: failed.length === 0 ? null : failed }
 }
 
 /** @returns whether the run goes on */
-function printPlan(
-  { plan, target, failed, rowsAlone }: RunOptions,
-  planned: PlannedRun,
-  { stdout, columns }: Outlet,
-  progress: Progress,
-): boolean {
+function printPlan({ plan, target, failed, rowsAlone }: RunOptions, planned: PlannedRun, progress: Progress): boolean {
   if (planned.selected.length === 0 && !rowsAlone) {
     progress.say(`Nothing failed or was blocked in ${failed ?? 'the last run'}`)
     return false
   }
+  const { columns } = lookOfStdout()
   if (plan) {
-    stdout(renderPlan(planned.plan, { ids: true, columns }))
+    writeOut(renderPlan(planned.plan, { ids: true, columns }))
     return false
   }
   if (target !== null) progress.say(renderPlan(planned.plan, { ids: false, columns }).trimEnd())
@@ -188,11 +178,11 @@ function baselineSentence(file: string, before: readonly KnownEntry[], after: re
   return `Wrote ${file}: ${after.length} known failures, ${added} added, ${removed} removed${todo}`
 }
 
-function printDefects(defects: readonly string[], outlet: Outlet): void {
+function printDefects(defects: readonly string[]): void {
   const [defect] = defects
   if (defect === undefined) return
   const cases = counted(defects.length, 'case')
-  outlet.stderr(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
+  writeError(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
 }
 
 /** The time to write remaining output to a pipe. In ms. */

@@ -13,10 +13,8 @@ import { type Environment, given, replaceFile } from '../run/files.ts'
 import type { ReportFormat, ReportRequest } from '../run/values.ts'
 import { writeError, writeOut } from './console.ts'
 
-/** The console to which reports are written, and whether it shows colours. */
-export interface Outlet {
-  stdout(text: Printable): void
-  stderr(text: Printable): void
+/** How a text looks. */
+interface Look {
   colour: boolean
   /** The width of the terminal; undefined without a terminal. */
   columns?: number | undefined
@@ -24,14 +22,18 @@ export interface Outlet {
   observations?: boolean | undefined
 }
 
-/** stdout and stderr of this process; colours on a terminal only, and never with NO_COLOR. */
-export function processOutlet(env: Environment): Outlet {
+/** Colours on a terminal only, and never with NO_COLOR. */
+export function lookOfStdout(env: Environment = process.env): Look {
   return {
-    stdout: writeOut,
-    stderr: writeError,
     colour: process.stdout.isTTY === true && given(env.NO_COLOR) === undefined && env.TERM !== 'dumb',
     columns: process.stdout.columns ?? process.stderr.columns,
   }
+}
+
+interface WriteOptions {
+  observations?: boolean
+  /** The verdict was already printed. */
+  isTold?: boolean
 }
 
 /**
@@ -39,8 +41,8 @@ export function processOutlet(env: Environment): Outlet {
  *
  * @throws SuiteError (`usage`) for a file that cannot be written, after the others were written
  */
-export function writeReports(report: Report, requests: readonly ReportRequest[], outlet: Outlet): void {
-  writeFormats(report, render, requests, outlet)
+export function writeReports(report: Report, requests: readonly ReportRequest[], options: WriteOptions = {}): void {
+  writeFormats(report, render, requests, options)
 }
 
 /** The same for a report of another kind, with its own renderers. */
@@ -48,26 +50,21 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
   report: R,
   render: Renderers<R>,
   requests: readonly ReportRequest[],
-  outlet: Outlet,
+  { observations, isTold = false }: WriteOptions = {},
 ): void {
   const problems: SuiteError[] = []
   for (const { format, file } of requests) {
-    const text = render[format](report, file === null ? outlet : { ...onDisk, observations: outlet.observations })
-    if (file === null) outlet.stdout(text)
+    const text = render[format](report, { ...(file === null ? lookOfStdout() : { colour: false }), observations })
+    if (file === null) writeOut(text)
     else problems.push(...writeFile(file, text))
   }
-  if (!requests.some(({ file }) => file === null))
-    outlet.stderr(lines([vouchedFor(verdictLine(report)), ...report.conclusion.map((one) => printable(one))]))
+  if (!isTold && !requests.some(({ file }) => file === null))
+    writeError(lines([vouchedFor(verdictLine(report)), ...report.conclusion.map((one) => printable(one))]))
   if (problems[0] !== undefined) throw problems[0]
 }
 
-const onDisk = { colour: false }
-
 export type Renderers<R> = {
-  readonly [format in ReportFormat]: (
-    report: R,
-    outlet: Pick<Outlet, 'colour' | 'columns' | 'observations'>,
-  ) => Printable
+  readonly [format in ReportFormat]: (report: R, look: Look) => Printable
 }
 
 const render: Renderers<Report> = {
