@@ -227,6 +227,14 @@ export const agreesAgain =
       return places.has(place)
     })
 
+/** Does something beside a grant, which is not changed. */
+export const onGrant = (act: (pair: TokenPair) => unknown): Pick<Rules, 'grantResult'> => ({
+  grantResult: (result, pair) => {
+    act(pair)
+    return result
+  },
+})
+
 /** Something else holds for the keys whose creation was of some kind; `made` has their ids. */
 export const forKeysMade =
   (when: (seen: Seen, key: ApiKey) => boolean, change: (made: ReadonlySet<string | undefined>, seen: Seen) => Change) =>

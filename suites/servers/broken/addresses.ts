@@ -17,6 +17,7 @@ import {
   meeting,
   namedKeyId,
   ninth,
+  onGrant,
   own,
   second,
   tenth,
@@ -26,16 +27,7 @@ import {
   unless,
 } from '../operators.ts'
 import { forgivesOnCreation } from './changes.ts'
-import {
-  changingParams,
-  inSession,
-  ofRefresh,
-  onGrant,
-  onNewKey,
-  shows,
-  withApikeyScope,
-  withLifetime,
-} from './pairs.ts'
+import { changingParams, inSession, ofRefresh, onNewKey, shows, withApikeyScope, withLifetime } from './pairs.ts'
 
 /** A token with addresses works where one of them fits. */
 const where = (fits: (address: string, remote: string) => boolean): Change => ({

@@ -18,6 +18,7 @@ import {
   meet,
   minute,
   ninth,
+  onGrant,
   own,
   second,
   shownPair,
@@ -27,7 +28,7 @@ import {
   unless,
 } from '../operators.ts'
 import { forgivesOnCreation } from './changes.ts'
-import { asks, inSession, ofCreatedKey, ofRefresh, onGrant, onRefresh, withAddress, withLifetime } from './pairs.ts'
+import { asks, inSession, ofCreatedKey, ofRefresh, onRefresh, withAddress, withLifetime } from './pairs.ts'
 
 /** Access tokens of some pairs never end. */
 const endless = (fits: (pair: TokenPair) => boolean): Change => unless('accessExpired', fits)

@@ -27,13 +27,7 @@ export const shows = ({ pair }: Seen, fits: Fits): boolean => pair !== undefined
 /** Whether the scope of the call has an entry that begins so. */
 export const asks = ({ scope }: Seen, beginning: string): boolean => scope.some((word) => word.startsWith(beginning))
 
-/** Does something beside a grant, a refresh, the use of an access token, the creation of a key, the removal of sessions. */
-export const onGrant = (act: (pair: TokenPair) => unknown): Pick<Rules, 'grantResult'> => ({
-  grantResult: (result, pair) => {
-    act(pair)
-    return result
-  },
-})
+/** Does something beside a refresh, the use of an access token, the creation of a key, the removal of sessions. */
 export const onRefresh = (act: (old: TokenPair, result: TokenResult) => unknown): Pick<Rules, 'refreshResult'> => ({
   refreshResult: (result, old) => {
     act(old, result)

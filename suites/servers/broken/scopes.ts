@@ -21,6 +21,7 @@ import {
   meeting,
   namedKeyId,
   ninth,
+  onGrant,
   own,
   paramsOf,
   type Seen,
@@ -35,7 +36,7 @@ import {
   unless,
   withCreators,
 } from '../operators.ts'
-import { asks, inSession, ofCreatedKey, ofRefresh, onGrant, shows, withAddress, withLifetime } from './pairs.ts'
+import { asks, inSession, ofCreatedKey, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 
 const areas: string[] = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
 const isArea = (word: string): boolean => areas.includes(word)

@@ -1,4 +1,4 @@
-import { type Change, isAccepted } from '../operators.ts'
+import { type Change, counts, isAccepted, minute } from '../operators.ts'
 import { slidingRefreshLife } from './lifetimes.ts'
 import {
   accessAtMost,
@@ -11,7 +11,6 @@ import {
   callRefusedTokensExpired,
   calls,
   changeJson,
-  counter,
   create,
   dated,
   errors,
@@ -20,7 +19,6 @@ import {
   lastNonceOfEachKey,
   list,
   lockLongerEachTime,
-  minute,
   noKeyWith,
   nonceOnceForEachMethod,
   nonces,
@@ -173,7 +171,7 @@ export const deploymentsRows: ConformingRows = {
     'extraResultMembers=true listShape=solutions expiryRounding=up-to-second',
     withHeaders({ 'content-type': 'text/html; charset=UTF-8', 'x-powered-by': 'scripts' }),
     answers((answer) => ({ ...answer, body: `\n${answer.body}\n` })),
-    (_seen, next = counter()) => ({
+    (_seen, next = counts()) => ({
       keyId: () => String(41 + next()),
       tokenText: (_kind, fresh) => Buffer.from(fresh).toString('hex'),
     }),

@@ -1,7 +1,7 @@
 import { identify } from '../../../mock-server/caller.ts'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Change, type Changing, isAccepted, isMethod, readCall, readMembers } from '../operators.ts'
+import { type Change, type Changing, counts, isAccepted, isMethod, readCall, readMembers } from '../operators.ts'
 import {
   answers,
   auth,
@@ -10,7 +10,6 @@ import {
   type ConformingRows,
   calls,
   changeJson,
-  counter,
   create,
   errorAnswer,
   errorCode,
@@ -111,7 +110,7 @@ const addDecoys = <R extends object>(result: R): object => ({
 const successStatus: { readonly [method: string]: number } = { [create]: 201, [auth]: 202, [list]: 203 }
 
 /** Begins every result with members that tell about the calls of everyone before. */
-const tellCallsBefore: Changing = (seen, next = counter(), last = { ms: null as number | null }) =>
+const tellCallsBefore: Changing = (seen, next = counts(), last = { ms: null as number | null }) =>
   changeJson((envelope) => {
     const callsSoFar = next()
     const told = { callsSoFar, lastCall: last.ms, ...(callsSoFar % 3 === 0 && { notice: 'Maintenance on Sunday' }) }
@@ -228,7 +227,7 @@ export const envelopeRows: ConformingRows = {
     ),
   ]),
   // Every fifth answer closes its connection.
-  'http-every-fifth-answer-closes': by.first('limits/rate', (_seen, next = counter()) =>
+  'http-every-fifth-answer-closes': by.first('limits/rate', (_seen, next = counts()) =>
     answers((answer) =>
       next() % 5 === 0 ? { ...answer, headers: { ...answer.headers, connection: 'close' } } : answer,
     ),
@@ -342,7 +341,7 @@ export const envelopeRows: ConformingRows = {
     }),
   ),
   // A listing tells when and by whom it was asked for, and how often, and its order turns.
-  'listing-differs-in-every-call': by.sixth('solutions/list-result solutions/records', (seen, next = counter()) =>
+  'listing-differs-in-every-call': by.sixth('solutions/list-result solutions/records', (seen, next = counts()) =>
     listing((result) => {
       const asked = next()
       return {

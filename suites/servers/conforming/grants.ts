@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Change, scopeOf } from '../operators.ts'
+import { type Change, isGrant, isRestriction, scopeOf } from '../operators.ts'
 import {
   auth,
   beyondKeyLeftOut,
@@ -8,8 +8,6 @@ import {
   type ConformingRows,
   calls,
   echo,
-  isGrant,
-  isRestriction,
   noGrantWith,
   results,
   solutionsMustExist,

@@ -6,14 +6,23 @@ import type { Profile } from '../../../mock-server/profile.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import { type Change, type Changing, isAccepted, isMethod, namedKeyId, paramsOf, scopeOf } from '../operators.ts'
+import {
+  afterCalls,
+  type Change,
+  type Changing,
+  counts,
+  isAccepted,
+  isMethod,
+  namedKeyId,
+  paramsOf,
+  scopeOf,
+} from '../operators.ts'
 import {
   answeredAgain,
   auth,
   by,
   type ConformingRows,
   calls,
-  counter,
   create,
   errorAnswer,
   errorCode,
@@ -21,7 +30,6 @@ import {
   isOfLiveKey,
   noEmptyKeys,
   noKeyWith,
-  noting,
   pemAsShown,
   placesStayTaken,
   withScope,
@@ -42,7 +50,7 @@ const inCaseOf = (number: number): string =>
 /** The ids of created keys are counted. */
 const countedIds =
   (idOf: (count: number, fresh: string) => string): Changing =>
-  (_seen, next = counter()) => ({ keyId: (fresh) => idOf(next(), fresh) })
+  (_seen, next = counts()) => ({ keyId: (fresh) => idOf(next(), fresh) })
 
 /** Public keys that are refused count as keys. */
 const countBadPublicKeys: Changing = (_seen, refused = { keys: 0 }) => ({
@@ -54,7 +62,7 @@ const countBadPublicKeys: Changing = (_seen, refused = { keys: 0 }) => ({
 })
 /** Creations that are refused for their params count as keys. */
 const countRefused: Changing = (_seen, refused = { creations: 0 }) => ({
-  around: noting((answer, request) => {
+  around: afterCalls((answer, request) => {
     if (isMethod(request, create) && isForParams(answer)) refused.creations += 1
   }),
   keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused.creations,
@@ -65,7 +73,7 @@ const isForParams = (answer: MockAnswer): boolean => errorCode(answer) === -3260
 const takeOnce =
   (param: string, storedAs: (value: string, profile: Profile) => string | undefined, of = isAccepted): Changing =>
   (seen, taken = new Set<string>()) => ({
-    around: noting((answer, request, { profile }) => {
+    around: afterCalls((answer, request, { profile }) => {
       const value = paramsOf(request)[param]
       const stored = typeof value === 'string' ? storedAs(value, profile) : undefined
       if (isMethod(request, create) && of(answer) && stored !== undefined) taken.add(stored)
@@ -98,7 +106,7 @@ const addressesIn = (scope: string[]): string[] =>
   scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
 
 /** Disabling a key ends its tokens and sessions; enabling it does not bring them back. */
-const endTokensOfDisabledKey = noting((_answer, request, context) => {
+const endTokensOfDisabledKey = afterCalls((_answer, request, context) => {
   const { id, enabled } = paramsOf(request)
   if (!isMethod(request, 'manager/updateApiKey') || enabled !== false) return
   if (context.state.keys.get(String(id))?.enabled !== false) return
@@ -112,7 +120,7 @@ const endTokensOfDisabledKey = noting((_answer, request, context) => {
 const freePlacesLater =
   (laterMs: number): Changing =>
   (seen, freeMs = new Map<string, number>()) => ({
-    around: noting((_answer, request) => {
+    around: afterCalls((_answer, request) => {
       const id = String(paramsOf(request).id)
       const isDeleted = isMethod(request, 'manager/deleteApiKey') && seen.context.state.keys.get(id)?.deleted
       if (isDeleted && !freeMs.has(id)) freeMs.set(id, seen.nowMs + laterMs)

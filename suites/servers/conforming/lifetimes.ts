@@ -1,17 +1,8 @@
 import type { Profile } from '../../../mock-server/profile.ts'
 import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import { type Changing, namedKeyId, type Seen } from '../operators.ts'
-import {
-  accessAtMost,
-  by,
-  type ConformingRows,
-  day,
-  expiresInAtMost,
-  hour,
-  minute,
-  pairToRefresh,
-} from './operators.ts'
+import { type Changing, day, hour, minute, namedKeyId, type Seen } from '../operators.ts'
+import { accessAtMost, by, type ConformingRows, expiresInAtMost, pairToRefresh } from './operators.ts'
 
 const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
 /** The default lifetime of access tokens, where no expiresIn is asked for. */

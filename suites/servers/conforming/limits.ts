@@ -2,13 +2,18 @@ import type { ServerContext } from '../../../mock-server/context.ts'
 import { letPass } from '../../../mock-server/faults.ts'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import {
+  afterCalls,
   type Change,
   type Changing,
   chain,
+  counts,
   isAccepted,
+  isGrant,
   isMethod,
+  isRefresh,
   namedKeyId,
   paramsOf,
+  shownPair,
   tokenText,
 } from '../operators.ts'
 import {
@@ -20,22 +25,17 @@ import {
   by,
   type ConformingRows,
   calls,
-  counter,
   create,
   errorAnswer,
   errorCode,
   html,
   httpDate,
   inLine,
-  isGrant,
-  isRefresh,
   json,
   lock,
   lockLongerEachTime,
-  noting,
   ofMethod,
   sessionWord,
-  shownPair,
   signatureFields,
   takes,
   throttle,
@@ -131,7 +131,7 @@ const creationsApart =
   (restMs: (made: number) => number): Changing =>
   (seen, memory = { made: 0, lastMs: Number.NEGATIVE_INFINITY }) => ({
     around: chain(
-      noting((answer, request) => {
+      afterCalls((answer, request) => {
         if (isMethod(request, create) && isAccepted(answer))
           Object.assign(memory, { made: memory.made + 1, lastMs: seen.nowMs })
       }),
@@ -331,7 +331,7 @@ export const limitsRows: ConformingRows = {
   // Load is shed by lot, and all keys are one user.
   'every-fortieth-call-must-come-again': by.sixth('limits/rate sessions/user', [
     'sessionUser=all-keys',
-    (_seen, next = counter()) => calls(() => (next() % 40 === 0 ? waitAnswer(503, 1000) : undefined)),
+    (_seen, next = counts()) => calls(() => (next() % 40 === 0 ? waitAnswer(503, 1000) : undefined)),
   ]),
   // Part 8 does not show rate limits; Basic credentials and tokens go on, and the key works again after the wait.
   // Signatures that name such a key get 429 for four seconds.

@@ -8,13 +8,16 @@ import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import {
   type Around,
+  afterCalls,
   answerFor,
   answerThrough,
   type Change,
   type Changing,
   chain,
+  counts,
   isAccepted,
   isMethod,
+  isRefresh,
   type Members,
   meet,
   namedKeyId,
@@ -94,15 +97,6 @@ function joined(changes: readonly Change[]): Change {
   return all
 }
 
-/** Counts 1, 2, 3 and so on. */
-export function counter(): () => number {
-  let count = 0
-  return () => {
-    count += 1
-    return count
-  }
-}
-
 /** The same call with another scope; a signature of the old body does not fit any more. */
 export const withScope = (request: MockRequest, scope: string[]): MockRequest =>
   withMembers(request, { ...readCall(request), params: { ...paramsOf(request), scope } })
@@ -110,25 +104,14 @@ export const withScope = (request: MockRequest, scope: string[]): MockRequest =>
 export const create = 'manager/createApiKey'
 export const auth = 'manager/auth'
 export const list = 'solution/listSolutions'
-export const isGrant = (request: MockRequest): boolean =>
-  isMethod(request, auth) && paramsOf(request).grantType === 'api_key_credentials'
-export const isRefresh = (request: MockRequest): boolean =>
-  isMethod(request, auth) && paramsOf(request).grantType === 'refresh_token'
 /** The `session:NAME` of a grant. */
 export const sessionWord = (request: MockRequest): string | undefined =>
   scopeOf(request).find((word) => word.startsWith('session:'))
-export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/i.test(word)
 
 /** The fields of a signature: key id, version, timestamp, nonce and MAC; empty for other calls. */
 export function signatureFields({ headers }: MockRequest): string[] {
   const fields = headers.authorization?.split(';') ?? []
   return fields.length > 1 ? fields : []
-}
-
-/** The pair whose access token a call shows; a header beside a grant does not count. */
-export function shownPair(request: MockRequest, { state }: ServerContext): TokenPair | undefined {
-  const token = isMethod(request, auth) ? undefined : state.tokens.get(tokenText(request))
-  return token?.kind === 'access' ? token.pair : undefined
 }
 
 /** The pair that a call wants to refresh. */
@@ -178,13 +161,6 @@ type Answered<Result> = (answer: MockAnswer, request: MockRequest, context: Serv
 
 /** Changes every answer before it is sent. */
 export const answers = (change: Answered<MockAnswer>): Change => ({ around: answerThrough(change) })
-
-/** Looks at every answer and leaves it as it is. */
-export const noting = (note: Answered<void>): Around =>
-  answerThrough((answer, request, context) => {
-    note(answer, request, context)
-    return answer
-  })
 
 type Met = (request: MockRequest, context: ServerContext) => MockRequest | MockAnswer | Promise<void> | undefined
 
@@ -262,7 +238,7 @@ export const withHeaders = (more: object | Answered<object>): Change =>
 /** Another Date header on every answer, or none; `count` is the number of answers so far. */
 export const dated =
   (dateOf: (nowMs: number, count: number) => string | number | undefined): Changing =>
-  (seen, next = counter()) =>
+  (seen, next = counts()) =>
     answers((answer) => {
       const date = dateOf(seen.nowMs, next())
       const { date: _date, ...headers } = answer.headers
@@ -307,14 +283,6 @@ export function results(more: (result: Granted) => object): Change {
 /** Changes what grants and refreshes report as the scope. */
 export const echo = (change: (scope: string[]) => string[]): Change =>
   results(({ scope }) => ({ scope: change(scope) }))
-
-/** Calls `issued` with the pair of every grant. */
-export const granted = (issued: (pair: TokenPair) => void): Change => ({
-  grantResult: (result, pair) => {
-    issued(pair)
-    return result
-  },
-})
 
 type Group = (request: MockRequest, context: ServerContext) => string | undefined
 
@@ -436,7 +404,7 @@ export const answeredAgain =
   ({ forMs, as, stored = isAccepted, isGood = () => true, give = answerFor }: Again): Changing =>
   (_seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()) => ({
     around: (handle, context) => {
-      const keep = noting((answer, request) => {
+      const keep = afterCalls((answer, request) => {
         const name = as(request, context)
         if (name !== undefined && stored(answer)) known.set(name, { answer, untilMs: context.now() + forMs })
       })(handle, context)
@@ -472,7 +440,7 @@ export const nonces =
       const nonce = signatureFields(request)[3]
       if (nonce === undefined) return handle(request)
       const used = { text: as(nonce, request), ms: seen.nowMs }
-      return noting((answer) => {
+      return afterCalls((answer) => {
         group = mine
         if (stored(answer)) groups.set(group, [...known(), used].slice(-last))
       })(
@@ -523,10 +491,6 @@ export const expiresInAtMost = (ms: number): Change => ({
     return asked === undefined || asked > ms ? undefined : asked
   },
 })
-
-export const minute = 60_000
-export const hour = 60 * minute
-export const day = 24 * hour
 
 /** A deleted key keeps its place. */
 export const placesStayTaken: Change = { keysCounted: (all) => all.filter((key) => !key.initial).length }

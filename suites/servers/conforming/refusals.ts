@@ -2,14 +2,23 @@ import { callerAddress } from '../../../mock-server/caller.ts'
 import type { ServerContext } from '../../../mock-server/context.ts'
 import { letPass } from '../../../mock-server/faults.ts'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
-import { type Change, type Changing, isAccepted, isMethod, namedKeyId, readCall, tokenText } from '../operators.ts'
+import {
+  type Change,
+  type Changing,
+  counts,
+  isAccepted,
+  isMethod,
+  namedKeyId,
+  readCall,
+  shownPair,
+  tokenText,
+} from '../operators.ts'
 import {
   answers,
   auth,
   by,
   type ConformingRows,
   callRefusedTokensExpired,
-  counter,
   errorAnswer,
   errorCode,
   errorInstead,
@@ -21,7 +30,6 @@ import {
   refuse,
   refusedJson,
   sendRefusedBack,
-  shownPair,
   textAnswer,
   waitAnswer,
 } from './operators.ts'
@@ -137,7 +145,7 @@ export const refusalsRows: ConformingRows = {
     }),
   ]),
   // Every error has an id of the server, a string.
-  'errors-with-own-ids': by.first('errors/id envelope/id-types', (_seen, next = counter()) =>
+  'errors-with-own-ids': by.first('errors/id envelope/id-types', (_seen, next = counts()) =>
     refusedJson((envelope) => ({ ...envelope, id: `error-${next()}` })),
   ),
   // The error object is empty.
@@ -368,7 +376,7 @@ export const refusalsRows: ConformingRows = {
   'refusals-send-the-request-back': by.seventh('errors/shape errors/http-status', [sendRefusedBack]),
   // Part 7 does not show the codes of errors, nor that the same mistake has the same code twice.
   // The code of an error is the number of its entry in a log, and the message is empty.
-  'error-codes-are-never-the-same-twice': by.seventh('errors/codes errors/outcomes', (_seen, next = counter()) =>
+  'error-codes-are-never-the-same-twice': by.seventh('errors/codes errors/outcomes', (_seen, next = counts()) =>
     errors(() => ({ code: next() * 7919, message: '' })),
   ),
   // Part 7 shows neither HTTP status codes nor the outcome of a rejected token or address.
@@ -404,7 +412,7 @@ export const refusalsRows: ConformingRows = {
   // An error, a text, a closed connection, a page with 500, nothing and a redirect come in turn.
   'refusals-have-another-form-each-time': by.eleventh(
     'errors/shape errors/http-status errors/outcomes',
-    (_seen, next = counter()) =>
+    (_seen, next = counts()) =>
       answers((answer) => (isAccepted(answer) ? answer : (forms[(next() - 1) % forms.length]?.(answer) ?? answer))),
   ),
   // Part 7: "error codes, HTTP status codes, and the outcome of a rejected signature, credential [...]: not shown."

@@ -1,22 +1,28 @@
 import { callerAddress } from '../../../mock-server/caller.ts'
 import type { MockRequest } from '../../../mock-server/http-server.ts'
 import type { ApiKey, Session } from '../../../mock-server/state.ts'
-import { type Change, type Changing, isAccepted, paramsOf, type Seen } from '../operators.ts'
+import {
+  afterCalls,
+  type Change,
+  type Changing,
+  counts,
+  day,
+  hour,
+  isAccepted,
+  isGrant,
+  minute,
+  onGrant,
+  paramsOf,
+  type Seen,
+} from '../operators.ts'
 import {
   before,
   by,
   byScope,
   type ConformingRows,
   calls,
-  counter,
-  day,
   errorAnswer,
-  granted,
-  hour,
-  isGrant,
-  minute,
   noGrantWith,
-  noting,
   sessionWord,
   waitAnswer,
 } from './operators.ts'
@@ -65,14 +71,14 @@ const wanted = (request: MockRequest): string => sessionWord(request)?.slice('se
 /** A session that was opened again under its name is as old as before. */
 const keepsAge: Changing = (
   seen,
-  next = counter(),
+  next = counts(),
   ages = new WeakMap<Session, number>(),
   left = new WeakSet<Session>(),
 ) => {
   const named = new Map<string, Session>()
   const ageOf = (session: Session) => ages.get(session) ?? 0
   return {
-    ...granted(({ session }) => {
+    ...onGrant(({ session }) => {
       if (session === undefined) return
       const name = `${session.user} ${session.name}`
       const earlier = named.get(name)
@@ -134,7 +140,7 @@ const keepNames =
   (isFree: (firstKey: string, key: string) => boolean): Changing =>
   (_seen, firstKeys = new Map<string, string>()) => ({
     around: (handle, context) => {
-      const noted = noting((answer, request) => {
+      const noted = afterCalls((answer, request) => {
         const isFirst = isGrant(request) && sessionWord(request) && !firstKeys.has(wanted(request))
         if (isFirst && isAccepted(answer)) firstKeys.set(wanted(request), String(paramsOf(request).apiKeyId))
       })(handle, context)

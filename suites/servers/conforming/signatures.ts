@@ -3,12 +3,17 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import {
   type Around,
+  afterCalls,
   answerThrough,
   type Change,
   type Changing,
   chain,
+  counts,
+  day,
+  hour,
   isAccepted,
   isMethod,
+  minute,
   namedKeyId,
   type Seen,
 } from '../operators.ts'
@@ -18,18 +23,13 @@ import {
   by,
   type ConformingRows,
   clock,
-  counter,
   create,
   dated,
-  day,
-  hour,
   httpDate,
   isOfLiveKey,
   lastNonceOfEachKey,
-  minute,
   nonceOnceForEachMethod,
   nonces,
-  noting,
   signatureFields,
   timestamps,
   waitAnswer,
@@ -71,7 +71,7 @@ const macBytes = (text: string): Buffer | undefined =>
 
 /** A timestamp is at most five seconds before the last accepted one of its key, and one second in the future. */
 const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>()) => ({
-  around: noting((answer, request) => {
+  around: afterCalls((answer, request) => {
     const [, , timestamp] = signatureFields(request)
     const id = keyName(request)
     if (timestamp !== undefined && isAccepted(answer)) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
@@ -86,7 +86,7 @@ const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>())
 /** A repeated signature is changed, so that it is wrong. */
 const signaturesOnce: Changing = (_seen, used = new Set<string>()) => ({
   around: chain(
-    noting((answer, { headers }) => {
+    afterCalls((answer, { headers }) => {
       if (headers.authorization?.includes(';') && isAccepted(answer)) used.add(headers.authorization)
     }),
     before((request) => {
@@ -98,7 +98,7 @@ const signaturesOnce: Changing = (_seen, used = new Set<string>()) => ({
 })
 
 /** Every second call comes to a node whose clock is four minutes fast. */
-const twoNodes: Changing = (_seen, next = counter(), ahead = { ms: 0 }) => ({
+const twoNodes: Changing = (_seen, next = counts(), ahead = { ms: 0 }) => ({
   around: chain(
     before(() => {
       ahead.ms = next() % 2 === 0 ? 240_000 : 0
@@ -457,7 +457,7 @@ export const signaturesRows: ConformingRows = {
   // Calls go to three nodes in turn, so a nonce that is repeated at once is taken, and the third time it is not.
   'three-nodes-remember-nonces-each-for-itself': by.twelfth(
     'signatures/nonce-reuse signatures/nonce-burnt',
-    (seen, next = counter()) => nonces({ of: () => next() % 3 })(seen),
+    (seen, next = counts()) => nonces({ of: () => next() % 3 })(seen),
   ),
   // Part 5.1 does not show how long a nonce is remembered, and part 8 no limits. Tokens, sessions and keys stay.
   // Every fifteen seconds there is 503 for 300 ms, and what was signed before may be sent again.

@@ -5,30 +5,22 @@ import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.t
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
+  afterCalls,
   type Change,
   type Changing,
+  day,
   isAccepted,
+  isGrant,
   isMethod,
+  isRefresh,
+  onGrant,
   paramsOf,
   readMembers,
   scopeOf,
+  shownPair,
   tokenText,
 } from '../operators.ts'
-import {
-  answeredAgain,
-  auth,
-  by,
-  type ConformingRows,
-  calls,
-  day,
-  echo,
-  errorCode,
-  granted,
-  isGrant,
-  isRefresh,
-  noting,
-  shownPair,
-} from './operators.ts'
+import { answeredAgain, auth, by, type ConformingRows, calls, echo, errorCode } from './operators.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
@@ -92,7 +84,7 @@ const keepNewest =
       for (const pair of live.filter((one) => isGood(one, seen.nowMs)).slice(0, -most)) end(pair)
     }
     return {
-      ...granted(drop),
+      ...onGrant(drop),
       refreshResult: (result) => {
         const pair = seen.context.state.tokens.get(result.accessToken)?.pair
         if (pair) drop(pair)
@@ -119,7 +111,7 @@ const samePair: Changing = answeredAgain({
 
 /** Runs `react` after each refused call. */
 const afterRefusal = (react: (request: MockRequest, context: ServerContext, answer: MockAnswer) => void): Change => ({
-  around: noting((answer, request, context) => {
+  around: afterCalls((answer, request, context) => {
     if (!isAccepted(answer)) react(request, context, answer)
   }),
 })
@@ -160,7 +152,7 @@ export const dropLongestUnused =
       if (nowMs < pair.accessExpiryMs) usedMs.set(pair, nowMs)
       return nowMs >= pair.accessExpiryMs
     },
-    ...granted(() => {
+    ...onGrant(() => {
       const lastUsedMs = (pair: TokenPair) => usedMs.get(pair) ?? pair.issuedMs
       const live = pairsOf(seen.context)
         .filter((pair) => !pair.session && !pair.refreshRevoked && pair.refreshExpiryMs > seen.nowMs)
@@ -397,7 +389,7 @@ export const tokensRows: ConformingRows = {
   'same-grant-again-ends-the-pair-before': by.tenth('limits/live-tokens grants/scope-echo', [
     'scopeEcho=sorted',
     (seen) =>
-      granted((pair) => {
+      onGrant((pair) => {
         if (pair.session) return
         const earlier = pairsOf(seen.context).filter((other) => other !== pair && !other.session)
         for (const other of earlier) if (purposeOf(other) === purposeOf(pair)) endPair(other)
