@@ -5,7 +5,7 @@ import { createHandler, type MockHandler } from './handler.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
 
 /** For tests: a client that talks to the pure handler, without a socket. */
-export type Auth =
+type Auth =
   | { none: true }
   | { hmac: { id: string; secret: string } }
   | { ecc: { id: string; privateKey: KeyObject } }
@@ -13,7 +13,7 @@ export type Auth =
   | { token: string }
   | { header: string }
 
-export interface Answer {
+interface Answer {
   status: number
   headers: { [name: string]: string }
   text: string

@@ -85,7 +85,7 @@ describe('each package has one home', () => {
     ['rolldown', /^suites\/(page\/build-page|write-bundles)\.ts$/],
     [
       'vitest',
-      /^suites\/(run\/[\w-]+|vitest\.config|self\/(\w+-reporter|captured-cli))\.ts$|\.(test|suite)\.ts$|^(mock-server|suites\/servers)\/test-[\w-]+\.ts$/,
+      /^suites\/(run\/[\w-]+|vitest\.config|self\/(\w+-reporter|captured-cli))\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,
     ],
   ]
   test.each(homes)('%s', (name, home) => {
