@@ -5,7 +5,7 @@
  */
 import { type Exchange, explain } from '../suites/engine/model/explain.ts'
 import type { State } from '../suites/engine/model/state.ts'
-import { seededRandom } from '../suites/engine/random.ts'
+import { seededRandom } from '../suites/engine/signer/random.ts'
 import { correctHistory } from '../suites/self/correct-histories.ts'
 import { accepted, afterGrants, at, listWith, newState, tokenHeader } from '../suites/self/made-up-calls.ts'
 import { readArguments } from './arguments.ts'

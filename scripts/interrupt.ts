@@ -3,7 +3,7 @@
  *
  *     npm run interrupt [-- --times 100] [--seed 1]
  */
-import { seededRandom } from '../suites/engine/random.ts'
+import { seededRandom } from '../suites/engine/signer/random.ts'
 import { interruptRun } from '../suites/self/interrupt-run.ts'
 import { readArguments } from './arguments.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { allItems, type Item } from './engine/conversation/cases.ts'
 import type { CaseOutcome } from './engine/judge/problem.ts'
-import { seededRandom, systemRandom } from './engine/random.ts'
+import { seededRandom, systemRandom } from './engine/signer/random.ts'
 import type { Target } from './engine/target.ts'
 import { applyKnown } from './report/outcomes.ts'
 import { problemText } from './report/problem-text.ts'

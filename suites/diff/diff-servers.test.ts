@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import { bundledTarget, type Profile } from '../targets/bundled.ts'
 import { type DiffOptions, diffServers } from './diff-servers.ts'
 import { outcomesDiffer, renderServerDiff } from './text.ts'

@@ -1,5 +1,5 @@
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
-import type { Random } from '../engine/random.ts'
+import type { Random } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import { demandAccess } from '../facts/access.ts'
 import { createCaller } from '../facts/caller.ts'

@@ -1,7 +1,7 @@
 /** Plays one session of mixed calls to a server, and records each answer. */
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
-import { type Random, seededRandom, shuffled } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
+import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import { createCaller, type Reply } from '../facts/caller.ts'
 import { createMemory, type SessionCall } from './memory.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { cutAnswer, showExchange } from './exchange.ts'
+import { cutAnswer, showExchange } from './conversation/exchange.ts'
 import { showJson } from './judge/classify.ts'
 import { createRedactor, redactExchange } from './redact.ts'
 

@@ -2,7 +2,7 @@
  * Parts of secrets in texts that were cut: a report shows the beginning of a long value and both ends of a long answer, so it may contain
  * only the beginning or the end of a long token. Only the ends of a secret are kept, since a hostile server may give out megabytes of them.
  */
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from './target.ts'
 
 /** A longer secret is never shown whole: every text that could show it is cut. In characters. */
 const wholeSecret = 4096

@@ -1,5 +1,5 @@
 /** A covering array: rows in which every pair of values of two dimensions occurs. Greedy, a few rows above the least. */
-import { type Random, shuffled } from '../engine/random.ts'
+import { type Random, shuffled } from '../engine/signer/random.ts'
 
 export type Dimensions = { readonly [name: string]: readonly string[] }
 export type Row = { readonly [name: string]: string }

@@ -2,7 +2,7 @@
 
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import { type Random, seededRandom } from '../engine/random.ts'
+import { type Random, seededRandom } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import { allPairs } from './covering.ts'
 import type { Candidate, ExplorerOptions } from './explorer-types.ts'

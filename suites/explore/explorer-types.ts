@@ -4,7 +4,7 @@ import type { CreatedKeys, RunListener } from '../engine/conversation/conversati
 import type { Operations } from '../engine/language/deviations.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
-import type { Random } from '../engine/random.ts'
+import type { Random } from '../engine/signer/random.ts'
 import type { Clock, Instance } from '../engine/target.ts'
 import type { AreaProbe, SolutionProbe } from './area-probes.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'

@@ -1,7 +1,6 @@
 /** Turns a step with names into the bytes of a call. */
 
 import type { Operations } from '../engine/language/deviations.ts'
-import { shortName } from '../engine/random.ts'
 import { bodyForms, cutLetterForms, padded } from '../engine/signer/bodies.ts'
 import {
   type Caller,
@@ -12,6 +11,7 @@ import {
   Unmakeable,
   writeCall,
 } from '../engine/signer/changed-call.ts'
+import { shortName } from '../engine/signer/random.ts'
 import type { CallStep, Value } from './step.ts'
 
 /** What a call needs besides its step. */

@@ -2,7 +2,7 @@
  * The stages of an exploration, in order: every part is changed once before any is changed twice, what disturbs nothing comes first, and what fills
  * a limit, may lock a key or moves the clock by hours comes last.
  */
-import type { Random } from '../engine/random.ts'
+import type { Random } from '../engine/signer/random.ts'
 import { type Budget, type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'

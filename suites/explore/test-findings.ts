@@ -1,6 +1,6 @@
 /** Runs single sequences of the model against servers in memory, and tells what they find. For tests. */
 import { readDeviations } from '../engine/language/deviations.ts'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
 import { isProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
 import { createCaller } from './caller.ts'
 

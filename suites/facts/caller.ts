@@ -12,10 +12,10 @@ import {
 import { SuiteError } from '../engine/errors.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import { type Classified, classify } from '../engine/judge/classify.ts'
-import type { Random } from '../engine/random.ts'
 import { createRedactor, type Redactor } from '../engine/redact.ts'
 import { toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
+import type { Random } from '../engine/signer/random.ts'
 import { type SigningKey, sign } from '../engine/signer/sign.ts'
 import { type Instance, isLoopback, type WireAnswer } from '../engine/target.ts'
 

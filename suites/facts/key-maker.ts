@@ -3,7 +3,7 @@ import type { CreatedKeys } from '../engine/conversation/conversation.ts'
 import { keyLimit } from '../engine/document.ts'
 import { membersOf } from '../engine/json.ts'
 import { resolve } from '../engine/language/resolve.ts'
-import { shortName } from '../engine/random.ts'
+import { shortName } from '../engine/signer/random.ts'
 import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
 /** The scope of an ordinary key. */

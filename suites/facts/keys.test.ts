@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openCreatedKeys } from '../engine/conversation/conversation.ts'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { bundledTarget, type Profile, type ServerOptions } from '../targets/bundled.ts'
 import { type FactSheet, measureFacts } from './measure.ts'

@@ -1,8 +1,8 @@
 /** Measures a target where the document is silent. Nothing here judges. */
 import type { CreatedKeys } from '../engine/conversation/conversation.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
-import type { Random } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
+import type { Random } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { demandAccess } from './access.ts'

@@ -1,12 +1,12 @@
 /** Builds the report of a run from the outcomes of its cases, or from the reports of its shards. Pure. */
 import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
-import type { Exchange } from '../engine/exchange.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-case.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/problem.ts'
 import { worst } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
+import type { Exchange } from '../engine/target.ts'
 import { blockersOf } from './causes.ts'
 import { verdictOfFinding, wordsOfKey } from './explain.ts'
 import { shellWord } from './lines.ts'

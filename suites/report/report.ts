@@ -1,7 +1,8 @@
 /** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
-import type { Exchange } from '../engine/exchange.ts'
+
 import type { RequirementReason } from '../engine/judge/judge-case.ts'
 import type { CaseOutcome, Hint, Problem, Verdict } from '../engine/judge/problem.ts'
+import type { Exchange } from '../engine/target.ts'
 
 export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Conversation, openConversation, type RunEvent, startRun } from '../engine/conversation/conversation.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
 import { createEnding } from './ending.ts'

@@ -1,4 +1,4 @@
-import { systemRandom } from '../engine/random.ts'
+import { systemRandom } from '../engine/signer/random.ts'
 import { type FactSheet, measureFacts } from '../facts/measure.ts'
 import { endedTarget, openEndings } from './ending.ts'
 import { workAtTarget } from './keys.ts'

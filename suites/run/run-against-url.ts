@@ -2,7 +2,7 @@
 import { fillsPlaces, notReached } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { systemRandom } from '../engine/random.ts'
+import { systemRandom } from '../engine/signer/random.ts'
 import { stopText } from '../report/problem-text.ts'
 import { type Endings, interruptedBeforeCases } from './ending.ts'
 import { openModelOfRun } from './explore/explore-after-cases.ts'

@@ -5,7 +5,7 @@ import { facts } from '../engine/model/facts.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
 import { learn } from '../engine/model/learn.ts'
 import type { Answer, Call, State } from '../engine/model/state.ts'
-import type { Random } from '../engine/random.ts'
+import type { Random } from '../engine/signer/random.ts'
 import {
   accepted,
   at,

@@ -1,6 +1,6 @@
 /** `list --matrix` explores the reference server in whole, which takes seconds: one call shows both the command and the coverage. */
 import { expect, test } from 'vitest'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import { coveringArray } from '../explore/covering.ts'
 import { type CoverageJson, coverageText } from '../explore/list-matrix.ts'
 import { readMatrix } from '../explore/matrix.ts'

@@ -4,7 +4,7 @@ import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/parse.ts'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import type { Target } from '../engine/target.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }

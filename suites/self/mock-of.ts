@@ -2,7 +2,7 @@
 import { compareSessions, type Difference } from '../diff/compare.ts'
 import { planSession, playSession } from '../diff/play.ts'
 import { openCreatedKeys } from '../engine/conversation/conversation.ts'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { type FactSheet, measureFacts } from '../facts/measure.ts'
 import { bundledTarget, type ServerOptions } from '../targets/bundled.ts'

@@ -1,11 +1,11 @@
 /** The model in memory, as the proofs ask it: it may end at its first finding. */
 
-import type { createHandler } from '../../mock-server/handler.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { levelOf } from '../engine/model/judge.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { isShownAgain } from '../explore/findings.ts'
+import type { createHandler } from '../targets/bundled.ts'
 import { type Handle, memoryInstance } from '../targets/in-memory.ts'
 import { unmovedInstance } from './unmoved.ts'
 

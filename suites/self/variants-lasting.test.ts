@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
-import { seededRandom } from '../engine/random.ts'
+import { seededRandom } from '../engine/signer/random.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { openRun } from '../run/run.ts'
 import { lastingTarget, loadIndependentVariants, loadVariants } from '../targets/bundled.ts'

@@ -1,6 +1,7 @@
 /** Builds the report about a client: what each check shows, its verdict and exit code, and the sentences that explain both. */
+
+import { visibleLines } from '../../engine/conversation/exchange.ts'
 import { interruptedExitCode } from '../../engine/errors.ts'
-import { visibleLines } from '../../engine/exchange.ts'
 import { counted } from '../../engine/group.ts'
 import { demand } from '../../engine/language/schemas.ts'
 import { readYaml, suggestion } from '../../engine/language/yaml-source.ts'

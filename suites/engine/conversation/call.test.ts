@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import { parseScenario } from '../language/parse.ts'
-import { seededRandom } from '../random.ts'
+import { seededRandom } from '../signer/random.ts'
 import { alterWords, base64, basicWords } from './call.ts'
 import { startRun } from './conversation.ts'
 import { runCase } from './run-case.ts'

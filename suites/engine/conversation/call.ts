@@ -5,7 +5,7 @@ import { isObject } from '../json.ts'
 import type { Called } from '../judge/expectation.ts'
 import { readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
-import { shortName } from '../random.ts'
+import { shortName } from '../signer/random.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { toBase64, utf8 } from '../signer/bytes.ts'
 import {

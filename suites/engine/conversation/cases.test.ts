@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { parseScenario } from '../language/parse.ts'
-import { seededRandom } from '../random.ts'
+import { seededRandom } from '../signer/random.ts'
 import {
   allItems,
   aloneReasons,

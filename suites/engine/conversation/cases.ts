@@ -5,7 +5,7 @@ import { membersOf } from '../json.ts'
 import type { CaseOutcome, ProblemFacts, StopReason } from '../judge/problem.ts'
 import type { Case, Corpus, SafetyClass, Scenario, Step, TestKey } from '../language/fixture-types.ts'
 import { caseKey, referencesIn, withCase } from '../language/resolve.ts'
-import { type Random, shuffled } from '../random.ts'
+import { type Random, shuffled } from '../signer/random.ts'
 
 /** What a run consists of: cases of scenarios, and the creation of each test key, which is evidence itself. */
 export type Item =

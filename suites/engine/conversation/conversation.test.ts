@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpTarget } from '../../self/made-up-target.ts'
-import { seededRandom } from '../random.ts'
+import { seededRandom } from '../signer/random.ts'
 import { type CreatedKeysEntry, openConversation, openCreatedKeys, startRun } from './conversation.ts'
 import { makeCall } from './send.ts'
 import { noFacts } from './target-facts.ts'

@@ -3,9 +3,9 @@ import { SuiteError } from '../errors.ts'
 import { type Classified, showJson } from '../judge/classify.ts'
 import type { CaseOutcome, Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
 import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
-import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
+import type { Random } from '../signer/random.ts'
 import { type Instance, isLoopback, type RootKey, type Target, type WireAnswer, type WireRequest } from '../target.ts'
 import {
   type CallLimit,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type MadeUpAnswer, madeUpTarget } from '../../self/made-up-target.ts'
-import { seededRandom } from '../random.ts'
+import { seededRandom } from '../signer/random.ts'
 import type { WireAnswer } from '../target.ts'
 import type { CallSpec } from './call.ts'
 import { openConversation, startRun } from './conversation.ts'

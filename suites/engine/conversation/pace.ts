@@ -1,6 +1,6 @@
 /** When a call may be made: how fast, how many at once, and which grants beside each other. */
 
-import type { Random } from '../random.ts'
+import type { Random } from '../signer/random.ts'
 import type { Clock, WireAnswer } from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
 

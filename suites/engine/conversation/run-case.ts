@@ -1,5 +1,5 @@
 /** Runs one item of a run, a case or the creation of a test key, and returns its outcome. */
-import { type Exchange, showExchange } from '../exchange.ts'
+
 import { summarizeAnswer } from '../judge/classify.ts'
 import type { Called } from '../judge/expectation.ts'
 import {
@@ -14,6 +14,7 @@ import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../judge/problem.
 import type { Auth, CallStep, Case, Scenario, Step, TestKey } from '../language/fixture-types.ts'
 import { caseKey } from '../language/resolve.ts'
 import { redactExchange, redactValue } from '../redact.ts'
+import type { Exchange } from '../target.ts'
 import { attemptCase, builtInNames } from './attempt-case.ts'
 import {
   allProves,
@@ -37,6 +38,7 @@ import {
   type Run,
   standInOf,
 } from './conversation.ts'
+import { showExchange } from './exchange.ts'
 import {
   explainRefusal,
   isRefusedInstead,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { seededRandom } from '../random.ts'
 import { createRedactor } from '../redact.ts'
+import { seededRandom } from '../signer/random.ts'
 import { bareSettings, type Instance, type WireAnswer, type WireRequest } from '../target.ts'
 import { openCreatedKeys, openLine } from './conversation.ts'
 import { deliver } from './send.ts'

@@ -1,11 +1,12 @@
 /** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and records what every answer shows. */
-import { cutAnswer } from '../exchange.ts'
+
 import { isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
 import { classify, envelopeProblems } from '../judge/classify.ts'
 import type { Called, CallTime, Delivered } from '../judge/expectation.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, type PreparedCall, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import type { Build, Conversation, CreatedKey, Line } from './conversation.ts'
+import { cutAnswer } from './exchange.ts'
 import type { Lane } from './pace.ts'
 import {
   isWorthRepeating,

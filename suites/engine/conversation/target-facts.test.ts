@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
-import { seededRandom } from '../random.ts'
+import { seededRandom } from '../signer/random.ts'
 import type { CallSpec } from './call.ts'
 import { openConversation, startRun } from './conversation.ts'
 import { makeCall, makeCalls } from './send.ts'

@@ -1,8 +1,8 @@
 import type { Called } from '../judge/expectation.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import type { Auth, TestKey } from '../language/fixture-types.ts'
-import { shortName, uniqueLength } from '../random.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
+import { shortName, uniqueLength } from '../signer/random.ts'
 import { type Way, ways } from './cases.ts'
 import {
   actor,

@@ -2,7 +2,7 @@
  * Why a case did not pass, as data. A problem keeps its `kind` and fields until the renderer (suites/report/problem-text.ts) turns it into
  * a sentence. Nothing reads a sentence back.
  */
-import type { Exchange } from '../exchange.ts'
+import type { Exchange } from '../target.ts'
 
 /** The outcome of an answer, with the fields that tell two answers apart. */
 export type AnswerSummary =

@@ -16,7 +16,7 @@ import {
   tokenHeader,
   tokensOf,
 } from '../../self/made-up-calls.ts'
-import { seededRandom } from '../random.ts'
+import { seededRandom } from '../signer/random.ts'
 import { type Exchange, explain } from './explain.ts'
 import { facts } from './facts.ts'
 import { contradicts, judge } from './judge.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sessionLimit } from '../document.ts'
-import { type Random, seededRandom } from '../random.ts'
+import { type Random, seededRandom } from '../signer/random.ts'
 import type { Reading } from './sessions.ts'
 import {
   addSession,

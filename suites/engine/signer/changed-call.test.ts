@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { readDeviations } from '../language/deviations.ts'
-import { seededRandom } from '../random.ts'
 import { cutLetterForms } from './bodies.ts'
 import { type Change, type NonceKind, nonceOf, type PlainCall, Unmakeable, writeCall } from './changed-call.ts'
+import { seededRandom } from './random.ts'
 
 const key = { id: 'key-1', secret: 'Secret-1' }
 const plain: PlainCall = {

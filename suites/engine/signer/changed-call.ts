@@ -1,12 +1,12 @@
 /** Writes a call as bytes with some of its parts changed; later parts are made from the changed ones. */
 
-import type { Random } from '../random.ts'
 import { type BodyForms, bodyForms, brokenBodies } from './bodies.ts'
 import { fromLatin1, toBase64, utf8 } from './bytes.ts'
 import { type Draft, draftOf, joinPieces, type SigningKey, signDraft, wholeSignature } from './draft.ts'
 import { changePart, draftParts } from './draft-changes.ts'
 import { mistakeById } from './mistakes.ts'
 import { changeBytes, changeText, type NamedOperations } from './operations.ts'
+import type { Random } from './random.ts'
 
 /** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run, `$digits` for one of digits. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }

@@ -1,7 +1,6 @@
 import { sign as signByNode } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { seededRandom } from '../random.ts'
 import { fromBase64Strict, fromHex, toBase64, toBase64url, toHex, utf8 } from './bytes.ts'
 import {
   ed25519Matcher,
@@ -15,6 +14,7 @@ import {
 } from './ed25519.ts'
 import { hmacSha256, hmacSha512, sha512 } from './hmac.ts'
 import { ed25519KeyPair, publicKeyFromPem, seedFromPkcs8 } from './pem.ts'
+import { seededRandom } from './random.ts'
 import { nonceWithBase64Marks, type SignInput, sign } from './sign.ts'
 
 const hex = (text: string) => fromHex(text) ?? utf8('not hex')

@@ -1,5 +1,5 @@
 import type { StopReason } from '../../engine/judge/problem.ts'
-import { systemRandom } from '../../engine/random.ts'
+import { systemRandom } from '../../engine/signer/random.ts'
 import type { Target } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { noFacts, offsetMs, type TargetFacts } from '../../engine/conversation/target-facts.ts'
 import type { SafetyClass } from '../../engine/language/fixture-types.ts'
-import { seededRandom } from '../../engine/random.ts'
+import { seededRandom } from '../../engine/signer/random.ts'
 import { bareSettings, type Target, type WireRequest } from '../../engine/target.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'

@@ -20,7 +20,7 @@ import type { CredentialKind } from '../../engine/judge/judge-case.ts'
 import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
 import type { Auth, SafetyClass } from '../../engine/language/fixture-types.ts'
 import { printable } from '../../engine/printable.ts'
-import { shortName, uniqueLength } from '../../engine/random.ts'
+import { shortName, uniqueLength } from '../../engine/signer/random.ts'
 
 /**
  * The first calls of a run. They find out whether the target is up, whether it accepts the root key, what its clock says, which token

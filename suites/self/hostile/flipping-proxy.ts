@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Random, seededRandom } from '../../engine/random.ts'
+import { type Random, seededRandom } from '../../engine/signer/random.ts'
 import { type HostileServer, tcpServer } from './servers.ts'
 
 interface FlippingProxy extends HostileServer {

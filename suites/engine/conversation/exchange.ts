@@ -1,14 +1,7 @@
-import { toHex } from './signer/bytes.ts'
-import { sha256 } from './signer/hmac.ts'
-import type { WireAnswer, WireRequest } from './target.ts'
-
-/** A request and its answer, to be printed. */
-export interface Exchange {
-  /** Lines ready to print: request line, headers, body. Secrets are already shortened. */
-  request: string[]
-  /** Lines ready to print, or the reason why there is no answer. */
-  answer: string[]
-}
+/** Exchanges as lines to print, with the beginning and the end of long bodies. */
+import { toHex } from '../signer/bytes.ts'
+import { sha256 } from '../signer/hmac.ts'
+import type { Exchange, WireAnswer, WireRequest } from '../target.ts'
 
 /** A body as lines, in which line ends are visible; empty lines are left out. */
 export function visibleLines(body: Uint8Array | string): string[] {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { startMockServer } from '../targets/bundled.ts'
-import { openWire } from '../targets/transport.ts'
+import { startMockServer } from '../../targets/bundled.ts'
+import { openWire } from '../../targets/transport.ts'
 import { cutAnswer, showExchange } from './exchange.ts'
 
 test('a report shows where the reference server refused', async () => {

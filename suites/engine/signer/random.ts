@@ -1,5 +1,5 @@
-import { utf8 } from './signer/bytes.ts'
-import { sha256 } from './signer/hmac.ts'
+import { utf8 } from './bytes.ts'
+import { sha256 } from './hmac.ts'
 
 /** Randomness as a parameter: seeded where a run is to be repeatable, the machine's where keys for a real server are made. */
 export interface Random {
