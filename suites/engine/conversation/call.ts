@@ -5,7 +5,6 @@ import { isObject } from '../json.ts'
 import type { Called } from '../judge/expectation.ts'
 import { readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
-import { shortName } from '../signer/random.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { toBase64, utf8 } from '../signer/bytes.ts'
 import {
@@ -18,6 +17,7 @@ import {
   type WrittenCall,
   writeCall,
 } from '../signer/changed-call.ts'
+import { shortName } from '../signer/random.ts'
 import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../signer/sign.ts'
 import type { WireRequest } from '../target.ts'
 import {
