@@ -12,7 +12,7 @@ import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, State, Verdict } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
-import { notAllowed } from './describe-step.ts'
+import { notAllowed } from './words.ts'
 
 export function modelAnswer(answer: Classified): Answer {
   switch (answer.outcome) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { basic, create, hmac, list } from './calls.ts'
-import { contradiction, describeStep } from './describe-step.ts'
+import { contradiction, describeStep } from './words.ts'
 
 const refused = { kind: 'refused' } as const
 const mustBeAccepted = (requirement: string) => {

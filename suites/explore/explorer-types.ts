@@ -6,7 +6,6 @@ import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
 import type { Random } from '../engine/signer/random.ts'
 import type { Clock, Instance } from '../engine/target.ts'
-import type { AreaProbe, SolutionProbe } from './area-probes.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'
 
 /** One exchange as it happened. */
@@ -134,4 +133,16 @@ export interface Explorer {
   script: string
   /** Receives the findings. */
   report: (candidate: Candidate) => void
+}
+
+/** A call that one API area opens. */
+export interface AreaProbe {
+  readonly method: string
+  readonly params: CallStep['params']
+}
+
+/** A call that names a solution. */
+export interface SolutionProbe extends AreaProbe {
+  /** Where in its params the id of the solution stands. */
+  readonly path: readonly string[]
 }

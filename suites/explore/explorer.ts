@@ -27,11 +27,11 @@ import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { list } from './calls.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
-import { contradiction, notAllowed } from './describe-step.ts'
 import { type Entry, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
 import { type BurstStep, type CallStep, namesIn, type Value } from './step.ts'
+import { contradiction, notAllowed } from './words.ts'
 import { fixedSessionNames } from './worlds.ts'
 
 /** After this many broken answers in a row, a right call shows whether the target is still there. */

@@ -4,12 +4,12 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
-import { headline, stepLines } from './finding-words.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
-import type { Shown } from './replay.ts'
+import type { Shown } from './sequences.ts'
 import type { CallStep, Step } from './step.ts'
 import { foundIn } from './test-findings.ts'
+import { headline, stepLines } from './words.ts'
 
 const shown = (steps: readonly Step[]): Shown => ({ steps, outcomes: steps.map(() => 'accepted') })
 

@@ -1,24 +1,35 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
+import { hasDocumentedResult } from '../engine/document.ts'
+import { counted } from '../engine/group.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import type { Matchers } from '../engine/model/state.ts'
+import { findPair } from '../engine/model/facts-of-credentials.ts'
+import { keyIdOf } from '../engine/model/learn.ts'
+import { isObject, readBody } from '../engine/model/parse.ts'
+import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
-import type { Finding, HistoryCall } from '../report/report.ts'
-import { list } from './calls.ts'
-import { cameBetween } from './came-between.ts'
-import { describeNamedStep } from './describe-step.ts'
-import { closure } from './earlier-steps.ts'
+import type { Finding, HistoryCall, Since } from '../report/report.ts'
+import { basic, ecc, grant, hmac, list } from './calls.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
-import { headline, stepLines } from './finding-words.ts'
+import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText } from './fixture-text.ts'
-import { inSequence } from './in-sequence.ts'
+import { ownerOf } from './fixture-words.ts'
 import { byRoot, explainKeys } from './keyring.ts'
-import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import { isRefusal } from './replay.ts'
-import { type Reproduced, reproduce } from './shrink.ts'
+import {
+  callsOf,
+  type FindMade,
+  findMadeBy,
+  generationOf,
+  granteeOf,
+  grantOf,
+  madeBy,
+  refreshedIn,
+  stepsFor,
+} from './sequences.ts'
+import { closure, inSequence, type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { callsOf, stepsFor } from './whole-sequence.ts'
+import { describeNamedStep, headline, stepLines } from './words.ts'
 
 /** `whyNoFixture`: why no scenario could be written. */
 export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }
@@ -258,4 +269,245 @@ function historyOf({ log }: Explorer, { entry }: Candidate, steps: readonly Step
     call: describeNamedStep((isAlike ? told[lane] : undefined) ?? step),
     answer: answer.kind,
   }))
+}
+
+/** A server may lock a key, or an address, after this many wrong attempts. */
+const triesOfLock = { key: 5, address: 20 }
+
+/** How many wrong attempts on a key, or on any, may have locked it. */
+type TriesOf = (id: string | null) => number
+
+/** Whether the key of a refused call is refused everywhere after wrong attempts, which is open: it may be locked. */
+export async function isLocked(x: Explorer, { kind, entry }: Candidate, triesOf: TriesOf): Promise<boolean> {
+  if (kind === 'accepted' || kind === 'shape') return false
+  const state = x.state()
+  const ids = (x.log[entry]?.seen ?? []).flatMap(({ call }) => keyBehind(state, call) ?? [])
+  for (const id of [...new Set([...ids, state.root])]) {
+    const isAddress = id === state.root && !ids.includes(id)
+    const enough = isAddress ? triesOf(null) >= triesOfLock.address : triesOf(id) >= triesOfLock.key
+    if (enough && (await isRefusedEverywhere(x, id))) return true
+  }
+  // A lost key is no locked address: another key must be refused, too.
+  return ids.includes(state.root) && triesOf(null) >= triesOfLock.address && (await areKeysRefused(x))
+}
+
+/** Whether the initial key and another one are refused everywhere. */
+async function areKeysRefused(x: Explorer): Promise<boolean> {
+  const state = x.state()
+  const other = [...state.keys.values()].find(
+    ({ id, scope, ended }) => id !== state.root && ended === undefined && scope?.includes('solution') !== false,
+  )
+  return other !== undefined && (await isRefusedEverywhere(x, state.root)) && (await isRefusedEverywhere(x, other.id))
+}
+
+/** The key of a call, direct or through a token. */
+function keyBehind(state: State, call: Call): string | undefined {
+  const body = readBody(call.body)
+  const own = keyIdOf(state, call, body)
+  if (own !== undefined) return own
+  const refreshToken = isObject(body.params) ? body.params.refreshToken : undefined
+  const token = (call.authorization ?? '').split(' ').at(-1) ?? ''
+  const pair =
+    typeof refreshToken === 'string' ? findPair(state, refreshToken, 'refresh') : findPair(state, token, 'access')
+  return pair?.pair.key
+}
+
+async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
+  const [name, value] = [...x.names].find(([, one]) => one.id === id) ?? []
+  if (name === undefined || x.state().keys.get(id)?.scope?.includes('solution') === false) return false
+  return unreported(x, async () => {
+    const ways = value?.seed === undefined ? [basic(name), hmac(name)] : [ecc(name)]
+    for (const auth of ways)
+      if ((await x.call(list(auth, { connection: 'new' })))?.answer.kind === 'accepted') return false
+    return true
+  })
+}
+
+/** How long a lock of one way to authorize may last, tried one after the other. In ms. */
+const lockMs = [5000, 60_000]
+/** How many waits for the end of a lock may fail before no more are made. */
+const mostWaits = 2
+
+/**
+ * Watches for locks of one way to authorize: after wrong attempts a server may refuse Basic credentials, signatures or grants by themselves.
+ *
+ * @returns whether a candidate may come from such a lock: its way is refused now and accepted after a while, or was so before
+ */
+function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Promise<boolean> {
+  const locking = new Set<string>()
+  let waitedInVain = 0
+  return async ({ kind, entry }, triesOf) => {
+    const step = x.log[entry]?.step
+    if (step === undefined || kind === 'accepted' || kind === 'shape') return false
+    const perhapsLocked = plainCallsOf(step).filter(({ who }) => {
+      const id = x.names.get(who)?.id
+      return id !== undefined && triesOf(id) >= triesOfLock.key
+    })
+    if (perhapsLocked.some(({ way }) => locking.has(way))) return true
+    if (waitedInVain >= mostWaits || !(await areRefused(x, perhapsLocked))) return false
+    for (const ms of lockMs) {
+      if (!x.options.wire.controlled && x.options.timeLeftMs() < 2 * ms) return false
+      await x.wait(ms)
+      if (!(await areAccepted(x, perhapsLocked))) continue
+      for (const { way } of perhapsLocked) locking.add(way)
+      return true
+    }
+    waitedInVain += 1
+    return false
+  }
+}
+
+/** A lock refuses every time; a server that only refuses now and then has another mistake. */
+async function areRefused(x: Explorer, calls: readonly PlainCall[]): Promise<boolean> {
+  for (let again = 0; again < 3; again++) if (await areAccepted(x, calls)) return false
+  return true
+}
+
+const areAccepted = (x: Explorer, calls: readonly PlainCall[]): Promise<boolean> =>
+  unreported(x, async () => {
+    for (const { right } of calls) if ((await x.call(right))?.answer.kind !== 'accepted') return false
+    return true
+  })
+
+/** The plainest right call that proves a key in one way. */
+interface PlainCall {
+  readonly who: string
+  readonly way: string
+  readonly right: CallStep
+}
+
+/** For each key that a step calls with rightly. */
+function plainCallsOf(step: Step): PlainCall[] {
+  if (step.do === 'wait') return []
+  const calls = step.do === 'burst' ? step.calls : [step]
+  return calls.flatMap(({ auth, params, change }) => {
+    if (change !== undefined) return []
+    if ('who' in auth) return [{ who: auth.who, way: auth.kind, right: list(auth, { connection: 'new' }) }]
+    const [, who] = /^\$([\w-]+)\.id$/.exec(String(params.apiKeyId)) ?? []
+    return who === undefined ? [] : [{ who, way: 'grant', right: grant(who, ['solution'], { connection: 'new' }) }]
+  })
+}
+
+async function unreported<Result>(x: Explorer, make: () => Promise<Result>): Promise<Result> {
+  const before = x.report
+  x.report = () => {}
+  try {
+    return await make()
+  } finally {
+    x.report = before
+  }
+}
+
+/** More lines tell a reader nothing. */
+const mostLines = 6
+/** Fewer calls that change nothing are no clue. */
+const fewCalls = 5
+
+/**
+ * The calls that create or end a key, or make or refresh a pair of the same keys, since the last right answer to the same call, or since its key
+ * was created. A last line counts the other calls with these keys.
+ *
+ * @param steps the steps of the finding, which are told anyway
+ * @returns undefined where nothing came between, or next to nothing
+ */
+export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps: readonly Step[]): Since | undefined {
+  const wrong = log[entry]?.step
+  if ((kind !== 'accepted' && kind !== 'refused') || wrong?.do !== 'call') return undefined
+  const find = findMadeBy(log.map(({ step }) => step))
+  const keys = keysOf(wrong, find)
+  const before = log.slice(0, entry)
+  const { from, at } = lastRight(before, wrong, kind, find) ?? creationBefore(before, keys, wrong, kind) ?? {}
+  if (from === undefined || at === undefined) return undefined
+  const isOfKeys = (call: CallStep): boolean => keysOf(call, find).some((key) => keys.includes(key))
+  const own = steps.flatMap(madeBy)
+  const between = before.slice(at + 1).filter(({ step }) => !madeBy(step).some((name) => own.includes(name)))
+  const shown = between
+    .flatMap(acceptedCalls)
+    .filter((call) => changesKeys(call) || (call.method === 'manager/auth' && isOfKeys(call)))
+    .slice(-mostLines)
+  const ofKeys = between.filter(({ step }) => callsOf(step).some(isOfKeys))
+  const others = ofKeys.length - shown.filter(isOfKeys).length
+  const calls = [...shown.map(lineOf), ...passed((log[entry]?.at ?? 0) - (log[at]?.at ?? 0))]
+  if (calls.length === 0 && others < fewCalls) return undefined
+  return {
+    from,
+    calls: [...calls, ...(others > 0 ? [`${counted(others, 'other call')} with ${keys.join(' or ')}`] : [])],
+  }
+}
+
+type Wrong = 'accepted' | 'refused'
+
+interface Start {
+  readonly from: string
+  readonly at: number
+}
+
+function lastRight(before: readonly Entry[], wrong: CallStep, kind: Wrong, find: FindMade): Start | undefined {
+  const right = kind === 'accepted' ? 'refused' : 'accepted'
+  const like = likenessOf(wrong, kind, find)
+  const at = before.findLastIndex(
+    ({ step, seen }) => step.do === 'call' && seen[0]?.answer.kind === right && likenessOf(step, kind, find) === like,
+  )
+  return at < 0 ? undefined : { from: `The same call was ${right} before`, at }
+}
+
+/** Of a wrong acceptance the creation explains nothing, and a refused call in another form is about the form. */
+function creationBefore(
+  before: readonly Entry[],
+  keys: readonly string[],
+  { form, nonce, change, inChunks }: CallStep,
+  kind: Wrong,
+): Start | undefined {
+  if (kind === 'accepted' || [form, nonce, change, inChunks].some((one) => one !== undefined)) return undefined
+  const createdIn = (one: Entry): CallStep | undefined =>
+    acceptedCalls(one).find((call) => isCreation(call) && keys.includes(call.as ?? ''))
+  const at = before.findLastIndex((one) => createdIn(one) !== undefined)
+  const creation = before[at] === undefined ? undefined : createdIn(before[at])
+  return creation === undefined ? undefined : { from: `${creation.as} was created before${labelOf(creation)}`, at }
+}
+
+function lineOf(call: CallStep): string {
+  const as = call.as ?? 'a key'
+  const made = isCreation(call) ? `, which made ${as}${labelOf(call)}` : call.as === undefined ? '' : ` as ${call.as}`
+  return `${describeNamedStep(call)}${made}: accepted`
+}
+
+/** With what name a key is created: keys of one name may be mixed up. */
+const labelOf = ({ params: { name } }: CallStep): string => (typeof name === 'string' ? ` with the name "${name}"` : '')
+
+const isCreation = ({ method }: CallStep): boolean => method === 'manager/createApiKey'
+
+const minuteMs = 60_000
+
+function passed(ms: number): string[] {
+  if (ms < 2 * minuteMs) return []
+  const minutes = Math.round(ms / minuteMs)
+  return [`${minutes < 120 ? counted(minutes, 'minute') : counted(Math.round(minutes / 60), 'hour')} passed`]
+}
+
+const acceptedCalls = ({ seen }: Entry): CallStep[] =>
+  seen.flatMap(({ step, answer }) => (answer.kind === 'accepted' ? [step] : []))
+
+/** A creation, or a method that the document does not name and that is about a key. */
+const changesKeys = (call: CallStep): boolean =>
+  isCreation(call) || (!hasDocumentedResult(call.method) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
+
+/** The keys that a call names, and those to which its pairs were granted. */
+const keysOf = (call: CallStep, find: FindMade): string[] => [
+  ...new Set(namesIn(call).map((name) => granteeOf(`$${name}.`, find) ?? ownerOf(name))),
+]
+
+/**
+ * What calls have in common that differ in nothing but the session, the connection and which fresh pair of the same scope they use. A pair that must be
+ * refused is like no other: its own past decides.
+ */
+function likenessOf(
+  { method, auth, params, change, also, form, inChunks, from }: CallStep,
+  kind: Wrong,
+  find: FindMade,
+): string {
+  const pair = auth.kind === 'token' ? auth.token : `$${refreshedIn({ params }) ?? ''}.`
+  const grant = kind === 'accepted' ? undefined : grantOf(pair, find)
+  const caller = grant === undefined ? [auth, params] : [auth.kind, grant.params, generationOf(pair, find)]
+  return JSON.stringify([method, caller, change, also, form, inChunks, from]).replace(/"session:[^"]*"/g, '"session:"')
 }

@@ -11,8 +11,6 @@ import type { NamedOperations } from '../engine/signer/operations.ts'
 import { sinceLines } from '../report/explain.ts'
 import type { Since } from '../report/report.ts'
 import { grant, inDocumentOrder, list } from './calls.ts'
-import { type Crowd, crowdOf } from './crowd.ts'
-import { cutLetters } from './describe-step.ts'
 import {
   type CreationOf,
   crowdText,
@@ -29,13 +27,22 @@ import {
   stepText,
   Unsayable,
 } from './fixture-words.ts'
-import type { Outcome } from './replay.ts'
-import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
-import { isPushedOut, isSameInEveryReading } from './session-readings.ts'
-import { connectionsIn, noneShared } from './shared-connections.ts'
+import {
+  asRepeated,
+  type Crowd,
+  callsOf,
+  crowdOf,
+  findMadeBy,
+  granteeOf,
+  isPushedOut,
+  isSameInEveryReading,
+  madeBy,
+  type Outcome,
+  refreshedIn,
+  withOtherSessionsTogether,
+} from './sequences.ts'
 import { type Auth, type BurstStep, type CallStep, type Change, namesIn, type Step } from './step.ts'
-import { findMadeBy, granteeOf, refreshedIn } from './token-lines.ts'
-import { callsOf, madeBy } from './whole-sequence.ts'
+import { connectionsIn, cutLetters, noneShared } from './words.ts'
 
 interface Counts {
   readonly refused: number

@@ -5,9 +5,8 @@ import { alterOf } from '../engine/language/lint.ts'
 import { bodyForms, cutLetterForms } from '../engine/signer/bodies.ts'
 import { type Json, type Change as PlainChange, wrapped } from '../engine/signer/changed-call.ts'
 import { inDocumentOrder } from './calls.ts'
-import { quietMs } from './other-pairs.ts'
+import { callsOf, madeBy, quietMs } from './sequences.ts'
 import { type BurstStep, type CallStep, type Change, namesIn, type Step } from './step.ts'
-import { callsOf, madeBy } from './whole-sequence.ts'
 
 /** Thrown where the fixture language has no word; the message says for what. */
 export class Unsayable extends Error {}

@@ -91,7 +91,7 @@ export async function granted(x: Explorer, kind: PairKind, connection?: Connecti
 }
 
 /** The word that limits a token of a key to one solution; none where such a token is not granted. */
-export const oneSolution = (x: Explorer, who: string): readonly string[] => {
+const oneSolution = (x: Explorer, who: string): readonly string[] => {
   const word = x.oneSolution.get(who)
   return word === undefined ? [] : [word]
 }

@@ -167,7 +167,7 @@ const lawsOfOldPairs: readonly Law<PairInPlay>[] = [
 ]
 
 /** The declared calls for the contexts of two solutions. */
-export function contextsOf({ options: { solutionProbe, solutions } }: Explorer, pair: string): Probe[] {
+function contextsOf({ options: { solutionProbe, solutions } }: Explorer, pair: string): Probe[] {
   const [own, other] = solutions.filter((id) => /^[\w-]+$/.test(id))
   if (solutionProbe === undefined || own === undefined || other === undefined) return []
   const { method, params, path } = solutionProbe
@@ -330,11 +330,6 @@ export async function applyLateLaws(caller: Caller, names: readonly string[]): P
     const pair = pairInPlay(caller.x, name)
     if (pair !== undefined && isOld(pair)) await tryPair(caller, pair, lawsOfOldPairs)
   }
-}
-
-/** Tries every law about a key that was not tried as often as it may be. */
-export async function applyLawsToKey(caller: Caller, who: string): Promise<void> {
-  await tryKey(caller, who, Number.POSITIVE_INFINITY)
 }
 
 async function tryPair(caller: Caller, pair: PairInPlay, laws: readonly Law<PairInPlay>[]): Promise<void> {

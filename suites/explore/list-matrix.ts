@@ -1,7 +1,6 @@
 /** Which pairs of the matrix a full exploration of the reference server covers, and why it does not cover the others. */
-import { allPairs } from './covering.ts'
 import { openExploration } from './explore.ts'
-import { type MatrixCoverage, readMatrix } from './matrix.ts'
+import { allPairs, type MatrixCoverage, readMatrix } from './matrix.ts'
 import { openTarget } from './open.ts'
 
 /** More than the rows need. */

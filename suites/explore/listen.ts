@@ -4,13 +4,16 @@
  * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
 import type { RunListener } from '../engine/conversation/conversation.ts'
-import type { ListeningFinding, RefusalJudgement } from '../engine/judge/problem.ts'
-import { facts } from '../engine/model/facts.ts'
+import type { Doubt, ListeningFinding, LostPreparation, RefusalJudgement } from '../engine/judge/problem.ts'
+import { memberOf } from '../engine/model/fact.ts'
+import { authorizationOf, facts } from '../engine/model/facts.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
-import { learn } from '../engine/model/learn.ts'
-import { readBody } from '../engine/model/parse.ts'
+import { learn, newerSessions, presentedToken } from '../engine/model/learn.ts'
+import { isObject, readBody } from '../engine/model/parse.ts'
+import type { Span } from '../engine/model/sessions.ts'
 import { shape } from '../engine/model/shape.ts'
-import type { Fact, Problem, State, Verdict } from '../engine/model/state.ts'
+import { looseBytes } from '../engine/model/spelling.ts'
+import type { Call, Fact, Pair, Problem, State, Verdict } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
 import {
   type CaseCall,
@@ -29,9 +32,8 @@ import {
   withShortAnswer,
   wronglyAccepted,
 } from './case-call.ts'
-import { createRefusals, type Refusals } from './refusals.ts'
 
-export interface ListenOptions {
+interface ListenOptions {
   /** What is known of the target before the first exchange. */
   readonly state: State
   /** Every case has a target of its own, which begins with that state. */
@@ -275,4 +277,207 @@ function stepsBefore({ log, state }: Listener, caseCall: CaseCall): string[] {
     .filter((one) => made(state, one, caseCall))
     .slice(-5)
     .map((one) => `${describeCaseCall(state, one)}: accepted`)
+}
+
+interface Refusals {
+  /** A call was answered otherwise than by a refusal. */
+  noteUse(caseCall: CaseCall): void
+  /** A call was refused. */
+  noteRefusal(request: WireRequest, caseCall: CaseCall): void
+  /** No call is under way; the state is that before the calls that were under way until now. */
+  settle(state: State): void
+  /** @param stateBefore what is known of a call that began then, while others are still under way */
+  judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined
+  forget(): void
+}
+
+/** @param isShared others may use the target at the same time */
+function createRefusals(isShared: boolean): Refusals {
+  const pending = new Map<WireRequest, CaseCall & { refusedBefore: number }>()
+  const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
+  /** By the id of a key: how many calls with it were refused since the last that was not. */
+  const refusedInARow = new Map<string, number>()
+  const lastUsesMs = new Map<string, number>()
+  return {
+    noteUse({ call, span }) {
+      const token = textOfToken(call)
+      if (token !== undefined && token.length <= longestToken)
+        lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
+      refusedInARow.delete(attemptedKey(call) ?? '')
+    },
+    noteRefusal(request, caseCall) {
+      const key = attemptedKey(caseCall.call)
+      const refusedBefore = refusedInARow.get(key ?? '') ?? 0
+      if (key !== undefined) refusedInARow.set(key, refusedBefore + 1)
+      pending.set(request, { ...caseCall, refusedBefore })
+    },
+    settle(state) {
+      for (const [request, one] of pending) settled.set(request, refusedCall(one, state))
+      pending.clear()
+    },
+    judge(request, stateBefore) {
+      const unsettled = pending.get(request)
+      const refused =
+        unsettled === undefined ? settled.get(request) : refusedCall(unsettled, stateBefore(unsettled.order.from))
+      return refused === undefined ? undefined : judgeRefusal({ ...refused, lastUsesMs }, isShared)
+    },
+    forget() {
+      pending.clear()
+      lastUsesMs.clear()
+      refusedInARow.clear()
+    },
+  }
+}
+
+/** What may be a token, whether it was issued or not. */
+function textOfToken({ authorization, body }: Call): string | undefined {
+  if (authorization !== undefined)
+    return /^basic /i.test(authorization) || authorization.includes(';') ? undefined : authorization.split(' ').at(-1)
+  const { method, params } = readBody(body)
+  return method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+}
+
+const refusedCall = (
+  { call, span, refusedBefore }: CaseCall & { refusedBefore: number },
+  state: State,
+): Omit<RefusedCall, 'lastUsesMs'> => ({ call, span, refusedBefore, state })
+
+function judgeRefusal(refused: RefusedCall, isShared: boolean): RefusalJudgement | undefined {
+  const pair = pairSent(refused)
+  const loss = pair === undefined ? undefined : lostPreparation(refused, pair)
+  if (loss !== undefined) return { is: 'required', because: loss }
+  const doubt = pair === undefined ? doubtAboutKey(refused) : doubtAboutPair(refused, pair, isShared)
+  return doubt === undefined ? undefined : { is: 'open', because: doubt }
+}
+
+/** Uses of longer tokens are not remembered, because a hostile server may send megabytes. */
+const longestToken = 4096
+
+/** A refused call, what was known before it, and when each token was used last without a refusal, in ms on our clock. */
+interface RefusedCall {
+  readonly call: Call
+  readonly span: Span
+  readonly state: State
+  /** How many calls with its key were refused before it, one after another; 0 for a call with a token. */
+  readonly refusedBefore: number
+  readonly lastUsesMs: ReadonlyMap<string, number>
+}
+
+/**
+ * @param pair whose token was sent
+ * @returns undefined unless it is certain from accepted calls alone; so a server that breaks a rule is not excused by what it broke: a
+ * token that it issued twice, or an expiry that had passed when it was reported
+ */
+function lostPreparation(refused: RefusedCall, pair: Pair): LostPreparation | undefined {
+  const { state, call, span } = refused
+  if (isIssuedTwice(state, pair)) return undefined
+  for (const fact of facts(state, call, span)) {
+    const loss = fact.is === 'no' ? lossBy(fact, pair, span) : undefined
+    if (loss !== undefined) return loss
+  }
+  const newer = newerSessions(state, pair, lastUseMs(refused, pair))
+  if (newer === undefined) return undefined
+  const requirement = tokenIn(state, call) === pair.refresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
+  return { kind: 'session-removed', requirement, newer }
+}
+
+/** The pair whose token a call sent, exactly as it was issued. */
+function pairSent({ state, call }: RefusedCall): Pair | undefined {
+  const text = tokenIn(state, call)
+  return text === undefined ? undefined : pairOf(state, text)
+}
+
+/** The access token that authorizes a call, or the refresh token in its params. */
+function tokenIn(state: State, call: Call): string | undefined {
+  const { method, params } = readBody(call.body)
+  if (method === 'manager/auth') return isObject(params) ? presentedToken(params) : undefined
+  const auth = authorizationOf(state, call)
+  return auth.kind === 'token' ? auth.token : undefined
+}
+
+const pairOf = ({ pairs, access, refresh }: State, text: string): Pair | undefined =>
+  pairs.get(access.get(text) ?? refresh.get(text) ?? -1)
+
+function lossBy({ requirement }: Fact, pair: Pair, span: Span): LostPreparation | undefined {
+  switch (requirement) {
+    case 'refresh/revokes-access':
+    case 'refresh/revokes-refresh':
+      return { kind: 'pair-refreshed', requirement }
+    case 'sessions/oldest-removed':
+    case 'sessions/removed-refresh':
+    case 'refresh/session-kept':
+      return { kind: 'session-removed', requirement }
+    case 'expires-in/enforced':
+    case 'tokens/expire':
+      return expired(requirement, pair, pair.accessEnds, span)
+    case 'refresh/own-expiry':
+      return expired(requirement, pair, pair.refreshEnds, span)
+    default:
+      return undefined
+  }
+}
+
+function expired(requirement: string, { made }: Pair, ends: Span | null, { from }: Span): LostPreparation | undefined {
+  if (ends === null || ends.from <= made.to) return undefined
+  return { kind: 'token-expired', requirement, agoMs: from - ends.to }
+}
+
+function isIssuedTwice({ pairs }: State, { access, refresh }: Pair): boolean {
+  const texts = pairs.keys().flatMap((index) => {
+    const pair = pairs.get(index)
+    return pair === undefined ? [] : [pair.access, pair.refresh]
+  })
+  return [access, refresh].some((own) => texts.filter((text) => text === own).length > 1)
+}
+
+function lastUseMs({ state, lastUsesMs }: RefusedCall, { line }: Pair): number {
+  const pairs = (state.lines.get(line) ?? []).flatMap((index) => state.pairs.get(index) ?? [])
+  const texts = pairs.flatMap(({ access, refresh }) => [access, refresh])
+  // Perhaps just now.
+  if (texts.some(({ length }) => length > longestToken)) return Number.POSITIVE_INFINITY
+  return Math.max(...texts.map((text) => lastUsesMs.get(text) ?? 0))
+}
+
+/**
+ * @param pair whose token was sent
+ * @param isShared others may use the target
+ * @returns undefined where nothing is known that would make the refusal right
+ */
+function doubtAboutPair(refused: RefusedCall, pair: Pair, isShared: boolean): Doubt | undefined {
+  const { state } = refused
+  const isUnknown = unknownsOf(refused)
+  if (isUnknown('refresh/new-pair')) return { kind: 'pair-uncertain', question: 'refresh/family' }
+  if (isUnknown('keys/created-key-works')) return { kind: 'key-perhaps-removed' }
+  const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
+  if (isUnknown('tokens/authorize')) return { kind: 'newer-tokens', newer, question: 'limits/live-tokens' }
+  return isShared && memberOf(state, pair).name !== null ? { kind: 'sessions-of-others' } : undefined
+}
+
+/** The same for a call with a key: a signature, Basic credentials or a grant. */
+function doubtAboutKey(refused: RefusedCall): Doubt | undefined {
+  const { refusedBefore } = refused
+  if (refusedBefore > safeTries)
+    return { kind: 'key-perhaps-locked', refused: refusedBefore, question: 'limits/lock-out' }
+  return unknownsOf(refused)('keys/created-key-works') ? { kind: 'key-perhaps-removed' } : undefined
+}
+
+/** Fewer refused calls in a row lock no key. */
+const safeTries = 3
+
+/** Whether a fact of this requirement is unknown; facts about one kind of key or spelling apart. */
+function unknownsOf({ state, call, span }: RefusedCall): (requirement: string) => boolean {
+  const unknown = facts(state, call, span).filter(({ is, about }) => is === 'unknown' && about === undefined)
+  return (requirement) => unknown.some((fact) => fact.requirement === requirement)
+}
+
+/** @returns the id in a signature, in Basic credentials or in the params of a grant; undefined without one */
+function attemptedKey({ authorization, body }: Call): string | undefined {
+  if (authorization === undefined) {
+    const { method, params } = readBody(body)
+    const id = method === 'manager/auth' && isObject(params) ? params.apiKeyId : undefined
+    return typeof id === 'string' ? id : undefined
+  }
+  const [, blob] = /^basic +(\S+)/i.exec(authorization) ?? []
+  if (blob !== undefined) return looseBytes(blob).split(':')[0]
+  return authorization.includes(';') ? authorization.split(' ').at(-1)?.split(';')[0] : undefined
 }

@@ -6,7 +6,7 @@ import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { basic, list } from './calls.ts'
 import { type Exploration, explore } from './explore.ts'
-import { isLocked } from './locks.ts'
+import { isLocked } from './findings.ts'
 import { foundIn } from './test-findings.ts'
 
 const { requirements } = await openCorpus()

@@ -2,7 +2,7 @@
 
 import type { Operations } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/facts-of-params.ts'
-import type { Key } from '../engine/model/state.ts'
+import type { Key, Terms } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { Random } from '../engine/signer/random.ts'
@@ -11,10 +11,9 @@ import { bareSettings, type Instance, type RootKey, type TargetSettings } from '
 import { createHandler } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
-import { areaProbes, namedMethods, solutionProbe } from './area-probes.ts'
 import { createExplorer } from './explorer.ts'
-import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
-import type { Value } from './step.ts'
+import type { Address, AreaProbe, Explorer, ExplorerOptions, SolutionProbe } from './explorer-types.ts'
+import type { CallStep, Value } from './step.ts'
 
 interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
   readonly instance: Instance
@@ -184,3 +183,44 @@ function openBundled(): OpenedTarget {
   const root = { kind: 'secret', id, secret } as const
   return { instance: memoryInstance({ handle, clock: context.clock, root, settings }), loopback: true }
 }
+
+/** The methods of the target file: those that one API area opens, the one for the contexts of a solution, and those that it names for other purposes. */
+export function namedMethods(settings: TargetSettings): Pick<Terms, 'probes' | 'otherMethods' | 'contextsOfSolution'> {
+  const { probes, cleanup } = settings
+  const named = Object.entries(probes)
+  const ofSolution = solutionProbe(settings)
+  const ofAreas = new Map(named.flatMap(([area, { method }]) => (areas.includes(area) ? [[method, area]] : [])))
+  const others = [...named.map(([, { method }]) => method), ...(cleanup === undefined ? [] : [cleanup.method])]
+  return {
+    probes: ofAreas,
+    otherMethods: new Set(others.filter((method) => !ofAreas.has(method))),
+    ...(ofSolution === undefined ? {} : { contextsOfSolution: ofSolution }),
+  }
+}
+
+/** The probe `solution-context` of the target file, if the scope context suffices for it. */
+export function solutionProbe({ probes }: TargetSettings): SolutionProbe | undefined {
+  const probe = probes['solution-context']
+  const params = (probe?.params ?? {}) as CallStep['params']
+  const path = pathTo('$solution', params)
+  const isPlain = probe?.scope === undefined && JSON.stringify(params).split('$').length === 2
+  return probe === undefined || path === undefined || !isPlain ? undefined : { method: probe.method, params, path }
+}
+
+/** Where in a value a text stands; undefined: nowhere. */
+function pathTo(text: string, value: unknown): string[] | undefined {
+  if (value === text) return []
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const rest = pathTo(text, member)
+    if (rest !== undefined) return [name, ...rest]
+  }
+  return undefined
+}
+
+/** The calls of the target file for which the scope of their area suffices; none with the id of a solution. */
+export const areaProbes = ({ probes }: TargetSettings): AreaProbe[] =>
+  Object.entries(probes).flatMap(([area, { method, params, scope }]) => {
+    const isPlain = areas.includes(area) && scope === undefined && !JSON.stringify(params ?? {}).includes('$')
+    return isPlain ? [{ method, params: (params ?? {}) as CallStep['params'] }] : []
+  })

@@ -1,4 +1,3 @@
-/** Learns how the target works: the token prefix, the spelling of apikey, the clock of its tokens, a second address. */
 import type { Misuse } from '../engine/model/state.ts'
 import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Address, Explorer } from './explorer-types.ts'

@@ -2,19 +2,8 @@
 import { list } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
-import { renamed } from './rename-steps.ts'
+import { madeBy, type Outcome, renamed, type Shown } from './sequences.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { madeBy } from './whole-sequence.ts'
-
-export type Outcome = 'accepted' | 'refused' | 'broken'
-
-/** A sequence that showed a finding. */
-export interface Shown {
-  /** The last step is the one that shows it. */
-  readonly steps: readonly Step[]
-  /** The outcome of each step. A burst counts as accepted. */
-  readonly outcomes: readonly Outcome[]
-}
 
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
 const isSame = (found: Candidate, candidate: Candidate): boolean =>

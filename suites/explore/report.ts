@@ -1,12 +1,12 @@
-/** An exploration as a report for every format: findings without cases. */
-import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
+/** An exploration as a report for every format, and for a terminal. */
+import type { Corpus, Requirement, SafetyClass } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
-import type { Report } from '../report/report.ts'
+import { exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/explain.ts'
+import type { Explored, Report } from '../report/report.ts'
 import type { Exploration } from './explore.ts'
-import { exploredOf } from './explored.ts'
-import { withoutReason } from './findings.ts'
+import { type Found, withoutReason } from './findings.ts'
 
-export interface ExploreMeta {
+interface ExploreMeta {
   readonly version: string
   readonly target: string
   readonly started: string
@@ -35,4 +35,61 @@ export function exploreReport(corpus: Corpus, exploration: Exploration, meta: Ex
     known: [],
     options: { strict: false, partial: 'only', ownExitCode: exploration.findings.length > 0 ? 1 : 0 },
   })
+}
+
+export function renderExploration(
+  exploration: Exploration,
+  requirements: readonly Requirement[],
+  meta: ExploreMeta,
+): string {
+  const { findings } = exploration
+  const lines = findings.flatMap((finding, index) => [...findingLines(finding, index + 1, requirements), ''])
+  const gone = exploration.gone === null ? [] : [`The target went away: ${exploration.gone}`]
+  const result =
+    findings.length === 0
+      ? `Nothing found at ${meta.target}: the document allows every answer to the calls that were tried`
+      : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
+  const effort = exploredSentence(exploredOf(exploration), exploration.seconds)
+  const skipped = skippedLines(exploration.skipped)
+  const rest = skipped.length === 0 ? [] : [...skipped, 'A longer "--for" reaches them']
+  return `${[...lines, ...gone, result, effort, ...rest, `Seed ${meta.seed}`].join('\n')}\n`
+}
+
+function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {
+  const { requirement, level, message, steps, history } = finding
+  const sentence = requirements.find(({ id }) => id === requirement)
+  return [
+    `${number}. ${message} (${requirement}, ${level})`,
+    `   The document, part ${sentence?.part ?? '?'}: ${sentence?.text ?? ''}`,
+    ...steps.map((step, index) => `   ${index + 1}) ${step}`),
+    ...lanes(history),
+    `   ${reproducedSentence(finding)}`,
+    ...sinceLines(finding).map((text) => `   ${text}`),
+  ]
+}
+
+const columns = 48
+
+/** A lane for each connection, time to the right. */
+function lanes(history: Found['history']): string[] {
+  const end = Math.max(1, ...history.map(({ endMs }) => endMs))
+  const at = (ms: number): number => Math.round((ms / end) * columns)
+  const width = `   ${' '.repeat(4)}0 ms${`${Math.round(end)} ms`.padStart(columns - 3)}`
+  const bars = history.map(({ startMs, endMs, call, answer, connection }) => {
+    const bar = '━'.repeat(Math.max(1, at(endMs) - at(startMs)))
+    return `   ${connection.padStart(3)} │${' '.repeat(at(startMs))}${bar}${' '.repeat(Math.max(0, columns - at(startMs) - bar.length))}│ ${call}: ${answer}`
+  })
+  return history.length === 0 ? [] : [width, ...bars]
+}
+
+/** How much of the table and the matrix was covered, for a report. */
+export function exploredOf({ calls, repeated, parts, asked, cells, matrix, skipped }: Exploration): Explored {
+  return {
+    calls,
+    repeated,
+    changes: { asked, all: cells },
+    pairs: { covered: matrix.covered.size, all: matrix.all.length },
+    parts: parts.map((part) => ({ ...part })),
+    skipped: [...skipped],
+  }
 }

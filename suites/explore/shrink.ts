@@ -1,21 +1,31 @@
-/** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
+/** Tries a finding again on the target itself, with what came before it, and makes it shorter and simpler: sequences are self-contained. */
+import { hasDocumentedResult } from '../engine/document.ts'
 import { inDocumentOrder } from './calls.ts'
-import { closure, isCreation, isOfSession, linesOf, namesLine, sequences, withGaps } from './earlier-steps.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
-import { afterSessionOfAnother, othersWithSessions, withOthersNewer } from './other-pairs.ts'
-import { isRefusal, type Outcome, type Shown, shows } from './replay.ts'
+import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import { isRefusal, shows } from './replay.ts'
 import {
-  beginsQuiet,
-  hasTooFew,
-  isLongOver,
-  laterOn,
-  needsAll,
-  needsConnection,
-  runs,
-  simpler,
-} from './simpler-steps.ts'
+  afterSessionOfAnother,
+  callsOf,
+  exchanges,
+  isOtherSession,
+  isWhole,
+  madeBy,
+  type Outcome,
+  othersWithSessions,
+  quietMs,
+  refreshedIn,
+  type Shown,
+  selfContainedSteps,
+  withCrowdUsed,
+  withKey,
+  withNameAgain,
+  withNewerSessions,
+  withOtherPairs,
+  withOthersNewer,
+  withSessionsAround,
+} from './sequences.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { isWhole, madeBy } from './whole-sequence.ts'
+import { describeStep } from './words.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */
 export interface Reproduced extends Shown {
@@ -203,4 +213,345 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
       least = (await shows(x, candidate, without)) ?? least
     }
   return least
+}
+
+/** How often a finding is run in its shortest form. */
+export const runs = 3
+/** The longest time on a running clock for seeing a finding again, for shortening it, and for running its shortest form. */
+const longestShrinkMs = 25_000
+/** The share of the time left that each of the three may take. */
+const shareOfShrink = 1 / 6
+/** What each of the three may take near the end of the exploration, from so long before it to so long after. In ms. */
+const leastShrinkMs = 7000
+const nearEndMs = 15_000
+
+/** The same steps in a simpler form; null if there is none. */
+type Simplification = (steps: readonly Step[]) => readonly Step[] | null
+
+/** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
+async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  const single = await oneAtATime(x, candidate, shown)
+  const refreshes = single.steps
+    .map(
+      (_, at): Simplification =>
+        (steps) =>
+          withoutRefresh(steps, at),
+    )
+    .toReversed()
+  const least = await simplified(x, candidate, single, refreshes)
+  const words = wordsOfGrants(least.steps).map(
+    (word): Simplification =>
+      (steps) =>
+        withoutWord(steps, word),
+  )
+  const narrow = await simplified(x, candidate, least, words)
+  const common = await simplified(x, candidate, narrow, [
+    ...exchanges(x, narrow.steps).map(
+      (exchange): Simplification =>
+        (steps) =>
+          withKey(steps, exchange),
+    ),
+    fromSecondAddress,
+    withoutNonces,
+    ...narrow.steps.map(
+      (_, at): Simplification =>
+        (steps) =>
+          withoutFurtherChange(steps, at),
+    ),
+  ])
+  return (await shows(x, candidate, common.steps.map(inDocumentOrder))) ?? common
+}
+
+/** Makes one simplification after another, as long as the rest shows that the same requirement is broken. */
+async function simplified(
+  x: Explorer,
+  candidate: Candidate,
+  shown: Shown,
+  simplifications: readonly Simplification[],
+): Promise<Shown> {
+  let least = shown
+  const isLate = laterOn(x)
+  for (const simplify of simplifications) {
+    const steps = simplify(least.steps)
+    if (steps === null) continue
+    if (isLate() || hasTooFew(x, steps.length * (runs + 1))) return least
+    least = (await shows(x, candidate, steps, true)) ?? least
+  }
+  return least
+}
+
+/** One of several calls at once, if its result is wrong when it is made alone, too. */
+async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  const last = shown.steps.at(-1)
+  if (candidate.kind !== 'shape' || last?.do !== 'burst') return shown
+  for (const call of last.calls) {
+    const alone = await shows(x, candidate, [...shown.steps.slice(0, -1), call], true)
+    if (alone !== null) return alone
+  }
+  return shown
+}
+
+/** With the pair that was refreshed in the place of the new one. */
+function withoutRefresh(steps: readonly Step[], at: number): Step[] | null {
+  const step = at === steps.length - 1 ? undefined : steps[at]
+  const old = step?.do === 'call' && step.change === undefined ? refreshedIn(step) : undefined
+  if (step?.do !== 'call' || old === undefined || step.as === undefined) return null
+  const rest = JSON.stringify(steps.slice(at + 1)).replaceAll(`$${step.as}.`, () => `$${old}.`)
+  return [...steps.slice(0, at), ...(JSON.parse(rest) as Step[])]
+}
+
+/** Calls from the second address in the place of any other, because a target file can name only that. */
+function fromSecondAddress(steps: readonly Step[]): Step[] | null {
+  const isOther = (step: Step): step is CallStep => step.do === 'call' && step.from?.endsWith('-address') === false
+  return steps.some(isOther) ? steps.map((step) => (isOther(step) ? { ...step, from: 'second-address' } : step)) : null
+}
+
+/** What a nonce looks like seldom matters. */
+function withoutNonces(steps: readonly Step[]): Step[] | null {
+  const plain = steps.map((step): Step => {
+    if (step.do !== 'call' || step.nonce === undefined) return step
+    const { nonce: _nonce, ...others } = step
+    return others
+  })
+  return plain.every((step, at) => step === steps[at]) ? null : plain
+}
+
+/** With one change where several were made at once. */
+function withoutFurtherChange(steps: readonly Step[], at: number): Step[] | null {
+  const step = steps[at]
+  if (step?.do !== 'call' || step.also === undefined) return null
+  const { also: _also, ...plain } = step
+  return steps.with(at, plain)
+}
+
+/** Whether it is no longer seen with each call on a new connection. */
+async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
+  const calls = steps.filter((step) => step.do === 'call')
+  if (calls.length < 2 || hasTooFew(x, steps.length * (runs + 1))) return false
+  const apart = steps.map((step): Step => (step.do === 'call' ? { ...step, connection: 'new' } : step))
+  return (await shows(x, candidate, apart, true)) === null && (await shows(x, candidate, steps, true)) !== null
+}
+
+/** Whether the exploration ended so long ago that findings are not repeated any more. */
+const isLongOver = ({ options: { wire, timeLeftMs } }: Explorer): boolean =>
+  !wire.controlled && timeLeftMs() <= -nearEndMs
+
+/** 1 if a sequence begins with a pause, which stays: after it nothing depends on what was done before. */
+const beginsQuiet = ([first]: readonly Step[]): number => (first?.do === 'wait' ? 1 : 0)
+
+/** More steps are not tried once more, each alone. */
+const mostToTry = 12
+
+/** Whether each step and each word of scope is needed: leaves out one at a time. False also where that was not tried. */
+async function needsAll(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
+  const mine = steps.filter((step) => !isOtherSession(step))
+  if (candidate.kind === 'history' || mine.length > mostToTry) return false
+  const isLate = laterOn(x)
+  const fewer = [
+    ...steps.slice(beginsQuiet(steps), -1).map((_, at) => steps.toSpliced(at + beginsQuiet(steps), 1)),
+    ...wordsOfGrants(steps).flatMap((word) => [withoutWord(steps, word) ?? []]),
+  ].filter((one) => one.length > 0 && isWhole(one))
+  for (const one of fewer) {
+    if (isLate() || hasTooFew(x, one.length)) return false
+    if ((await shows(x, candidate, one, true)) !== null) return false
+  }
+  return fewer.length > 0
+}
+
+/** Whether fewer calls are left than these, or the exploration ended long ago. */
+const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms: -nearEndMs })
+
+/**
+ * On a running clock, whether one step of the work has taken long enough: other kinds of calls need time, too. A finding of the last seconds
+ * may take some more, because one that is not seen again helps nobody.
+ */
+function laterOn(x: Explorer): () => boolean {
+  const { wire, timeLeftMs } = x.options
+  const started = wire.now()
+  const leftMs = timeLeftMs()
+  const leastMs = Math.abs(leftMs) < nearEndMs ? leastShrinkMs : 0
+  const longestMs = Math.min(longestShrinkMs, Math.max(shareOfShrink * leftMs, leastMs))
+  return () => !wire.controlled && wire.now() - started > longestMs
+}
+
+interface Word {
+  /** The place of the grant in the sequence. */
+  readonly at: number
+  readonly word: string
+}
+
+/** The scope words of all grants, last first, because the words of areas come last there; without grants of added sessions. */
+const wordsOfGrants = (steps: readonly Step[]): Word[] =>
+  steps.flatMap((step, at) => (isOtherSession(step) ? [] : scopeOf(step)).map((word) => ({ at, word })).toReversed())
+
+/** The sequence without one word; null if its grant has no other word, or not this one any more. */
+function withoutWord(steps: readonly Step[], { at, word }: Word): Step[] | null {
+  const step = steps[at]
+  const scope = step === undefined ? [] : scopeOf(step)
+  if (step?.do !== 'call' || scope.length < 2 || !scope.includes(word)) return null
+  const less: CallStep = { ...step, params: { ...step.params, scope: scope.filter((one) => one !== word) } }
+  return steps.with(at, less)
+}
+
+/** The words of an unchanged grant. */
+function scopeOf(step: Step): string[] {
+  if (step.do !== 'call' || step.method !== 'manager/auth' || step.change !== undefined) return []
+  const { scope } = step.params
+  return Array.isArray(scope) ? scope.filter((word): word is string => typeof word === 'string') : []
+}
+
+/** How many of the earlier steps are tried too; fewer come first. */
+const lengths = [60, 400]
+/** The world in which keys are disabled and deleted. */
+const scriptOfEndedKeys = 'ended-keys'
+/** Pauses in a sequence that are repeated. */
+const notableGapMs = 900
+const longestGapMs = 5000
+const longestWaitMs = 8000
+
+/** Steps that name the same pairs. */
+const longestUse = 300
+
+/** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
+export function* sequences(
+  x: Explorer,
+  { entry, script, kind, requirement }: Candidate,
+  short: Step[],
+): Generator<Step[]> {
+  const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
+  // Without the time that passed nothing expires, and on a running clock there is time for few attempts.
+  if (kind === 'accepted' && isOfExpiry(requirement) && used.length > short.length) yield used
+  yield short
+  const crowds =
+    kind === 'refused'
+      ? [withSessionsAround]
+      : isOfSession(requirement)
+        ? [withNewerSessions, withNameAgain, withCrowdUsed]
+        : []
+  for (const crowd of crowds) {
+    const crowded = crowd(short)
+    if (crowded.length > short.length) yield crowded
+  }
+  if (used.length > short.length) yield used
+  const timed = withGaps(x, short, entry)
+  if (timed.length > short.length) yield timed
+  const crowded = withOtherPairs(short)
+  if (kind === 'accepted' && crowded.length > short.length) yield crowded
+  const before = x.log.slice(0, entry + 1).filter((one, index) => index === entry || !takesPlace(one))
+  const ofScript = before.filter((one) => one.script === script)
+  for (const length of lengths) {
+    // Earlier activity must be over, or nothing is known about the sessions that are created now.
+    const steps = (one: readonly Entry[]): Step[] => [
+      { do: 'wait', ms: quietMs },
+      ...withGaps(x, selfContainedSteps([...short, ...one.slice(-length).map(({ step }) => step)]), entry),
+    ]
+    yield steps(ofScript)
+    if (ofScript.length < length) yield steps(before)
+    if (ofScript.length <= length && before.length <= length) return
+  }
+}
+
+/** Whether it says when a token ends. */
+const isOfExpiry = (requirement: string): boolean =>
+  /^(tokens\/expire|tokens\/expire-by-default|refresh\/own-expiry|expires-in\/enforced)$/.test(requirement)
+
+/** Whether it says what becomes of a session, and of what belongs to it. */
+const isOfSession = (requirement: string): boolean => /^sessions\/|^refresh\/session-kept$/.test(requirement)
+
+function linesOf(x: Explorer, at: number): Set<number> {
+  const names = x.log[at] === undefined ? [] : namesIn(x.log[at].step)
+  return new Set(names.flatMap((name) => x.lines.get(name) ?? []))
+}
+
+const namesLine = (x: Explorer, step: Step, lines: ReadonlySet<number>): boolean =>
+  namesIn(step).some((name) => lines.has(x.lines.get(name) ?? -1))
+
+/** A creation that is accepted takes a place, so it is not tried again. */
+function isCreation(step: Step): boolean {
+  return callsOf(step).some(({ method }) => method === 'manager/createApiKey')
+}
+
+/** A creation that was refused, as it must be, may be repeated. */
+const takesPlace = ({ step, seen }: Entry): boolean =>
+  isCreation(step) && !seen.every(({ verdict, answer }) => verdict.is === 'refused' && answer.kind === 'refused')
+
+/**
+ * Every step on which one rests: the grants and refreshes of the lines that it names. Keys stay as they are.
+ *
+ * @param uses every other use of these lines too
+ */
+export function closure(x: Explorer, at: number, uses = false): Step[] {
+  const entry = x.log[at]
+  if (entry === undefined) return []
+  const lines = linesOf(x, at)
+  const names = namesIn(entry.step)
+  const before = x.log
+    .slice(0, at)
+    .filter(
+      (one) =>
+        endsOneOf(one, names) ||
+        sendsFirst(one, names) ||
+        (touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted'))),
+    )
+  return [...before.map(({ step }) => step), entry.step]
+}
+
+/** The call whose header or signature a later one sends again. */
+const sendsFirst = ({ step }: Entry, names: readonly string[]): boolean =>
+  !isCreation(step) && madeBy(step).some((name) => names.includes(name))
+
+/** The call that disabled or deleted one of these keys. */
+const endsOneOf = ({ step, script }: Entry, names: readonly string[]): boolean =>
+  script === scriptOfEndedKeys &&
+  step.do === 'call' &&
+  !hasDocumentedResult(step.method) &&
+  namesIn(step).some((name) => name !== 'root' && names.includes(name))
+
+function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
+  if (takesPlace(entry)) return false
+  return callsOf(entry.step).some(
+    (call) =>
+      (uses || (call.method === 'manager/auth' && call.change === undefined)) &&
+      [call.as ?? '', ...namesIn(call)].some((name) => lines.has(x.lines.get(name) ?? -1)),
+  )
+}
+
+/** The steps in the order of the log, each once, with the time that passed between them. */
+function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
+  const wanted = new Set(steps)
+  const timed = x.log.slice(0, at + 1).filter((one) => wanted.has(one.step))
+  let left = longestWaitMs
+  return timed.flatMap(({ step, at: when }, index): Step[] => {
+    const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
+    const isWait = step.do === 'wait' || timed[index - 1]?.step.do === 'wait'
+    // After a shorter pause, too, tokens of a short life have expired.
+    const waited = !isWait && gap > notableGapMs ? Math.min(gap, longestGapMs, left) : 0
+    left -= waited
+    return waited > 0 ? [{ do: 'wait', ms: Math.ceil(waited) }, step] : [step]
+  })
+}
+
+/** Calls that may be made for this, beyond those of the exploration. */
+const mostCalls = 200
+
+/** The same finding with one call after another, if it is seen so; otherwise as it is. */
+export async function inSequence(x: Explorer, candidate: Candidate): Promise<Candidate> {
+  const { kind, entry } = candidate
+  const last = x.log[entry]?.step
+  // Each creation would take a place.
+  if (kind !== 'history' || isRefusal(candidate) || last?.do !== 'burst' || isCreation(last)) return candidate
+  if (isLongOver(x) || hasTooFew(x, 0)) return candidate
+  const before = closure(x, entry)
+  const isLate = laterOn(x)
+  return x.beyondBudget(mostCalls, async () => {
+    for (const steps of [before, withGaps(x, before, entry)]) {
+      if (isLate()) break
+      const single: Candidate = { ...candidate, kind: 'accepted', fact: candidate.requirement }
+      const shown = await shows(x, single, [...steps.slice(0, -1), ...last.calls], true)
+      const wrong: Step | undefined = shown?.steps.at(-1)
+      if (shown !== null && wrong?.do === 'call')
+        return { ...single, message: `${describeStep(wrong)} was accepted`, steps: shown.steps }
+    }
+    return candidate
+  })
 }

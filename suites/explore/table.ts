@@ -104,7 +104,7 @@ const controlEvery = 6
 const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
-export async function callCell(caller: Caller, { id, way, change, creates, user }: Cell): Promise<boolean> {
+async function callCell(caller: Caller, { id, way, change, creates, user }: Cell): Promise<boolean> {
   const { x, turns } = caller
   x.script = id
   for (let tried = 0; tried < rightCallsTried; tried++) {
@@ -147,7 +147,7 @@ const creationEvery = 5
  *
  * @param alwaysCreates a creation in every turn
  */
-export async function rightCall(
+async function rightCall(
   caller: Caller,
   way: string,
   turn: number,

@@ -4,9 +4,9 @@ import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
 import { applyLaws } from './laws.ts'
+import { madeBy } from './sequences.ts'
 import { type Auth, type CallStep, type Change, namesIn } from './step.ts'
 import { deviate } from './table.ts'
-import { madeBy } from './whole-sequence.ts'
 
 /** An action as numbers; their meaning depends on the state when it is done. */
 interface Action {

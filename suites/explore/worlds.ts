@@ -34,7 +34,7 @@ import { applyLateLaws, applyLaws } from './laws.ts'
 import type { Auth, BurstStep, CallStep, Change, Connection } from './step.ts'
 import { valuesOf } from './world-values.ts'
 
-export interface World {
+interface World {
   /** What is special about it; also the name of its stage. */
   readonly world: string
   readonly each?: { readonly [name: string]: unknown }
@@ -78,7 +78,7 @@ export const fixedSessionNames = (): string[] =>
   )
 
 /** What a stage gives its worlds. */
-export interface WorldOptions {
+interface WorldOptions {
   /** Further values, and those that replace values of the caller. */
   readonly values?: { readonly [name: string]: unknown }
   readonly sizes: Sizes

@@ -1,9 +1,8 @@
 /** `list --matrix` explores the reference server in whole, which takes seconds: one call shows both the command and the coverage. */
 import { expect, test } from 'vitest'
 import { seededRandom } from '../engine/signer/random.ts'
-import { coveringArray } from '../explore/covering.ts'
 import { type CoverageJson, coverageText } from '../explore/list-matrix.ts'
-import { readMatrix } from '../explore/matrix.ts'
+import { coveringArray, readMatrix } from '../explore/matrix.ts'
 import { call, captureCli, captured } from './captured-cli.ts'
 import { isProof } from './proof-form.ts'
 

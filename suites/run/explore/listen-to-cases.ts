@@ -7,8 +7,8 @@ import { initialState, type Key, type State } from '../../engine/model/state.ts'
 import { publicKeyOfSeed } from '../../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../../engine/signer/pem.ts'
 import type { Instance, RootKey, Target } from '../../engine/target.ts'
-import { namedMethods } from '../../explore/area-probes.ts'
 import { type Listening, listenToRun } from '../../explore/listen.ts'
+import { namedMethods } from '../../explore/open.ts'
 import type { Finding } from '../../report/report.ts'
 
 interface ListensTo {

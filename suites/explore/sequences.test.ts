@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { grant, list, token } from './calls.ts'
-import { crowdOf } from './crowd.ts'
 import type { Candidate } from './explorer-types.ts'
-import { headline } from './finding-words.ts'
 import { type FixtureInput, fixtureText } from './fixture-text.ts'
-import type { Shown } from './replay.ts'
+import { crowdOf, type Shown } from './sequences.ts'
 import type { CallStep, Step } from './step.ts'
+import { headline } from './words.ts'
 
 const session = (name: string): CallStep => grant('root', ['solution', `session:${name}`], { as: name })
 const calls = Array.from({ length: 20 }, (_, at) => session(`crowd9x${at}`))
