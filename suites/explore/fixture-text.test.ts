@@ -66,12 +66,18 @@ describe('fixture text', () => {
     )
   })
 
-  test('there are no words for different calls at once, and for one result of many', () => {
+  test('different calls at once are written beside each other; one result of many equal ones, and what is judged, are not', () => {
     const [first] = steps.map(inDocumentOrder)
     if (first === undefined) throw new Error('no steps')
     const mixed: Step = { do: 'burst', on: 'new', calls: [refresh('pair7'), list(token('pair7'))] }
     expect(textOf([first, mixed])).toBe('')
-    expect(textOf([first, mixed, list(token('pair7'))])).toBe('')
+    expect(textOf([first, mixed, list(token('pair7'))])).toContain(
+      '  - { refresh: $pair, beside: [{ call: solution/listSolutions, auth: { token: "$pair.accessToken" } }], connections: new }',
+    )
+    const kept: Step = { do: 'burst', on: 'warm', calls: [list(token('pair7')), refresh('pair7', { as: 'x1' })] }
+    expect(textOf([first, kept, list(token('x1'))])).toContain(
+      'beside: [{ refresh: $pair, keep: { pair-2: result } }], connections: warm }',
+    )
     expect(textOf([first, race('new'), list(token('x1'))])).toBe('')
   })
 

@@ -266,8 +266,8 @@ function friendlyNames(
 ): Names {
   const names = new Map<string, Named>([...keys, [rightPair, { name: 'right-pair' }]])
   const counts = new Map<string, number>()
-  for (const step of steps) {
-    if (step.do !== 'call' || step.as === undefined || names.has(step.as)) continue
+  for (const step of namedCalls(steps)) {
+    if (step.as === undefined || names.has(step.as)) continue
     // A call whose header alone is used makes no pair.
     const word = wordsOfMade[step.method] ?? 'sent'
     const count = (counts.get(word) ?? 0) + 1
@@ -286,6 +286,14 @@ function friendlyNames(
     sentAgain: new Set(made.filter(isSentAgain)),
   }
 }
+
+/** The calls whose results have names; of calls at once only those whose result another step uses. */
+const namedCalls = (steps: readonly Step[]): CallStep[] =>
+  steps.flatMap((step) => {
+    if (step.do !== 'burst') return step.do === 'call' ? [step] : []
+    const wanted = new Set(steps.flatMap((other) => (other === step ? [] : namesIn(other))))
+    return step.calls.filter(({ as = '' }) => wanted.has(as))
+  })
 
 const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
 

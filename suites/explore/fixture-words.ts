@@ -133,7 +133,7 @@ interface Said {
 /** @param needs gets what the step needs */
 export function stepText(step: Step, names: Names, needs: Set<string>, { expect, title }: Said): string {
   if (step.do === 'wait') return waitText(Math.ceil(step.ms))
-  if (step.do === 'burst') return inParallel(step, names, needs)
+  if (step.do === 'burst') return atOnce(step, names, needs)
   if (step.method === 'manager/auth') needs.add('sessions')
   if (step.method === 'manager/createApiKey') needs.add('keys')
   if (isFromSecond(step)) needs.add('second-address')
@@ -151,13 +151,21 @@ export function stepText(step: Step, names: Names, needs: Set<string>, { expect,
   return text
 }
 
-/** Equal calls at once; the language has no words for different ones, nor for a single result of many. */
-function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>): string {
-  const [first, ...others] = calls.map(({ as: _as, connection: _connection, id: _id, ...call }) => call)
-  if (first === undefined || others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))
-    throw new Unsayable('the fixture language has no words for different calls at once')
-  const call = stepText(first, names, needs, { expect: null })
-  return call.replace(/ }$/, `, parallel: ${calls.length}, connections: ${on} }`)
+/** Calls at once: how many, where they are equal and nothing uses their results; otherwise one of them with the others beside it. */
+function atOnce({ calls, on }: BurstStep, names: Names, needs: Set<string>): string {
+  const isNamed = (as: string | undefined): as is string => as !== undefined && names.get(as) !== undefined
+  const plain = calls.map(({ as: _as, connection: _connection, id: _id, ...call }) => call)
+  const isEqual = plain.every((other) => JSON.stringify(other) === JSON.stringify(plain[0]))
+  if (isEqual && calls.some(({ as }) => isNamed(as)))
+    throw new Unsayable('which of equal calls at once is accepted is left to chance')
+  const [first, ...others] = plain.map((call, at): CallStep => {
+    const as = calls[at]?.as
+    return isNamed(as) ? { ...call, as } : call
+  })
+  if (first === undefined) throw new Unsayable('there are no calls')
+  const write = (call: CallStep): string => stepText(call, names, needs, { expect: null })
+  const more = isEqual ? `parallel: ${calls.length}` : `beside: [${others.map(write).join(', ')}]`
+  return write(first).replace(/ }$/, `, ${more}, connections: ${on} }`)
 }
 
 /** The grants of a crowd, whose results are kept as `$sessions`. */
@@ -181,7 +189,10 @@ export function raceText(race: BurstStep, names: Names, needs: Set<string>): str
     throw new Unsayable(
       'of calls at once a scenario can only count the accepted ones, and the document limits that number for refreshes alone',
     )
-  return inParallel(race, names, needs).replace(/ }$/, ', tally: { accepted: at-most 1 } }')
+  const text = atOnce(race, names, needs)
+  if (!text.includes(`parallel: ${race.calls.length},`))
+    throw new Unsayable('of different calls at once a scenario can count nothing')
+  return text.replace(/ }$/, ', tally: { accepted: at-most 1 } }')
 }
 
 export const isRefresh = ({ params }: Pick<CallStep, 'params'>): boolean => params.grantType === 'refresh_token'

@@ -101,15 +101,21 @@ function weight(item: Item): number {
   return makesKeys(item.scenario) ? createsKeys : 2
 }
 
+/** A step, and the calls that it makes at the same time as steps of their own. */
+const withBeside = (step: Step): Step[] => [
+  step,
+  ...(('call' in step && step.beside) || []).map((one): Step => ({ ...one, at: step.at })),
+]
+
 /** Whether a scenario makes calls at the same time. */
 export const hasRace = ({ given, steps }: Pick<Scenario, 'given' | 'steps'>): boolean =>
-  [...given, ...steps].some((step) => 'parallel' in step)
+  [...given, ...steps].some((step) => 'parallel' in step || 'beside' in step)
 
 /** A correct server creates a key here, and there are only ten places. */
 function makesKeys({ given, steps }: Scenario): boolean {
-  return [...given, ...steps].some(
-    (step) => 'call' in step && step.call === 'manager/createApiKey' && step.expect !== 'refused',
-  )
+  return [...given, ...steps]
+    .flatMap(withBeside)
+    .some((step) => 'call' in step && step.call === 'manager/createApiKey' && step.expect !== 'refused')
 }
 
 /** The outcome of an item that cannot run against this target, does not apply to it, or was not reached. */
@@ -294,7 +300,7 @@ export function claimsOfCase(scenario: Scenario, testCase: Case): Claims {
 
 function findClaims(scenario: Scenario, testCase: Case): Claims {
   const steps = [...scenario.given, ...scenario.steps].map((step) => withCase(step, testCase.values))
-  const grants = steps.flatMap(grantsOf)
+  const grants = steps.flatMap(withBeside).flatMap(grantsOf)
   return {
     grants: grants.reduce((sum, { times }) => sum + times, 0),
     named: grants.reduce((sum, { times, isNamed }) => sum + (isNamed ? times : 0), 0),
@@ -302,7 +308,7 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
     makesKeys: scenario.needs.includes('keys'),
     fills: limitOf(scenario) ?? null,
     observesCounting: steps.some((step) => 'observe' in step && questionsOfCounting.has(step.observe ?? '')),
-    races: steps.some((step) => 'parallel' in step),
+    races: steps.some((step) => 'parallel' in step || 'beside' in step),
     waits: steps.some((step) => 'wait' in step),
     isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),
   }

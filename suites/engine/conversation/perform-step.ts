@@ -4,12 +4,12 @@ import { countBy } from '../group.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
 import type { Called, Confirmation } from '../judge/expectation.ts'
-import { endOfTimestampsMs, firstTimestampMs, roundingMs } from '../judge/expectation.ts'
+import { endOfTimestampsMs, firstTimestampMs, readable, roundingMs } from '../judge/expectation.ts'
 import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-case.ts'
 import type { Effect, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
 import { changesOf } from '../language/lint.ts'
-import { type Names, resolve } from '../language/resolve.ts'
+import { type Names, resolve, valueAt } from '../language/resolve.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { alterText, type CallSpec, type RawSpec } from './call.ts'
 import { actor, type Conversation, isSendable } from './conversation.ts'
@@ -19,6 +19,7 @@ import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, tokenClockDoubt
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(talk: Conversation, step: CallStep | SendStep, names: Names): Promise<Called[]> {
   if (!('send' in step) && step.parallel !== undefined) return performRaces(talk, step, names)
+  if (!('send' in step) && step.beside !== undefined) return [await performBeside(talk, step, names)]
   const rounds = roundsOf(step, names)
   const make = async (round: Names): Promise<Called> => {
     const called = await makeRound(talk, step, round, rounds.length)
@@ -75,6 +76,22 @@ async function performRaces(talk: Conversation, step: CallStep, names: Names): P
     for (const called of racing) calls.push({ ...called, race: { round, connections } })
   }
   return calls
+}
+
+/** A step with other calls at the same time; what those keep is kept here, because only the step itself is judged. */
+async function performBeside(talk: Conversation, step: CallStep, names: Names): Promise<Called> {
+  const { beside = [], connections = 'new' } = step
+  const steps = [step, ...beside.map((one): CallStep => ({ ...one, at: step.at }))]
+  const warmConnection = connections === 'warm'
+  if (warmConnection) await warmUp(talk, steps.length)
+  const specs = steps.map((one) => ({ ...callSpec(talk, one, names), warmConnection, sharedBy: steps.length }))
+  const [own, ...others] = await makeCalls(talk, specs)
+  await talk.instance.endRaces?.()
+  if (own === undefined) throw new Error('a call without an answer')
+  if (mayBeRefused(step)) await confirmRefusals(talk, [own])
+  for (const [at, called] of others.entries())
+    for (const [name, path] of Object.entries(beside[at]?.keep ?? {})) names[name] = valueAt(readable(called), path)
+  return { ...own, race: { round: 0, connections } }
 }
 
 /** Makes ordinary calls at once, so that enough connections are open for a race. */

@@ -71,7 +71,7 @@ interface Judged {
   from?: 'first-address' | 'second-address'
   repeat?: number | string
   parallel?: number | string
-  /** The connections of `parallel`. By default, every second round uses warm connections. */
+  /** The connections of `parallel` and `beside`. By default, every second round uses warm connections. */
   connections?: 'new' | 'warm'
   /** A reference to a list, or the list. */
   for?: string | Value[]
@@ -87,24 +87,34 @@ interface Judged {
   'if-accepted'?: string
 }
 
+/** What a call sends, by whom, and what later steps know of its answer. */
+interface SentCall {
+  call: string
+  params?: Value
+  /** Alters params by a word of engine/conversation/call.ts, such as { refreshToken: first-half }. */
+  but?: { [param: string]: string } | string
+  /** Changes parts of the call by operations of fixtures/deviations.yaml, such as { basic-word: upper-case }, or { value: … } instead. */
+  /** A connection that only the steps with this name share. */
+  connection?: string
+  /** What the nonce of a signature looks like. */
+  nonce?: NonceKind | `$${string}`
+  alter?: { [part: string]: string | { value: Value } } | string
+  auth: Auth
+  /** A new number unless given. */
+  id?: Value
+  /** How the JSON is written, which never changes its meaning (fixtures/README.md). */
+  body?: BodyForm
+  headers?: { [name: string]: string }
+}
+
+/** One of several different calls at the same time. */
+export type BesideCall = Omit<SentCall, 'but' | 'connection'> & Pick<Judged, 'from' | 'keep'>
+
 export type CallStep = StepCommon &
-  Judged & {
-    call: string
-    params?: Value
-    /** Alters params by a word of engine/conversation/call.ts, such as { refreshToken: first-half }. */
-    but?: { [param: string]: string } | string
-    /** Changes parts of the call by operations of fixtures/deviations.yaml, such as { basic-word: upper-case }, or { value: … } instead. */
-    /** A connection that only the steps with this name share. */
-    connection?: string
-    /** What the nonce of a signature looks like. */
-    nonce?: NonceKind | `$${string}`
-    alter?: { [part: string]: string | { value: Value } } | string
-    auth: Auth
-    /** A new number unless given. */
-    id?: Value
-    /** How the JSON is written, which never changes its meaning (fixtures/README.md). */
-    body?: BodyForm
-    headers?: { [name: string]: string }
+  Judged &
+  SentCall & {
+    /** Other calls at the same time; nothing is expected of them. */
+    beside?: BesideCall[]
   }
 
 /** A word for how the JSON of a call is written, or its size in bytes. */
