@@ -1,13 +1,12 @@
 /** The last step of `npm run build`: puts what is derived from other files beside the compiled modules. */
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeBundles, writeCompiledSchemas } from './build-steps.ts'
 import { packageRoot } from './engine/language/package-root.ts'
 import { buildLab } from './lab/lab-page.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
 import { scriptFile, styleFile } from './report/html.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
-import { writeCompiledSchemas } from './run/write-compiled-schemas.ts'
-import { writeBundles } from './write-bundles.ts'
 
 // Every command that reads a corpus with a mistake reports it, so the build continues.
 await writeCorpusCache()

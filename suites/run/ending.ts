@@ -20,7 +20,7 @@ export interface Ending {
 }
 
 /** The monotonic clock, in a form that all threads of the process share. In ms. */
-export const monotonicMs = (): number => performance.timeOrigin + performance.now()
+const monotonicMs = (): number => performance.timeOrigin + performance.now()
 
 /** @param endsAtMs when it will be ended, on the monotonic clock; null: no limit */
 export function createEnding(endsAtMs: number | null = null): Ending {

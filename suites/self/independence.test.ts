@@ -78,11 +78,11 @@ describe('each package has one home', () => {
     ['express', /^mock-server\/http-server\.ts$/],
     ['supertest', /^suites\/targets\//],
     ['yaml', /^suites\/engine\/language\/|\.test\.ts$/],
-    ['ajv', /^suites\/engine\/(language|judge)\/|^suites\/run\/write-compiled-schemas|\.test\.ts$/],
+    ['ajv', /^suites\/engine\/(language|judge)\/|^suites\/build-steps|\.test\.ts$/],
     ['@noble', /^suites\/engine\/signer\//],
     ['fast-check', /^suites\/explore\/|\.test\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],
-    ['rolldown', /^suites\/(page\/build-page|write-bundles)\.ts$/],
+    ['rolldown', /^suites\/(page\/build-page|build-steps)\.ts$/],
     [
       'vitest',
       /^suites\/(run\/[\w-]+|vitest\.config|self\/(\w+-reporter|captured-cli))\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,

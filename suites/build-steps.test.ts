@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ValidateFunction } from 'ajv'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/language/package-root.ts'
-import { openCorpus } from './corpus-cache.ts'
-import { compiledSchemas } from './write-compiled-schemas.ts'
+import { compiledSchemas } from './build-steps.ts'
+import { packageRoot } from './engine/language/package-root.ts'
+import { openCorpus } from './run/corpus-cache.ts'
 
 const corpus = await openCorpus()
 
