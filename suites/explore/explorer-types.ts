@@ -53,8 +53,6 @@ export interface ExplorerOptions {
   readonly instance: Instance
   /** The clock of the target, or ours. */
   readonly clock: Clock
-  /** The same. */
-  readonly wire: Clock
   readonly terms: Terms
   readonly root: Value
   readonly rootKey: Key

@@ -346,7 +346,7 @@ function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Pr
     if (perhapsLocked.some(({ way }) => locking.has(way))) return true
     if (waitedInVain >= mostWaits || !(await areRefused(x, perhapsLocked))) return false
     for (const ms of lockMs) {
-      if (!x.options.wire.controlled && x.options.timeLeftMs() < 2 * ms) return false
+      if (!x.options.clock.controlled && x.options.timeLeftMs() < 2 * ms) return false
       await x.wait(ms)
       if (!(await areAccepted(x, perhapsLocked))) continue
       for (const { way } of perhapsLocked) locking.add(way)

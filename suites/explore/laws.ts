@@ -412,7 +412,7 @@ function pairInPlay(x: Explorer, name: string): PairInPlay | undefined {
   const scope = words.map((word) =>
     word.startsWith('ipAddr:') && word !== `ipAddr:${own}` ? 'ipAddr:elsewhere' : word,
   )
-  const isOver = pair.accessEnds !== null && x.options.wire.now() > pair.accessEnds.to
+  const isOver = pair.accessEnds !== null && x.options.clock.now() > pair.accessEnds.to
   return {
     name,
     who,

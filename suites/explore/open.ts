@@ -58,7 +58,6 @@ export function openExplorer(options: OpenOptions): Explorer {
   return createExplorer({
     instance,
     clock,
-    wire: clock,
     emit,
     createdKeys,
     ...(onCall === undefined ? {} : { onCall }),
@@ -70,16 +69,7 @@ export function openExplorer(options: OpenOptions): Explorer {
     triesBefore: options.triesBefore ?? 0,
     unique: Array.from(values.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
     root: value,
-    rootKey: {
-      id: root.id,
-      name: '',
-      secret: value.secret ?? '',
-      publicKey: value.seed === undefined ? null : publicKeyOfSeed(value.seed),
-      scope: null,
-      doubtful: [],
-      works: 'yes',
-      origin: 'the initial key',
-    },
+    rootKey: keyOfRoot(root),
     terms: {
       scheme: settings.scheme,
       tokenPrefix: settings.tokenPrefix ?? null,
@@ -126,6 +116,21 @@ function asKnown({
   }
   const pair = seed === undefined || publicKey === null ? {} : { seed, publicKey: publicKeyToPem(publicKey) }
   return [{ name, key, value: { id, secret, name: label, ...pair } }]
+}
+
+/** The initial key as the model knows it. */
+export function keyOfRoot(root: RootKey): Key {
+  const { secret = '', seed } = rootValue(root)
+  return {
+    id: root.id,
+    name: '',
+    secret,
+    publicKey: seed === undefined ? null : publicKeyOfSeed(seed),
+    scope: null,
+    doubtful: [],
+    works: 'yes',
+    origin: 'the initial key',
+  }
 }
 
 function rootValue(root: RootKey): Value {

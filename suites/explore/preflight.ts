@@ -10,7 +10,7 @@ const oddMs = 370
 export async function findWorkingAuthorization(x: Explorer): Promise<boolean> {
   x.script = 'preflight'
   // A clock that is moved often stands at a full second, where a server that counts whole seconds makes no mistake.
-  if (x.options.wire.controlled) await x.wait(oddMs)
+  if (x.options.clock.controlled) await x.wait(oddMs)
   const isSecret = x.names.get('root')?.seed === undefined
   x.setSignatureClock(0, false)
   if (isSecret && (await x.call(list(basic('root'))))?.answer.kind === 'accepted') return true

@@ -80,7 +80,7 @@ const longestQuietMs = 2000
 
 /** Waits; on a running clock, right calls keep the connection of the next call open, because the finding may rest on it. */
 async function waitFor(x: Explorer, ms: number, next: Step | undefined): Promise<void> {
-  const keeps = !x.options.wire.controlled && next?.do === 'call' && next.connection !== 'new'
+  const keeps = !x.options.clock.controlled && next?.do === 'call' && next.connection !== 'new'
   for (let left = ms; left > 0; left -= longestQuietMs) {
     await x.wait(keeps ? Math.min(left, longestQuietMs) : left)
     if (!keeps) return

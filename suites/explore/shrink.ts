@@ -333,8 +333,8 @@ async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Sho
 }
 
 /** Whether the exploration ended so long ago that findings are not repeated any more. */
-const isLongOver = ({ options: { wire, timeLeftMs } }: Explorer): boolean =>
-  !wire.controlled && timeLeftMs() <= -nearEndMs
+const isLongOver = ({ options: { clock, timeLeftMs } }: Explorer): boolean =>
+  !clock.controlled && timeLeftMs() <= -nearEndMs
 
 /** 1 if a sequence begins with a pause, which stays: after it nothing depends on what was done before. */
 const beginsQuiet = ([first]: readonly Step[]): number => (first?.do === 'wait' ? 1 : 0)
@@ -366,12 +366,12 @@ const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms:
  * may take some more, because one that is not seen again helps nobody.
  */
 function laterOn(x: Explorer): () => boolean {
-  const { wire, timeLeftMs } = x.options
-  const started = wire.now()
+  const { clock, timeLeftMs } = x.options
+  const started = clock.now()
   const leftMs = timeLeftMs()
   const leastMs = Math.abs(leftMs) < nearEndMs ? leastShrinkMs : 0
   const longestMs = Math.min(longestShrinkMs, Math.max(shareOfShrink * leftMs, leastMs))
-  return () => !wire.controlled && wire.now() - started > longestMs
+  return () => !clock.controlled && clock.now() - started > longestMs
 }
 
 interface Word {

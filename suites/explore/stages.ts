@@ -94,17 +94,17 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
   const mustSkip = (pausesMs: number): boolean => {
     if (all === undefined || all.isEnding) return x.isOver({ calls: 0, ms: -lateMs })
     const isTooShort =
-      pausesMs > 0 && !x.options.wire.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
+      pausesMs > 0 && !x.options.clock.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
     return isTooShort || isOver(all)
   }
   const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
-    const [calls, from] = [x.calls(), x.options.wire.now()]
+    const [calls, from] = [x.calls(), x.options.clock.now()]
     if (mustSkip(pausesMs)) return void skipped.add(name)
     await run()
     if (!countedApart.has(name) && x.isOver({ calls: 0, ms: Number.NEGATIVE_INFINITY })) skipped.add(name)
     await settle()
     const before = spent.get(name) ?? { calls: 0, ms: 0 }
-    spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.wire.now() - from })
+    spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.clock.now() - from })
   }
   const unlessGone = async (run: () => Promise<void>): Promise<void> => {
     try {
@@ -173,10 +173,10 @@ async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Prom
 const recentCalls = 20
 
 /** What is left to spend, as far as the calls until now show. */
-function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, wire } }: Explorer): Budget {
-  const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !wire.controlled }
+function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, clock } }: Explorer): Budget {
+  const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !clock.controlled }
   // A clock that is moved does not show how long calls take.
-  if (wire.controlled) return { ...budget, callMs: 0 }
+  if (clock.controlled) return { ...budget, callMs: 0 }
   const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
   const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
   return { ...budget, callMs: tookMs / Math.max(1, recent.length) }
@@ -221,7 +221,7 @@ const deletionOf = ({ waysToEndKeys }: Plan): WayToEndKey | undefined =>
 function callsAtEnd({ x, keyring }: Caller, { reserved }: Sizes, plan: Plan): number {
   if (reserved === 0) return 0
   const replaces = keyring.keys && keyring.limits && deletionOf(plan) !== undefined
-  return reserved + (x.options.wire.controlled ? clockStageCalls : 0) + (replaces ? otherKeysCalls : 0)
+  return reserved + (x.options.clock.controlled ? clockStageCalls : 0) + (replaces ? otherKeysCalls : 0)
 }
 
 /** Whether only what is reserved for the last stages is left. @param calls how many more are reserved */
@@ -304,14 +304,14 @@ const restShare = 0.06
 async function sessionStages(all: Stages): Promise<void> {
   const { caller, plan, stage, table, sizes } = all
   const { x, keyring } = caller
-  const { wire } = x.options
+  const { clock } = x.options
   // A fast server could answer the whole table during the pauses.
   const pauseCallLimit = x.calls() + Math.floor(x.options.maxCalls * restShare)
   const meanwhile: Wait = async (ms) => {
-    const until = wire.now() + ms
+    const until = clock.now() + ms
     const isLate = (): boolean => x.calls() > pauseCallLimit || isOver(all)
-    if (!wire.controlled) await callCells(caller, table, { only: grantsNothing, until, isOver: isLate })
-    if (wire.now() < until) await x.wait(until - wire.now())
+    if (!clock.controlled) await callCells(caller, table, { only: grantsNothing, until, isOver: isLate })
+    if (clock.now() < until) await x.wait(until - clock.now())
   }
   const [first = 'root', second = first, third = second] = keyring.secret
   if (!plan.limits || !keyring.grants) return
@@ -340,7 +340,7 @@ const sessionsBefore = 14
 /** Sequences of tokens. */
 async function tokenStages(all: Stages): Promise<void> {
   const { caller, stage } = all
-  const { wire } = caller.x.options
+  const { clock } = caller.x.options
   if (!caller.keyring.grants) return
   await worlds(
     all,
@@ -353,7 +353,7 @@ async function tokenStages(all: Stages): Promise<void> {
   await worlds(all, 'wrong grants with a header', 'own credentials in other places', 'tokens in the body')
   await stage('expiry', async () => {
     const pairs = await world(all, 'expiry')
-    all.expiring = { due: wire.now() + certainlyOverMs, pairs }
+    all.expiring = { due: clock.now() + certainlyOverMs, pairs }
   })
   await worlds(all, 'refresh chains', 'refresh tokens used twice', 'many refreshes')
   await stage('expiry', () => world(all, 'use while waiting', { pairs: all.expiring.pairs }))
@@ -416,16 +416,16 @@ const callsOfExpired = 6
 /** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */
 async function expire(all: Stages, waits: boolean): Promise<void> {
   const { caller, stage } = all
-  const { wire } = caller.x.options
+  const { clock } = caller.x.options
   const { pairs, due } = all.expiring
   if (pairs.length === 0) return
-  if (waits && wire.controlled)
+  if (waits && clock.controlled)
     for (let turn = 0; turn < 2; turn++) {
       await caller.x.wait(850)
       await stage('expiry', () => world(all, 'use while waiting', { pairs }))
     }
-  if (waits && wire.now() < due) await caller.x.wait(due - wire.now())
-  if (wire.now() < due) return
+  if (waits && clock.now() < due) await caller.x.wait(due - clock.now())
+  if (clock.now() < due) return
   all.expiring = { due, pairs: [] }
   await stage('expiry', () => world(all, 'after expiry', { pairs }))
 }
@@ -471,7 +471,7 @@ const hourMs = 3_600_000
 async function letTimePass(all: Stages): Promise<void> {
   const { caller } = all
   const { x, keyring } = caller
-  if (!x.options.wire.controlled || !keyring.grants) return
+  if (!x.options.clock.controlled || !keyring.grants) return
   for (const name of ['long lifetimes', 'used for minutes', 'refreshed later', 'sessions of days'])
     await world(all, name)
   const pick = pickOf(all)

@@ -274,11 +274,11 @@ interface Portion {
 /** Makes the calls of some of the remaining cells. */
 export async function callCells(caller: Caller, table: Table, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
-  const { wire } = caller.x.options
+  const { clock } = caller.x.options
   const kept: Cell[] = []
   let asked = 0
   for (const [index, cell] of table.left.entries()) {
-    if (asked >= most || isOver() || wire.now() > until) {
+    if (asked >= most || isOver() || clock.now() > until) {
       kept.push(...table.left.slice(index))
       break
     }

@@ -140,7 +140,7 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
       return
     }
     case 'wait':
-      await x.wait(x.options.wire.controlled ? (what % 8) * 400 : what % 60)
+      await x.wait(x.options.clock.controlled ? (what % 8) * 400 : what % 60)
   }
 }
 

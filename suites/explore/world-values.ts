@@ -162,7 +162,7 @@ function valuesOfTime({ x }: Caller): { readonly [name: string]: unknown } {
   return {
     refreshLife: life < 500_000 ? [] : [ofLife],
     lifeOfDays: life < 172_800_000 ? [] : [ofLife],
-    hours: x.options.wire.controlled ? ['61m', '26h'] : [],
+    hours: x.options.clock.controlled ? ['61m', '26h'] : [],
   }
 }
 

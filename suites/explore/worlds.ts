@@ -110,7 +110,7 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
   const world = readWorlds().get(name)
   if (world === undefined) throw new Error(`There is no world "${name}"`)
   const { needs = [], before = [], each = {}, most = Number.POSITIVE_INFINITY, steps } = world
-  if (!needs.every((need) => (need === 'clock-control' ? caller.x.options.wire.controlled : caller.keyring[need])))
+  if (!needs.every((need) => (need === 'clock-control' ? caller.x.options.clock.controlled : caller.keyring[need])))
     return []
   const all: string[] = []
   const values: Values = new Map([...valuesOf(caller, options.sizes), ...Object.entries(options.values ?? {})])

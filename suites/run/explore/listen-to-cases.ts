@@ -3,12 +3,12 @@ import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../e
 import { type TargetFacts, wordOfTokens } from '../../engine/conversation/target-facts.ts'
 import { envelopeRequirements } from '../../engine/judge/classify.ts'
 import type { CaseOutcome } from '../../engine/judge/problem.ts'
-import { initialState, type Key, type State } from '../../engine/model/state.ts'
+import { initialState, type State } from '../../engine/model/state.ts'
 import { publicKeyOfSeed } from '../../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../../engine/signer/pem.ts'
-import type { Instance, RootKey, Target } from '../../engine/target.ts'
+import type { Instance, Target } from '../../engine/target.ts'
 import { type Listening, listenToRun } from '../../explore/listen.ts'
-import { namedMethods } from '../../explore/open.ts'
+import { keyOfRoot, namedMethods } from '../../explore/open.ts'
 import type { Finding } from '../../report/report.ts'
 
 interface ListensTo {
@@ -33,7 +33,7 @@ export function listenToCases(
         // Against a URL the preflight has made calls before.
         fresh: !target.lasting,
       },
-      rootKey(root),
+      keyOfRoot(root),
     ),
     earlier,
   )
@@ -57,20 +57,6 @@ export function listenToCases(
 
 /** Times may be rounded to a second. */
 const sharedClockMs = 1000
-
-function rootKey(root: RootKey): Key {
-  const seed = root.kind === 'secret' ? undefined : seedFromPkcs8(root.privateKey)
-  return {
-    id: root.id,
-    name: '',
-    secret: root.kind === 'secret' ? root.secret : '',
-    publicKey: seed === undefined ? null : publicKeyOfSeed(seed),
-    scope: null,
-    doubtful: [],
-    works: 'yes',
-    origin: 'the initial key',
-  }
-}
 
 const hasCredentials = ({ secret, privateKey }: CreatedKey): boolean => secret !== undefined || privateKey !== undefined
 
