@@ -1,5 +1,4 @@
 /** Explains the ids of the model that reports print: parts of its table, rows of its matrix and findings. */
-
 import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { type Operations, readDeviations } from '../engine/language/deviations.ts'

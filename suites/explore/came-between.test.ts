@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../engine/model/state.ts'
-import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import type { Candidate, Explorer, Seen } from './explorer-types.ts'
 import { cameBetween } from './findings.ts'
-import type { CallStep } from './step.ts'
+import { basic, type CallStep, changed, create, grant, list, refresh, token } from './step.ts'
 
 type Line = readonly ['accepted' | 'refused', CallStep]
 

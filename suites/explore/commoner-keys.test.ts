@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { ecc, grant, list } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { exchanges, withKey } from './sequences.ts'
-import type { Step, Value } from './step.ts'
+import { ecc, grant, list, type Step, type Value } from './step.ts'
 
 const seed = new Uint8Array(32)
 const names = new Map<string, Value>([

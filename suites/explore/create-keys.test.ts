@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { basic, create, hmac } from './calls.ts'
 import { compareCreators, compareWithoutPublicKey, createKeys } from './create-keys.ts'
 import { keyPairMaker } from './open.ts'
-import type { Auth } from './step.ts'
+import { type Auth, basic, create, hmac } from './step.ts'
 import { brokenBy, foundIn } from './test-findings.ts'
 
 /** The public keys that the model sends when it may create some keys. */

@@ -1,9 +1,8 @@
 /** Creates the keys of an exploration, each in another way, and tries each before its first right call. */
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
-import { basic, changed, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, byRoot, everyScope, expectRefused, freshName, granted, type KeyPair, pairOf } from './keyring.ts'
-import type { Auth, CallStep } from './step.ts'
+import { type Auth, basic, type CallStep, changed, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
 import { describeStep } from './words.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { basic, create, hmac, list } from './calls.ts'
+import { basic, create, hmac, list } from './step.ts'
 import { contradiction, describeStep } from './words.ts'
 
 const refused = { kind: 'refused' } as const

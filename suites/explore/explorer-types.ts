@@ -1,5 +1,4 @@
 /** The types of an explorer, which the sequences and the findings share. */
-
 import type { CreatedKeys, RunListener } from '../engine/conversation/conversation.ts'
 import type { Operations } from '../engine/language/deviations.ts'
 import type { Span } from '../engine/model/sessions.ts'

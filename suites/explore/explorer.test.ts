@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { basic, changed, hmac, list } from './calls.ts'
 import { TargetGone } from './explorer-types.ts'
 import type { Caller } from './keyring.ts'
+import { basic, changed, hmac, list } from './step.ts'
 import { brokenBy, foundIn } from './test-findings.ts'
 
 const wrong = changed(list(basic('root')), { field: 'basic-secret', operation: 'inside-changed' })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { basic, list } from './calls.ts'
 import { collectFindings } from './findings.ts'
+import { basic, list } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
 test('refusals that are never seen again are tried again only so often', async () => {

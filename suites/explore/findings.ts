@@ -9,7 +9,6 @@ import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall, Since } from '../report/report.ts'
-import { basic, ecc, grant, hmac, list } from './calls.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText } from './fixture-text.ts'
@@ -28,7 +27,7 @@ import {
   stepsFor,
 } from './sequences.ts'
 import { closure, inSequence, type Reproduced, reproduce } from './shrink.ts'
-import { type CallStep, namesIn, type Step } from './step.ts'
+import { basic, type CallStep, ecc, grant, hmac, list, namesIn, type Step } from './step.ts'
 import { describeNamedStep, headline, stepLines } from './words.ts'
 
 /** `whyNoFixture`: why no scenario could be written. */

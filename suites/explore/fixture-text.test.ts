@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { create, grant, inDocumentOrder, list, refresh, token } from './calls.ts'
 import { commentLines, type FixtureInput, fixtureText, type WrittenFinding } from './fixture-text.ts'
-import type { CallStep, Step } from './step.ts'
+import { type CallStep, create, grant, inDocumentOrder, list, refresh, type Step, token } from './step.ts'
 
 describe('fixture text', () => {
   const textIn = (made: WrittenFinding): string => ('text' in made ? made.text : '')

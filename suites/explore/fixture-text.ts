@@ -1,5 +1,4 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
-
 import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
@@ -10,7 +9,6 @@ import { partNamed } from '../engine/signer/changed-call.ts'
 import type { NamedOperations } from '../engine/signer/operations.ts'
 import { sinceLines } from '../report/explain.ts'
 import type { Since } from '../report/report.ts'
-import { grant, inDocumentOrder, list } from './calls.ts'
 import {
   type CreationOf,
   crowdText,
@@ -41,7 +39,17 @@ import {
   refreshedIn,
   withOtherSessionsTogether,
 } from './sequences.ts'
-import { type Auth, type BurstStep, type CallStep, type Change, namesIn, type Step } from './step.ts'
+import {
+  type Auth,
+  type BurstStep,
+  type CallStep,
+  type Change,
+  grant,
+  inDocumentOrder,
+  list,
+  namesIn,
+  type Step,
+} from './step.ts'
 import { connectionsIn, cutLetters, noneShared } from './words.ts'
 
 interface Counts {

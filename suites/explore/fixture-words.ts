@@ -1,12 +1,10 @@
 /** Writes the steps of a finding in the words of the fixture language: test keys stand for most keys, and `$pair` for what an exploration named. */
-
 import { sessionLimit } from '../engine/document.ts'
 import { alterOf } from '../engine/language/lint.ts'
 import { bodyForms, cutLetterForms } from '../engine/signer/bodies.ts'
 import { type Json, type Change as PlainChange, wrapped } from '../engine/signer/changed-call.ts'
-import { inDocumentOrder } from './calls.ts'
 import { callsOf, madeBy, quietMs } from './sequences.ts'
-import { type BurstStep, type CallStep, type Change, namesIn, type Step } from './step.ts'
+import { type BurstStep, type CallStep, type Change, inDocumentOrder, namesIn, type Step } from './step.ts'
 
 /** Thrown where the fixture language has no word; the message says for what. */
 export class Unsayable extends Error {}

@@ -2,9 +2,8 @@
 import type { Key } from '../engine/model/state.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { TargetSettings } from '../engine/target.ts'
-import { basic, create, ecc, grant, list, refresh, token } from './calls.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
-import type { Auth, CallStep, Connection } from './step.ts'
+import { type Auth, basic, type CallStep, type Connection, create, ecc, grant, list, refresh, token } from './step.ts'
 
 /** Who makes the calls of an exploration, and what it remembers of them. */
 export interface Caller {

@@ -4,10 +4,21 @@
  * it made or used, and at some that it did not touch.
  */
 import type { Key } from '../engine/model/state.ts'
-import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { type Caller, creation, expectAccepted, expectRefused, keyOf, mayCreate, wordsOf } from './keyring.ts'
-import type { Auth, CallStep, Change } from './step.ts'
+import {
+  type Auth,
+  basic,
+  type CallStep,
+  type Change,
+  changed,
+  ecc,
+  grant,
+  hmac,
+  list,
+  refresh,
+  token,
+} from './step.ts'
 
 /** A call that a law makes. */
 interface Probe {

@@ -4,9 +4,9 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
-import { basic, list } from './calls.ts'
 import { type Exploration, explore } from './explore.ts'
 import { isLocked } from './findings.ts'
+import { basic, list } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
 const { requirements } = await openCorpus()

@@ -1,14 +1,25 @@
 /** Combinations: every pair of values of the dimensions of fixtures/matrix.yaml. Each row is a short sequence with its control. */
-
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
-import { basic, changed, create, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import type { Seen } from './explorer-types.ts'
 import { apikeyScope, type Caller, expectRefused, freshName, granted, ownAddress } from './keyring.ts'
-import type { CallStep, Change } from './step.ts'
+import {
+  basic,
+  type CallStep,
+  type Change,
+  changed,
+  create,
+  ecc,
+  grant,
+  hmac,
+  list,
+  none,
+  refresh,
+  token,
+} from './step.ts'
 
 export function readMatrix(): Matrix {
   const path = join(packageRoot, 'fixtures', 'matrix.yaml')

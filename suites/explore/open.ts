@@ -1,12 +1,10 @@
 /** Opens a target for an exploration, and creates an explorer from its settings. */
-
 import type { Operations } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/facts-of-params.ts'
 import type { Key, Terms } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
-import type { Random } from '../engine/signer/random.ts'
-import { systemRandom } from '../engine/signer/random.ts'
+import { type Random, systemRandom } from '../engine/signer/random.ts'
 import { bareSettings, type Instance, type RootKey, type TargetSettings } from '../engine/target.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
-import { list, token } from './calls.ts'
 import { expectAccepted, expectRefused, granted } from './keyring.ts'
 import { learnAddresses, learnLiveTokens, learnWithdrawals } from './preflight.ts'
+import { list, token } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
 type Server = Omit<ServerOptions, 'clock'>

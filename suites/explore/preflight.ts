@@ -1,8 +1,7 @@
 import type { Misuse } from '../engine/model/state.ts'
-import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Address, Explorer } from './explorer-types.ts'
 import { creation, everyScope, expectRefused, freshName, granted } from './keyring.ts'
-import type { CallStep } from './step.ts'
+import { basic, type CallStep, changed, ecc, grant, hmac, list, refresh, token } from './step.ts'
 
 const oddMs = 370
 

@@ -1,5 +1,4 @@
 /** Turns a step with names into the bytes of a call. */
-
 import type { Operations } from '../engine/language/deviations.ts'
 import { bodyForms, cutLetterForms, padded } from '../engine/signer/bodies.ts'
 import {

@@ -1,9 +1,9 @@
 /** Runs a sequence of steps again, and looks whether it shows a finding again. */
-import { list } from './calls.ts'
+
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { madeBy, type Outcome, renamed, type Shown } from './sequences.ts'
-import { type CallStep, namesIn, type Step } from './step.ts'
+import { type CallStep, list, namesIn, type Step } from './step.ts'
 
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
 const isSame = (found: Candidate, candidate: Candidate): boolean =>

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { grant, list, token } from './calls.ts'
 import type { Candidate } from './explorer-types.ts'
 import { type FixtureInput, fixtureText } from './fixture-text.ts'
 import { crowdOf, type Shown } from './sequences.ts'
-import type { CallStep, Step } from './step.ts'
+import { type CallStep, grant, list, type Step, token } from './step.ts'
 import { headline } from './words.ts'
 
 const session = (name: string): CallStep => grant('root', ['solution', `session:${name}`], { as: name })

@@ -1,8 +1,7 @@
 /** Sequences of steps as values: what they make and name, what they are about, and the same ones in company or with other names. */
 import { sessionLimit } from '../engine/document.ts'
-import { inDocumentOrder, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
+import { type BurstStep, type CallStep, inDocumentOrder, list, namesIn, refresh, type Step, token } from './step.ts'
 
 export const callsOf = (step: Step): readonly CallStep[] =>
   step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
-import { grant, list, token } from './calls.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
+import { grant, list, token } from './step.ts'
 import { foundIn, inWorld } from './test-findings.ts'
 
 type Server = Omit<ServerOptions, 'clock'>

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
-import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import { collectFindings, isShownAgain } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { withSessionsTogether } from './sequences.ts'
 import { reproduce } from './shrink.ts'
-import type { CallStep } from './step.ts'
+import { basic, type CallStep, changed, create, grant, list, refresh, token } from './step.ts'
 import { brokenBy, foundIn, inWorld } from './test-findings.ts'
 
 type Rules = NonNullable<ServerOptions['rules']>

@@ -1,6 +1,5 @@
 /** Tries a finding again on the target itself, with what came before it, and makes it shorter and simpler: sequences are self-contained. */
 import { hasDocumentedResult } from '../engine/document.ts'
-import { inDocumentOrder } from './calls.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { isRefusal, shows } from './replay.ts'
 import {
@@ -24,7 +23,7 @@ import {
   withOthersNewer,
   withSessionsAround,
 } from './sequences.ts'
-import { type CallStep, namesIn, type Step } from './step.ts'
+import { type CallStep, inDocumentOrder, namesIn, type Step } from './step.ts'
 import { describeStep } from './words.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */

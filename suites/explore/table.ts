@@ -1,10 +1,8 @@
 /** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
-
 import type { Operations } from '../engine/language/deviations.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
-import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import { apikeyScope, type Caller, type Keyring, type PairKind, pairOf } from './keyring.ts'
-import type { Auth, CallStep, Change } from './step.ts'
+import { type Auth, basic, type CallStep, type Change, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
 
 export interface Cell {
   /** `table/<way>/<part>`: what baselines and reports name. */

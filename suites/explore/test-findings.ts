@@ -6,11 +6,11 @@ import { isProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type Sizes, sizesFor } from './budget.ts'
-import { create } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot, type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
 import { keyPairMaker, openExplorer } from './open.ts'
 import { learnTokens } from './preflight.ts'
+import { create } from './step.ts'
 import { runWorld } from './worlds.ts'
 
 const operations = readDeviations()

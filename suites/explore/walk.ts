@@ -1,11 +1,23 @@
 /** Random sequences over the same calls, drawn with fast-check: grants, refreshes and uses in any order, of any credential ever seen. */
 import { array, constantFrom, nat, record, sample } from 'fast-check'
-import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
 import { applyLaws } from './laws.ts'
 import { madeBy } from './sequences.ts'
-import { type Auth, type CallStep, type Change, namesIn } from './step.ts'
+import {
+  type Auth,
+  basic,
+  type CallStep,
+  type Change,
+  ecc,
+  grant,
+  hmac,
+  list,
+  namesIn,
+  none,
+  refresh,
+  token,
+} from './step.ts'
 import { deviate } from './table.ts'
 
 /** An action as numbers; their meaning depends on the state when it is done. */

@@ -7,9 +7,9 @@ import {
   loadIndependentVariants,
   type ServerOptions,
 } from '../targets/bundled.ts'
-import { basic, create, list } from './calls.ts'
 import { type Caller, keyringOf } from './keyring.ts'
 import { learnAddresses, learnSolution } from './preflight.ts'
+import { basic, create, list } from './step.ts'
 import { brokenBy, foundIn, inWorld } from './test-findings.ts'
 import { fixedSessionNames, readWorlds } from './worlds.ts'
 

@@ -17,7 +17,6 @@ import { demand } from '../engine/language/schemas.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
-import { basic, create, ecc, grant, hmac, list, none } from './calls.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
 import {
   byRoot,
@@ -31,7 +30,20 @@ import {
   wordsOf,
 } from './keyring.ts'
 import { applyLateLaws, applyLaws } from './laws.ts'
-import type { Auth, BurstStep, CallStep, Change, Connection } from './step.ts'
+import {
+  type Auth,
+  type BurstStep,
+  basic,
+  type CallStep,
+  type Change,
+  type Connection,
+  create,
+  ecc,
+  grant,
+  hmac,
+  list,
+  none,
+} from './step.ts'
 import { valuesOf } from './world-values.ts'
 
 interface World {
