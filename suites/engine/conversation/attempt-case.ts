@@ -20,6 +20,7 @@ import {
   lifeBeyondRefreshMs,
   observation,
   perform,
+  seenAnswer,
   suitableLifeMs,
   type Wait,
   waitStep,
@@ -162,6 +163,7 @@ function recordCalls({ step, calls, names }: PerformedStep, proves: string[], at
   attempt.observations.push({
     question: step.observe,
     answer: observation(step, calls, names),
+    seen: calls.map(seenAnswer),
     ...(step.step === undefined ? {} : { step: step.step }),
   })
 }

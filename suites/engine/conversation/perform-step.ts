@@ -6,7 +6,7 @@ import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
 import type { Called, Confirmation } from '../judge/expectation.ts'
 import { endOfTimestampsMs, firstTimestampMs, readable, roundingMs } from '../judge/expectation.ts'
 import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-case.ts'
-import type { Effect, ProblemFacts } from '../judge/problem.ts'
+import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
 import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
 import { changesOf } from '../language/lint.ts'
 import { type Names, resolve, valueAt } from '../language/resolve.ts'
@@ -413,6 +413,42 @@ function observed(calls: Called[]): string {
   if (calls.length === 1) return [...counts.keys()].join('')
   return [...counts].map(([what, count]) => `${count} of ${calls.length} ${what}`).join(', ')
 }
+
+/** The answer to one call of an observing step as data; it holds no secret but those that a server repeats in a message. */
+export function seenAnswer({ answer, time, wire }: Called): SeenAnswer {
+  const result = answer.outcome === 'accepted' ? membersOf(answer.result) : {}
+  const error = membersOf(answer.outcome === 'refused' ? answer.error : undefined)
+  const { accessToken, accessTokenExpiry, refreshTokenExpiry, scope } = result
+  const text = wire.kind === 'answer' ? new TextDecoder().decode(wire.body) : ''
+  const body = membersOf(parseJson(text))
+  const lifeMs = (expiry: unknown): number | null => (typeof expiry === 'number' ? expiry - time.answeredAtMs : null)
+  const isWhole = (expiry: unknown): boolean => typeof expiry === 'number' && expiry % 1000 === 0
+  return {
+    outcome: answer.outcome,
+    status: wire.kind === 'none' ? null : wire.status,
+    code: typeof error.code === 'number' || typeof error.code === 'string' ? error.code : null,
+    message:
+      typeof error.message === 'string'
+        ? error.message
+        : 'error' in body || text === ''
+          ? null
+          : text.slice(0, longestKept),
+    id: 'id' in body ? (body.id === null ? 'null' : 'request') : 'none',
+    members: answer.outcome === 'accepted' ? typesOf(result) : null,
+    scope: Array.isArray(scope) ? scope.map(String) : null,
+    tokenLength: typeof accessToken === 'string' ? accessToken.length : null,
+    accessLifeMs: lifeMs(accessTokenExpiry),
+    refreshLifeMs: lifeMs(refreshTokenExpiry),
+    isRounded: isWhole(accessTokenExpiry) && isWhole(refreshTokenExpiry),
+    closes: wire.kind === 'answer' && /close/i.test(wire.headers.connection ?? ''),
+  }
+}
+
+/** `list: array`, in the order of names. */
+const typesOf = (result: JsonObject): string[] =>
+  Object.entries(result)
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value}`)
+    .sort()
 
 // Open questions that are answered with a value, and not only with whether a call was accepted.
 

@@ -415,7 +415,7 @@ function redactOutcome(talk: Conversation, outcome: CaseOutcome): CaseOutcome {
             ...redactValue({ ...outcome.problem, exchanges: [] }, redactor),
             exchanges: outcome.problem.exchanges.map((exchange) => redactExchange(exchange, redactor)),
           },
-    observations: outcome.observations.map((seen) => ({ ...seen, answer: redactor.text(seen.answer) })),
+    observations: outcome.observations.map((seen) => redactValue(seen, redactor)),
     envelope: outcome.envelope.map((note) => ({
       problem: redactValue(note.problem, redactor),
       exchange: redactExchange(note.exchange, redactor),

@@ -241,6 +241,40 @@ export type Problem = ProblemFacts & {
   exchanges: Exchange[]
 }
 
+/** What an observing step saw. */
+export interface CaseObservation {
+  question: string
+  /** In a phrase. */
+  answer: string
+  /** The sentence of the step, if it has one. */
+  step?: string
+  /** The answers as data, from which a profile of the target and a comparison of two targets are made. */
+  seen?: readonly SeenAnswer[]
+}
+
+/** An answer without its secrets. */
+export interface SeenAnswer {
+  outcome: 'accepted' | 'refused' | 'throttled' | 'unread' | 'broken'
+  /** HTTP; null: no answer. */
+  status: number | null
+  /** Of the JSON-RPC error. */
+  code: number | string | null
+  message: string | null
+  /** The id of a refusal. */
+  id: 'request' | 'null' | 'none'
+  /** The members of the result with their types: `list: array`. */
+  members: readonly string[] | null
+  scope: readonly string[] | null
+  tokenLength: number | null
+  /** Reported expiries minus the server's clock. */
+  accessLifeMs: number | null
+  refreshLifeMs: number | null
+  /** Both expiries are whole seconds. */
+  isRounded: boolean
+  /** The answer announces that its connection ends. */
+  closes: boolean
+}
+
 export interface CaseOutcome {
   id: string
   case: string | null
@@ -254,8 +288,7 @@ export interface CaseOutcome {
   /** The sides of each requirement that this case showed. */
   sides: { [id: string]: ('accepted' | 'refused')[] }
   problem: Problem | null
-  /** `step`: the sentence of the observing step, if it has one. */
-  observations: { question: string; answer: string; step?: string }[]
+  observations: CaseObservation[]
   /** Departures from the success envelope, collected over the whole run. */
   envelope: EnvelopeNote[]
   /** How many successful answers were checked for such departures. */

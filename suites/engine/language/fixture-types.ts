@@ -230,6 +230,8 @@ export interface OpenQuestion {
   readings: string[]
   reference: string
   switch?: string | null
+  /** The value of the switch for each outcome of one observed call: the key of its case, and behind `#` its step. */
+  tells?: { at: string; accepted: string | boolean; refused: string | boolean; broken?: string | boolean }
   unobserved?: string
 }
 
