@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
-import { diffServers } from '../diff/diff-servers.ts'
-import { outcomesDiffer, renderServerDiff } from '../diff/text.ts'
 import { usageError } from '../engine/errors.ts'
+import { groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
-import { jsonLine, line, lines } from '../engine/printable.ts'
-import { systemRandom } from '../engine/signer/random.ts'
+import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
+import { printedTable } from '../report/lines.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { readReportFile } from '../run/inputs.ts'
+import { type ComparedAnswer, type Difference, diffTargets, itemsForCalls, type ServerDiff } from '../run/observe.ts'
 import { type RunFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { count, positive } from '../run/values.ts'
 import { urlTarget } from '../targets/url.ts'
@@ -75,32 +76,24 @@ const defaultCalls = '150'
 async function runDiffServers(flags: DiffServersFlags): Promise<number> {
   const [a, b] = [targetOf(flags, 0), targetOf(flags, 1)]
   const calls = count('--calls', flags.calls ?? defaultCalls)
-  const allow = a.allow.filter((one) => b.allow.includes(one))
+  const allow = a.allow.filter((one) => one === 'sessions' && b.allow.includes(one))
   const lasting = allow.includes('sessions') ? 'grants tokens and opens two sessions' : 'creates nothing that lasts'
-  writeError(lines([line`Plan: ${calls} calls to each server; ${lasting}`]))
-  const diff = await compareTargets(a, b, {
-    allow,
-    calls,
-    seed: positive('--seed', flags.seed, 1),
-    random: systemRandom,
-    patientMs: positive('--wait', flags.wait, 0) * 1000,
-  })
+  writeError(lines([line`Plan: about ${calls} calls to each server; ${lasting}`]))
+  const seed = positive('--seed', flags.seed, 1)
+  const corpus = await openCorpus()
+  const diff = await diffTargets(
+    { name: a.url, target: urlTarget(a) },
+    { name: b.url, target: urlTarget(b) },
+    {
+      corpus,
+      items: itemsForCalls(corpus, { allow, calls, seed }),
+      allow,
+      seed,
+      patientMs: positive('--wait', flags.wait, 0) * 1000,
+    },
+  )
   writeOut(flags.json === true ? jsonLine(diff, 2) : renderServerDiff(diff))
   return outcomesDiffer(diff) ? 1 : 0
-}
-
-async function compareTargets(a: TargetOptions, b: TargetOptions, options: Parameters<typeof diffServers>[2]) {
-  const first = await urlTarget(a).open()
-  try {
-    const second = await urlTarget(b).open()
-    try {
-      return await diffServers(first, second, options)
-    } finally {
-      await second.close()
-    }
-  } finally {
-    await first.close()
-  }
 }
 
 /** @throws SuiteError (`usage`) */
@@ -119,3 +112,36 @@ function targetOf(flags: DiffServersFlags, place: 0 | 1): TargetOptions {
     throw usageError('Name two servers, as in "--url https://a.example --url https://b.example"')
   return target
 }
+
+/** Whether a call that one server accepts is refused, or not answered, by the other. */
+function outcomesDiffer({ differences }: Pick<ServerDiff, 'differences'>): boolean {
+  return differences.some((one) => one.in.includes('outcome'))
+}
+
+/** The differences as a table for a terminal; repeated ones are one row. */
+function renderServerDiff({ a, b, calls, differences }: ServerDiff): Printable {
+  const verdicts = differences.filter((one) => one.in.includes('outcome')).length
+  return lines([
+    line`A  ${a}`,
+    line`B  ${b}`,
+    printable(''),
+    ...(differences.length === 0 ? [] : [...printedTable(head, rowsOf(differences)), printable('')]),
+    line`${calls - differences.length} of ${calls} calls are answered alike; ${verdicts} differ in their outcome`,
+  ])
+}
+
+function rowsOf(differences: readonly Difference[]): string[][] {
+  const rows = differences.map(({ call, in: where, a, b }) => [call, describe(a), describe(b), where.join(', ')])
+  return [...groupBy(rows, (row) => JSON.stringify(row)).values()].map(([row = [], ...same]) => [
+    ...row,
+    String(same.length + 1),
+  ])
+}
+
+function describe({ outcome, status, code, shape }: ComparedAnswer): string {
+  if (outcome === 'accepted') return `accepted ${shape}`
+  const http = status === null ? 'no answer' : `HTTP ${status}`
+  return `${outcome}, ${http}${code === null ? '' : `, error ${code}`}`
+}
+
+const head = ['call', 'A', 'B', 'differs in', 'times']

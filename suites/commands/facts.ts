@@ -1,14 +1,25 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
-import { jsonLine, line, lines, printable } from '../engine/printable.ts'
-import { planFacts, planLines } from '../facts/plan.ts'
-import { renderFacts } from '../facts/text.ts'
+import { groupBy } from '../engine/group.ts'
+import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
+import { printedTable } from '../report/lines.ts'
+import { renderPlan } from '../report/text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
-import { measureTarget } from '../run/measure-target.ts'
+import {
+  type Fact,
+  type FactSheet,
+  type GivenAway,
+  observeTarget,
+  observingItems,
+  type Refusal,
+  sheetOf,
+} from '../run/observe.ts'
 import type { RunFlags } from '../run/options.ts'
-import { readTargetOptions } from '../run/options.ts'
+import { readRunOptions } from '../run/options.ts'
+import { planRun } from '../run/plan.ts'
 import { positive } from '../run/values.ts'
-import { packageVersion, writeError, writeOut } from './console.ts'
+import { packageVersion, packageVersion, writeError, writeOut } from './console.ts'
 import { addTargetFlags } from './run-flags.ts'
 
 interface FactsFlags extends RunFlags {
@@ -45,22 +56,105 @@ export function registerFacts(program: Command): void {
 
 async function run(flags: FactsFlags): Promise<void> {
   const { asProfile } = flags
-  const target = readTargetOptions(flags, process.env)
+  const options = readRunOptions(flags, process.env)
+  const { target } = options
   if (target === null) throw usageError('Name the server to measure, as in "--url https://service.example"')
   if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
-  const { allow, root, url, settings } = target
+  const { allow, url } = target
   const say = (text: string): void => writeError(lines([printable(text)]))
-  for (const text of planLines(planFacts(allow, root.kind === 'secret'), settings.cleanup !== undefined)) say(text)
+  const corpus = await openCorpus()
+  const items = observingItems(corpus)
+  const { plan } = planRun(
+    options,
+    corpus,
+    items.map(({ key }) => key),
+  )
+  writeError(renderPlan(plan, { ids: false }))
   if (flags.plan === true) return
   const started = new Date().toISOString()
-  const { sheet, left } = await measureTarget(target, {
+  const { observations, left } = await observeTarget(target, {
+    corpus,
+    items,
     patientMs: positive('--wait', flags.wait, 0) * 1000,
     maxWaitMs: positive('--nonce-wait', flags.nonceWait, 0) * 1000,
     say,
   })
+  const sheet = sheetOf(observations, corpus)
   if (asProfile !== undefined) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
   const meta = { version: packageVersion(), target: url, started, allow, node: process.version }
   writeOut(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
   for (const text of left) say(`Left on the target: ${text}`)
   if (asProfile !== undefined) writeError(lines([line`Wrote ${asProfile}`]))
 }
+
+/** The sheet for a terminal. @param target the URL */
+function renderFacts(sheet: FactSheet, target: string): Printable {
+  return lines([
+    line`What ${target} does where the document is silent. Measured, never judged.`,
+    printable(''),
+    ...factTable(sheet.facts),
+    printable(''),
+    printable('How refusals are answered'),
+    ...printedTable(['refusal', 'HTTP', 'code', 'message'], sheet.refusals.map(refusalRow)),
+    printable(''),
+    printable('What refusals give away, for information only'),
+    ...printedTable(['a caller with', 'and one with', 'in', 'can be told apart'], sheet.givesAway.map(givenAwayRow)),
+    ...(sheet.left.length === 0 ? [] : [printable('')]),
+    ...[...groupBy(sheet.left, ({ reason }) => reason)].map(
+      ([reason, left]) => line`Not measured, since ${reason}: ${left.map(({ name }) => name).join(', ')}`,
+    ),
+    printable(''),
+    line`${sheet.facts.length} facts from ${sheet.calls} calls`,
+  ])
+}
+
+/** The parts of the sheet, by how the ids of their open questions begin; questions without their own part come last. */
+const parts: readonly (readonly [heading: string, areas: readonly string[]])[] = [
+  ['Requests', ['envelope', 'solutions']],
+  ['Signatures', ['signatures']],
+  ['Tokens', ['tokens', 'limits/token-lifetimes', 'expires-in', 'grants', 'scopes', 'refresh', 'addresses']],
+  ['Sessions', ['sessions']],
+  ['API keys', ['keys']],
+  ['Limits and refusals', ['']],
+]
+
+const partOf = ({ question }: Fact): string =>
+  parts.find(([, areas]) => areas.some((area) => question.startsWith(area)))?.[0] ?? ''
+
+function factTable(facts: readonly Fact[]): Printable[] {
+  const groups = parts.flatMap(([heading]) => {
+    const own = facts.filter((fact) => partOf(fact) === heading)
+    return own.length === 0 ? [] : [{ heading, own }]
+  })
+  const rows = groups.flatMap(({ own }) => own.map(factRow))
+  const [head, ...printed] = printedTable(['measured', 'value', 'open question'], rows)
+  let from = 0
+  const body = groups.flatMap(({ heading, own }) => {
+    const lines = printed.slice(from, from + own.length)
+    from += own.length
+    return [printable(''), printable(heading), ...lines]
+  })
+  return head === undefined ? [] : [head, ...body]
+}
+
+const factRow = ({ name, value, unit, question }: Fact): string[] => [
+  name,
+  unit === null ? shown(value) : `${shown(value)} ${unit}`,
+  question,
+]
+
+const shown = (value: Fact['value']): string => (value === true ? 'yes' : value === false ? 'no' : String(value))
+
+const refusalRow = ({ kind, outcome, status, code, message }: Refusal): string[] => [
+  kind,
+  outcome === 'accepted' ? 'accepted' : String(status ?? 'no answer'),
+  String(code ?? ''),
+  message ?? '',
+]
+
+const givenAwayRow = ({ one, other, where, by }: GivenAway): string[] => [
+  one,
+  other,
+  where,
+  by === 'no' ? 'no' : `yes, by ${by}`,
+]

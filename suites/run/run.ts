@@ -26,7 +26,7 @@ import { type Ending, endedTarget } from './ending.ts'
 import { preflight } from './preflight/preflight.ts'
 import { createRunner } from './schedule.ts'
 
-interface RunSetup
+export interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
     Partial<Pick<Run, 'trace' | 'keptTestKeys' | 'earlierKeys'>> {
   items: readonly Item[]
@@ -202,7 +202,7 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
 }
 
 /** Creates the state that the calls of a run share, and lets it be ended from outside. */
-function engineRun(setup: RunSetup, facts: TargetFacts): Run {
+export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
   const { target, corpus, random, unique, trace = false, keptTestKeys = [], earlierKeys = [], ending, listener } = setup
   const run = startRun({
     target: ending === undefined ? target : endedTarget(target, ending),

@@ -22,8 +22,6 @@ const layers = [
   'suites/report',
   'suites/lab',
   'suites/explore',
-  'suites/facts',
-  'suites/diff',
   'suites/client',
   'suites/run',
   'suites/commands',

@@ -1,15 +1,13 @@
-/** Measures a server, makes a mock of it from its facts, and makes the same calls to both. */
-import { compareSessions, type Difference } from '../diff/compare.ts'
-import { planSession, playSession } from '../diff/play.ts'
-import { openCreatedKeys } from '../engine/conversation/conversation.ts'
+/** Measures a server, makes a mock of it from its facts, and asks both the same. */
 import { seededRandom } from '../engine/signer/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
-import { type FactSheet, measureFacts } from '../facts/measure.ts'
-import { bundledTarget, type ServerOptions } from '../targets/bundled.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { type Difference, differencesOf, type FactSheet, observe, observingItems, sheetOf } from '../run/observe.ts'
+import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 
-const allow = ['sessions', 'keys', 'limits'] as const
 const anHourMs = 3_600_000
 const seed = 17
+const corpus = await openCorpus()
 
 export interface MockProof {
   sheet: FactSheet
@@ -20,51 +18,31 @@ export interface MockProof {
   withoutFacts: Difference[]
 }
 
-/** @param calls how many calls are made to the server and its mock */
-export async function proveMock(
-  server: ServerOptions,
-  settings: Partial<TargetSettings>,
-  calls: number,
-): Promise<MockProof> {
-  const sheet = await onInstance(server, settings, (instance) =>
-    measureFacts(instance, {
-      allow,
+export async function proveMock(server: ServerOptions, settings: Partial<TargetSettings>): Promise<MockProof> {
+  const observed = (options: ServerOptions, maxWaitMs: number | null, more: Partial<TargetSettings> = settings) =>
+    observe({
+      target: lastingTarget(options, more),
+      corpus,
+      items: observingItems(corpus),
+      allow: ['sessions', 'keys', 'limits'],
+      seed,
       random: seededRandom(seed),
-      maxWaitMs: anHourMs,
       patientMs: 0,
-      created: openCreatedKeys(),
-      fresh: true,
-    }),
-  )
+      maxWaitMs,
+    })
+  const original = await observed(server, anHourMs)
+  const sheet = sheetOf(original, corpus)
   const { tokenPrefix } = sheet.profile
   const withPrefix = { ...settings, ...(tokenPrefix === undefined ? {} : { tokenPrefix }) }
-  const planned = planSession(seed, calls, allow, true)
-  const play = (options: ServerOptions) =>
-    onInstance(options, withPrefix, (instance) => playSession(instance, planned, seededRandom(seed)))
-  const recorded = await play(server)
-  const mocked = await play({ profile: sheet.profile })
-  const plain = await play({})
-  return { sheet, calls, differences: unlike(recorded, mocked), withoutFacts: unlike(recorded, plain) }
-}
-
-/** Calls with another outcome, status or code. */
-function unlike(...[recorded, mocked]: Parameters<typeof compareSessions>): Difference[] {
-  return compareSessions(recorded, mocked).filter((one) => one.in.some((what) => what !== 'shape'))
-}
-
-type Instance = Awaited<ReturnType<ReturnType<typeof bundledTarget>['open']>>
-
-async function onInstance<T>(
-  server: ServerOptions,
-  settings: Partial<TargetSettings>,
-  use: (instance: Instance) => Promise<T>,
-): Promise<T> {
-  const target = bundledTarget(server, settings)
-  const instance = await target.open()
-  try {
-    return await use(instance)
-  } finally {
-    await instance.close()
-    await target.close?.()
+  const mocked = differencesOf(original, await observed({ profile: sheet.profile }, null, withPrefix))
+  const plain = differencesOf(original, await observed({}, null))
+  return {
+    sheet,
+    calls: mocked.calls,
+    differences: mocked.differences.filter(isUnlike),
+    withoutFacts: plain.differences.filter(isUnlike),
   }
 }
+
+/** Another outcome, status or code. */
+const isUnlike = (one: Difference): boolean => one.in.some((what) => what !== 'shape')

@@ -3,11 +3,11 @@ import { systemRandom } from '../../engine/signer/random.ts'
 import type { Target } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open.ts'
-import { demandAccess } from '../../facts/access.ts'
-import { createCaller } from '../../facts/caller.ts'
-import { type Ending, endedInstance, endedTarget, openEndings } from '../ending.ts'
+import { openCorpus } from '../corpus-cache.ts'
+import { type Ending, endedInstance, openEndings } from '../ending.ts'
 import { workAtTarget } from '../keys.ts'
 import type { TargetOptions } from '../options.ts'
+import { runPreflight } from '../run.ts'
 
 /** What an exploration found, and what it left. */
 export interface ExploreOutcome {
@@ -54,10 +54,14 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
 
 /** Without an accepted key every answer would look like a finding. */
 async function demandRootKey(target: Target, ending: Ending): Promise<void> {
-  const instance = await endedTarget(target, ending).open()
-  try {
-    await demandAccess(createCaller(instance, systemRandom, ending.signal), null)
-  } finally {
-    await instance.close()
-  }
+  await runPreflight({
+    target,
+    corpus: await openCorpus(),
+    items: [],
+    allow: [],
+    seed: 1,
+    random: systemRandom,
+    unique: 'first',
+    ending,
+  })
 }

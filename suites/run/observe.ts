@@ -1,0 +1,591 @@
+/** What a target does where the document is silent: the scenarios that observe, told as a sheet, as a profile, or beside another target. */
+import { allItems, type Item } from '../engine/conversation/cases.ts'
+import { type Conversation, closeConversation, openConversation } from '../engine/conversation/conversation.ts'
+import { makeCall, serverNow } from '../engine/conversation/send.ts'
+import type { CaseObservation, CaseOutcome, SeenAnswer } from '../engine/judge/problem.ts'
+import type { Auth, Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
+import { redactValue } from '../engine/redact.ts'
+import { type Random, seededRandom, shuffled, systemRandom } from '../engine/signer/random.ts'
+import type { Target } from '../engine/target.ts'
+import { problemText } from '../report/problem-text.ts'
+import type { Profile } from '../targets/bundled.ts'
+import { endedTarget, openEndings } from './ending.ts'
+import { workAtTarget } from './keys.ts'
+import type { TargetOptions } from './options.ts'
+import { engineRun, openRun, type RunSetup, runPreflight } from './run.ts'
+
+/** One thing that the target does where the document is silent. Measured, never judged. */
+export interface Fact {
+  /** The open question that it answers (spec/open-questions.yaml). */
+  question: string
+  /** What was asked. */
+  name: string
+  value: string | number | boolean
+  /** `seconds`, `characters`, `bytes`; null for words. */
+  unit: string | null
+  evidence: string
+}
+
+export interface Refusal extends Pick<SeenAnswer, 'outcome' | 'status' | 'code' | 'message'> {
+  kind: string
+}
+
+/** Whether a caller can tell two states of a credential apart, and by what. */
+export interface GivenAway {
+  one: string
+  other: string
+  where: string
+  by: 'no' | 'status' | 'code' | 'message' | 'body'
+}
+
+export interface FactSheet {
+  facts: Fact[]
+  refusals: Refusal[]
+  givesAway: GivenAway[]
+  /** Switches that make the reference server answer as the target does. */
+  profile: Partial<Profile>
+  /** Cases that could not be asked, and why. */
+  left: { name: string; reason: string }[]
+  calls: number
+}
+
+/** The cases that observe an open question. */
+export const observingItems = (corpus: Corpus): Item[] =>
+  allItems(corpus).filter(
+    (item) => item.kind === 'case' && item.scenario.steps.some((step) => 'observe' in step && step.observe),
+  )
+
+/** An observation with the key of its case, `#` and the sentence of its step, if it has one. */
+interface Observed extends CaseObservation {
+  at: string
+  seen: readonly SeenAnswer[]
+}
+
+interface Observations {
+  observed: Observed[]
+  outcomes: readonly CaseOutcome[]
+  searched: { facts: Fact[]; profile: Partial<Profile> }
+  /** The scheme word and the base path, as the target file names them. */
+  named: Partial<Profile>
+}
+
+interface ObserveOptions
+  extends Pick<RunSetup, 'target' | 'corpus' | 'allow'>,
+    Partial<Pick<RunSetup, 'listener' | 'ending'>> {
+  items: readonly Item[]
+  seed: number
+  random: Random
+  /** How long to wait for the target to come up, in ms. */
+  patientMs: number
+  /** The longest wait for a nonce to be forgotten, in ms; null: nothing is searched for. */
+  maxWaitMs: number | null
+}
+
+/**
+ * Asks every case that observes, then searches for the largest values that the target takes.
+ *
+ * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130)
+ */
+export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptions): Promise<Observations> {
+  const setup: RunSetup = {
+    ...options,
+    unique: options.random.bytes(4).reduce((text, byte) => text + byte.toString(36), 'f'),
+  }
+  const facts = await runPreflight(setup, patientMs)
+  const run = await openRun({ ...setup, facts })
+  const outcomes: CaseOutcome[] = []
+  try {
+    for (const item of run.items) outcomes.push(await run.runItem(item))
+  } finally {
+    await run.end()
+  }
+  const talk = await openConversation(engineRun(setup, facts))
+  try {
+    const { settings, baseUrl } = talk.instance
+    const searched = maxWaitMs === null ? { facts: [], profile: {} } : await search(talk, maxWaitMs)
+    return {
+      outcomes,
+      observed: outcomes.flatMap(({ key, observations }) =>
+        observations.map((one) => ({
+          ...one,
+          at: one.step === undefined ? key : `${key}#${one.step}`,
+          seen: one.seen ?? [],
+        })),
+      ),
+      searched: redactValue(searched, talk.redactor),
+      named: { scheme: settings.scheme, basePath: basePathOf(baseUrl) },
+    }
+  } finally {
+    await closeConversation(talk)
+  }
+}
+
+/**
+ * Measures a server, and removes the API keys that this created, also after a failure or Ctrl-C.
+ *
+ * @returns the sheet, and what is left on the target, in words
+ */
+export async function observeTarget(
+  options: TargetOptions,
+  {
+    corpus,
+    items,
+    ...more
+  }: Pick<ObserveOptions, 'corpus' | 'items' | 'patientMs' | 'maxWaitMs'> & { seed?: number; say(line: string): void },
+): Promise<{ observations: Observations; left: string[] }> {
+  const endings = openEndings()
+  const { say, seed = 1, patientMs, maxWaitMs } = more
+  try {
+    const { result, left } = await workAtTarget(
+      options,
+      { endings, say },
+      async ({ target, keys, removeLeftovers }) => {
+        await removeLeftovers()
+        const { allow } = options
+        const { listener } = keys
+        const ended = endedTarget(target, endings.cases)
+        return observe({
+          target: ended,
+          corpus,
+          items,
+          allow,
+          seed,
+          random: systemRandom,
+          patientMs,
+          maxWaitMs,
+          listener,
+          ending: endings.cases,
+        })
+      },
+    )
+    return { observations: result, left }
+  } finally {
+    endings.stop()
+  }
+}
+
+const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '')
+
+/** The sheet of one target. */
+export function sheetOf({ observed: unsorted, outcomes, searched, named }: Observations, corpus: Corpus): FactSheet {
+  const places = new Map(corpus.questions.map(({ id }, index) => [id, index]))
+  const placeOf = ({ question }: Observed): number => places.get(question) ?? places.size
+  const observed = unsorted.toSorted((one, other) => placeOf(one) - placeOf(other) || (one.at < other.at ? -1 : 1))
+  const refusals = observed.flatMap(({ question, at, seen: [answer] }) =>
+    question === 'errors/outcomes' && answer !== undefined ? [{ at, answer }] : [],
+  )
+  const reached = new Set(observed.map(({ at }) => at.split('#')[0]))
+  return {
+    facts: [...observed.filter(({ question }) => question !== 'errors/outcomes').map(factOf), ...searched.facts],
+    refusals: refusals.map(({ at, answer: { outcome, status, code, message } }) => ({
+      kind: nameOf(at),
+      outcome,
+      status,
+      code,
+      message,
+    })),
+    givesAway: givenAway(new Map(refusals.map(({ at, answer }) => [nameOf(at), answer]))),
+    profile: { ...named, ...profileOf(observed, corpus), ...searched.profile },
+    left: outcomes
+      .filter(({ key }) => !reached.has(key))
+      .map(({ key, problem }) => ({
+        name: key,
+        reason: problem === null ? 'nothing was observed' : problemText(problem),
+      })),
+    calls: outcomes.reduce((sum, { calls }) => sum + calls, 1),
+  }
+}
+
+const factOf = ({ question, answer, at }: Observed): Fact => ({
+  question,
+  name: nameOf(at),
+  value: answer,
+  unit: null,
+  evidence: `"svc-conformance show ${at.split('#')[0]}"`,
+})
+
+/** `refresh/family#the used token again` → `the used token again`; `scopes/case/in-capitals` → `case, in capitals`. */
+function nameOf(at: string): string {
+  const [key = '', step] = at.split('#')
+  const [, slug = '', row] = key.split('/').map((part) => part.replaceAll('-', ' '))
+  return [step === undefined ? slug : row, step ?? row].filter((part) => part !== undefined).join(', ')
+}
+
+/** The switches whose value follows from what was seen: most by `tells` in the register, the others by `derived`. */
+function profileOf(observed: readonly Observed[], { questions }: Corpus): Partial<Profile> {
+  const seenAt = (at: string): SeenAnswer | undefined => observed.find((one) => one.at === at)?.seen[0]
+  const told = questions.flatMap(({ switch: name, tells }) => {
+    const answer = tells === undefined ? undefined : seenAt(tells.at)
+    if (tells === undefined || answer === undefined || answer.status === null) return []
+    const { outcome } = answer
+    const value = outcome === 'accepted' || outcome === 'refused' || outcome === 'broken' ? tells[outcome] : undefined
+    return value === undefined ? [] : [[name, value]]
+  })
+  const profile = { ...Object.fromEntries(told), ...derived(seenAt, observed) }
+  return Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== undefined))
+}
+
+const isAccepted = (answer: SeenAnswer | undefined): boolean => answer?.outcome === 'accepted'
+
+/** Switches that more than one outcome decides. Undefined: the calls that would tell were not made. */
+function derived(
+  at: (key: string) => SeenAnswer | undefined,
+  observed: readonly Observed[],
+): { [name in keyof Profile]?: Profile[name] | undefined } {
+  const lives = at('limits/token-lifetimes')
+  const echo = at('grants/scope-echo')?.scope?.join(',')
+  const empty = at('grants/empty-scope')
+  const withRefresh = at('grants/scope-with-refresh')
+  const renewed = at('refresh/lifetime-renewed')
+  const kept = at('refresh/expires-in-kept')
+  const refusal = at('errors/shape')
+  const created = at('keys/create-result-extras')
+  const word = ['bearer', 'token', 'no-word'].find((name) => isAccepted(at(`tokens/prefix/${name}`)))
+  const unauthorized = at('errors/codes/no-authorization')
+  const unknownMethod = at('envelope/method-not-found/with-right-authorization')
+  const [lower, upper] = ['as-in-the-requests-of-the-document', 'as-in-its-result'].map((name) =>
+    at(`scopes/apikey-spelling/${name}`),
+  )
+  const opens = (answer: SeenAnswer | undefined): boolean => isAccepted(answer) && (answer?.scope?.length ?? 0) > 0
+  const members = at('solutions/list-result/no-params')?.members?.map((member) => member.split(':')[0])
+  const places = observed
+    .find(({ question }) => question === 'keys/limit-counts-initial')
+    ?.seen.filter(isAccepted).length
+  const grants = observed.flatMap(({ seen }) => seen).filter(({ accessLifeMs }) => accessLifeMs !== null)
+  return {
+    idTypes: choose(
+      at('envelope/id-types/null'),
+      isAccepted(at('envelope/id-types/null'))
+        ? 'any'
+        : isAccepted(at('envelope/id-types/a-text'))
+          ? 'strings-and-numbers'
+          : 'integers',
+    ),
+    methodCheckedFirst: choose(
+      unauthorized?.code === unknownMethod?.code ? undefined : unknownMethod,
+      at('envelope/method-not-found/without-authorization')?.code === unknownMethod?.code,
+    ),
+    initialKeyCounts: places === 10 || places === 9 ? places === 9 : undefined,
+    extraResultMembers: choose(created, (created?.members?.length ?? 2) > 2),
+    listShape: choose(
+      at('solutions/list-result/no-params'),
+      members?.includes('list') ? 'list' : members?.includes('solutions') ? 'solutions' : 'counted',
+    ),
+    authHeaderOnGrant: choose(
+      at('grants/authorization-header/wrong-credentials'),
+      isAccepted(at('grants/authorization-header/wrong-credentials'))
+        ? 'ignored'
+        : isAccepted(at('grants/authorization-header/a-right-signature'))
+          ? 'judged'
+          : 'refused',
+    ),
+    scopeEcho: choose(
+      echo,
+      echo?.includes('expiresIn') ? 'as-requested' : echo === 'context,solution' ? 'sorted' : 'without-restrictions',
+    ),
+    emptyScope: choose(empty, !isAccepted(empty) ? 'refused' : opens(empty) ? 'whole-key' : 'nothing'),
+    scopeOnRefresh: choose(
+      withRefresh,
+      !isAccepted(withRefresh) ? 'refused' : withRefresh?.scope?.includes('context') ? 'ignored' : 'narrows',
+    ),
+    apikeySpelling:
+      opens(lower) || opens(upper)
+        ? opens(lower) && opens(upper)
+          ? 'both'
+          : opens(lower)
+            ? 'apikey'
+            : 'apiKey'
+        : undefined,
+    tokenPrefix: word === undefined ? undefined : { bearer: 'Bearer', token: 'Token', 'no-word': '' }[word],
+    tokenLength: lives?.tokenLength ?? undefined,
+    accessLifeMs: wholeSeconds(lives?.accessLifeMs),
+    refreshLifeMs: wholeSeconds(lives?.refreshLifeMs),
+    expiryRounding:
+      grants.length < 2 ? undefined : grants.every(({ isRounded }) => isRounded) ? 'up-to-second' : 'none',
+    refreshLifetime: choose(
+      renewed?.refreshLifeMs && lives?.refreshLifeMs,
+      (lives?.refreshLifeMs ?? 0) - (renewed?.refreshLifeMs ?? 0) > 600 ? 'kept' : 'new',
+    ),
+    expiresInKept: choose(
+      kept?.accessLifeMs && lives?.accessLifeMs,
+      Math.abs((kept?.accessLifeMs ?? 0) - (lives?.accessLifeMs ?? 0)) > 2000,
+    ),
+    refusalStatus: choose(refusal, refusal?.status === 200 ? 'ok' : 'http'),
+    errorBody: choose(refusal, refusal?.code !== null ? 'json-rpc' : refusal?.message === null ? 'none' : 'text'),
+    errorId: refusal === undefined || refusal.code === null ? undefined : at('errors/id')?.id,
+    closeConnections: at('solutions/list-result/no-params')?.closes,
+  }
+}
+
+/** The value, if what it rests on was seen. */
+const choose = <T>(restsOn: unknown, value: T): T | undefined => (restsOn ? value : undefined)
+
+const wholeSeconds = (ms: number | null | undefined): number | undefined =>
+  typeof ms === 'number' ? Math.round(ms / 1000) * 1000 : undefined
+
+const apart: readonly { one: [words: string, kind: string]; other: [words: string, kind: string]; where: string }[] = [
+  {
+    one: ['an unknown key', 'outcomes, basic credentials of an unknown key'],
+    other: ['a wrong secret', 'outcomes, bad basic credentials'],
+    where: 'Basic',
+  },
+  {
+    one: ['an unknown key', 'outcomes, an unknown key id'],
+    other: ['a wrong signature', 'outcomes, a bad signature'],
+    where: 'signature',
+  },
+  { one: ['an unknown key', 'grant, unknown key'], other: ['a wrong secret', 'grant, wrong secret'], where: 'grant' },
+  {
+    one: ['an old timestamp', 'outcomes, an old timestamp'],
+    other: ['a wrong signature', 'outcomes, a bad signature'],
+    where: 'signature',
+  },
+  { one: ['an expired token', 'token, expired'], other: ['a revoked token', 'token, revoked'], where: 'token' },
+  {
+    one: ['a revoked token', 'token, revoked'],
+    other: ['a token that never was', 'outcomes, a bad token'],
+    where: 'token',
+  },
+  {
+    one: ['a revoked token', 'refresh, revoked token'],
+    other: ['a token that never was', 'refresh, junk token'],
+    where: 'refresh',
+  },
+]
+
+function givenAway(answers: ReadonlyMap<string, SeenAnswer>): GivenAway[] {
+  return apart.flatMap(({ one, other, where }) => {
+    const [first, second] = [answers.get(one[1]), answers.get(other[1])]
+    if (first === undefined || second === undefined || isAccepted(first) || isAccepted(second)) return []
+    const by = (['status', 'code', 'message'] as const).find((name) => first[name] !== second[name]) ?? 'no'
+    return [{ one: one[0], other: other[0], where, by }]
+  })
+}
+
+const day = 24 * 60 * 60_000
+const secondsOf = (ms: number): number => Math.round(ms / 1000)
+/** A nonce that is forgotten sooner protects nothing. In ms. */
+const waitsMs = [5000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000, 3_600_000]
+
+/** Searches for the time window, the longest nonce and the largest body, and waits until a nonce is forgotten. Nothing lasts. */
+async function search(talk: Conversation, maxWaitMs: number): Promise<Observations['searched']> {
+  const { clock, root } = talk.instance
+  const signed = (but: { timestamp: number } | { nonce: string }): Auth =>
+    (root.kind === 'secret' ? { hmac: 'root', but } : { ecc: 'root', but }) as Auth
+  const accepts = async (auth: Auth, bytes?: number): Promise<boolean> => {
+    const form = bytes === undefined ? {} : { form: { size: bytes } }
+    const { answer } = await makeCall(talk, {
+      method: 'solution/listSolutions',
+      params: {},
+      auth,
+      ...form,
+      mayBeRefused: true,
+    })
+    return answer.outcome === 'accepted'
+  }
+  let made = 0
+  const nonceOf = (length: number): string =>
+    `${++made}x${talk.run.random.bytes(8).join('x')}`.padStart(length, 'n').slice(-length)
+  const side = (sign: -1 | 1) =>
+    findLargest((ms) => accepts(signed({ timestamp: Math.round(serverNow(talk) + sign * ms) })), {
+      from: 1000,
+      limit: 400 * day,
+      resolution: 50,
+    })
+  const past = await side(-1)
+  const future = await side(1)
+  const nonce = await findLargest((length) => accepts(signed({ nonce: nonceOf(length) })), {
+    from: 16,
+    limit: 4096,
+    resolution: 1,
+  })
+  const plain: Auth = root.kind === 'secret' ? { basic: 'root' } : { ecc: 'root' }
+  const body = await findLargest((bytes) => accepts(plain, bytes), {
+    from: 1024,
+    limit: 4 * 2 ** 20,
+    resolution: 16 * 1024,
+  })
+  const window = 'signatures/time-window'
+  const found = ({ unbounded }: typeof past): string =>
+    unbounded ? 'the largest that was tried' : 'a larger one was refused'
+  // An error of the measured clock lengthens one side and shortens the other.
+  const widthMs = Math.abs(past.largest - future.largest) <= 2000 ? (past.largest + future.largest) / 2 : past.largest
+  const offsetMs = secondsOf(serverNow(talk) - clock.now()) * 1000
+  const memory = await memoryOfNonces(
+    talk,
+    waitsMs.filter((ms) => ms <= maxWaitMs),
+    (text) => accepts(signed({ nonce: text })),
+  )
+  return {
+    facts: [
+      {
+        question: window,
+        name: 'time window, the past',
+        value: secondsOf(past.largest),
+        unit: 'seconds',
+        evidence: found(past),
+      },
+      {
+        question: window,
+        name: 'time window, the future',
+        value: secondsOf(future.largest),
+        unit: 'seconds',
+        evidence: found(future),
+      },
+      {
+        question: window,
+        name: 'clock ahead of ours',
+        value: secondsOf(offsetMs),
+        unit: 'seconds',
+        evidence: 'Date headers',
+      },
+      {
+        question: 'signatures/nonce-length',
+        name: 'longest nonce',
+        value: nonce.largest,
+        unit: 'characters',
+        evidence: found(nonce),
+      },
+      {
+        question: 'limits/request-size',
+        name: 'largest body',
+        value: body.largest,
+        unit: 'bytes',
+        evidence: found(body),
+      },
+      ...memory,
+    ],
+    profile: {
+      timeWindowMs: secondsOf(widthMs) * 1000,
+      clockOffsetMs: offsetMs,
+      nonceMaxLength: nonce.largest,
+      maxBodyBytes: body.largest,
+    },
+  }
+}
+
+/** Uses a nonce for each wait, and waits until one of them is taken again. */
+async function memoryOfNonces(
+  talk: Conversation,
+  waits: readonly number[],
+  accepts: (nonce: string) => Promise<boolean>,
+): Promise<Fact[]> {
+  const nonces = waits.map((ms) => `${talk.run.random.bytes(8).join('y')}w${ms}`)
+  for (const nonce of nonces) await accepts(nonce)
+  const { clock } = talk.instance
+  const startMs = clock.now()
+  let ms = 0
+  for (const [index, waitMs] of waits.entries()) {
+    await clock.sleep(Math.max(0, startMs + waitMs - clock.now()))
+    if (await accepts(nonces[index] ?? '')) return [remembered(ms, `forgotten after ${secondsOf(waitMs)} s`)]
+    ms = waitMs
+  }
+  return waits.length === 0 ? [] : [remembered(ms, 'as long as this waited')]
+}
+
+const remembered = (ms: number, evidence: string): Fact => ({
+  question: 'signatures/nonce-reuse',
+  name: 'a nonce is remembered',
+  value: secondsOf(ms),
+  unit: 'seconds at least',
+  evidence,
+})
+
+/**
+ * Doubles a value until it is refused, then halves the distance.
+ *
+ * @returns the largest accepted value (0: no value was accepted), and whether the limit of the search was accepted
+ */
+async function findLargest(
+  accepts: (value: number) => Promise<boolean>,
+  { from, limit, resolution }: { from: number; limit: number; resolution: number },
+): Promise<{ largest: number; unbounded: boolean }> {
+  let accepted = 0
+  let refused = from
+  while (await accepts(refused)) {
+    accepted = refused
+    if (refused >= limit) return { largest: accepted, unbounded: true }
+    refused = Math.min(limit, refused * 2)
+  }
+  while (refused - accepted > resolution) {
+    const middle = Math.floor((accepted + refused) / 2)
+    if (await accepts(middle)) accepted = middle
+    else refused = middle
+  }
+  return { largest: accepted, unbounded: false }
+}
+
+/** How two servers answered one call of the same case. */
+export interface Difference {
+  call: string
+  /** What differs; `outcome` is the verdict. */
+  in: ('outcome' | 'status' | 'code' | 'shape')[]
+  a: ComparedAnswer
+  b: ComparedAnswer
+}
+
+export interface ComparedAnswer extends Pick<SeenAnswer, 'outcome' | 'status' | 'code'> {
+  /** `{ list: array }`; null without a result. */
+  shape: string | null
+}
+
+/** Two servers and how they answered the same calls. */
+export interface ServerDiff {
+  a: string
+  b: string
+  calls: number
+  differences: Difference[]
+}
+
+/** The observing cases that these permissions allow, in the order of a seed, until their calls reach a number. */
+export function itemsForCalls(
+  corpus: Corpus,
+  { allow, calls, seed }: { allow: readonly SafetyClass[]; calls: number; seed: number },
+): Item[] {
+  let left = calls
+  return shuffled(observingItems(corpus), seededRandom(seed)).filter((item) => {
+    if (left <= 0 || item.kind !== 'case') return false
+    const { needs, steps } = item.scenario
+    if (needs.some((need) => !allow.some((one) => one === need))) return false
+    left -= steps.length
+    return true
+  })
+}
+
+const compared = ['outcome', 'status', 'code', 'shape'] as const
+
+/** The calls that two targets answer differently, in their order. */
+export function differencesOf(first: Observations, second: Observations): Pick<ServerDiff, 'calls' | 'differences'> {
+  const others = new Map(second.observed.map((one) => [one.at, one]))
+  const pairs = first.observed.flatMap(({ at, seen }) => {
+    const other = others.get(at)?.seen ?? []
+    return seen
+      .slice(0, other.length)
+      .map((answer, index) => ({ call: nameOf(at), a: comparable(answer), b: comparable(other[index] ?? answer) }))
+  })
+  const differences = pairs.flatMap(({ call, a, b }) => {
+    const differs = compared.filter((name) => a[name] !== b[name])
+    return differs.length === 0 ? [] : [{ call, in: differs, a, b }]
+  })
+  return { calls: pairs.length, differences }
+}
+
+const comparable = ({ outcome, status, code, members }: SeenAnswer): ComparedAnswer => ({
+  outcome,
+  status,
+  code,
+  shape: members === null ? null : `{ ${members.join(', ')} }`,
+})
+
+/** Observes two targets one after the other. */
+export async function diffTargets(
+  a: { name: string; target: Target },
+  b: { name: string; target: Target },
+  options: Pick<ObserveOptions, 'corpus' | 'items' | 'allow' | 'patientMs' | 'seed'>,
+): Promise<ServerDiff> {
+  const ask = (target: Target): Promise<Observations> =>
+    observe({ ...options, target, random: systemRandom, maxWaitMs: null })
+  const first = await ask(a.target)
+  const second = await ask(b.target)
+  return { a: a.name, b: b.name, ...differencesOf(first, second) }
+}
