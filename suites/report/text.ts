@@ -117,7 +117,7 @@ export function blockOf(told: Told, paint: Paint): string[] {
           '  run --fixtures DIR:',
           ...fixture.map((line) => paint.dim(`    ${line}`)),
         ]),
-    ...(again === null ? [] : ['', `  ${'Again'.padEnd(width + 2)}${again}`]),
+    ...(again === null ? [] : ['', `  ${'Again'.padEnd(Math.max(8, width))}${again}`]),
   ]
 }
 
