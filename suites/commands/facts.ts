@@ -19,7 +19,7 @@ import type { RunFlags } from '../run/options.ts'
 import { readRunOptions } from '../run/options.ts'
 import { planRun } from '../run/plan.ts'
 import { positive } from '../run/values.ts'
-import { packageVersion, packageVersion, writeError, writeOut } from './console.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
 import { addTargetFlags } from './run-flags.ts'
 
 interface FactsFlags extends RunFlags {
