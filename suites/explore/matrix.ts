@@ -267,7 +267,7 @@ interface Impossible {
   readonly where: readonly Dimensions[]
 }
 
-interface Matrix {
+export interface Matrix {
   readonly dimensions: Dimensions
   readonly impossible: readonly Impossible[]
 }

@@ -145,7 +145,7 @@ const creationEvery = 5
  *
  * @param alwaysCreates a creation in every turn
  */
-async function rightCall(
+export async function rightCall(
   caller: Caller,
   way: string,
   turn: number,

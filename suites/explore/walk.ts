@@ -4,21 +4,8 @@ import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
 import { applyLaws } from './laws.ts'
 import { madeBy } from './sequences.ts'
-import {
-  type Auth,
-  basic,
-  type CallStep,
-  type Change,
-  ecc,
-  grant,
-  hmac,
-  list,
-  namesIn,
-  none,
-  refresh,
-  token,
-} from './step.ts'
-import { deviate } from './table.ts'
+import { type Auth, basic, type CallStep, ecc, grant, hmac, list, namesIn, none, refresh, token } from './step.ts'
+import { deviate, rightCall } from './table.ts'
 
 /** An action as numbers; their meaning depends on the state when it is done. */
 interface Action {
@@ -165,30 +152,15 @@ function anyKey({ keyring }: Caller, who: number, how: number): Auth {
 
 /** Any operation on any part of any right call. */
 async function deviation(caller: Caller, who: number, what: number, how: number): Promise<void> {
-  const { x, keyring } = caller
-  const { fields, changesOf } = x.options.operations
+  const { fields, changesOf } = caller.x.options.operations
   const way = pick(['basic', 'hmac', 'ecc', 'token', 'grant', 'refresh'], who) ?? 'basic'
   const field = pick(
     fields.filter(({ auth }) => auth.includes(way)),
     what,
   )
-  const change: Change | undefined = field === undefined ? undefined : pick(changesOf(field), how)
-  if (change === undefined) return
-  const key = pick(keyring.secret, how) ?? 'root'
-  const pair = way === 'token' || way === 'refresh' ? anyPair(x, what + how) : undefined
+  const change = field === undefined ? undefined : pick(changesOf(field), how)
+  const pair = way === 'token' || way === 'refresh' ? anyPair(caller.x, what + how) : undefined
   const right =
-    way === 'basic'
-      ? list(basic(key))
-      : way === 'hmac'
-        ? list(hmac(key))
-        : way === 'ecc'
-          ? list(ecc(pick(keyring.ecc, how) ?? 'root'))
-          : way === 'grant'
-            ? grant(key, ['solution'])
-            : pair === undefined
-              ? undefined
-              : way === 'token'
-                ? list(token(pair))
-                : refresh(pair)
-  if (right !== undefined) await deviate(caller, right, change)
+    pair === undefined ? await rightCall(caller, way, how) : way === 'token' ? list(token(pair)) : refresh(pair)
+  if (change !== undefined && right !== undefined) await deviate(caller, right, change)
 }
