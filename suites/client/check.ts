@@ -1,14 +1,10 @@
-import type { Ending, Exchange, Start } from './journal.ts'
-import type { SignedRequest } from './story/signatures.ts'
-import type { Outcome, Story } from './story/story.ts'
-
-/** `document`: a sentence of the document; breaking it fails. `practice`: good practice with a source; breaking it warns. */
-type Level = 'document' | 'practice'
+import type { Exchange, Request, Story } from './journal.ts'
 
 /** One thing that a correct client does. */
 export interface Check {
   id: string
-  level: Level
+  /** `document`: a sentence of the document; breaking it fails. `practice`: good practice with a source; breaking it warns. */
+  level: 'document' | 'practice'
   /** A claim in the present tense. */
   title: string
   /** The sentence of the document, or what the source recommends. */
@@ -25,8 +21,16 @@ export interface Evidence {
   signed: readonly SignedRequest[]
 }
 
+/** What a signed request shows about the checks of signatures. */
+export interface SignedRequest {
+  request: Request
+  /** The ids of the checks that it shows to hold. */
+  shows: readonly string[]
+  faults: readonly { check: string; message: string; diagnosis: readonly string[] }[]
+}
+
 export interface Judged {
-  /** Whether the client did what the check is about. */
+  /** Whether the client did what the check is about; a finding says so too. */
   exercised: boolean
   findings: readonly Finding[]
 }
@@ -40,56 +44,28 @@ export interface Finding {
   diagnosis?: readonly string[]
 }
 
-type Shown = Exchange | { exchange: Exchange }
-
 /** A finding with the requests or exchanges that show it, in order. */
-export function finding(message: string, ...shown: readonly Shown[]): Finding {
-  return { message, exchanges: shown.map((one) => ('exchange' in one ? one.exchange : one)) }
+export const finding = (message: string, ...exchanges: readonly Exchange[]): Finding => ({ message, exchanges })
+
+/** A message is shown by the request that was looked at. */
+type Problem = string | Finding | false | null
+
+/** What is wrong with each request by itself. */
+export function each(requests: readonly Request[], problemsOf: (request: Request) => readonly Problem[]): Finding[] {
+  return requests.flatMap((request) =>
+    problemsOf(request)
+      .filter((problem) => problem !== null && problem !== false)
+      .map((problem) => (typeof problem === 'string' ? finding(problem, request) : problem)),
+  )
 }
 
-/** A finding for each problem that is not null, all shown by one request. */
-export function findingsOf(shown: Shown, problems: readonly (string | null)[]): Finding[] {
-  return problems.flatMap((message) => (message === null ? [] : [finding(message, shown)]))
+/** Judges every request of one kind by itself; one of them exercises the check. */
+export function ofEach(
+  isMeant: (request: Request, story: Story) => boolean,
+  problemsOf: (request: Request, story: Story) => readonly Problem[],
+): Check['judge'] {
+  return ({ story }) => {
+    const requests = story.requests.filter((request) => isMeant(request, story))
+    return { exercised: requests.length > 0, findings: each(requests, (request) => problemsOf(request, story)) }
+  }
 }
-
-/**
- * Findings of a whole scenario: `ok` lines without an accepted call, and a client that does not end.
- *
- * @param takesErrors the client says `ok` for errors, which answers/error-in-200 already reports
- */
-export function scenarioFindings(story: Story, takesErrors: boolean): Finding[] {
-  const { starts } = story
-  if (starts === null) return []
-  return [...tooManyOk(story, starts, takesErrors), ...starts.flatMap((start) => noEnd(story, start))]
-}
-
-/** Whether a client prints `ok` more often than its calls were accepted. */
-export function printsTooManyOk(story: Story): boolean {
-  return story.starts !== null && tooManyOk(story, story.starts, false).length > 0
-}
-
-function tooManyOk({ requests }: Story, starts: readonly Start[], takesErrors: boolean): Finding[] {
-  const callsWith = (wanted: Outcome): number =>
-    requests.filter(({ kind, outcome }) => kind === 'call' && outcome === wanted).length
-  const accepted = callsWith('accepted')
-  const ok = starts.reduce((sum, start) => sum + start.ok, 0)
-  if (ok <= accepted + (takesErrors ? callsWith('refused') : 0)) return []
-  const others = requests.filter(({ kind, outcome }) => kind === 'call' && outcome !== 'accepted')
-  const message = `The client prints "ok" ${times(ok)}, and ${accepted} of its calls were accepted. Print "error" for a call without an accepted answer`
-  return [finding(message, ...others.slice(0, 2))]
-}
-
-function noEnd({ requests }: Story, { ended }: Start): Finding[] {
-  const message = noEndMessage(ended)
-  return message === null ? [] : [finding(message, ...requests.slice(-2))]
-}
-
-function noEndMessage(ended: Ending): string | null {
-  if (ended.kind === 'timeout')
-    return `The client was still running after ${ended.seconds} s and was ended. Exit when the calls are done`
-  return ended.kind === 'runaway'
-    ? `The client made more than ${ended.requests} requests and was ended. Bound the retries`
-    : null
-}
-
-const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)

@@ -7,8 +7,8 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { main } from '../cli.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
-import type { ClientReport } from './report/client-report.ts'
-import { runCommand } from './run-scenarios.ts'
+import type { ClientReport } from './report.ts'
+import { runCommand } from './watch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
 const example = `'${process.execPath}' '${join(packageRoot, 'suites', 'self', 'example-client.mjs')}'`
@@ -184,13 +184,15 @@ test('--listen judges every call until it is stopped', async () => {
 
 describe('a command', () => {
   const run = (command: string, timeoutSeconds = 10) =>
-    runCommand({ command, env: { SVC_CALLS: '3' }, timeoutSeconds, now: () => 0, stop: new Promise(() => {}) })
+    runCommand({ command, env: { SVC_CALLS: '3' }, timeoutSeconds, stop: new AbortController().signal })
 
   test('has its lines counted and the end of its stderr kept', async () => {
     const result = await run('printf "ok\\nerror\\r\\nOK\\n ok \\nok"; echo reason >&2; exit 4')
     expect(result).toMatchObject({
-      kind: 'ran',
-      start: { ok: 3, error: 1, ended: { kind: 'exit', code: 4 }, stderr: 'reason\n' },
+      ok: 3,
+      error: 1,
+      ended: { kind: 'exit', code: 4 },
+      stderr: 'reason\n',
     })
   })
 
@@ -198,19 +200,19 @@ describe('a command', () => {
     vi.stubEnv('SVC_URL', 'http://127.0.0.1:1')
     const result = await run('test -z "$SVC_URL" && test "$SVC_CALLS" = 3 && echo ok')
     vi.unstubAllEnvs()
-    expect(result).toMatchObject({ kind: 'ran', start: { ok: 1 } })
+    expect(result).toMatchObject({ ok: 1 })
   })
 
   test('is ended with its whole process group', async () => {
     const traces = join(folder, 'traces')
     const result = await run(`(sleep 0.6; touch '${traces}') & wait`, 0.2)
-    expect(result).toMatchObject({ kind: 'ran', start: { ended: { kind: 'timeout' } } })
+    expect(result).toMatchObject({ ended: { kind: 'timeout' } })
     await new Promise((resolve) => setTimeout(resolve, 700))
     expect(existsSync(traces)).toBe(false)
   })
 
   test('is not waited for while a background process of it runs', async () => {
     const result = await run('sleep 60 & echo ok')
-    expect(result).toMatchObject({ kind: 'ran', start: { ok: 1, ended: { kind: 'exit', code: 0 } } })
+    expect(result).toMatchObject({ ok: 1, ended: { kind: 'exit', code: 0 } })
   })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { call, grant, journal, start } from '../self/made-up-journal.ts'
 import type { Journal, Start } from './journal.ts'
-import { judgeJournals } from './judge-journals.ts'
+import { judgeJournals } from './judge.ts'
 
 const paying = 'retry/create-key-not-repeated'
 const working: Journal = { ...journal([grant(0, 'a'), call(9, 'a')]), scenario: 'plain/token' }
@@ -10,9 +10,7 @@ const silent = (more: Partial<Start>): Journal => ({
   scenario: 'create-key/token',
 })
 const verdict = (journals: readonly Journal[]): string | undefined =>
-  judgeJournals(journals, (scenario) => (scenario === 'create-key/token' ? paying : null)).find(
-    ({ check }) => check.id === paying,
-  )?.verdict
+  judgeJournals(journals, [{ id: 'create-key/token', check: paying }]).find(({ check }) => check.id === paying)?.verdict
 
 test.each([
   ['says ok without a call', { ok: 1 }],

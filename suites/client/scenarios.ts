@@ -1,4 +1,4 @@
-import type { Fault, ServerOptions } from '../targets/bundled.ts'
+import type { Fault, Profile } from '../targets/bundled.ts'
 import { type ClientAuth, clientAuths } from './journal.ts'
 
 /** One situation in which a client is watched: its task, and the behaviour of its server. */
@@ -19,7 +19,8 @@ export interface Scenario {
   pauseMs: number
   /** How often the client is started, one start after the other. */
   starts: 1 | 2
-  server: Pick<ServerOptions, 'profile'>
+  /** How the server departs from a lenient one. */
+  profile: Partial<Profile>
   faults: readonly Fault[]
 }
 
@@ -36,10 +37,11 @@ const call = (place: number) => ({ method: listSolutions, skip: place - 1 })
 /** More than the server's tolerance for timestamps. */
 const skewMs = 20 * 60_000
 
-type Parts = Partial<Omit<Scenario, 'id' | 'auth' | 'server'>> &
-  Pick<Scenario, 'about' | 'check'> & { profile?: NonNullable<Scenario['server']['profile']> }
-
-function scenario(name: string, auth: ClientAuth, { profile = {}, ...parts }: Parts): Scenario {
+function scenario(
+  name: string,
+  auth: ClientAuth,
+  parts: Partial<Scenario> & Pick<Scenario, 'about' | 'check'>,
+): Scenario {
   return {
     id: `${name}/${auth}`,
     auth,
@@ -50,7 +52,7 @@ function scenario(name: string, auth: ClientAuth, { profile = {}, ...parts }: Pa
     parallel: 1,
     pauseMs: 30,
     starts: 1,
-    server: { profile },
+    profile: {},
     faults: [],
     ...parts,
   }

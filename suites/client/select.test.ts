@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { clientAuths } from './journal.ts'
-import { checks, selectChecks } from './judge-journals.ts'
+import { checks, selectChecks } from './judge.ts'
 import { scenarios } from './scenarios.ts'
 
 const all = { auth: clientAuths, only: [], skip: [] }

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import { type ClientAuth, clientAuths } from '../client/journal.ts'
-import { checks, type Selected, selectChecks } from '../client/judge-journals.ts'
-import { type ClientSource, judgeRun } from '../client/judge-run.ts'
-import { parseClientKnown } from '../client/report/build.ts'
-import type { ClientKnownEntry, ClientReport } from '../client/report/client-report.ts'
-import { renderHtml, renderMarkdown, renderText, testRun } from '../client/report/render.ts'
+import { checks, judgeJournals, selectChecks } from '../client/judge.ts'
+import { renderHtml, renderMarkdown, renderText, testRun } from '../client/render.ts'
+import { buildReport, type ClientReport, parseClientKnown } from '../client/report.ts'
 import { scenarios } from '../client/scenarios.ts'
+import { type ClientSource, listen, runScenarios } from '../client/watch.ts'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
@@ -14,7 +13,7 @@ import { shellWord } from '../report/lines.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { type Environment, given, readText } from '../run/files.ts'
 import type { RunFlags } from '../run/options.ts'
-import { oneOf, portNumber, type ReportRequest, readReports, readSkips, someSeconds } from '../run/values.ts'
+import { oneOf, portNumber, readReports, readSkips, someSeconds } from '../run/values.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { collect } from './run-flags.ts'
 import { type Renderers, writeFormats } from './write-reports.ts'
@@ -66,40 +65,76 @@ export function registerClient(program: Command): void {
     })
 }
 
+/** The flags of `client` as they were typed. */
+interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {
+  command?: string
+  listen?: boolean
+  port?: string
+  auth?: string[]
+  list?: boolean
+}
+
+const defaultTimeoutSeconds = 20
+
+/** @throws SuiteError (`usage`, `fixture`; exit code 2), (`command`; exit code 3) where the command cannot be started */
 async function judgeClient(flags: ClientFlags): Promise<number> {
   if (flags.list === true) {
     writeOut(printableLines(listText()))
     return 0
   }
-  const options = readClientOptions(flags, process.env)
+  const { only = [], known: file, strict = false } = flags
+  const source = readSource(flags, process.env)
+  const skipped = readSkips(flags.skip ?? [])
+  const auth = readAuths(flags.auth)
+  const selected = selectChecks({ auth, only, skip: skipped })
+  const known = file === undefined ? [] : parseClientKnown(readText(file, 'the baseline'), file)
+  const reports = readReports(flags.report ?? [])
   const stop = new AbortController()
   const end = (): void => stop.abort()
   const stopListening = listenForSignals({ first: end, second: end })
+  const started = new Date()
   try {
-    const report = await judge(options, stop.signal)
-    writeFormats(report, renderers, options.reports)
+    const isCommand = source.kind === 'command'
+    const journals = isCommand
+      ? await runScenarios(
+          selected.scenarios,
+          { ...source, signal: stop.signal },
+          progressOf(selected.scenarios.length),
+        )
+      : [await listen(source, stop.signal, announce)]
+    const report = buildReport({
+      meta: {
+        version: packageVersion(),
+        command: isCommand ? source.command : null,
+        started: started.toISOString(),
+        durationMs: Date.now() - started.getTime(),
+        node: process.versions.node,
+        auth,
+        again: againCommand(flags),
+        stopped: isCommand && stop.signal.aborted ? 'it was interrupted' : null,
+        skipped,
+      },
+      journals,
+      results: judgeJournals(journals, selected.scenarios),
+      selected,
+      known,
+      strict,
+    })
+    writeFormats(report, renderers, reports)
     return report.exitCode
   } finally {
     stopListening()
   }
 }
 
-function judge(options: ClientOptions, signal: AbortSignal): Promise<ClientReport> {
-  const { auth, again, skip } = options
-  return judgeRun({
-    ...options,
-    meta: { version: packageVersion(), node: process.versions.node, auth, again, skipped: skip },
-    signal,
-    onDone: progressOn(process.stderr),
-    announce: (lines) =>
-      writeError(printableLines(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`)),
-  })
-}
+const announce = (lines: readonly string[]): void =>
+  writeError(printableLines(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`))
 
 /** One line that redraws itself on a terminal; nothing elsewhere, since a run takes seconds. */
-function progressOn(stream: NodeJS.WriteStream): (done: number, total: number) => void {
-  return (done, total) => {
-    if (stream.isTTY === true) stream.write(done === total ? '\r\u001b[K' : `\r\u001b[K${done} of ${total} scenarios`)
+function progressOf(total: number): (done: number) => void {
+  const { stderr } = process
+  return (done) => {
+    if (stderr.isTTY === true) stderr.write(done === total ? '\r\u001b[K' : `\r\u001b[K${done} of ${total} scenarios`)
   }
 }
 
@@ -110,49 +145,7 @@ function listText(): string {
   return ['Checks', ...ofChecks, '', 'Scenarios', ...ofScenarios, ''].join('\n')
 }
 
-/** The flags of `client` as they were typed. */
-interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {
-  command?: string
-  listen?: boolean
-  port?: string
-  auth?: string[]
-  list?: boolean
-}
-
-interface ClientOptions {
-  source: ClientSource
-  auth: ClientAuth[]
-  selected: Selected
-  skip: { id: string; reason: string }[]
-  strict: boolean
-  known: ClientKnownEntry[]
-  reports: ReportRequest[]
-  /** The command that repeats this run, without the flags that select checks. */
-  again: string
-}
-
-const defaultTimeoutSeconds = 20
-
-/**
- * @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens
- * @throws SuiteError (`usage`, `fixture`; exit code 2)
- */
-function readClientOptions(flags: ClientFlags, env: Environment): ClientOptions {
-  const source = readSource(flags, env)
-  const skip = readSkips(flags.skip ?? [])
-  const auth = readAuths(flags.auth)
-  return {
-    source,
-    auth,
-    selected: selectChecks({ auth, only: flags.only ?? [], skip }),
-    skip,
-    strict: flags.strict === true,
-    known: flags.known === undefined ? [] : parseClientKnown(readText(flags.known, 'the baseline'), flags.known),
-    reports: readReports(flags.report ?? []),
-    again: againCommand(flags),
-  }
-}
-
+/** @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens */
 function readSource({ command, listen, port, timeout }: ClientFlags, env: Environment): ClientSource {
   if (command !== undefined && listen === true) throw usageError('Choose one of "--command CMD" and "--listen"')
   if (port !== undefined && listen !== true) throw usageError('"--port" needs "--listen"')
@@ -171,6 +164,7 @@ function readAuths(words: readonly string[] = []): ClientAuth[] {
   return wanted.length === 0 ? [...clientAuths] : clientAuths.filter((auth) => wanted.includes(auth))
 }
 
+/** The command that repeats this run, without the flags that select checks. */
 function againCommand({ command, auth = [] }: ClientFlags): string {
   const words = ['npx', 'svc-conformance', 'client']
   if (command === undefined) return [...words, '--listen'].join(' ')

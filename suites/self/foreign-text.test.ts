@@ -35,7 +35,7 @@ test('only reports, which are made of a printable copy, are vouched for', () => 
   const listed = [
     'suites/engine/printable.ts',
     'suites/report/',
-    'suites/client/report/',
+    'suites/client/render.ts',
     'suites/commands/write-reports.ts',
   ]
   expect(strangers(/\bvouchedFor\b/, listed)).toEqual([])

@@ -1,7 +1,7 @@
 /** Judges one test client as the command does, but in this process. */
-import { judgeJournals } from '../client/judge-journals.ts'
-import { runScenarios } from '../client/run-scenarios.ts'
+import { judgeJournals } from '../client/judge.ts'
 import { scenarios } from '../client/scenarios.ts'
+import { runScenarios } from '../client/watch.ts'
 import type { TestClient } from './clients/catalogue.ts'
 
 export interface Judgement {
@@ -23,14 +23,10 @@ export async function judgeTestClient(
 ): Promise<Judgement> {
   const selected = scenarios.filter(({ id, auth }) => client.auth.includes(auth) && wanted(id))
   const fromMs = Date.now()
-  const result = await runScenarios({
-    command: client.command.map((word) => `'${word}'`).join(' '),
-    scenarios: selected,
-    timeoutSeconds,
-    signal: new AbortController().signal,
-  })
-  if (result.kind === 'not-started') throw new Error(`Cannot start ${client.id}: ${result.stderr}`)
-  const results = judgeJournals(result.journals, (id) => selected.find((one) => one.id === id)?.check ?? null)
+  const command = client.command.map((word) => `'${word}'`).join(' ')
+  const { signal } = new AbortController()
+  const journals = await runScenarios(selected, { command, timeoutSeconds, signal })
+  const results = judgeJournals(journals, selected)
   const ids = (verdict: string): string[] =>
     results.filter((one) => one.verdict === verdict).map(({ check }) => check.id)
   const messages = results.flatMap(({ check, findings }) => {

@@ -1,9 +1,8 @@
 /** Journals made by hand, for the tests of the checks of clients. Times are ms after a fixed start. */
 import { createHmac } from 'node:crypto'
-import type { Exchange, Journal, Setting, Start } from '../client/journal.ts'
-import { checks } from '../client/judge-journals.ts'
-import { type Explain, judgeSignatures } from '../client/story/signatures.ts'
-import { readJournal } from '../client/story/story.ts'
+import { type Explain, judgeSignatures } from '../client/checks/signatures.ts'
+import { type Exchange, type Journal, readJournal, type Setting, type Start } from '../client/journal.ts'
+import { checks } from '../client/judge.ts'
 import { diagnose } from '../lab/diagnose.ts'
 
 const beginMs = Date.UTC(2026, 0, 1)

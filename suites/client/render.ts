@@ -1,14 +1,14 @@
 /** The report about a client in every format that people read, and as a list of tests for the others. */
-import { counted, fewOf, groupBy } from '../../engine/group.ts'
-import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { areaOf, nothingTold, type Told, verdictLine } from '../../report/explain.ts'
-import { type ReportedTest, type TestRun, testOfStale, textOf } from '../../report/formats.ts'
-import { renderToldHtml } from '../../report/html.ts'
-import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
-import { renderToldMarkdown } from '../../report/markdown.ts'
-import { blockOf } from '../../report/text.ts'
-import { glyphs, knownWords } from '../../report/verdict-words.ts'
-import type { CheckReport, ClientReport } from './client-report.ts'
+import { counted, fewOf, groupBy } from '../engine/group.ts'
+import { type Printable, printable, printed, vouchedFor } from '../engine/printable.ts'
+import { areaOf, nothingTold, type Told, verdictLine } from '../report/explain.ts'
+import { type ReportedTest, type TestRun, testOfStale, textOf } from '../report/formats.ts'
+import { renderToldHtml } from '../report/html.ts'
+import { joinSections, type Paint, paintOf } from '../report/lines.ts'
+import { renderToldMarkdown } from '../report/markdown.ts'
+import { blockOf } from '../report/text.ts'
+import { glyphs, knownWords } from '../report/verdict-words.ts'
+import type { CheckReport, ClientReport } from './report.ts'
 
 /** How many mistakes are reported in full. */
 const fullChecks = 20
@@ -67,13 +67,9 @@ function headingOf({ meta, scenarios }: ClientReport): string {
 
 /** `37 checks: 2 passed, 1 failed, 34 not exercised`. */
 function summaryOf({ passed, failed, warned, notExercised, known, stale }: ClientReport['summary']): string {
-  const others: [number, string][] = [
-    [failed, 'failed'],
-    [warned, 'warned'],
-    [known, 'known'],
-    [stale, 'stale'],
-  ]
-  const found = others.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)
+  const found = Object.entries({ failed, warned, known, stale })
+    .filter(([, number]) => number > 0)
+    .map(([word, number]) => `${number} ${word}`)
   const all = passed + failed + warned + notExercised + known
   return `${counted(all, 'check')}: ${[`${passed} passed`, ...found, `${notExercised} not exercised`].join(', ')}`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { journal, judged, judgedBy, signed } from '../../self/made-up-journal.ts'
-import type { Explain } from '../story/signatures.ts'
+import type { Explain } from './signatures.ts'
 
 const checks = [
   'body-as-sent',

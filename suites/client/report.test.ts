@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { problemWith } from '../../engine/language/schemas.ts'
-import { renderJunit } from '../../report/formats.ts'
-import { junitProblems } from '../../self/junit-rules.ts'
-import { call, grant, journal, key, refused, signed, start } from '../../self/made-up-journal.ts'
-import type { Journal } from '../journal.ts'
-import { checks, judgeJournals } from '../judge-journals.ts'
-import { buildReport, parseClientKnown } from './build.ts'
-import type { ClientKnownEntry, ClientReport } from './client-report.ts'
+import { problemWith } from '../engine/language/schemas.ts'
+import { renderJunit } from '../report/formats.ts'
+import { junitProblems } from '../self/junit-rules.ts'
+import { call, grant, journal, key, refused, signed, start } from '../self/made-up-journal.ts'
+import type { Journal } from './journal.ts'
+import { checks, judgeJournals } from './judge.ts'
 import { renderHtml, renderMarkdown, renderText, testRun } from './render.ts'
+import { buildReport, type ClientKnownEntry, type ClientReport, parseClientKnown } from './report.ts'
 
 interface Given {
   known?: ClientKnownEntry[]
@@ -33,9 +32,8 @@ function reportOf(
       skipped: [],
     },
     journals,
-    results: judgeJournals(journals, () => null),
-    scenarios: [],
-    isReported: reported,
+    results: judgeJournals(journals, []),
+    selected: { scenarios: [], isReported: reported },
     known,
     strict,
   })
@@ -154,6 +152,6 @@ describe('every format', () => {
 
 test('the page names every check', async () => {
   const { readFileSync } = await import('node:fs')
-  const page = readFileSync(new URL('../../../docs/clients.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8')
   expect(checks.filter(({ id }) => !page.includes(`\`${id}\``))).toEqual([])
 })

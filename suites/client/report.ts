@@ -1,0 +1,322 @@
+/** The report about a client: what each check shows, its verdict and exit code, and the sentences that explain both. */
+
+import { visibleLines } from '../engine/conversation/exchange.ts'
+import { interruptedExitCode } from '../engine/errors.ts'
+import { counted } from '../engine/group.ts'
+import { demand } from '../engine/language/schemas.ts'
+import { readYaml, suggestion } from '../engine/language/yaml-source.ts'
+import { createRedactor, type Redactor, redactExchange } from '../engine/redact.ts'
+import type { Exchange as ShownLines } from '../engine/target.ts'
+import { shellWord } from '../report/lines.ts'
+import type { Meta, RunVerdict } from '../report/report.ts'
+import type { Check } from './check.ts'
+import { type Ending, type Exchange, type Journal, outcomeOf, readJournal, type Start } from './journal.ts'
+import { checks as allChecks, type CheckResult, isMadeFor, type Selected } from './judge.ts'
+
+/** As every format prints it. Plain data: it is also the JSON report (spec/schemas/client-report.schema.json). */
+export interface ClientReport {
+  meta: ClientMeta
+  verdict: RunVerdict
+  /** The exit code of the process; 130 if it was interrupted. */
+  exitCode: 0 | 1 | 130
+  summary: {
+    passed: number
+    /** Failures and warnings that are not in the baseline. */
+    failed: number
+    warned: number
+    notExercised: number
+    /** Failed or warned, and listed in the baseline. */
+    known: number
+    stale: number
+  }
+  /** Why this verdict, and what would change it. */
+  conclusion: string[]
+  checks: CheckReport[]
+  scenarios: ScenarioReport[]
+  /** Baseline entries that are listed but pass. */
+  stale: ClientKnownEntry[]
+}
+
+/** `again` repeats the run; `--only ID` is added to it. */
+export interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'node' | 'again' | 'stopped'> {
+  /** The judged command; null: a listening server judged every call. */
+  command: string | null
+  /** The ways to authorize that were tried. */
+  auth: string[]
+  /** What `--skip` left out, with reasons. */
+  skipped: { id: string; reason: string }[]
+}
+
+export interface CheckReport extends Omit<Check, 'judge'>, Pick<CheckResult, 'verdict' | 'scenarios'> {
+  /** The first finding, or why there is none. */
+  message: string
+  evidence: {
+    scenario: string
+    /** What the client did, and what would be right. */
+    message: string
+    exchanges: ShownExchange[]
+    /** The diagnosis of a signature, line by line. */
+    diagnosis: string[]
+  }[]
+  /** The baseline entry that makes it a known failure. */
+  known: Pick<ClientKnownEntry, 'reason' | 'issue'> | null
+  /** The command that repeats the scenarios of this check. */
+  again: string
+}
+
+interface ShownExchange extends ShownLines {
+  number: number
+  /** Since the first start of the client in this scenario. */
+  atMs: number
+  connection: number
+  /** The deliberate faults that applied to it. */
+  faults: string[]
+}
+
+export interface ScenarioReport {
+  id: string
+  about: string
+  /** Requests that reached the server, and calls of them that were accepted. */
+  requests: number
+  accepted: number
+  ok: number
+  error: number
+  /** How each start ended. */
+  ended: string[]
+  durationMs: number
+  /** The end of the client's stderr, if it ended badly or did nothing. */
+  stderr: string
+}
+
+/** One entry of a baseline file. */
+export interface ClientKnownEntry {
+  check: string
+  /** Only what this scenario shows. */
+  scenario?: string
+  reason: string
+  issue: string | null
+  /** An entry that passes sometimes is not stale. */
+  sometimes: boolean
+}
+
+interface BuildInput {
+  meta: ClientMeta
+  journals: readonly Journal[]
+  /** The results of every check, including those that are not reported. */
+  results: readonly CheckResult[]
+  selected: Selected
+  known: readonly ClientKnownEntry[]
+  strict: boolean
+}
+
+/** The report about a client. Pure; the same input gives the same report. */
+export function buildReport(input: BuildInput): ClientReport {
+  const { meta, journals, results, known, strict, selected } = input
+  const redactor = createRedactor(journals.flatMap((journal) => [...readJournal(journal).secrets]))
+  const reported = results.filter(({ check }) => selected.isReported(check.id))
+  const checks = reported.map((result) => reportCheck(input, result, redactor))
+  const stale = known.filter((entry) => isStale(entry, reported))
+  const count = (verdict: CheckReport['verdict']): number =>
+    checks.filter((check) => check.verdict === verdict && check.known === null).length
+  const summary: ClientReport['summary'] = {
+    passed: count('passed'),
+    failed: count('failed'),
+    warned: count('warned'),
+    notExercised: count('not-exercised'),
+    known: checks.filter((check) => check.known !== null).length,
+    stale: stale.length,
+  }
+  const unknown = unknownBecause(input, summary)
+  const [verdict, fromChecks] = verdictOf(summary, meta.stopped !== null || unknown !== null)
+  const isWrong = fromChecks === 1 || summary.stale > 0 || (strict && summary.warned > 0)
+  return {
+    meta: { ...meta, command: meta.command === null ? null : redactor.text(meta.command) },
+    verdict,
+    exitCode: meta.stopped !== null ? interruptedExitCode : isWrong ? 1 : 0,
+    conclusion: conclusionOf(summary, meta.stopped, unknown, strict),
+    summary,
+    checks,
+    scenarios: journals.map((journal) => reportScenario(selected, journal, redactor)),
+    stale,
+  }
+}
+
+/** How many findings of a check are shown; the rest is counted. */
+const shownFindings = 3
+
+function reportCheck(
+  { journals, meta, known, selected }: BuildInput,
+  result: CheckResult,
+  redactor: Redactor,
+): CheckReport {
+  const { check, verdict, scenarios, findings } = result
+  const { judge: _judge, ...claim } = check
+  const evidence = findings.slice(0, shownFindings).map(({ scenario, finding }) => {
+    const { starts, exchanges } = journals.find((one) => one.scenario === scenario) as Journal
+    const beginMs = starts?.[0]?.fromMs ?? exchanges[0]?.startedMs ?? 0
+    return {
+      scenario,
+      message: redactor.text(finding.message),
+      exchanges: finding.exchanges.map((exchange) => showExchange(exchange, beginMs, redactor)),
+      diagnosis: (finding.diagnosis ?? []).map(redactor.text),
+    }
+  })
+  const more = findings.length > 1 ? ` (found ${findings.length} times)` : ''
+  const made = selected.scenarios.filter((scenario) => isMadeFor(scenario, check.id)).map(({ id }) => id)
+  const notShown =
+    made.length > 0 ? `The client did nothing that shows it in ${made.join(', ')}` : 'No request of the client shows it'
+  const [first] = evidence
+  return {
+    ...claim,
+    verdict,
+    scenarios,
+    message: first !== undefined ? first.message + more : verdict === 'passed' ? check.title : notShown,
+    evidence,
+    known: knownReason(known, result),
+    again: `${meta.again} --only ${shellWord(check.id)}`,
+  }
+}
+
+const covers = (entry: ClientKnownEntry, scenario: string): boolean =>
+  entry.scenario === undefined || entry.scenario === scenario
+
+/** The entry that covers every finding of a check; null if a finding is new, or there is none. */
+function knownReason(known: readonly ClientKnownEntry[], { check, findings }: CheckResult): CheckReport['known'] {
+  const mine = known.filter((entry) => entry.check === check.id)
+  const [first] = mine
+  const isKnown = findings.every(({ scenario }) => mine.some((entry) => covers(entry, scenario)))
+  return first !== undefined && findings.length > 0 && isKnown ? { reason: first.reason, issue: first.issue } : null
+}
+
+/** Whether the check of an entry passes. One that was not exercised says nothing about its entry. */
+function isStale(entry: ClientKnownEntry, results: readonly CheckResult[]): boolean {
+  const result = results.find(({ check }) => check.id === entry.check)
+  if (result === undefined || result.verdict === 'not-exercised' || entry.sometimes) return false
+  return !result.findings.some(({ scenario }) => covers(entry, scenario))
+}
+
+/** Why nothing is known about the client; null if something is. */
+function unknownBecause({ journals, results }: BuildInput, summary: ClientReport['summary']): string | null {
+  const { passed, failed, warned, known } = summary
+  if (journals.every(({ exchanges }) => exchanges.length === 0))
+    return 'No request of the client reached a server; it must call the URL in SVC_URL'
+  if (passed + failed + warned + known === 0) return 'No check was exercised, so nothing is known about this client'
+  const documentPassed = results.some(({ check, verdict }) => check.level === 'document' && verdict === 'passed')
+  return documentPassed ? null : 'No check of the document passed, so nothing is known about this client'
+}
+
+function verdictOf({ failed, known }: ClientReport['summary'], isOpen: boolean): [RunVerdict, 0 | 1] {
+  if (failed > 0) return ['does-not-conform', 1]
+  if (isOpen) return ['inconclusive', 1]
+  return known > 0 ? ['does-not-conform', 0] : ['conforms', 0]
+}
+
+function conclusionOf(
+  { failed, warned, known, stale, notExercised }: ClientReport['summary'],
+  stopped: string | null,
+  unknown: string | null,
+  strict: boolean,
+): string[] {
+  const strictly = strict ? ', which --strict makes fail' : ' (--strict makes them fail)'
+  const lines: [isSaid: boolean, line: string | null][] = [
+    [stopped !== null, `The run stopped early: ${stopped}`],
+    [failed > 0, `${counted(failed, 'check')} of the document failed; each says what is wrong and how to repeat it`],
+    [unknown !== null, unknown],
+    [warned > 0, `${counted(warned, 'check')} of good practice warned${strictly}`],
+    [known > 0, `${counted(known, 'check')} known to fail (baseline)`],
+    [stale > 0, `${counted(stale, 'baseline entry passes', 'baseline entries pass')} now: remove what is stale`],
+    [notExercised > 0, `${counted(notExercised, 'check')} not exercised: the client did nothing that shows them`],
+  ]
+  return lines.flatMap(([isSaid, line]) => (isSaid && line !== null ? [line] : []))
+}
+
+function reportScenario({ scenarios }: Selected, journal: Journal, redactor: Redactor): ScenarioReport {
+  const { scenario: id, exchanges } = journal
+  const starts = journal.starts ?? []
+  const isTroubled = exchanges.length === 0 || starts.some(({ ended }) => ended.kind !== 'exit' || ended.code !== 0)
+  const sum = (of: (start: Start) => number): number => starts.reduce((all, one) => all + of(one), 0)
+  return {
+    id,
+    about: scenarios.find((one) => one.id === id)?.about ?? 'Every call was judged',
+    requests: exchanges.length,
+    accepted: exchanges.filter((exchange) => outcomeOf(exchange) === 'accepted').length,
+    ok: sum(({ ok }) => ok),
+    error: sum(({ error }) => error),
+    ended: starts.map(({ ended }) => showEnding(ended)),
+    durationMs: Math.round(sum(({ fromMs, toMs }) => toMs - fromMs)),
+    stderr: isTroubled ? redactor.text(starts.map(({ stderr }) => stderr).join('')).trim() : '',
+  }
+}
+
+/** Describes how a start of the client ended. */
+function showEnding(ended: Ending): string {
+  switch (ended.kind) {
+    case 'exit':
+      return `exit code ${ended.code}`
+    case 'signal':
+      return `ended by ${ended.signal}`
+    case 'timeout':
+      return `ended after ${ended.seconds} s`
+    case 'runaway':
+      return `ended after ${ended.requests} requests`
+    case 'interrupted':
+      return 'the run was interrupted'
+  }
+}
+
+const longestBody = 2000
+const shownHeaders = ['authorization', 'content-type', 'cookie']
+const shownAnswerHeaders = ['retry-after', 'location', 'date', 'www-authenticate']
+
+/** An exchange as lines, without its secrets. */
+function showExchange(exchange: Exchange, beginMs: number, redactor: Redactor): ShownExchange {
+  const { number, connection, startedMs, httpMethod, target, headers, body, bodyBytes, faults } = exchange
+  const request = [
+    `${httpMethod} ${target}`,
+    ...headers
+      .map(([name, value]) => [name.toLowerCase(), value] as const)
+      .filter(([name]) => shownHeaders.includes(name))
+      .map(([name, value]) => `${name}: ${value}`),
+    ...bodyLines(new TextDecoder().decode(body), bodyBytes),
+  ]
+  return {
+    number,
+    atMs: Math.max(0, Math.round(startedMs - beginMs)),
+    connection,
+    faults: [...faults],
+    ...redactExchange({ request, answer: answerLines(exchange) }, redactor),
+  }
+}
+
+function answerLines({ answer, deliveredMs }: Exchange): string[] {
+  if (answer === null) return ['(no answer)']
+  if (answer.status === 0) return ['(the connection was closed without an answer)']
+  const { status, headers, body } = answer
+  const names = headers.date === undefined ? [] : shownAnswerHeaders.filter((name) => headers[name] !== undefined)
+  const lines = [`HTTP ${status}`, ...names.map((name) => `${name}: ${headers[name]}`), ...bodyLines(body, body.length)]
+  return deliveredMs === null ? [...lines, '(the client did not wait for it)'] : lines
+}
+
+function bodyLines(text: string, bytes: number): string[] {
+  const lines = visibleLines(text.slice(0, longestBody))
+  return text.length > longestBody ? [...lines, `… (${bytes} bytes in all)`] : lines
+}
+
+/**
+ * Parses a baseline of known failures of a client.
+ *
+ * @param file the path that errors name
+ * @throws SuiteError (`fixture`): an unknown key or check, with its place and a did-you-mean
+ */
+export function parseClientKnown(text: string, file: string): ClientKnownEntry[] {
+  const source = readYaml(text, file)
+  if (source.value === null) return []
+  demand(source, 'client-baseline')
+  const ids = allChecks.map(({ id }) => id)
+  return (source.value as Pick<ClientKnownEntry, 'check' | 'reason'>[]).map((entry, index) => {
+    const { check } = entry
+    if (!ids.includes(check))
+      throw source.error({ path: [index, 'check'], message: `unknown check "${check}"${suggestion(check, ids)}` })
+    return { issue: null, sometimes: false, ...entry }
+  })
+}
