@@ -2,9 +2,14 @@
  * Prints the verdict on every test client: `npm run clients [-- WORD…]`, with words for those whose id or check holds one of
  * them. Exit code 1 where a right client does not pass, a broken one is not caught where it should be, or an inert one shows something.
  */
-import { loadAdapters } from '../suites/self/adapters.ts'
-import { loadCatalogue, type TestClient } from '../suites/self/clients/catalogue.ts'
-import { type Judgement, judgementProblem, judgeTestClient } from '../suites/self/judge-client.ts'
+import {
+  type Judgement,
+  judgementProblem,
+  judgeTestClient,
+  loadAdapters,
+  loadCatalogue,
+  type TestClient,
+} from '../suites/self/clients/catalogue.ts'
 
 const words = process.argv.slice(2)
 const { adapters, missing } = loadAdapters()

@@ -14,7 +14,7 @@ import { buildReport } from '../suites/report/build.ts'
 import { addReport, type Comparison, noComparison } from '../suites/report/compare/comparison.ts'
 import type { Report } from '../suites/report/report.ts'
 import { launchChromium } from '../suites/self/chromium.ts'
-import { madeUpCase, madeUpMeta } from '../suites/self/made-up.ts'
+import { madeUpCase, madeUpMeta } from '../suites/self/made-up-report.ts'
 
 const servers = 20
 const reportsOfEach = 50

@@ -21,9 +21,16 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
-import { type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
-import { missedGoals, proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
-import { writeBlock } from '../suites/self/marked-block.ts'
+import {
+  missedGoals,
+  type ProofLine,
+  type ProofServer,
+  proofSummary,
+  proofTables,
+  prove,
+  type Way,
+} from '../suites/self/explore-proof.ts'
+import { writeBlock } from '../suites/self/sources.ts'
 import { loadIndependentMutants, loadIndependentSets, loadIndependentVariants } from '../suites/targets/bundled.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 

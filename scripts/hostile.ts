@@ -6,9 +6,9 @@
  *
  * Exits with 1 when an attack succeeds.
  */
+
+import { type Finding, flipBytes, runAttack } from '../suites/self/hostile/attack.ts'
 import { attacks } from '../suites/self/hostile/attacks.ts'
-import { flipBytes } from '../suites/self/hostile/flip-bytes.ts'
-import { type Finding, runAttack } from '../suites/self/hostile/run-attack.ts'
 import { readArguments } from './arguments.ts'
 
 const { values, positionals: wanted } = readArguments({

@@ -4,8 +4,7 @@
  *     npm run imports [-- --write]
  */
 import { packageRoot } from '../suites/engine/language/package-root.ts'
-import { drawImports, readImports } from '../suites/self/imports.ts'
-import { writeBlock } from '../suites/self/marked-block.ts'
+import { drawImports, readImports, writeBlock } from '../suites/self/sources.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({ options: { write: { type: 'boolean', default: false } } })

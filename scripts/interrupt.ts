@@ -4,7 +4,7 @@
  *     npm run interrupt [-- --times 100] [--seed 1]
  */
 import { seededRandom } from '../suites/engine/signer/random.ts'
-import { interruptRun } from '../suites/self/interrupt-run.ts'
+import { interruptRun } from '../suites/self/printed-by.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({

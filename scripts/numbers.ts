@@ -3,8 +3,9 @@
  *
  *     npm run numbers [-- --write]
  */
-import { writeBlock } from '../suites/self/marked-block.ts'
+
 import { countAll, numbersTable } from '../suites/self/numbers.ts'
+import { writeBlock } from '../suites/self/sources.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({ options: { write: { type: 'boolean', default: false } } })

@@ -8,8 +8,7 @@
  */
 import { allItems } from '../suites/engine/conversation/cases.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
-import { defectSets } from '../suites/self/defects.ts'
-import { runInOrders } from '../suites/self/run-in-orders.ts'
+import { defectSets, runInOrders } from '../suites/self/run-in-orders.ts'
 import { readArguments } from './arguments.ts'
 
 const { values, positionals: wanted } = readArguments({

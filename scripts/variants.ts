@@ -4,8 +4,7 @@
  *     npm run variants [-- --pairs] [--concurrency 1,4,16]
  */
 
-import { type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
-import { departuresOf } from '../suites/self/expected-departures.ts'
+import { departuresOf, type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
 import { loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 

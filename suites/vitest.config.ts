@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { numbersReporter } from './self/numbers-reporter.ts'
-import { skippedReporter } from './self/skipped-reporter.ts'
+import { numbersReporter, skippedReporter } from './self/reporters.ts'
 
 /**
  * These take longest. Those that mostly wait, for processes or for an expiry, stand apart from each other, between those that compute, so that
@@ -20,24 +19,21 @@ const longest = [
   'diagnose',
   'by-hand',
   'single-sequences',
-  'order',
   'shrink',
   'pages',
   'null-servers',
-  'variants-lasting',
+  'conforming',
   'run-lifecycle',
   'recipes',
   'orders',
   'hostile',
-  'client-judge',
-  'no-secret-leaves',
+  'secrets',
   'foreign',
   'odd-targets',
   'lab',
   'clients',
   'command',
   'html',
-  'adapters',
 ]
 
 /**

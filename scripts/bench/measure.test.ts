@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
-import { blockIn } from '../../suites/self/marked-block.ts'
+import { blockIn } from '../../suites/self/sources.ts'
 import { type Figure, figureTable, isMet, medianRatio } from './measure.ts'
 
 const figure: Figure = { name: 'A run', value: 3, unit: 's', runs: 5, ratio: 2, wanted: { atMost: 4, ratioAtMost: 2 } }

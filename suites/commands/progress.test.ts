@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { madeUpCase } from '../self/made-up.ts'
+import { madeUpCase } from '../self/made-up-report.ts'
 import { startExploreProgress, startProgress } from './progress.ts'
 
 function progressOn(isTTY: boolean) {

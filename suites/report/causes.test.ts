@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Hint, Problem, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
-import { madeUpCase } from '../self/made-up.ts'
+import { madeUpCase } from '../self/made-up-report.ts'
 import { blockersOf, groupByCause } from './causes.ts'
 import type { CaseReport } from './report.ts'
 

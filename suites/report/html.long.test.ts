@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium } from '../self/chromium.ts'
-import { lowContrast } from '../self/low-contrast.ts'
+import { lowContrast } from '../self/chromium.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
 import { renderHtml } from './html.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { everyAnswer } from '../report/outcomes.ts'
 import type { KnownEntry } from '../report/report.ts'
-import { madeUpCase, madeUpCorpus } from '../self/made-up.ts'
+import { madeUpCase, madeUpCorpus } from '../self/made-up-report.ts'
 import { failedIds, parseBaseline, readBaseline, renderBaseline, writeBaseline } from './inputs.ts'
 
 const corpus = madeUpCorpus({

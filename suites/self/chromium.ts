@@ -21,3 +21,26 @@ export function launchChromium(): Promise<Browser> {
   ]
   return chromium.launch({ executablePath, args })
 }
+
+/** Texts whose contrast is below 4.5 to 1, as WCAG counts it. Runs in the page. */
+export const lowContrast = `(() => {
+  const channels = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
+  const luminance = (colour) => {
+    const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
+      const part = value / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const behind = (element) => {
+    const colour = element === null ? 'rgb(255, 255, 255)' : getComputedStyle(element).backgroundColor
+    return element === null || (channels(colour)[3] ?? 1) > 0 ? colour : behind(element.parentElement)
+  }
+  return [...document.querySelectorAll('body *')].flatMap((element) => {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())
+    if (!hasText || element.tagName === 'SCRIPT') return []
+    const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind(element))]
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
+    return ratio < 4.5 ? [element.className + ' ' + element.textContent.slice(0, 30) + ': ' + ratio.toFixed(2)] : []
+  })
+})()`

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadIndependentMutants, loadIndependentVariants } from '../targets/bundled.ts'
-import { prove } from './explore-proof.ts'
-import { isCatch } from './proof-model.ts'
+import { isCatch, missedGoals, type ProofFinding, type ProofLine, proofSummary, prove } from './explore-proof.ts'
+import { partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: 1500, walks: 3 }
@@ -16,25 +16,27 @@ async function mutantNamed(name: string) {
 
 /** The short form of `npm run explore-proof`: servers whose authors knew neither the cases nor the model. */
 describe('the model alone', () => {
-  test.each([
+  const findable: [string, string][] = [
     ['expiry-as-text-with-expires-in', 'works'],
     ['connection-stays-authorized', 'works'],
     ['hmac-accepted-after-first-ecc-call', 'works'],
     ['scheme-word-compared-by-prefix', 'works'],
     ['second-answer-on-connection-repeats-id', 'works'],
-  ])('finds %s; its scenario: %s', async (name, outcome) => {
+  ]
+  test.each(partUnlessProof(findable, 2))('finds %s; its scenario: %s', async (name, outcome) => {
     const mutant = await mutantNamed(name)
     const { found } = await prove(mutant, 'explore', { ...options, stopAtFirst: true })
     expect(found.find((one) => isCatch(mutant.breaks, one))?.fixture).toBe(outcome)
   })
 
-  test.each([
+  const conforming: [string, object][] = [
     ['names-of-refused-creations-stay-taken', {}],
     ['key-names-of-at-most-twelve-characters', {}],
     ['session-joined-by-the-same-scope-and-replaced-by-another', { seed: 2, calls: 4000 }],
     ['keys-with-the-same-scope-are-one-user', { seed: 2, calls: 4000, walks: 40 }],
     ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
-  ])('does not accuse %s', async (name, more) => {
+  ]
+  test.each(partUnlessProof(conforming, 2))('does not accuse %s', async (name, more) => {
     const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
     const { id, profile, settings = {}, create } = variant
@@ -52,4 +54,67 @@ test('the model finds second-refresh-drops-apikey with the few keys that the cas
   const mutant = await mutantNamed('second-refresh-drops-apikey')
   const { found } = await prove(mutant, 'run', { ...options, calls: 400, walks: 1, stopAtFirst: true })
   expect(found.some((one) => one.by === 'model' && isCatch(mutant.breaks, one))).toBe(true)
+})
+
+const finding: ProofFinding = {
+  by: 'model',
+  requirement: 'basic/credentials',
+  level: 'must',
+  id: 'found/basic/credentials/let-in',
+  message: '',
+  again: '3/3',
+  steps: 1,
+  fixture: null,
+}
+const line = (id: string, breaks: string, found: ProofFinding[], way: 'run' | 'explore' = 'run'): ProofLine => ({
+  way,
+  id,
+  breaks,
+  seed: 1,
+  calls: 1,
+  ms: 1,
+  found,
+})
+const caught = Array.from({ length: 19 }, (_, at) => line(`caught-${at}`, 'basic/credentials', [finding]))
+
+describe('the goals', () => {
+  test('hold where 95 of 100 are found by a run, and no conforming server is accused', () => {
+    expect(missedGoals([...caught, line('missed', 'basic/credentials', []), line('right', '', [])])).toEqual([])
+  })
+
+  test('are missed with one more', () => {
+    const lines = [...caught, line('one', 'basic/credentials', []), line('two', 'basic/credentials', [])]
+    expect(missedGoals(lines)).toEqual(['A run finds less than 95 %'])
+    const explored = lines.slice(1).map((one) => ({ ...one, way: 'explore' as const }))
+    expect(missedGoals(explored)).toEqual(['"explore" finds less than 98 %'])
+  })
+
+  test.each(['model', 'listening'] as const)('are missed where the %s accuses a conforming server', (by) => {
+    const warning: ProofFinding = { ...finding, by, level: 'implied' }
+    expect(missedGoals([line('right', '', [warning])])).toEqual(['1 false alarm'])
+    expect(missedGoals([line('right', '', [{ ...warning, by: 'case' }])])).toEqual([])
+  })
+})
+
+test('the sets are printed apart', () => {
+  const text = proofSummary(
+    [line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', [])],
+    new Map([
+      ['first', new Set(['old'])],
+      ['second', new Set(['new'])],
+    ]),
+  )
+  expect(text).toContain('The first set:')
+  expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')
+  expect(text).toContain('Missed by a disposable run: `new`.')
+})
+
+test('a set without broken servers has counts of false alarms only', () => {
+  const text = proofSummary(
+    [line('right', '', []), line('accused', '', [finding])],
+    new Map([['sixth', new Set(['right', 'accused'])]]),
+  )
+  expect(text).toContain('The sixth set:')
+  expect(text).toContain('| the same, then the model: a disposable run | – | 0 | 1 of 2 |')
+  expect(text).not.toContain('Missed by')
 })

@@ -3,20 +3,20 @@
  * The servers' clocks are moved, so that nothing waits.
  */
 import { allItems, fillsPlaces, type Item } from '../engine/conversation/cases.ts'
-import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/conversation.ts'
-import { openCreatedKeys } from '../engine/conversation/conversation.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
+import { levelOf } from '../engine/model/judge.ts'
 import { seededRandom } from '../engine/signer/random.ts'
-import type { Instance, Target, TargetSettings } from '../engine/target.ts'
+import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
+import { type ExploreOptions, openExploration } from '../explore/explore.ts'
+import { isShownAgain } from '../explore/findings.ts'
 import { afterCases } from '../run/explore/explore-after-cases.ts'
+import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
 import { openRun } from '../run/run.ts'
 import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
-import type { Handle } from '../targets/in-memory.ts'
-import { tryFixture } from './found-fixtures.ts'
-import { type Context, isCatch, openModel, type ProofFinding } from './proof-model.ts'
-import { unmovedTarget } from './unmoved.ts'
+import { type Handle, memoryInstance } from '../targets/in-memory.ts'
 
 /** `run`: the cases, then the model with the keys that they left, as `run --disposable` does; `explore`: the model on a fresh server. */
 export type Way = 'run' | 'explore'
@@ -251,4 +251,300 @@ function watched(server: Omit<ServerOptions, 'clock'>): {
     return handle
   }
   return { built: { ...server, around }, context }
+}
+
+/** The model in memory, as the proofs ask it: it may end at its first finding. */
+
+export interface ProofFinding {
+  readonly by: 'case' | 'listening' | 'model'
+  readonly requirement: string
+  readonly level: string
+  /** The case, or the id of the finding. */
+  readonly id: string
+  readonly message: string
+  /** How often the shortest form failed again. */
+  readonly again: string
+  readonly steps: number
+  /** The scenario that it was written as, or null, or what became of that scenario. */
+  readonly fixture: string | null
+  /** The text of one that does not work. */
+  readonly scenario?: string | null
+}
+
+/** As a failure, or at the requirement itself, or as a warning where the broken requirement is only implied. */
+export const isCatch = (breaks: string, { requirement, level }: ProofFinding): boolean =>
+  requirement === breaks || level === 'must' || levelOf(breaks) === 'implied'
+
+/** Ends an exploration at its first finding. */
+class Enough extends Error {}
+
+type Context = ReturnType<typeof createHandler>['context']
+
+interface Asked extends Omit<ExploreOptions, 'instance' | 'loopback' | 'requirements' | 'say' | 'onFinding'> {
+  readonly settings: TargetSettings
+  readonly corpus: Corpus
+  readonly breaks: string
+  readonly stopAtFirst: boolean
+  readonly unmoved: boolean
+  /** A run does not report a finding that never came again; `explore` does. */
+  readonly onlyRepeated: boolean
+}
+
+interface ProofModel {
+  readonly found: readonly ProofFinding[]
+  calls(): number
+  ask(): Promise<void>
+  giveWay(): void
+  finish(): Promise<void>
+}
+
+function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
+  const { clock, root, profile } = server
+  const { settings, corpus, stopAtFirst, onlyRepeated, breaks, unmoved, ...options } = asked
+  let calls = 0
+  let isOver = false
+  const secret = { kind: 'secret', id: root.id, secret: root.secret } as const
+  const moved = memoryInstance({ handle, clock, root: secret, settings, basePath: profile.basePath })
+  const found: ProofFinding[] = []
+  const model = openExploration({
+    ...options,
+    instance: unmoved ? unmovedInstance(moved, clock) : moved,
+    onCall: (made) => {
+      calls = made
+    },
+    loopback: true,
+    requirements: corpus.requirements,
+    say: () => {},
+    onFinding: (finding) => {
+      if (onlyRepeated && !isShownAgain(finding)) return
+      const { requirement, level, id, message, reproduced, steps, fixture } = finding
+      const again = `${reproduced.failed}/${reproduced.tries}`
+      const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length, fixture }
+      found.push(one)
+      if (stopAtFirst && isCatch(breaks, one)) throw new Enough()
+    },
+  })
+  const unlessEnough = async (run: () => Promise<unknown>): Promise<void> => {
+    try {
+      if (!isOver) await run()
+    } catch (error) {
+      if (!(error instanceof Enough)) throw error
+      isOver = true
+    }
+  }
+  return {
+    found,
+    calls: () => calls,
+    ask: () => unlessEnough(model.ask),
+    giveWay: model.giveWay,
+    finish: () => unlessEnough(model.finish),
+  }
+}
+
+/** Whether the scenarios that `explore` writes show what it found: each must fail on the broken server and pass on the reference server. */
+
+/** `works`, or what is wrong with a scenario. */
+type FixtureOutcome =
+  | 'works'
+  | `accuses ${string}`
+  | `passes there (${string})`
+  | `not passed on the reference server (${string})`
+  | `not read: ${string}`
+
+interface Server {
+  readonly settings: Partial<TargetSettings>
+  create(): Omit<ServerOptions, 'clock'>
+}
+
+interface ConformingServer extends Server {
+  readonly id: string
+}
+
+/** Runs the text of a scenario on a new instance of the broken server, of the reference server and of others that conform. */
+async function tryFixture(
+  text: string,
+  requirement: string,
+  broken: Server,
+  { corpus, conforming }: { corpus: Corpus; conforming: readonly ConformingServer[] },
+): Promise<FixtureOutcome> {
+  try {
+    const here = await tryScenario(text, requirement, corpus)
+    if (here !== 'passed') return `not passed on the reference server (${here})`
+    const there = await tryScenario(text, requirement, corpus, broken)
+    if (!isBroken(there)) return `passes there (${there})`
+    for (const server of conforming)
+      if (isBroken(await tryScenario(text, requirement, corpus, server))) return `accuses ${server.id}`
+    return 'works'
+  } catch (error) {
+    return `not read: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+/** Servers in memory whose clock nobody moves, as at a URL; but waiting takes no time. */
+
+/** How long a call takes. */
+const callMs = 1
+
+interface MovingClock {
+  advance(ms: number): void
+}
+
+const unmovedTarget = (target: Target): Target => ({
+  ...target,
+  open: async () => {
+    const instance = await target.open()
+    const { clock, settings } = instance
+    return {
+      ...instance,
+      clock: { ...clock, controlled: false },
+      settings: { ...settings, maxWaitMs: bareSettings.maxWaitMs },
+    }
+  },
+})
+
+const unmovedInstance = (instance: Instance, clock: MovingClock): Instance => ({
+  ...instance,
+  clock: { ...instance.clock, controlled: false },
+  send: async (request) => {
+    const answer = await instance.send(request)
+    clock.advance(callMs)
+    return answer
+  },
+})
+
+/** The results of the proof of the model as text: lists for the author, a summary for the reader. */
+
+interface Count {
+  readonly asked: number
+  readonly missed: readonly ProofLine[]
+  /** Found, but only at requirements other than the one that is broken. */
+  readonly elsewhere: readonly ProofLine[]
+  readonly servers: number
+  readonly alarms: readonly ProofLine[]
+}
+
+/** If a mutant was tested with several seeds, the first counts. */
+function count(lines: readonly ProofLine[], by: (line: ProofLine) => ProofLine): Count {
+  const seen = lines.map(by)
+  const seed = Math.min(...seen.map((line) => line.seed))
+  const mutants = seen.filter((line) => line.breaks !== '' && line.seed === seed)
+  const variants = seen.filter(({ breaks }) => breaks === '')
+  const caught = (line: ProofLine): boolean => line.found.some((one) => isCatch(line.breaks, one))
+  const atHome = ({ found, breaks }: ProofLine): boolean => found.some(({ requirement }) => requirement === breaks)
+  return {
+    asked: mutants.length,
+    missed: mutants.filter((line) => !caught(line)),
+    elsewhere: mutants.filter((line) => caught(line) && !atHome(line)),
+    servers: variants.length,
+    // The refusal of an eleventh key is only implied, so a warning there is not an accusation.
+    alarms: variants.filter(({ found }) => found.some(({ by, level }) => by !== 'case' || level === 'must')),
+  }
+}
+
+const byCases = (line: ProofLine): ProofLine => ({ ...line, found: line.found.filter(({ by }) => by === 'case') })
+const byListening = (line: ProofLine): ProofLine => ({ ...line, found: line.found.filter(({ by }) => by !== 'model') })
+
+type Named = readonly [name: string, count: Count]
+
+function counts(lines: readonly ProofLine[]): Named[] {
+  const run = lines.filter(({ way }) => way === 'run')
+  const explored = lines.filter(({ way }) => way === 'explore')
+  return [
+    ['scripted cases alone', count(run, byCases)],
+    ['scripted cases, with the model listening', count(run, byListening)],
+    ['the same, then the model: a disposable run', count(run, (line) => line)],
+    ['the model alone: `explore --for 60`', count(explored, (line) => line)],
+  ]
+}
+
+/** The ids of the servers of each set, by the name of the set. */
+type Sets = ReadonlyMap<string, ReadonlySet<string>>
+
+const linesOf = (lines: readonly ProofLine[], sets: Sets): [string, ProofLine[]][] =>
+  [...sets].map(([name, ids]) => [`The ${name} set`, lines.filter(({ id }) => ids.has(id))])
+
+/** Every server that was missed, with the reason where it is known, found elsewhere only, or accused, then the counts of each set. */
+export function proofTables(lines: readonly ProofLine[], sets: Sets, reasons: Reasons = new Map()): string {
+  return linesOf(lines, sets)
+    .filter(([, some]) => some.length > 0)
+    .map(([name, some]) => [name, '', ...listsOf(counts(some), reasons), '', table(counts(some))].join('\n'))
+    .join('\n\n')
+}
+
+/** Why a server is missed, by its id. */
+type Reasons = ReadonlyMap<string, string>
+
+function listsOf(named: readonly Named[], reasons: Reasons): string[] {
+  return named.flatMap(([name, { missed, elsewhere, alarms }]) => [
+    ...missed.map(
+      ({ id, breaks }) => `${name}: missed ${[`${id} (${breaks})`, reasons.get(id) ?? []].flat().join(': ')}`,
+    ),
+    ...elsewhere.map(
+      ({ id, breaks, found }) =>
+        `${name}: ${id} breaks ${breaks}, found at ${[...new Set(found.map(({ requirement }) => requirement))].slice(0, 4).join(', ')}`,
+    ),
+    ...alarms.map(
+      ({ id, seed, found }) =>
+        `${name}: FALSE ALARM at ${id} (seed ${seed}): ${found.map(({ requirement, id: what, message }) => `${requirement} ${what}: ${message}`).join('; ')}`,
+    ),
+  ])
+}
+
+const share = (part: number, all: number): string =>
+  all === 0 ? '–' : `${part} of ${all} (${((100 * part) / all).toFixed(1)} %)`
+
+function table(named: readonly Named[]): string {
+  return [
+    '| way | broken servers found | of them at the broken requirement | false alarms |',
+    '|---|---|---|---|',
+    ...named.map(
+      ([name, { asked, missed, elsewhere, servers, alarms }]) =>
+        `| ${name} | ${share(asked - missed.length, asked)} | ${asked - missed.length - elsewhere.length} | ${alarms.length} of ${servers} |`,
+    ),
+  ].join('\n')
+}
+
+/** For docs/model.md: the counts, and what no way found. A way that was not tried is left out. */
+export function proofSummary(lines: readonly ProofLine[], sets: Sets): string {
+  return linesOf(lines, sets)
+    .filter(([, some]) => some.length > 0)
+    .flatMap(([name, some]) => {
+      const named = counts(some)
+      const [, , run, explored] = named
+      return [
+        `${name}:`,
+        '',
+        table(named.filter(([, { asked, servers }]) => asked + servers > 0)),
+        '',
+        ...missedLines('a disposable run', run),
+        ...missedLines('`explore --for 60`', explored),
+      ]
+    })
+    .join('\n')
+    .trimEnd()
+}
+
+const missedLines = (way: string, named: Named | undefined): string[] =>
+  named === undefined || named[1].asked === 0 ? [] : [`Missed by ${way}: ${namesOf(named)}.`, '']
+
+function namesOf(named: Named | undefined): string {
+  const ids = [...new Set(named?.[1].missed.map(({ id }) => id))]
+  return ids.length === 0 ? 'none' : ids.map((id) => `\`${id}\``).join(', ')
+}
+
+/** Of the broken servers, the share that each way must find. */
+const goals = { run: 0.95, explore: 0.98 }
+
+/** The goals that these results miss, one sentence each. */
+export function missedGoals(lines: readonly ProofLine[]): string[] {
+  const [, , run, explored] = counts(lines).map(([, one]) => one)
+  const shareOf = ({ asked, missed }: Count): number => (asked === 0 ? 1 : 1 - missed.length / asked)
+  const alarms = (run?.alarms.length ?? 0) + (explored?.alarms.length ?? 0)
+  return [
+    ...(run !== undefined && shareOf(run) < goals.run ? [`A run finds less than ${100 * goals.run} %`] : []),
+    ...(explored !== undefined && shareOf(explored) < goals.explore
+      ? [`"explore" finds less than ${100 * goals.explore} %`]
+      : []),
+    ...(alarms > 0 ? [`${alarms} false ${alarms === 1 ? 'alarm' : 'alarms'}`] : []),
+  ]
 }

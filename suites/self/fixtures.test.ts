@@ -1,18 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { alterWords, basicWords, bodyForms, otherBodyForms } from '../engine/conversation/call.ts'
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { lintErrors, resultSchemas } from '../engine/language/corpus.ts'
-import type { Corpus } from '../engine/language/fixture-types.ts'
+import type { CallStep, Corpus } from '../engine/language/fixture-types.ts'
+import { lintScenario, problemsOfAlter } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseScenario, readScenario } from '../engine/language/parse.ts'
+import { mistakeGroups, mistakesByWord, problemWith, readSchema, wordsOf } from '../engine/language/schemas.ts'
+import { partNames, wraps } from '../engine/signer/changed-call.ts'
+import type { Instance, Target, WireAnswer, WireRequest } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { obedientTarget } from './obedient-target.ts'
-import { shipped, shippedContext } from './shipped.ts'
+import { bundledTarget } from '../targets/bundled.ts'
+import { shipped, shippedContext } from './sources.ts'
+import { wordExamples, wordsPage } from './word-examples.ts'
 
 const folder = join(packageRoot, 'suites', 'self', 'fixtures')
 const context = shippedContext()
@@ -174,4 +181,174 @@ function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<CaseOutco
   }
   const items = allItems(corpus).filter(({ kind: what }) => what === 'case')
   return runAll({ target: obedientTarget(), corpus, items })
+}
+
+const readme = shipped('fixtures/README.md')
+const inCode = new Set(Array.from(readme.matchAll(/`([^`\n]+)`/g), ([, code]) => code ?? '').flatMap(partsOf))
+
+/** `{ past: $time }` and `repeat: n` show a key; `sent.id` a path. */
+function partsOf(code: string): string[] {
+  return [code, ...code.split(/[\s{},:]+/)]
+}
+
+type Definitions = { [name: string]: { properties?: object; enum?: string[]; then?: { properties?: object } } }
+const definitions = (readSchema('fixture') as { $defs: Definitions }).$defs
+const keysOf = (name: string): string[] =>
+  Object.keys(definitions[name]?.properties ?? definitions[name]?.then?.properties ?? {})
+
+test.each([
+  ['keys of a scenario', keysOf('scenario')],
+  ['keys of a case', keysOf('case')],
+  ['keys of a call', keysOf('callStep')],
+  ['keys of a grant', keysOf('grantStep')],
+  ['keys of a refresh', keysOf('refreshStep')],
+  ['keys of a raw request', keysOf('sendStep')],
+  ['keys of a wait', keysOf('waitStep')],
+  ['matchers', keysOf('matcher')],
+  ['needs', definitions.plainNeed?.enum ?? []],
+  ['alterations', Object.keys(alterWords)],
+  ['words of Basic', Object.keys(basicWords)],
+  ['body forms', [...bodyForms]],
+  ['parts of a call', partNames.filter((name) => !name.includes(' '))],
+  ['JSON forms of a value', [...wraps]],
+  ['kinds of nonces', [...wordsOf('nonceKind')]],
+])('fixtures/README.md names all %s', (_what, words) => {
+  expect(words.length).toBeGreaterThan(0)
+  expect(words.filter((word) => !inCode.has(word))).toEqual([])
+})
+
+test.each([
+  ['alterations', 'alteration', Object.keys(alterWords)],
+  ['words of Basic', 'basicAlteration', [...Object.keys(alterWords), ...Object.keys(basicWords)]],
+  ['body forms', 'bodyFormWord', [...bodyForms, ...otherBodyForms]],
+  ...mistakeGroups.map((group): [string, string, string[]] => [
+    `mistakes of ${group}`,
+    `${group}Word`,
+    [...mistakesByWord(group).keys()],
+  ]),
+])('the schema allows the %s that the engine can make', (_what, definition, made) => {
+  expect([...wordsOf(definition)].sort()).toEqual(made.sort())
+})
+
+test('every word of the language is used by a fixture', async () => {
+  const { scenarios } = await openCorpus()
+  const used = new Set<string>()
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') used.add(value)
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value)) {
+        used.add(key)
+        visit(inner)
+      }
+    }
+  }
+  visit(scenarios)
+  const definitionsOfWords = ['basicAlteration', ...mistakeGroups.map((group) => `${group}Word`)]
+  const words = [
+    ...definitionsOfWords.flatMap(wordsOf),
+    ...bodyForms,
+    ...keysOf('matcher'),
+    ...(definitions.plainNeed?.enum ?? []),
+  ]
+  expect(words.filter((word) => !used.has(word))).toEqual([])
+})
+
+test('every word that fixtures/README.md lists is one', () => {
+  const words = readme.slice(readme.indexOf('## Words'))
+  const known = [...Object.keys(alterWords), ...Object.keys(basicWords), ...bodyForms, ...mistakeGroups]
+  const listed = Array.from(words.matchAll(/`([^`]+)`/g), ([, word]) => word ?? '')
+  expect(listed.filter((word) => !known.includes(word))).toEqual([])
+})
+
+test('the example in fixtures/README.md is a right scenario', () => {
+  const example = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  const scenario = parseScenario(example, 'fixtures/scenarios/signatures/hmac-refused.yaml')
+  expect(lintScenario(scenario, shippedContext())).toEqual([])
+})
+
+test('the steps that fixtures/README.md shows are right', () => {
+  const shown = Array.from(readme.matchAll(/^- (\{ call: .*\})$/gm), ([, step]) => parse(step ?? '') as CallStep)
+  expect(shown.length).toBeGreaterThan(1)
+  for (const step of shown) {
+    expect(problemWith(step, 'fixture#/$defs/step')).toBeUndefined()
+    expect(problemsOfAlter(step)).toEqual([])
+  }
+})
+
+test('fixtures/words.md and words.json show what each word makes (vitest -u writes them)', async () => {
+  await expect(wordsPage()).toMatchFileSnapshot('../../fixtures/words.md')
+  await expect(wordExamples()).toMatchFileSnapshot('../../fixtures/words.json')
+})
+
+const encoder = new TextEncoder()
+
+function answer(status: number, body: unknown, headers: { [name: string]: string } = {}): WireAnswer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return { kind: 'answer', status, headers, body: encoder.encode(text) }
+}
+
+const error = { code: 1, message: 'No' }
+const idOf = ({ body }: WireRequest): unknown => (JSON.parse(new TextDecoder().decode(body)) as { id: unknown }).id
+
+const answers: { readonly [name: string]: (request: WireRequest) => WireAnswer } = {
+  throttled: () => answer(429, '', { 'retry-after': '1' }),
+  unavailable: () => answer(503, '', { 'retry-after': '1' }),
+  'error-500': () => answer(500, 'oh no'),
+  'error-500-with-error': (request) => answer(500, { jsonrpc: '2.0', id: idOf(request), error }),
+  'status-400': () => answer(400, 'Bad request'),
+  'status-401': () => answer(401, ''),
+  'status-403': () => answer(403, '<h1>Forbidden</h1>'),
+  redirected: () => answer(302, '', { location: '/elsewhere' }),
+  empty: () => answer(200, ''),
+  page: () => answer(200, '<h1>It works</h1>'),
+  array: () => answer(200, [{ result: {} }]),
+  'jsonrpc-1': (request) => answer(200, { jsonrpc: '1.0', id: idOf(request), result: {} }),
+  'error-null': (request) => answer(200, { jsonrpc: '2.0', id: idOf(request), result: {}, error: null }),
+  'error-beside-a-result': (request) => answer(200, { jsonrpc: '2.0', id: idOf(request), result: {}, error }),
+  nested: () => answer(200, '['.repeat(100_000)),
+  unread: () => ({ kind: 'unread', status: 200, headers: {}, limitBytes: 4_194_304 }),
+  silent: () => ({
+    kind: 'none',
+    reason: 'no answer within the time limit of a request',
+    refusedConnection: false,
+    stale: false,
+    timedOut: true,
+  }),
+  dropped: () => ({
+    kind: 'none',
+    reason: 'the connection was dropped without an answer',
+    refusedConnection: false,
+    stale: false,
+  }),
+}
+
+/**
+ * The bundled server behind something that does what the headers of a call say: `x-answer` names an answer that comes instead,
+ * `x-delay` the milliseconds that pass before the right one.
+ */
+function obedientTarget(): Target {
+  const target = bundledTarget()
+  return { ...target, open: async () => obedient(await target.open()) }
+}
+
+function obedient(instance: Instance): Instance {
+  let throttled = 0
+  let isBroken = false
+  const send = async (request: WireRequest): Promise<WireAnswer> => {
+    const header = (wanted: string) => request.headers.find(([name]) => name === wanted)?.[1]
+    const wanted = header('x-answer')
+    if (wanted === 'throttled-twice' && throttled < 2) {
+      throttled += 1
+      return answer(429, '', { 'retry-after': '1' })
+    }
+    isBroken ||= wanted === 'error-500-from-now-on'
+    if (isBroken) return answer(500, 'oh no')
+    if (wanted === 'right-with-500') {
+      const right = await instance.send(request)
+      return right.kind === 'answer' ? { ...right, status: 500 } : right
+    }
+    await instance.clock.sleep(Number(header('x-delay') ?? 0))
+    return answers[wanted ?? '']?.(request) ?? instance.send(request)
+  }
+  return { ...instance, send, sendTogether: (requests) => Promise.all(requests.map(send)) }
 }

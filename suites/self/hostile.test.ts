@@ -1,10 +1,9 @@
 /** The short form of `npm run hostile`: one attack of each kind against the built command line. */
 import { availableParallelism } from 'node:os'
 import { expect, test } from 'vitest'
+import { flipBytes, runAttack } from './hostile/attack.ts'
 import { attackKinds, attacks } from './hostile/attacks.ts'
-import { attacksOfOutput } from './hostile/attacks-of-output.ts'
-import { flipBytes } from './hostile/flip-bytes.ts'
-import { runAttack } from './hostile/run-attack.ts'
+import { attacksOfOutput } from './hostile/attacks-on-commands.ts'
 
 const short = [
   'evil-error-message',

@@ -1,10 +1,84 @@
-/** A report with something of everything, for the tests of the formats. */
-
-import type { CaseOutcome } from '../engine/judge/problem.ts'
-import type { Requirement } from '../engine/language/fixture-types.ts'
+/** Made-up input for the tests of the reports, and for the picture in the README. */
+import type { AnswerSummary, CaseOutcome, ProblemFacts } from '../engine/judge/problem.ts'
+import type { Corpus, Need, Requirement } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
-import type { Report } from '../report/report.ts'
-import { madeUpCase, madeUpCorpus, madeUpMeta } from './made-up.ts'
+import type { Meta, Report } from '../report/report.ts'
+
+export const madeUpMeta: Meta = {
+  version: '0.1.0',
+  target: 'http://127.0.0.1:9111',
+  started: '2026-01-02T03:04:05.000Z',
+  durationMs: 1234,
+  seed: '42',
+  node: 'v20.19.0',
+  set: 'current',
+  again: 'npx svc-conformance run --url http://127.0.0.1:9111',
+  allow: ['sessions'],
+  absent: [],
+  clock: null,
+  shard: null,
+  stopped: null,
+}
+
+/** A case with defaults for everything that is not given; its requirements have its verdict. */
+export const madeUpCase = (testCase: Partial<CaseOutcome> & { key: string }): CaseOutcome => {
+  const verdict = testCase.verdict ?? 'passed'
+  const proves = testCase.proves ?? []
+  return {
+    id: testCase.key,
+    case: null,
+    title: `The claim of ${testCase.key}`,
+    verdict,
+    proves,
+    requirements: Object.fromEntries(proves.map((id) => [id, verdict])),
+    sides: {},
+    problem:
+      verdict === 'passed'
+        ? null
+        : {
+            requirements: proves,
+            step: 'solution/listSolutions',
+            kind: 'as-declared',
+            reason: `${testCase.key} is ${verdict}`,
+            exchanges: [],
+          },
+    observations: [],
+    envelope: [],
+    envelopeAnswers: 1,
+    calls: 1,
+    durationMs: 1,
+    ...testCase,
+  }
+}
+
+export const madeUpCorpus = (made: {
+  requirements: Requirement[]
+  scenarios: [id: string, proves: string[], needs?: Need[]][]
+  questions?: string[]
+}): Corpus => ({
+  requirements: made.requirements,
+  questions: (made.questions ?? []).map((id) => ({
+    id,
+    part: '1',
+    question: `Question ${id}?`,
+    readings: ['refused', 'accepted'],
+    reference: 'refused',
+  })),
+  testKeys: [],
+  schemas: {},
+  scenarios: made.scenarios.map(([id, proves, needs]) => ({
+    id,
+    file: `fixtures/scenarios/${id}.yaml`,
+    title: `The claim of ${id}`,
+    proves,
+    needs: needs ?? [],
+    cases: [{ name: null, slug: null, values: {} }],
+    given: [],
+    steps: [],
+  })),
+})
+
+/** A report with something of everything, for the tests of the formats. */
 
 const must = (id: string, text: string): Requirement => ({ id, level: 'must', kind: 'shape', part: '5.1', text })
 
@@ -127,4 +201,90 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
     },
     options: { strict: change.strict ?? false, partial: null },
   })
+}
+
+const refused: AnswerSummary = { outcome: 'refused', status: 200, code: 7 }
+const broken: AnswerSummary = { outcome: 'broken', reason: 'HTTP 500' }
+const address = '127.0.0.2'
+
+/** One problem of every kind; the compiler asks for those that are missing. */
+export const madeUpProblems: { readonly [kind in ProblemFacts['kind']]: Extract<ProblemFacts, { kind: kind }> } = {
+  'wrong-outcome': { kind: 'wrong-outcome', expected: 'refused', got: { outcome: 'accepted' } },
+  'wrong-value': {
+    kind: 'wrong-value',
+    path: 'result.id',
+    mismatch: { rule: 'equals', wanted: '"a"', got: '"b"' },
+  },
+  'wrong-count': { kind: 'wrong-count', side: 'accepted', wanted: 'at-most 16', calls: 17, counted: 17 },
+  'token-unsendable': { kind: 'token-unsendable' },
+  'wrong-jsonrpc': { kind: 'wrong-jsonrpc', got: '"1.0"' },
+  'wrong-id': { kind: 'wrong-id', sent: '1', got: '2' },
+  'wrong-result-type': { kind: 'wrong-result-type', method: 'manager/auth', got: '[]' },
+  'call-not-answered': { kind: 'call-not-answered', calls: 3, got: broken },
+  'envelope-of-answers': {
+    kind: 'envelope-of-answers',
+    departures: [{ kind: 'wrong-jsonrpc', got: '"1.0"' }],
+    more: 2,
+    count: 3,
+    answers: 9,
+  },
+  'creation-result': { kind: 'creation-result', lacks: 'secret' },
+  'effect-shown': { kind: 'effect-shown', effect: 'key', got: broken },
+  'not-run': { kind: 'not-run', because: { kind: 'time' } },
+  throttled: { kind: 'throttled', status: 429 },
+  unread: { kind: 'unread', limitBytes: 1000 },
+  'control-after-broken': { kind: 'control-after-broken', got: broken, control: refused },
+  'effect-unknown': { kind: 'effect-unknown', effect: 'token', got: broken },
+  'calls-dropped': { kind: 'calls-dropped', calls: 16, dropped: 2 },
+  'clock-jumped': { kind: 'clock-jumped' },
+  'too-late': { kind: 'too-late' },
+  'junk-accepted': { kind: 'junk-accepted', method: 'manager/auth' },
+  'open-to-all': { kind: 'open-to-all', method: 'manager/auth' },
+  'value-missing': { kind: 'value-missing', reference: '$pair.accessToken' },
+  'value-unusable': { kind: 'value-unusable', wanted: 'token', got: '7' },
+  'expiry-not-a-timestamp': { kind: 'expiry-not-a-timestamp', digits: 10 },
+  'not-a-time': { kind: 'not-a-time', got: '"soon"' },
+  'not-a-duration': { kind: 'not-a-duration', got: 'a while' },
+  'test-key-missing': {
+    kind: 'test-key-missing',
+    testKey: 'bob',
+    tried: [{ way: 'basic', outcome: 'no-scope' }],
+    fresh: false,
+  },
+  'not-a-test-key': { kind: 'not-a-test-key', testKey: 'bo' },
+  'no-token': { kind: 'no-token', testKey: 'bob' },
+  'no-token-word': { kind: 'no-token-word', because: { kind: 'not-found' } },
+  'no-way-to-create': { kind: 'no-way-to-create' },
+  'root-has-public-key': { kind: 'root-has-public-key' },
+  'no-successful-answer': { kind: 'no-successful-answer' },
+  'no-room-for-sessions': { kind: 'no-room-for-sessions' },
+  'limit-spoilt': { kind: 'limit-spoilt', what: 'keys', by: 'keys/at-most-ten' },
+  'needs-permission': { kind: 'needs-permission', permission: 'keys' },
+  'needs-fresh-instance': { kind: 'needs-fresh-instance' },
+  'needs-second-address': { kind: 'needs-second-address', because: { kind: 'same-address', address } },
+  'needs-client-address': { kind: 'needs-client-address' },
+  'needs-clock-control': { kind: 'needs-clock-control' },
+  'needs-cleanup': { kind: 'needs-cleanup' },
+  'needs-solutions': { kind: 'needs-solutions' },
+  'needs-probe': { kind: 'needs-probe', probe: 'inbox' },
+  'area-absent': { kind: 'area-absent', area: 'inbox' },
+  'few-places-for-keys': { kind: 'few-places-for-keys', places: 2 },
+  'no-place-for-keys': { kind: 'no-place-for-keys', fresh: true, created: 8 },
+  'places-perhaps-used': { kind: 'places-perhaps-used', count: 2 },
+  'left-out': { kind: 'left-out', reason: 'a known outage' },
+  'as-declared': { kind: 'as-declared', reason: 'the server may refuse this' },
+  'empty-list': { kind: 'empty-list', list: '$created' },
+  'clock-unknown': { kind: 'clock-unknown' },
+  'wait-too-long': { kind: 'wait-too-long', waitMs: 60_000 },
+  'lifetime-too-long': { kind: 'lifetime-too-long', requestedMs: 3_600_000, refreshLifeMs: 60_000 },
+  'token-ended': { kind: 'token-ended' },
+  'preparation-lost': {
+    kind: 'preparation-lost',
+    because: { kind: 'session-removed', requirement: 'sessions/oldest-removed', newer: 16 },
+  },
+  'cannot-be-sent': { kind: 'cannot-be-sent', reason: 'the scheme is in capitals already' },
+  'test-key-kept': { kind: 'test-key-kept' },
+  'test-key-made-before': { kind: 'test-key-made-before' },
+  'no-call': { kind: 'no-call' },
+  'nothing-judged': { kind: 'nothing-judged' },
 }

@@ -1,6 +1,19 @@
 /** A server of a few lines in this process, for tests of how the engine handles its answers. */
-import type { Instance, RootKey, Target, TargetSettings, WireRequest } from '../engine/target.ts'
-import { bareSettings } from '../engine/target.ts'
+
+import { type Run, startRun } from '../engine/conversation/conversation.ts'
+import { runCase } from '../engine/conversation/run-case.ts'
+import { noFacts } from '../engine/conversation/target-facts.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
+import { parseScenario } from '../engine/language/parse.ts'
+import { seededRandom } from '../engine/signer/random.ts'
+import {
+  bareSettings,
+  type Instance,
+  type RootKey,
+  type Target,
+  type TargetSettings,
+  type WireRequest,
+} from '../engine/target.ts'
 
 export interface MadeUpCall {
   id: unknown
@@ -84,4 +97,20 @@ export function madeUpTarget(made: MadeUpTarget): Target {
     close: async () => {},
   }
   return { name: 'http://made-up', lasting: true, fresh, open: async () => instance }
+}
+
+/** Runs a case that is written in a test, against a target that is made up. */
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+export function runOf(target: Target, trace = false): Run {
+  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', trace })
+}
+
+/** @param steps the steps of a scenario, in YAML; `before`: what stands before them */
+export function ask(run: Run, steps: string, before = 'proves: [made/up]\n'): Promise<CaseOutcome> {
+  const scenario = parseScenario(`scenario: made up\n${before}steps:\n${steps}`, 'fixtures/scenarios/a/b.yaml')
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  return runCase(run, scenario, testCase)
 }

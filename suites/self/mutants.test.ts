@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants } from '../targets/bundled.ts'
-import { idleReasons } from './idle-scenarios.ts'
-import { type Hunt, hunt, idleScenarios, itemsOf } from './mutation.ts'
+import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf } from './mutation.ts'
 import { isProof } from './proof-form.ts'
 
 const corpus = await openCorpus()

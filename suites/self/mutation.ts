@@ -76,3 +76,6 @@ export function idleScenarios(corpus: Corpus, hunts: readonly Hunt[]): string[] 
   const killing = new Set(hunts.flatMap(({ killers }) => killers.map(({ id }) => id)))
   return judgingScenarios(corpus).filter((id) => !killing.has(id))
 }
+
+/** Scenarios that judge something but kill no mutant, each with its reason. */
+export const idleReasons: { readonly [scenario: string]: string } = {}

@@ -1,12 +1,60 @@
-/** The short form of `npm run orders`: some sets of defects, in two orders of the cases that bear on them. */
 import { expect, test } from 'vitest'
-import { allItems, answersTo } from '../engine/conversation/cases.ts'
+import { allItems, answersTo, provesOf } from '../engine/conversation/cases.ts'
+import type { Target } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { defectSets } from './defects.ts'
-import { partUnlessProof } from './proof-form.ts'
-import { runInOrders } from './run-in-orders.ts'
+import { runAll } from '../run/run.ts'
+import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { isProof, partUnlessProof } from './proof-form.ts'
+import { defectSets, runInOrders } from './run-in-orders.ts'
 
 const corpus = await openCorpus()
+const mutants = await loadMutants()
+
+/** Always there: the one that fills the places for keys, and those that a broken server of this test fails. */
+const alwaysIn = ['limits/ten-keys', 'refresh/revokes-access']
+
+/** Every sixteenth case (in a proof every fourth), those of Basic, and those that are alwaysIn there. */
+const sampled = allItems(corpus).filter(
+  (item, index) =>
+    index % (isProof ? 4 : 16) === 0 ||
+    item.key.startsWith('basic/') ||
+    provesOf(item).some((requirement) => alwaysIn.includes(requirement)),
+)
+
+async function verdicts(target: Target, seed: number): Promise<Map<string, string>> {
+  const outcomes = await runAll({ target, corpus, seed, items: sampled })
+  return new Map(outcomes.map(({ key, verdict }) => [key, verdict] as const).sort())
+}
+
+/** Wrong in many ways at once, so that verdicts of every kind could differ. */
+const broken: NonNullable<ServerOptions['rules']> = Object.assign(
+  {},
+  ...mutants
+    .filter(({ id }) =>
+      [
+        'whole-mac-taken-too',
+        'old-access-token-lives-on',
+        'seventeen-sessions-kept',
+        'id-cut-to-32-bits',
+        'tokens-of-a-session-do-not-work',
+        'basic-junk-in-base64-skipped',
+      ].includes(id),
+    )
+    .map((mutant) => mutant.create().rules),
+)
+
+test.each([
+  ['a server per case', bundledTarget, [1]],
+  ['one server for all cases, one call at a time or sixteen', lastingTarget, [1, 16]],
+])('cases in another order show the same: %s', async (_name, target, concurrencies) => {
+  const first = await verdicts(target({ rules: broken }), 11)
+  for (const concurrency of concurrencies)
+    expect(await verdicts(target({ rules: broken }, { concurrency }), 29)).toEqual(first)
+  expect([...new Set(first.values())]).toEqual(expect.arrayContaining(['blocked', 'failed', 'passed', 'warned']))
+})
+
+/** The short form of `npm run orders`: some sets of defects, in two orders of the cases that bear on them. */
+
 const areas = [
   'sessions',
   'refresh/race',
@@ -20,18 +68,123 @@ const areas = [
   'grants/public-key-as-secret',
   'tokens/accepted',
 ]
-const items = allItems(corpus).filter((item) => areas.some((id) => answersTo(item, id)))
+const itemsOfAreas = allItems(corpus).filter((item) => areas.some((id) => answersTo(item, id)))
 
 test.each(
   partUnlessProof(defectSets, 1, 1).map((defects) => ({ name: defects.map(({ id }) => id).join(' and '), defects })),
 )('a server that keeps its state is judged the same in two orders: $name', async ({ defects }) => {
-  const { problems } = await runInOrders({ corpus, items }, defects, [1, 2])
+  const { problems } = await runInOrders({ corpus, items: itemsOfAreas }, defects, [1, 2])
   expect(problems).toEqual([])
 })
 
 test('cases after a lost race of the server are blocked, not failed', async () => {
   const lost = defectSets.filter(([first]) => first?.id === 'races-lost').slice(0, 1)
-  const { counts } = await runInOrders({ corpus, items }, lost.flat(), [3])
+  const { counts } = await runInOrders({ corpus, items: itemsOfAreas }, lost.flat(), [3])
   expect(counts).toMatchObject({ failed: 3 })
   expect(counts.blocked).toBeGreaterThan(0)
+})
+
+/** A defect is reported at the requirement that it breaks, and at no other. */
+
+const lateMs = 2000
+
+/** Old pairs die this long after their refresh. */
+function revokedLate(): ServerOptions {
+  const firstTried = new WeakMap<object, number>()
+  return {
+    rules: {
+      revokedTokenWorks: (_kind, { family }) => {
+        const triedMs = firstTried.get(family) ?? Date.now()
+        firstTried.set(family, triedMs)
+        return Date.now() - triedMs < lateMs
+      },
+    },
+  }
+}
+
+const keyWorksAfterMs = 150
+
+/** A created key is refused at first, as where another process creates it. */
+function keysLate(): ServerOptions {
+  const made = new Map<string, number>()
+  const refusal = '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'
+  const around: ServerOptions['around'] = (handle) => async (request) => {
+    const header = request.headers.authorization ?? ''
+    const text = `${request.body} ${header} ${Buffer.from(header.split(' ')[1] ?? '', 'base64')}`
+    for (const [id, at] of made)
+      if (text.includes(id) && Date.now() - at < keyWorksAfterMs) return { status: 401, headers: {}, body: refusal }
+    const answer = await handle(request)
+    const { result } = JSON.parse(answer.body)
+    if (text.includes('createApiKey') && result !== undefined) made.set(result.id, Date.now())
+    return answer
+  }
+  return { around }
+}
+
+function mutant(id: string): ServerOptions {
+  const found = mutants.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`There is no mutant "${id}"`)
+  return found.create()
+}
+
+interface Broken {
+  name: string
+  server: ServerOptions
+  only: string[]
+  /** What fails, and nothing else. */
+  breaks: string[]
+  /** The order of the cases. */
+  seed?: number
+}
+
+const servers: readonly Broken[] = [
+  {
+    name: 'old pairs die two seconds late',
+    server: revokedLate(),
+    only: ['refresh', 'tokens'],
+    breaks: ['refresh/revokes-access', 'refresh/revokes-refresh'],
+  },
+  {
+    name: 'a refresh token outlives its own expiry by two seconds',
+    server: {
+      profile: { refreshLifeMs: 6000 },
+      rules: { refreshExpired: ({ refreshExpiryMs }, nowMs) => nowMs > refreshExpiryMs + lateMs },
+    },
+    only: ['refresh', 'tokens'],
+    breaks: ['refresh/own-expiry'],
+  },
+  {
+    name: 'a new key works 150 ms late',
+    server: keysLate(),
+    only: ['keys/created', 'grants', 'basic'],
+    breaks: ['keys/created-key-works'],
+  },
+  {
+    name: 'the seventeenth session is refused',
+    server: mutant('seventeenth-session-refused'),
+    only: ['sessions', 'refresh', 'grants', 'addresses', 'expires-in'],
+    breaks: ['sessions/next-works'],
+    seed: 4,
+  },
+  {
+    name: 'any number of sessions is kept',
+    server: { rules: { sessionLimit: () => 1000 } },
+    only: ['sessions', 'refresh/session-kept'],
+    breaks: ['sessions/at-most-sixteen', 'sessions/oldest-removed'],
+  },
+  {
+    name: 'a refresh counts as a session',
+    server: { rules: { refreshOpensSession: () => true } },
+    only: ['sessions', 'refresh/session-kept'],
+    breaks: ['sessions/oldest-removed'],
+  },
+]
+
+test.each(partUnlessProof(servers, 3))('$name', async ({ server, only, breaks, seed = 3 }) => {
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const outcomes = await runAll({ target: lastingTarget(server), corpus, items, seed })
+  const failed = outcomes.flatMap(({ requirements }) =>
+    Object.entries(requirements).flatMap(([id, verdict]) => (verdict === 'failed' || verdict === 'warned' ? [id] : [])),
+  )
+  expect([...new Set(failed)].sort()).toEqual(breaks)
 })

@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseTargetFile } from '../run/target-file.ts'
-import { asPattern, consoleBlocks } from './console-blocks.ts'
+import { countAll, numbersTable } from './numbers.ts'
 import { isProof } from './proof-form.ts'
+import { blockIn, withBlock } from './sources.ts'
 
 /**
  * Runs every ```console block of the README and of docs/, each as one shell session in a folder of its own, and demands that it
@@ -118,4 +119,58 @@ function endGroup(leader: number | undefined): void {
   } catch {
     // Nothing was left in the background.
   }
+}
+
+const table = numbersTable(await countAll())
+const readme = join(packageRoot, 'README.md')
+
+test('a block can be written between its markers and read back', () => {
+  const text = 'a\n<!-- numbers:begin -->\nold\n<!-- numbers:end -->\nb\n'
+  expect(blockIn(withBlock(text, 'numbers', table), 'numbers')).toBe(table)
+  expect(() => withBlock('no markers', 'numbers', table)).toThrow('numbers:begin')
+})
+
+test('the numbers in README.md are up to date; npm run numbers -- --write renews them', () => {
+  expect(existsSync(readme)).toBe(true)
+  expect(blockIn(readFileSync(readme, 'utf8'), 'numbers')).toBe(table)
+})
+
+interface ConsoleBlock {
+  /** Where the block begins in the file. */
+  line: number
+  commands: { command: string; output: string }[]
+}
+
+/** The ```console blocks of a Markdown text: lines that begin with `$ ` are commands, what follows is their output. */
+function consoleBlocks(markdown: string): ConsoleBlock[] {
+  const blocks: ConsoleBlock[] = []
+  let block: ConsoleBlock | null = null
+  for (const [index, line] of markdown.split('\n').entries()) {
+    if (block === null) {
+      if (line === '```console') block = { line: index + 1, commands: [] }
+    } else if (line === '```') {
+      blocks.push(block)
+      block = null
+    } else if (line.startsWith('$ ')) {
+      block.commands.push({ command: line.slice(2), output: '' })
+    } else {
+      const last = block.commands.at(-1)
+      if (last?.command.endsWith('\\')) last.command += `\n${line}`
+      else if (last !== undefined) last.output += `${line}\n`
+    }
+  }
+  return blocks
+}
+
+/** The shown output as a pattern: `…` stands for anything, a line of its own that is `…` for any lines. */
+function asPattern(output: string): RegExp {
+  const lines = output.trimEnd().split('\n')
+  const patterns = lines.map((line) =>
+    line.trim() === '…' ? '(?:.*\\n)*?' : `${line.split('…').map(escapeForPattern).join('.*')}\\s*\\n`,
+  )
+  return new RegExp(patterns.join(''))
+}
+
+function escapeForPattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 }

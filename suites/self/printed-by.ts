@@ -1,4 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import { packageRoot } from '../engine/language/package-root.ts'
 
 /**
  * Collects what a process prints: stdout, then stderr. Each is a text of its own, because a part of one may come in the middle of a word of
@@ -18,4 +23,43 @@ export function textOf(stream: Readable): () => string {
     text += part
   })
   return () => text
+}
+
+/** How an interrupted run ended. */
+interface InterruptedRun {
+  exitCode: number | null
+  /** From the signal to the end of the process. */
+  tookMs: number
+  printed: string
+  /** Whether it ended before the signal. */
+  wasOver: boolean
+}
+
+/** A run that printed its verdict so soon after the signal was over; the report is printed at once. */
+const reportMs = 500
+
+/** Starts a bundled run of the built command line and sends SIGINT this many ms after its first line. */
+export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
+  const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), 'run'])
+  const soFar = printedBy(child)
+  const begun = new Promise<void>((resolve) => {
+    child.stderr.on('data', () => {
+      if (soFar().includes('Testing the bundled server')) resolve()
+    })
+  })
+  const closed = once(child, 'close')
+  await Promise.race([begun, closed])
+  await Promise.race([setTimeout(afterMs), closed])
+  const wasEnded = child.exitCode !== null
+  const sentMs = performance.now()
+  child.kill('SIGINT')
+  const [code, signal] = (await closed) as [number | null, string | null]
+  const tookMs = performance.now() - sentMs
+  const printed = soFar()
+  return {
+    exitCode: code,
+    tookMs,
+    printed: signal === null ? printed : `${printed}\n(ended by ${signal})`,
+    wasOver: wasEnded || (code === 0 && tookMs < reportMs && printed.includes('Verdict:')),
+  }
 }

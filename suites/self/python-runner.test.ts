@@ -12,7 +12,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledSettings, bundledTarget, loadMutants } from '../targets/bundled.ts'
 import { isProof } from './proof-form.ts'
-import { shipped } from './shipped.ts'
+import { shipped } from './sources.ts'
 
 /** A proof compares every case on all of the servers, which takes a minute; else a sample of the cases on two. */
 const sample = { areas: ['basic', 'authorization', 'grants/p', 'tokens'], servers: 2 }

@@ -8,8 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
-import { interruptRun } from './interrupt-run.ts'
-import { printedBy } from './printed-by.ts'
+import { interruptRun, printedBy } from './printed-by.ts'
 import { isProof } from './proof-form.ts'
 
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }

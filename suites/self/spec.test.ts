@@ -1,9 +1,21 @@
-import { describe, expect, test } from 'vitest'
-import { shipped, shippedContext } from './shipped.ts'
+import { readdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allItems, provesOf } from '../engine/conversation/cases.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
+import { problemWith } from '../engine/language/schemas.ts'
+import type { Instance } from '../engine/target.ts'
+import { buildReport } from '../report/build.ts'
+import type { Report } from '../report/report.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { bundledTarget, profileChoices } from '../targets/bundled.ts'
+import { madeUpMeta } from './made-up-report.ts'
+import { shipped } from './sources.ts'
 
 const page = shipped('spec/interface.md')
-const { requirements, questions } = shippedContext()
-const registered = [...requirements.values(), ...questions.values()]
+const corpus = await openCorpus()
+const { requirements, questions } = corpus
+const registered = [...requirements, ...questions]
 
 const anchorOf = (id: string): string => id.replace('/', '-')
 const anchors = Array.from(page.matchAll(/<a id="([^"]+)"><\/a>\*\*(Must|Implied|Open)[.:]\*\*/g), ([, id, word]) => ({
@@ -43,8 +55,8 @@ test('every anchor belongs to one entry of a register, once', () => {
 
 test('every anchor shows the level of its entry', () => {
   const levels = new Map([
-    ...[...requirements.values()].map(({ id, level }) => [anchorOf(id), level] as const),
-    ...[...questions.keys()].map((id) => [anchorOf(id), 'open'] as const),
+    ...requirements.map(({ id, level }) => [anchorOf(id), level] as const),
+    ...questions.map(({ id }) => [anchorOf(id), 'open'] as const),
   ])
   expect(anchors.filter(({ id, word }) => levels.get(id) !== word)).toEqual([])
 })
@@ -98,3 +110,148 @@ function statementsOf(text: string): string[] {
   }
   return statements
 }
+
+const unprovable = new Set(
+  requirements.filter(({ untestable }) => untestable && !untestable.without).map(({ id }) => id),
+)
+
+let outcomes: CaseOutcome[]
+let report: Report
+
+beforeAll(async () => {
+  outcomes = await runAll({ target: bundledTarget(), corpus })
+  report = buildReport({ meta: madeUpMeta, outcomes, corpus, known: [], options: { strict: true, partial: null } })
+})
+
+test('the reference server conforms, and nothing is left open', () => {
+  expect(report.cases.filter(({ verdict }) => verdict !== 'passed').map(({ key }) => key)).toEqual([])
+  expect({ verdict: report.verdict, exitCode: report.exitCode }).toEqual({ verdict: 'conforms', exitCode: 0 })
+  expect(report.requirements.filter(({ gap }) => gap)).toEqual([])
+})
+
+describe('every requirement', () => {
+  test('is proved by a scenario, or has a written reason why it cannot be', () => {
+    const proved = new Set(allItems(corpus).flatMap(provesOf))
+    expect(requirements.map(({ id }) => id).filter((id) => !proved.has(id) && !unprovable.has(id))).toEqual([])
+    expect([...unprovable].filter((id) => proved.has(id))).toEqual([])
+  })
+
+  test('was shown to hold by the reference server', () => {
+    const open = report.requirements.filter(({ id, verdict }) => verdict !== 'passed' && !unprovable.has(id))
+    expect(open.map(({ id, verdict }) => `${verdict} ${id}`)).toEqual([])
+  })
+
+  test('that is a guard was shown from both sides', () => {
+    const sides = (id: string) => [...new Set(outcomes.flatMap((outcome) => outcome.sides[id] ?? []))].sort()
+    const guards = requirements.filter(({ id, kind }) => kind === 'guard' && !unprovable.has(id))
+    const halves = guards.filter(({ id }) => sides(id).join() !== 'accepted,refused')
+    expect(halves.map(({ id }) => `${id}: ${sides(id).join()}`)).toEqual([])
+    expect(guards.length).toBeGreaterThan(60)
+  })
+
+  test('has no reason of only one word', () => {
+    const reasons = requirements.flatMap(({ untestable }) => untestable?.reason ?? [])
+    expect(reasons.filter((reason) => reason.length < 30)).toEqual([])
+  })
+})
+
+describe('every open question', () => {
+  test('is observed, or has a reason why it is not', () => {
+    const observed = new Set(outcomes.flatMap(({ observations }) => observations.map(({ question }) => question)))
+    const silent = questions.filter(({ id, unobserved }) => observed.has(id) === (unobserved !== undefined))
+    expect(silent.map(({ id, unobserved }) => `${id}: ${unobserved ?? 'never observed'}`)).toEqual([])
+  })
+
+  test('names switches that the reference server has, and every switch answers a question or is about the way to it', () => {
+    const named = questions.flatMap((question) => question.switch?.split(', ') ?? [])
+    expect(named.filter((name) => !(name in profileChoices))).toEqual([])
+    const transport = ['basePath', 'scheme', 'delayMs', 'closeConnections', 'clockOffsetMs']
+    // Nothing is judged within a second of an expiry, so no case can be made.
+    const unasked = [...transport, 'expiryRounding']
+    const silent = Object.keys(profileChoices).filter((name) => !named.includes(name) && !unasked.includes(name))
+    expect(silent).toEqual([])
+  })
+})
+
+type Json = { [key: string]: unknown }
+
+const methods = (
+  JSON.parse(shipped('spec/openrpc.json')) as { methods: { name: string; result: { schema: { $ref: string } } }[] }
+).methods
+/** `extensions#/$defs/getSolutionResult` for `schemas/extensions.schema.json#/$defs/getSolutionResult`. */
+const schemaNames = new Map(
+  methods.map(({ name, result }) => [name, result.schema.$ref.replace(/^schemas\/(.*)\.schema\.json/, '$1')]),
+)
+
+let server: Instance
+let headers: [string, string][]
+
+beforeAll(async () => {
+  server = await bundledTarget().open()
+  const { root } = server
+  if (root.kind !== 'secret') throw new Error('the bundled server has a root key with a secret')
+  const credentials = btoa(`${root.id}:${root.secret}`)
+  headers = [
+    ['content-type', 'application/json'],
+    ['authorization', `Basic ${credentials}`],
+  ]
+})
+
+afterAll(() => server.close())
+
+const called = new Set<string>()
+
+/** Makes a call whose request, params, response and result fit their schemas, and returns the result. */
+async function call(method: string, params: Json): Promise<Json> {
+  called.add(method)
+  const request = { jsonrpc: '2.0', id: 7, method, params }
+  expect(problemWith(request, 'request')).toBeUndefined()
+  const resultSchema = schemaNames.get(method) ?? ''
+  const paramsSchema = resultSchema.replace(/result$/, 'params').replace(/Result$/, 'Params')
+  expect(problemWith(params, paramsSchema), method).toBeUndefined()
+  const body = new TextEncoder().encode(JSON.stringify(request))
+  const wire = await server.send({ method: 'POST', path: '/api', headers, body })
+  if (wire.kind !== 'answer') throw new Error(`no answer: ${wire.kind}`)
+  const answer = JSON.parse(new TextDecoder().decode(wire.body)) as Json
+  expect(answer.error, method).toBeUndefined()
+  const result = answer.result
+  expect(problemWith(result, resultSchema), method).toBeUndefined()
+  if (typeof result === 'object') expect(problemWith(answer, 'response'), method).toBeUndefined()
+  return result as Json
+}
+
+test('every method of spec/openrpc.json answers on the bundled server as its schemas describe', async () => {
+  const key = await call('manager/createApiKey', { name: 'a', scope: ['solution', 'context'] })
+  const { id, secret } = key
+  const grant = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: ['solution'] }
+  const { refreshToken } = await call('manager/auth', grant)
+  await call('manager/auth', { grantType: 'refresh_token', refreshToken })
+  await call('solution/listSolutions', {})
+  await call('manager/listApiKeys', {})
+  await call('manager/getApiKey', { id })
+  await call('manager/updateApiKey', { id, name: 'b', enabled: false })
+  await call('manager/deleteApiKey', { id })
+  const { solutionId } = await call('solution/createSolution', { name: 'a' })
+  await call('solution/getSolution', { id: solutionId })
+  await call('solution/updateSolution', { id: solutionId, name: 'b' })
+  await call('context/createContext', { solution: solutionId, name: 'a', description: '', scope: 'private' })
+  await call('context/listContexts', { solution: solutionId, skip: 0, limit: 10, sortOrder: 'desc' })
+  await call('solution/deleteSolution', { id: solutionId })
+  for (const method of ['thread/listThreads', 'store/listStores', 'inbox/listInboxes', 'stream/listStreams']) {
+    await call(method, {})
+  }
+  expect([...called].sort()).toEqual([...schemaNames.keys()].sort())
+})
+
+test('the bundled server has no method that spec/openrpc.json lacks', () => {
+  // Its sources are read and not imported, because the suite imports the server in one file only.
+  const folder = new URL('../../mock-server/methods/', import.meta.url)
+  const files = readdirSync(folder).filter((file) => !file.endsWith('.test.ts'))
+  const names = files.flatMap((file) =>
+    Array.from(
+      shipped(`mock-server/methods/${file}`).matchAll(/'((?!params)[a-z]+\/(?:[a-z]+[A-Z]\w*|auth))'/g),
+      ([, name]) => name,
+    ),
+  )
+  expect([...new Set(names)].sort()).toEqual([...schemaNames.keys()].sort())
+})

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
-import { ask, runOf } from '../../self/made-up-case.ts'
+import { ask, runOf } from '../../self/made-up-target.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
 import { seededRandom } from '../signer/random.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ask, runOf } from '../../self/made-up-case.ts'
+import { ask, runOf } from '../../self/made-up-target.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 
 test.each([

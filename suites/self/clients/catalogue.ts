@@ -2,8 +2,15 @@
  * The test clients of `svc-conformance client`: right ones, ones that are broken in one way each, and inert ones. Their authors read
  * spec/interface.md and the contract of the command, never the rules of the judge.
  */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { judgeJournals } from '../../client/judge.ts'
+import { scenarios } from '../../client/scenarios.ts'
+import { runScenarios } from '../../client/watch.ts'
 import { packageRoot } from '../../engine/language/package-root.ts'
 
 export type ClientAuth = 'hmac' | 'ecc' | 'basic' | 'token'
@@ -39,3 +46,106 @@ export async function loadCatalogue(): Promise<TestClient[]> {
     return { id, auth, about, command, kind: rest.kind }
   })
 }
+
+/** The clients of fixtures/clients/ as test clients: right ones, in three languages. */
+const adaptersFolder = join(packageRoot, 'fixtures', 'clients')
+/** Node 20 runs no TypeScript; the build has compiled it. */
+const compiled = join(packageRoot, 'dist', 'fixtures', 'clients', 'typescript', 'adapter.js')
+
+const adapter = (id: string, about: string, ...command: string[]): TestClient => ({
+  id,
+  kind: 'right',
+  auth: ['hmac', 'ecc', 'basic', 'token'],
+  about,
+  command,
+})
+
+/** Those whose language is on this machine; `missing` names the others. */
+export function loadAdapters(): { adapters: TestClient[]; missing: string[] } {
+  const adapters: TestClient[] = []
+  const missing: string[] = []
+  if (runs('python3', '-c', 'import cryptography'))
+    adapters.push(
+      adapter('in-python', 'The client in Python', 'python3', '-B', join(adaptersFolder, 'python', 'adapter.py')),
+    )
+  else missing.push('Python with cryptography')
+  const program = join(mkdtempSync(join(tmpdir(), 'svc-adapters-')), 'adapter-in-go')
+  if (runs('go', 'build', '-C', join(adaptersFolder, 'go'), '-o', program, '.'))
+    adapters.push(adapter('in-go', 'The client in Go', program))
+  else missing.push('Go')
+  if (existsSync(compiled))
+    adapters.push(adapter('in-typescript', 'The client in TypeScript', process.execPath, compiled))
+  else missing.push('a build of the client in TypeScript')
+  return { adapters, missing }
+}
+
+function runs(program: string, ...args: string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Judges one test client as the command does, but in this process. */
+
+export interface Judgement {
+  failed: string[]
+  warned: string[]
+  passed: string[]
+  notExercised: string[]
+  /** The first finding of each check that failed or warned. */
+  messages: { [check: string]: string }
+  durationMs: number
+}
+
+const timeoutSeconds = 20
+
+/** @param wanted which of the scenarios for the client's ways to authorize to run */
+export async function judgeTestClient(
+  client: TestClient,
+  wanted: (id: string) => boolean = () => true,
+): Promise<Judgement> {
+  const selected = scenarios.filter(({ id, auth }) => client.auth.includes(auth) && wanted(id))
+  const fromMs = Date.now()
+  const command = client.command.map((word) => `'${word}'`).join(' ')
+  const { signal } = new AbortController()
+  const journals = await runScenarios(selected, { command, timeoutSeconds, signal })
+  const results = judgeJournals(journals, selected)
+  const ids = (verdict: string): string[] =>
+    results.filter((one) => one.verdict === verdict).map(({ check }) => check.id)
+  const messages = results.flatMap(({ check, findings }) => {
+    const [first] = findings
+    return first === undefined ? [] : [[check.id, `${first.scenario}: ${first.finding.message}`]]
+  })
+  return {
+    failed: ids('failed'),
+    warned: ids('warned'),
+    passed: ids('passed'),
+    notExercised: ids('not-exercised'),
+    messages: Object.fromEntries(messages),
+    durationMs: Date.now() - fromMs,
+  }
+}
+
+/** What is wrong with a judgement; null if it is right. */
+export function judgementProblem(client: TestClient, { failed, warned, passed }: Judgement): string | null {
+  const wrong = [...failed, ...warned]
+  switch (client.kind) {
+    case 'right':
+      if (wrong.length > 0) return `a right client does not pass ${wrong.join(', ')}`
+      return passed.length === 0 ? 'nothing is exercised' : null
+    case 'inert':
+      return passed.length + wrong.length > 0 ? `an inert client shows ${[...passed, ...wrong].join(', ')}` : null
+    case 'broken': {
+      const others = wrong.filter((check) => check !== client.check)
+      if (others.length === wrong.length)
+        return `not caught at ${client.check}; wrong: ${others.join(', ') || 'nothing'}`
+      return others.length > mostOthers ? `${others.length} further checks: ${others.join(', ')}` : null
+    }
+  }
+}
+
+/** One mistake may show in neighbouring checks. */
+const mostOthers = 2

@@ -1,15 +1,23 @@
 /** The test clients work: right ones against the reference server, broken ones and inert ones as far as they should. */
-import { describe, expect, test } from 'vitest'
-import { partUnlessProof } from '../proof-form.ts'
-import { type ClientAuth, loadCatalogue, type TestClient } from './catalogue.ts'
+
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { packageRoot } from '../../engine/language/package-root.ts'
+import { isProof, partUnlessProof } from '../proof-form.ts'
+import { type ClientAuth, judgementProblem, judgeTestClient, loadCatalogue, type TestClient } from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, type Environment, type Ran, run, withServer } from './harness.ts'
 
 /** For a busy machine. */
 const catalogue = await loadCatalogue()
 const here = (file: string): string => new URL(file, import.meta.url).href
 const core: { runClient(env: object, parts: object): Promise<void> } = await import(here('core.mjs'))
-const { clients }: { clients: { id: string; parts: object }[] } = await import(here('index.mjs'))
-const partsOf = new Map(clients.map(({ id, parts }) => [id, parts]))
+const { clients: allParts }: { clients: { id: string; parts: object }[] } = await import(here('index.mjs'))
+const partsOf = new Map(allParts.map(({ id, parts }) => [id, parts]))
 const ofKind = (kind: TestClient['kind']): TestClient[] => catalogue.filter((client) => client.kind === kind)
 
 describe('the catalogue', () => {
@@ -116,4 +124,132 @@ describe('an inert client gets nothing accepted', () => {
       expect(complaints).not.toMatch(/^ {4}at /m)
     }),
   )
+})
+
+/** The adapters of fixtures/clients/ work: every call is accepted, and they survive what servers do. */
+
+const clients = join(packageRoot, 'fixtures', 'clients')
+const start = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), 'svc-adapters-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Adapter {
+  language: string
+  /** Builds the adapter where its language asks for that; returns its command. */
+  build: () => Promise<string[]>
+  auth: ClientAuth[]
+  /** What is missing on this machine; empty if nothing is. */
+  missing: string
+}
+
+const runs = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
+const all: ClientAuth[] = ['hmac', 'ecc', 'basic', 'token']
+
+const adapters: Adapter[] = [
+  {
+    language: 'Python',
+    build: async () => ['python3', '-B', join(clients, 'python', 'adapter.py')],
+    auth: runs('python3', '-c', 'import cryptography') ? all : ['hmac', 'basic', 'token'],
+    missing: runs('python3', '--version') ? '' : ' (NOT RUN: needs python3)',
+  },
+  {
+    language: 'Go',
+    build: async () => {
+      const program = join(folder, 'adapter-in-go')
+      await start('go', ['build', '-o', program, '.'], { cwd: join(clients, 'go') })
+      return [program]
+    },
+    auth: all,
+    missing: runs('go', 'version') ? '' : ' (NOT RUN: needs go)',
+  },
+  {
+    language: 'TypeScript',
+    build: async () => {
+      const out = join(folder, 'typescript')
+      const tsc = join(packageRoot, 'node_modules', '.bin', 'tsc')
+      await start(tsc, ['-p', join(clients, 'typescript'), '--outDir', out])
+      await writeFile(join(out, 'package.json'), '{ "type": "module" }')
+      return [process.execPath, join(out, 'adapter.js')]
+    },
+    auth: all,
+    missing: '',
+  },
+]
+
+for (const [index, { language, build, auth: supported, missing }] of adapters.entries())
+  describe.skipIf(missing !== '')(`the adapter in ${language}${missing}`, () => {
+    test('gets every call accepted, and survives what servers do', async () => {
+      const command = await build()
+      const daysOf = (auth: ClientAuth): (() => Promise<void>)[] => [
+        () =>
+          withServer(auth, {}, async (server, env) => {
+            const ran = await run(command, { ...env, SVC_CALLS: '6', SVC_PARALLEL: '3', SVC_PAUSE_MS: '10' })
+            expect(ran, auth).toEqual({ exitCode: 0, lines: Array(6).fill('ok'), complaints: '' })
+            expect(server.journal.count({ method: 'manager/auth' }), auth).toBe(auth === 'token' ? 1 : 0)
+          }),
+        () =>
+          withServer(auth, badDayServer, async (server, env) => {
+            for (const fault of badDay) server.faults.add(fault)
+            const advance = (): void => server.clock.advance(betweenCallsMs)
+            const { exitCode, lines, complaints } = await run(command, { ...env, SVC_CALLS: '12' }, advance)
+            expect({ exitCode, count: lines.length }, `${auth}: ${complaints}`).toEqual({ exitCode: 0, count: 12 })
+            expect(lines.filter((line) => line !== 'ok').length, complaints).toBeLessThanOrEqual(1)
+            expect(lines.at(-1), complaints).toBe('ok')
+          }),
+        () =>
+          withServer(auth, {}, async (server, env) => {
+            server.faults.add({ fault: 'drop', when: 'after', method: 'manager/createApiKey' })
+            const ran = await run(command, { ...env, SVC_METHOD: 'manager/createApiKey', SVC_SCOPE: 'apiKey' })
+            expect(ran.lines.sort(), ran.complaints).toEqual(['error', 'ok', 'ok'])
+            expect(server.journal.count({ method: 'manager/createApiKey' }), auth).toBe(3)
+          }),
+      ]
+      // Outside of a proof one day for each way to authorize, so that each language has every kind of day and every way.
+      const days = supported.flatMap((auth, at) => daysOf(auth).filter((_, day) => isProof || day === (at + index) % 3))
+      await Promise.all(days.map((day) => day()))
+    })
+  })
+
+/**
+ * A part of the proof of the judge of clients: some of the test clients, each in the scenarios where it shows. `npm run clients` tries
+ * all of them in all scenarios.
+ */
+
+function clientNamed(id: string): TestClient {
+  const client = catalogue.find((one) => one.id === id)
+  if (client === undefined) throw new RangeError(`There is no test client "${id}"`)
+  return client
+}
+
+/** Clients, and the prefixes of the ids of their scenarios. */
+const part: [id: string, ...scenarios: string[]][] = [
+  // Right
+  ['plain', 'plain/hmac', 'plain/ecc', 'error-in-200/'],
+  ['pair-on-disk', 'restart/'],
+  ['lost-refresh-not-repeated', 'lost-refresh/'],
+  // Broken
+  ['signs-sorted-members', 'plain/hmac'],
+  ['ecc-key-by-basic', 'plain/ecc'],
+  ['refresh-per-worker', 'workers/'],
+  ['late-refusal-takes-grant', 'late-refusal/'],
+  ['named-fields', 'plain/hmac'],
+  ['create-key-repeated', 'create-key/'],
+  ['redirect-followed', 'redirect/'],
+  ['answer-id-not-read', 'foreign-id/'],
+  // Inert
+  ['ok-without-a-call', 'plain/basic'],
+]
+
+describe.concurrent('the judge of clients', () => {
+  test.each(part)('%s', async (id, ...wanted) => {
+    const client = clientNamed(id)
+    const judge = () => judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))
+    let judgement = await judge()
+    // On a busy machine two calls of a client may miss each other.
+    if (client.kind === 'broken' && judgement.notExercised.includes(client.check)) judgement = await judge()
+    expect([judgementProblem(client, judgement), judgement.messages]).toEqual([
+      null,
+      client.kind === 'broken' ? expect.anything() : {},
+    ])
+  })
 })

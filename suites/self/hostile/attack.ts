@@ -1,7 +1,15 @@
-import type { Server } from 'node:net'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { packageRoot } from '../../engine/language/package-root.ts'
+import { type Random, seededRandom } from '../../engine/signer/random.ts'
+import { startMockServer } from '../../targets/bundled.ts'
 
 /** What a process did under attack. */
-export interface Ran {
+interface Ran {
   exitCode: number | null
   stdout: string
   stderr: string
@@ -46,7 +54,7 @@ export interface Attack {
 }
 
 /** The most memory that a run may take, in MiB. */
-export const mostMiB = 400
+const mostMiB = 400
 
 /** The port that a server listens on, on 127.0.0.1. */
 export function listen(server: Server): Promise<number> {
@@ -57,4 +65,318 @@ export function listen(server: Server): Promise<number> {
       resolve(typeof address === 'object' && address !== null ? address.port : 0)
     })
   })
+}
+
+export interface Finding {
+  attack: Attack
+  ran: Ran
+  /** What is wrong; empty if the suite survived the attack. */
+  problems: string[]
+}
+
+const builtBin = join(packageRoot, 'dist', 'suites', 'bin.js')
+const usualLimitMs = 20_000
+/** Output beyond this is counted and not kept. In bytes. */
+const mostKept = 8 * 1024 * 1024
+
+/**
+ * Runs one attack against the built command line in a separate folder.
+ *
+ * @param patience by how much to multiply the time that the attack allows, on a machine that does much else
+ */
+export async function runAttack(attack: Attack, patience = 1): Promise<Finding> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-hostile-'))
+  const setup = await attack.setUp(folder)
+  try {
+    const ran = await runProcess(setup, folder, (attack.withinMs ?? usualLimitMs) * patience)
+    const own = await setup.check?.(ran)
+    return { attack, ran, problems: [...problemsWith(attack, ran), ...(own === undefined ? [] : [own])] }
+  } finally {
+    await setup.cleanUp?.()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function problemsWith(attack: Attack, ran: Ran): string[] {
+  const output = ran.stdout + ran.stderr
+  const rules: [boolean, string][] = [
+    [ran.exitCode === null, `still ran after ${Math.round(ran.durationMs)} ms`],
+    [
+      ran.exitCode !== null && !attack.exits.includes(ran.exitCode),
+      `exit code ${ran.exitCode}, expected ${attack.exits.join(' or ')}`,
+    ],
+    [/^\s+at .+:\d+:\d+\)?$/m.test(output), 'prints a stack trace'],
+    [/defect of svc-conformance|double callback/.test(output), 'blames itself or prints text of a dependency'],
+    [hasRawControl(output), 'prints control or format characters of the server'],
+    [/^\s*(::\w+|##vso\[|##teamcity\[)/m.test(output), 'prints a command for a CI log'],
+    [ran.peakMiB > mostMiB, `takes ${ran.peakMiB} MiB`],
+    [output.length > 5_000_000, `prints ${output.length} characters`],
+    [attack.says !== undefined && !attack.says.test(output), `does not say ${String(attack.says)}`],
+    [attack.saysNot?.test(output) ?? false, `says ${String(attack.saysNot)}`],
+  ]
+  return rules.filter(([isWrong]) => isWrong).map(([, problem]) => problem)
+}
+
+/** Anything that a terminal acts on, except line feeds. */
+function hasRawControl(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  return /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(text)
+}
+
+function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
+  const startedMs = performance.now()
+  const out = setup.stdoutFile === undefined ? 'pipe' : openSync(setup.stdoutFile, 'w')
+  const child = spawn(process.execPath, [setup.bin ?? builtBin, ...setup.args], {
+    cwd,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: cwd,
+      XDG_STATE_HOME: join(cwd, 'state'),
+      NO_COLOR: '1',
+      COLUMNS: '120',
+      SVC_KEY_ID: 'root-id',
+      SVC_KEY_SECRET: 'a-root-secret-that-no-report-may-show',
+      ...setup.env,
+    },
+    stdio: [setup.stdin === undefined ? 'ignore' : 'pipe', out, 'pipe'],
+  })
+  const ran: Ran = { exitCode: null, stdout: '', stderr: '', durationMs: 0, peakMiB: 0 }
+  keepOutput(child, ran, setup.closesStdout === true)
+  const watch = setInterval(() => {
+    ran.peakMiB = Math.max(ran.peakMiB, peakOf(child.pid))
+  }, 25)
+  const timers = (setup.signals ?? []).map(({ signal, afterMs }) => setTimeout(() => child.kill(signal), afterMs))
+  if (setup.stdin !== undefined) {
+    const { text, afterMs } = setup.stdin
+    child.stdin?.on('error', () => {})
+    timers.push(setTimeout(() => child.stdin?.end(text), afterMs))
+  }
+  timers.push(setTimeout(() => child.kill('SIGKILL'), limitMs))
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => {
+      clearInterval(watch)
+      for (const timer of timers) clearTimeout(timer)
+      const killed = signal === 'SIGKILL' && !setup.signals?.some((one) => one.signal === 'SIGKILL')
+      ran.exitCode = killed ? null : (code ?? -1)
+      ran.durationMs = performance.now() - startedMs
+      resolve(ran)
+    })
+  })
+}
+
+function keepOutput(child: ChildProcess, ran: Ran, closesStdout: boolean): void {
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    if (ran.stdout.length < mostKept) ran.stdout += text
+    if (closesStdout) child.stdout?.destroy()
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (ran.stderr.length < mostKept) ran.stderr += text
+  })
+}
+
+/** Linux keeps the peak of a process; elsewhere nothing is measured. */
+function peakOf(pid: number | undefined): number {
+  try {
+    const [, kib = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return Math.round(Number(kib) / 1024)
+  } catch {
+    return 0
+  }
+}
+
+/** One byte in this many is flipped: rarely, so that a run takes long, or in nearly every message. */
+const rates = [100_000, 20_000, 4000, 400]
+
+const reports = { json: 'report.json', html: 'report.html', junit: 'junit.xml', markdown: 'summary.md' }
+const longestReportBytes = 5_000_000
+const timeoutSeconds = 40
+/** The last calls end shortly after the time is up. */
+const lastCallMs = 1000
+/** A busy machine takes its time to start a process and to write reports. */
+const busyMs = 15_000
+
+/** Runs the suite against the reference server through a proxy that flips bytes. */
+export function flipBytes({ seed, only = [] }: { seed: number; only?: string[] }): Promise<Finding> {
+  return runAttack(attackWith(seed, only))
+}
+
+function attackWith(seed: number, only: string[]): Attack {
+  const rate = rates[seed % rates.length] ?? 1000
+  return {
+    id: `flipped-bytes-${seed}`,
+    about: `one byte of ${rate} is flipped on the way`,
+    exits: [0, 1, 3],
+    withinMs: timeoutSeconds * 1000 + busyMs,
+    setUp: async (folder) => {
+      const server = await spoiltServer(() => {})
+      const proxy = await flippingProxy(Number(new URL(server.url).port), seed, rate)
+      const file = join(folder, 'target.yaml')
+      // After a flipped length nothing more arrives.
+      writeFileSync(file, `url: ${proxy.url}\nrequestTimeoutMs: 300\n`)
+      return {
+        args: [
+          ...['run', '--target', file, '--disposable', '--no-explore', '--seed', String(seed)],
+          ...['--timeout', String(timeoutSeconds)],
+          ...only.flatMap((id) => ['--only', id]),
+          ...['--report', 'text'],
+          ...Object.entries(reports).flatMap(([format, name]) => ['--report', `${format}=${join(folder, name)}`]),
+        ],
+        check: () => longReport(folder) ?? lateCall(proxy.calledForMs()),
+        cleanUp: () => {
+          proxy.close()
+          server.close()
+        },
+      }
+    },
+  }
+}
+
+function lateCall(calledForMs: number): string | undefined {
+  return calledForMs <= timeoutSeconds * 1000 + lastCallMs
+    ? undefined
+    : `makes calls for ${Math.round(calledForMs)} ms, with --timeout ${timeoutSeconds}`
+}
+
+function longReport(folder: string): string | undefined {
+  const long = Object.values(reports).filter(
+    (name) => existsSync(join(folder, name)) && statSync(join(folder, name)).size > longestReportBytes,
+  )
+  return long.length === 0 ? undefined : `writes more than ${longestReportBytes} bytes: ${long.join(', ')}`
+}
+
+interface FlippingProxy extends HostileServer {
+  /** The time from the first connection to the last byte from the caller, in ms. */
+  calledForMs(): number
+}
+
+/**
+ * Starts a proxy of plain TCP that flips bits on the way to a server and back. What it flips follows from the seed and from the number of
+ * the connection.
+ *
+ * @param oneOf one byte in this many is flipped, on average
+ */
+async function flippingProxy(targetPort: number, seed: number, oneOf: number): Promise<FlippingProxy> {
+  let connections = 0
+  let firstMs = 0
+  let lastMs = 0
+  const server = await tcpServer((near, keep) => {
+    connections += 1
+    if (connections === 1) firstMs = performance.now()
+    near.on('data', () => {
+      lastMs = performance.now()
+    })
+    const far = connect(targetPort, '127.0.0.1')
+    keep(far)
+    const pipe = (from: Socket, to: Socket, random: Random): void => {
+      from.on('data', (bytes) => to.write(flipped(bytes, random, oneOf)))
+      from.on('end', () => to.end())
+      from.on('error', () => to.destroy())
+    }
+    pipe(near, far, seededRandom(seed + 2 * connections))
+    pipe(far, near, seededRandom(seed + 2 * connections + 1))
+  })
+  return { ...server, calledForMs: () => lastMs - firstMs }
+}
+
+function flipped(bytes: Buffer, random: Random, oneOf: number): Buffer {
+  const changed = Buffer.from(bytes)
+  for (let at = 0; at < changed.length; at += 1) {
+    if (random.below(oneOf) === 0) changed[at] = (changed[at] ?? 0) ^ (1 << random.below(8))
+  }
+  return changed
+}
+
+/** A hostile server. */
+interface HostileServer {
+  url: string
+  close(): void
+}
+
+/** The key that every attack gives the command line. */
+export const attackKey = { id: 'root-id', secret: 'a-root-secret-that-no-report-may-show' }
+
+/** A request as a hostile server reads it. */
+export interface Received {
+  request: IncomingMessage
+  body: { id?: unknown; method?: string; params?: { [name: string]: unknown } }
+}
+
+/** Starts an HTTP server that answers with `answer`. */
+export async function hostileServer(
+  answer: (received: Received, response: ServerResponse) => void,
+): Promise<HostileServer> {
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    request.on('end', () => answer({ request, body: parse(text) }, response))
+    response.on('error', () => {})
+  })
+  server.on('clientError', (_error, socket) => socket.destroy())
+  const port = await listen(server)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** Starts a plain TCP server: `onRequest` is called once for each chunk that arrives. */
+export async function rawServer(onRequest: (socket: Socket) => void): Promise<HostileServer> {
+  return tcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', () => onRequest(socket))
+  })
+}
+
+/** Listens on a free port. `close` ends every connection, also those that `onSocket` passes to `keep`. */
+async function tcpServer(onSocket: (socket: Socket, keep: (another: Socket) => void) => void): Promise<HostileServer> {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  }
+  const server = createNetServer((socket) => {
+    keep(socket)
+    onSocket(socket, keep)
+  })
+  const port = await listen(server)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** Starts the reference server with one kind of answer replaced; it knows the key that attacks use. */
+export async function spoiltServer(
+  spoil: (answer: { status: number; headers: { [name: string]: string }; body: string }, method: string) => void,
+): Promise<HostileServer> {
+  const server = await startMockServer({
+    rootKey: attackKey,
+    around: (handle) => async (request) => {
+      const answer = await handle(request)
+      spoil(answer, parse(request.body.toString('utf8')).method ?? '')
+      return answer
+    },
+  })
+  return { url: server.url, close: () => void server.close() }
+}
+
+/** Answers with JSON. */
+export function sendJson(response: ServerResponse, value: unknown, headers: { [name: string]: string } = {}): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
+}
+
+function parse(text: string): Received['body'] {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    return {}
+  }
 }

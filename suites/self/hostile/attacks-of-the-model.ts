@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attack, Setup } from './attack.ts'
+import { attackKey, hostileServer, rawServer, sendJson, spoiltServer } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
-import { attackKey, hostileServer, rawServer, sendJson, spoiltServer } from './servers.ts'
 
 const mebibyte = 1024 * 1024
 const exits = [0, 1, 3]

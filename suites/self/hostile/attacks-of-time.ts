@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Attack, Setup } from './attack.ts'
-import { hostileServer, rawServer, sendJson, spoiltServer } from './servers.ts'
+import { hostileServer, rawServer, sendJson, spoiltServer } from './attack.ts'
 
 const notUsable = [1, 3]
 

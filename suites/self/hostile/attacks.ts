@@ -1,14 +1,10 @@
 import type { Attack } from './attack.ts'
-import { attacksOfAnswers } from './attacks-of-answers.ts'
-import { attacksOfBytes } from './attacks-of-bytes.ts'
-import { attacksOfFiles } from './attacks-of-files.ts'
-import { attacksOfHttp } from './attacks-of-http.ts'
-import { attacksOfKeys } from './attacks-of-keys.ts'
-import { attacksOfOutput } from './attacks-of-output.ts'
+import { attacksOfAnswers, attacksOfValues } from './attacks-of-answers.ts'
+import { attacksOfFiles, attacksOfKeys } from './attacks-of-files.ts'
+import { attacksOfBytes, attacksOfHttp } from './attacks-of-http.ts'
 import { attacksOfTheModel } from './attacks-of-the-model.ts'
 import { attacksOfTime } from './attacks-of-time.ts'
-import { attacksOfValues } from './attacks-of-values.ts'
-import { attacksOnCommands } from './attacks-on-commands.ts'
+import { attacksOfOutput, attacksOnCommands } from './attacks-on-commands.ts'
 
 /** Every known attack on a run, by what attacks: servers, files and the machine. */
 export const attackKinds: readonly (readonly Attack[])[] = [

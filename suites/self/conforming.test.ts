@@ -4,11 +4,63 @@ import { seededRandom } from '../engine/signer/random.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { openRun } from '../run/run.ts'
 import { lastingTarget, loadIndependentVariants, loadVariants } from '../targets/bundled.ts'
-import { coveringServers, runVariant } from './conforming-run.ts'
-import { departuresOf } from './expected-departures.ts'
+import {
+  compatible,
+  coveringServers,
+  departuresOf,
+  expectedDepartures,
+  pairsOf,
+  runVariant,
+  variantsToTryAlone,
+} from './conforming-run.ts'
 import { partUnlessProof } from './proof-form.ts'
 
 const variants = await loadVariants()
+const servers = coveringServers(variants)
+
+test('there is a reason for every case that may not pass', () => {
+  const known = new Set(variants.map(({ id }) => id))
+  expect(Object.keys(expectedDepartures).filter((id) => !known.has(id))).toEqual([])
+  const cases = Object.values(expectedDepartures).flatMap((departures) => departures.map((one) => one.case))
+  expect(cases.filter((name) => /^(failed|blocked) /.test(name))).toEqual([])
+})
+
+test.each(partUnlessProof(await variantsToTryAlone(), 1))(
+  'nothing fails where the document is silent: $id',
+  async (variant) => {
+    const { departures, messages, verdict, exitCode } = await runVariant(variant)
+    expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))
+    expect({ verdict, exitCode }).toEqual({ verdict: 'conforms', exitCode: 0 })
+  },
+)
+
+test('every variant is in one of the servers, or is tried alone', () => {
+  const together = new Set(servers.flatMap(({ ids }) => ids))
+  expect(variants.filter(({ id, alone }) => together.has(id) === (alone === true)).map(({ id }) => id)).toEqual([])
+})
+
+test('every compatible pair of variants meets in one of the servers', () => {
+  const met = (one: string, other: string) => servers.some(({ ids }) => ids.includes(one) && ids.includes(other))
+  expect(pairsOf(variants).filter(([one, other]) => !met(one.id, other.id))).toEqual([])
+})
+
+describe('nothing fails if a server answers many open questions differently at once', () => {
+  // Outside of a proof every server gets another part of the cases, so that each pair of variants and each case has its turn.
+  const turns = servers.map((server, index) => ({ ...server, part: { every: 12, first: index } }))
+  test.each(turns)('$ids', async ({ part, ...server }) => {
+    const { departures, messages, exitCode } = await runVariant(server, { part })
+    // One variant may prevent the departure of another, so no departure is required here.
+    const withReason = departuresOf(server.ids)
+    const unexplained = departures.filter((departure) => !withReason.includes(departure))
+    expect(unexplained, messages.join('\n')).toEqual([])
+    expect(exitCode).toBe(0)
+  })
+})
+
+test('two readings of one switch are not compatible', () => {
+  const [one, other] = variants.filter(({ profile }) => profile.errorBody !== undefined)
+  expect(one && other && compatible(one, other)).toBe(false)
+})
 
 /** Outside of a proof each of the three runs gets another part of the cases. */
 const part = (first: number) => ({ every: 8, first })

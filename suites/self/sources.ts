@@ -1,6 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-
 /** One import from one folder of the house to another. */
 interface Arrow {
   from: string
@@ -96,4 +93,51 @@ export function findCircle(arrows: readonly Arrow[]): string[] {
 /** Returns the arrows that do not lead down, and those of a folder that has no place among the layers. */
 export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
   return arrows.filter(({ from, to }) => !layers.includes(to) || layers.indexOf(from) <= layers.indexOf(to))
+}
+
+/** Text between `<!-- name:begin -->` and `<!-- name:end -->`, which a script writes and a test compares. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { resultSchemas } from '../engine/language/corpus.ts'
+import { type LintContext, lintContext } from '../engine/language/lint.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/language/parse.ts'
+
+/** Returns the text between the markers without the blank lines around it, or undefined if a marker is missing. */
+export function blockIn(text: string, name: string): string | undefined {
+  const [from, to, begin] = placeOf(text, name)
+  return from < 0 || to < from ? undefined : text.slice(from + begin.length, to).trim()
+}
+
+/** Returns the text with another block between its markers. Throws if a marker is missing. */
+export function withBlock(text: string, name: string, block: string): string {
+  const [from, to, begin] = placeOf(text, name)
+  if (from < 0 || to < from) throw new Error(`Put ${begin} and <!-- ${name}:end --> where the text belongs`)
+  return `${text.slice(0, from + begin.length)}\n${block}\n${text.slice(to)}`
+}
+
+/** Writes a block of a page of this package between its markers. */
+export function writeBlock(page: string, name: string, block: string): void {
+  const file = join(packageRoot, page)
+  writeFileSync(file, withBlock(readFileSync(file, 'utf8'), name, block))
+}
+
+function placeOf(text: string, name: string): [from: number, to: number, begin: string] {
+  const begin = `<!-- ${name}:begin -->`
+  return [text.indexOf(begin), text.indexOf(`<!-- ${name}:end -->`), begin]
+}
+
+/** A file of the package as text. */
+export function shipped(file: string): string {
+  return readFileSync(join(packageRoot, file), 'utf8')
+}
+
+/** The corpus without its scenarios: everything that scenarios may refer to. */
+export function shippedContext(): LintContext {
+  return lintContext({
+    requirements: parseRequirements(shipped('spec/requirements.yaml'), 'spec/requirements.yaml'),
+    questions: parseQuestions(shipped('spec/open-questions.yaml'), 'spec/open-questions.yaml'),
+    testKeys: parseTestKeys(shipped('fixtures/test-keys.yaml'), 'fixtures/test-keys.yaml'),
+    schemas: resultSchemas(packageRoot),
+  })
 }
