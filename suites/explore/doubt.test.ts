@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { rootKey, rootSecret } from '../self/made-up-calls.ts'
-import { type Conversation, conversation } from '../self/made-up-calls.ts'
+import { type Conversation, conversation, rootKey, rootSecret } from '../self/made-up-calls.ts'
 
 test.each<[string, string, (talk: Conversation) => void, object | undefined]>([
   ['a token alone', 'one', ({ grant }) => grant('one'), undefined],

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { hmacHeader } from '../self/made-up-calls.ts'
-import { type Conversation, conversation, names } from '../self/made-up-calls.ts'
+import { type Conversation, conversation, hmacHeader, names } from '../self/made-up-calls.ts'
 
 test('a pair that was refreshed', () => {
   const { grant, refresh, whyUse, whyRefresh } = conversation()

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/problem.ts'
-import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up-report.ts'
-import { madeUpProblems } from '../self/made-up-report.ts'
+import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpProblems } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
 import { groupByCause } from './causes.ts'
 import { groupNotTestable } from './explain.ts'

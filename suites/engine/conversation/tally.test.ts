@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { ask, runOf } from '../../self/made-up-target.ts'
-import { madeUpTarget } from '../../self/made-up-target.ts'
+import { ask, madeUpTarget, runOf } from '../../self/made-up-target.ts'
 
 test.each([
   ['{ accepted: at-least 3 }', 'passed'],
