@@ -23,7 +23,7 @@ export interface Entry {
   readonly at: number
 }
 
-export type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
+type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
 
 /** An answer that no reading of the document allows, before it is tried again. */
 export interface Candidate extends Problem {

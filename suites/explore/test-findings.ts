@@ -65,7 +65,7 @@ export async function foundIn(
 }
 
 /** Sizes of an exploration of the given number of calls. */
-export const sizesOf = (calls: number): Sizes =>
+const sizesOf = (calls: number): Sizes =>
   sizesFor({ maxCalls: calls, made: 0, callMs: 0, timeLeftMs: 600_000, waits: false })
 
 /** After so many calls a world ends, unless all is proved. */

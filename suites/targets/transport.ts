@@ -25,7 +25,7 @@ export interface Tls {
 }
 
 /** @returns makes agents of node:http for this route */
-export function agentMaker({ baseUrl, tls = {}, proxy = null }: Route): (options: http.AgentOptions) => http.Agent {
+function agentMaker({ baseUrl, tls = {}, proxy = null }: Route): (options: http.AgentOptions) => http.Agent {
   const isSecure = baseUrl.startsWith('https:')
   const { insecure = false, ...pem } = tls
   const secured = isSecure ? { ...pem, rejectUnauthorized: !insecure } : {}
@@ -57,12 +57,7 @@ interface Limits {
 }
 
 /** Sends a request and resolves with its answer. */
-export function sendRequest(
-  baseUrl: string,
-  request: WireRequest,
-  agent: http.Agent,
-  limits: Limits,
-): Promise<WireAnswer> {
+function sendRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
   try {
     const outgoing = openRequest(baseUrl, request, agent)
     const answer = answerTo(outgoing, limits)

@@ -100,7 +100,7 @@ export function listens(host: string, port: number): Promise<boolean> {
 const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
 
 /** `localhost` means 127.0.0.1, because no ipAddr scope can name ::1; it means ::1 if the server listens only there. */
-export async function withoutLocalhost(url: string): Promise<string> {
+async function withoutLocalhost(url: string): Promise<string> {
   if (!localhost.test(url)) return url
   const { port, protocol } = new URL(url)
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))

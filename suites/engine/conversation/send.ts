@@ -180,7 +180,7 @@ export async function sendRaw(talk: Conversation, spec: RawSpec): Promise<Called
 
 // What follows sends any request, whoever made it.
 
-export interface Delivery {
+interface Delivery {
   /** How often a throttled call is tried again before it counts as throttled. */
   readonly tries?: number
   /** It may change the state of the target, so it is not sent again where it may have arrived. */

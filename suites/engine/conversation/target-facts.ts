@@ -80,7 +80,7 @@ export function noFacts(): TargetFacts {
 }
 
 /** How far a server's clock is ahead of ours, known as an interval that every answer with a Date header narrows. In ms. */
-export interface ClockOffset {
+interface ClockOffset {
   earliestMs: number
   latestMs: number
   /** Every Date header so far named a full minute. */
@@ -235,7 +235,7 @@ export function requestsSession(params: unknown): params is { scope: unknown[] }
 // answers: after a few that no repetition changed, no call is repeated.
 
 /** What a run learned about such answers. */
-export interface Availability {
+interface Availability {
   /** How many calls in a row were answered in this way, and no repetition changed that. */
   unavailableInVain: number
 }

@@ -206,21 +206,16 @@ function pairOf(run: Run, member: string): Ed25519KeyPair {
   return pair
 }
 
+/** Requests tokens for a test key with these scopes. */
+export function grantFor(talk: Conversation, who: string, scope: string[], from?: string): Promise<Called> {
+  const { id, secret = '' } = talk.testKeys.get(who) ?? { id: '' }
+  const params = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
+  return makeCall(talk, { method: 'manager/auth', auth: 'none', params, from })
+}
+
 /** Requests an access token with these scopes; undefined if it is refused. */
 export async function tokenOf(talk: Conversation, by: string, scope: string[]): Promise<string | undefined> {
-  const credential = talk.testKeys.get(by)
-  if (credential === undefined) return undefined
-  const granted = await makeCall(talk, {
-    method: 'manager/auth',
-    auth: 'none',
-    params: {
-      grantType: 'api_key_credentials',
-      apiKeyId: credential.id,
-      apiKeySecret: credential.secret ?? '',
-      scope,
-    },
-  })
-  return accessTokenOf(granted)
+  return talk.testKeys.has(by) ? accessTokenOf(await grantFor(talk, by, scope)) : undefined
 }
 
 /** The access token in the answer to a grant, if it can be sent. */

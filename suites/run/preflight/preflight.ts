@@ -9,7 +9,7 @@ import {
   repeatNothing,
   type TargetFacts,
 } from '../../engine/conversation/target-facts.ts'
-import { accessTokenOf, createKeyOf } from '../../engine/conversation/test-keys.ts'
+import { accessTokenOf, createKeyOf, grantFor } from '../../engine/conversation/test-keys.ts'
 import { refusedRootKey, unreachableTarget } from '../../engine/conversation/unusable-target.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import { membersOf } from '../../engine/json.ts'
@@ -89,14 +89,7 @@ async function callExpectingRefusal(
   return called
 }
 
-/** The params of a grant for the root key. */
-function grantParams(talk: Conversation, scope: string[]): unknown {
-  const { id, secret = '' } = talk.testKeys.get('root') ?? { id: '' }
-  return { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
-}
-
-const grant = (talk: Conversation, scope: string[]): Promise<Called> =>
-  call(talk, 'none', 'manager/auth', grantParams(talk, scope))
+const grant = (talk: Conversation, scope: string[]): Promise<Called> => grantFor(talk, 'root', scope)
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
 const pauseMs = 250
@@ -470,8 +463,7 @@ async function secondAddressProblem(
   }
   if (!allow.includes('sessions') || talk.instance.root.kind !== 'secret') return undefined
   const worksThere = async (scope: string[]): Promise<boolean> => {
-    const granted = await fromSecond({ method: 'manager/auth', params: grantParams(talk, scope), auth: 'none' })
-    const token = accessTokenOf(granted)
+    const token = accessTokenOf(await grantFor(talk, 'root', scope, 'second-address'))
     if (token === undefined) return false
     const { answer } = await fromSecond({ method: listSolutions, params: {}, auth: { token } })
     return answer.outcome === 'accepted'
