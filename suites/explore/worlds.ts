@@ -3,7 +3,7 @@
  * step the laws look at what it made and used.
  *
  * `each` runs a world for every combination of its values. A block `{ repeat: 3, steps: […] }` or `{ for: $list, steps: […] }` repeats several steps,
- * and a list under `parallel` makes different calls at once. A wrong call (`expect: refused`) or a right one (`expect: accepted`) is made only if the
+ * and `beside` makes different calls at once. A wrong call (`expect: refused`) or a right one (`expect: accepted`) is made only if the
  * model is sure of it. A step that names what was not granted or created is left out. `session:` is a session of its own, `ipAddr:` our address,
  * `solution:` the one solution that is granted to the key.
  */
@@ -268,10 +268,10 @@ async function runSteps(run: Run, steps: World['steps'], values: Values): Promis
 /** One step, as often as it says. @throws Missing */
 async function runStep(run: Run, raw: RawStep, values: Values): Promise<void> {
   const { options } = run
-  const { repeat, for: items, as = 'it', steps, parallel, wait, keep } = raw
+  const { repeat, for: items, as = 'it', steps, parallel, beside, wait, keep } = raw
   if (isLeftOut(raw, values)) return
   if (wait !== undefined) return waitFor(run, filled(wait, values))
-  if (parallel !== undefined) return callAtOnce(run, raw, values)
+  if (parallel !== undefined || beside !== undefined) return callAtOnce(run, raw, values)
   const times =
     repeat === undefined
       ? 1
@@ -462,13 +462,10 @@ function authOf(x: Explorer, auth: unknown): Auth {
 async function callAtOnce(run: Run, raw: RawStep, values: Values): Promise<void> {
   const { caller, options } = run
   const { x } = caller
-  const { parallel, connections = 'new', ...one } = raw
-  const isOfDifferent = Array.isArray(parallel) && typeof parallel[0] !== 'number'
-  const written = isOfDifferent
-    ? (parallel as (RawStep | string)[]).map((step) =>
-        typeof step === 'string' ? (filled(step, values) as RawStep) : step,
-      )
-    : Array.from({ length: sized(parallel, options.sizes.column) }, () => one as RawStep)
+  const { parallel, beside, connections = 'new', ...one } = raw
+  const written = Array.isArray(beside)
+    ? [one, ...(beside as RawStep[])]
+    : Array.from({ length: sized(parallel, options.sizes.column) }, (): RawStep => one)
   const at = freshName(x, 'race')
   const planned = written.flatMap((step, lane) => {
     const planned = stepOf(run, step, new Map(values).set('n', lane + 1))
@@ -489,7 +486,7 @@ async function callAtOnce(run: Run, raw: RawStep, values: Values): Promise<void>
     names.push(call.as)
     run.made.push(call.as)
   }
-  for (const [name, names] of kept) values.set(name, isOfDifferent ? (names[0] ?? null) : names)
+  for (const [name, names] of kept) values.set(name, beside === undefined ? names : (names[0] ?? null))
   if (run.world.laws === false) return
   await applyLaws(caller, [...kept.values()].flat())
   x.script = run.script
