@@ -3,25 +3,33 @@ import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { diagnose } from '../lab/diagnose.ts'
 import { type Check, type Evidence, type Finding, finding } from './check.ts'
-import { answerChecks, requestChecks, retryChecks, secretChecks } from './checks/calls.ts'
-import { keyAndGrantChecks, limitChecks, scopeChecks } from './checks/grants.ts'
+import { callChecks } from './checks/calls.ts'
+import { grantChecks } from './checks/grants.ts'
 import { refreshChecks } from './checks/refresh.ts'
 import { type Explain, judgeSignatures, signatureChecks } from './checks/signatures.ts'
 import { type ClientAuth, type Ending, type Journal, readJournal, type Story } from './journal.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 
-/** Every check, in the order of the report. */
-export const checks: readonly Check[] = [
-  ...requestChecks,
-  ...signatureChecks,
-  ...keyAndGrantChecks,
-  ...refreshChecks,
-  ...scopeChecks,
-  ...retryChecks,
-  ...secretChecks,
-  ...answerChecks,
-  ...limitChecks,
+/** The areas of checks in the order of the report. */
+const areas = [
+  'request',
+  'signature',
+  'keys',
+  'grants',
+  'refresh',
+  'scopes',
+  'retry',
+  'nonce',
+  'clock',
+  'secrets',
+  'answers',
+  'limits',
 ]
+
+/** Every check, in the order of the report. */
+export const checks: readonly Check[] = areas.flatMap((area) =>
+  [...callChecks, ...signatureChecks, ...grantChecks, ...refreshChecks].filter(({ id }) => id.startsWith(`${area}/`)),
+)
 
 interface Selection {
   auth: readonly ClientAuth[]

@@ -7,7 +7,7 @@ import { percentDecoded } from '../../engine/signer/bytes.ts'
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
 import { type Exchange, headerOf, isForTokens, isTroubled, type Request, type Start, type Story } from '../journal.ts'
 
-export const requestChecks: readonly Check[] = [
+const requestChecks: readonly Check[] = [
   {
     id: 'request/post-json',
     level: 'document',
@@ -71,7 +71,7 @@ function shown(value: unknown): string {
 }
 
 /** How a client handles answers. The scenario counts `ok` lines without an accepted call. */
-export const answerChecks: readonly Check[] = [
+const answerChecks: readonly Check[] = [
   {
     id: 'answers/error-in-200',
     level: 'practice',
@@ -137,7 +137,7 @@ function silenceAfter({ requests, setting }: Story, malformed: Request): string 
   return isLast && calls.length < (setting.calls ?? 0) ? 'makes no further call' : null
 }
 
-export const secretChecks: readonly Check[] = [
+const secretChecks: readonly Check[] = [
   {
     id: 'secrets/not-in-url',
     level: 'practice',
@@ -217,7 +217,7 @@ function holdsSecret(text: string, { secrets, keys }: Story): boolean {
 /** A tolerance: timers may fire early, and the clocks of two processes are read at different times. In ms. */
 const toleranceMs = 20
 
-export const retryChecks: readonly Check[] = [
+const retryChecks: readonly Check[] = [
   {
     id: 'retry/after-is-kept',
     level: 'practice',
@@ -338,3 +338,5 @@ function nonceOf({ authorization: { header } }: Request): string {
   const fields = header.split(';')
   return fields.length === 5 ? `nonce ${fields[3]}` : header
 }
+
+export const callChecks: readonly Check[] = [...requestChecks, ...retryChecks, ...secretChecks, ...answerChecks]

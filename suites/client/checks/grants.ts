@@ -4,7 +4,7 @@ import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
 import { isForTokens, isOutlived, type Pair, type Request, replacedMs, type Story, scopeOf } from '../journal.ts'
 import { judgedBySignatures } from './signatures.ts'
 
-export const keyAndGrantChecks: readonly Check[] = [
+const keyAndGrantChecks: readonly Check[] = [
   {
     id: 'keys/public-key-signs-only',
     level: 'document',
@@ -63,7 +63,7 @@ export const keyAndGrantChecks: readonly Check[] = [
 /** Refusals that show a client that a token has fewer scopes, or less time, than it requested. */
 const refusalsLetPass = 2
 
-export const scopeChecks: readonly Check[] = [
+const scopeChecks: readonly Check[] = [
   {
     id: 'scopes/lifetime',
     level: 'document',
@@ -172,7 +172,7 @@ function expiryFindings(pair: Pair): Finding[] {
 }
 
 /** How a client uses the limits: ten keys, sixteen sessions. */
-export const limitChecks: readonly Check[] = [
+const limitChecks: readonly Check[] = [
   {
     id: 'limits/keys-and-sessions-reused',
     level: 'practice',
@@ -214,3 +214,5 @@ function newKeys({ setting }: Story, first: readonly Request[], later: readonly 
   if (before === undefined || again === undefined) return []
   return [finding('Every start creates an API key. Keep the first one, since there are ten places', before, again)]
 }
+
+export const grantChecks: readonly Check[] = [...keyAndGrantChecks, ...scopeChecks, ...limitChecks]

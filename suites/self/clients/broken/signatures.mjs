@@ -30,6 +30,9 @@ export const signatureClients = [
   base64('base64url-signature', 'Writes the signature in the URL-safe alphabet', {
     encodeSignature: (bytes) => bytes.toString('base64url'),
   }),
+  base64('unpadded-base64-signature', 'Leaves out the padding of the signature', {
+    encodeSignature: (bytes) => bytes.toString('base64').replace(/=+$/, ''),
+  }),
   base64('base64-of-hex', 'Writes the BASE64 of the hex text', {
     encodeSignature: (bytes) => Buffer.from(bytes.toString('hex')).toString('base64'),
   }),

@@ -46,12 +46,6 @@ export const signingClients = [
     },
   },
   {
-    id: 'unpadded-base64-signature',
-    auth: signed,
-    about: 'Leaves out the padding of the signature',
-    parts: { encodeSignature: (bytes) => bytes.toString('base64').replace(/=+$/, '') },
-  },
-  {
     id: 'timestamps-on-the-second',
     auth: signed,
     about: 'Has a clock that only knows whole seconds, and writes it with 13 digits',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { clientAuths } from './journal.ts'
-import { checks, selectChecks } from './judge.ts'
+import { call, grant, journal, start } from '../self/made-up-journal.ts'
+import { clientAuths, type Journal, type Start } from './journal.ts'
+import { checks, judgeJournals, selectChecks } from './judge.ts'
 import { scenarios } from './scenarios.ts'
 
 const all = { auth: clientAuths, only: [], skip: [] }
@@ -28,15 +29,11 @@ test('a check selects the scenarios that show it, and a scenario selects itself'
   expect(idsOf(['expiry/token'])).toEqual(['expiry/token'])
   const { isReported } = selectChecks({ ...all, only: ['retry'] })
   expect([isReported('retry/signed-anew'), isReported('nonce/unique')]).toEqual([true, false])
-  const byScenario = selectChecks({ ...all, only: ['expiry/token'] })
-  expect(byScenario.isReported('nonce/unique')).toBe(true)
+  expect(selectChecks({ ...all, only: ['expiry/token'] }).isReported('nonce/unique')).toBe(true)
 })
 
 test('a skipped check neither runs nor is reported', () => {
-  const skip = [
-    { id: 'workers', reason: 'no workers' },
-    { id: 'nonce', reason: 'known' },
-  ]
+  const skip = ['workers', 'nonce'].map((id) => ({ id, reason: 'known' }))
   const { scenarios: wanted, isReported } = selectChecks({ ...all, skip })
   expect(wanted.map(({ id }) => id)).not.toContain('workers/token')
   expect([isReported('nonce/unique'), isReported('retry/signed-anew')]).toEqual([false, true])
@@ -47,3 +44,24 @@ test('an unknown id, or an empty selection, is wrong usage', () => {
   expect(() => idsOf(['refresh/single-fligth'])).toThrow('did you mean "refresh/single-flight"?')
   expect(() => selectChecks({ ...all, skip: [{ id: 'x', reason: 'y' }] })).toThrow('"--skip x"')
 })
+
+const check = 'retry/create-key-not-repeated'
+const working: Journal = { ...journal([grant(0, 'a'), call(9, 'a')]), scenario: 'plain/token' }
+const silent = (more: Partial<Start>): Journal => ({
+  ...journal([], {}, { starts: [start(more)] }),
+  scenario: 'create-key/token',
+})
+
+test.each<[string, string, Partial<Start>]>([
+  ['warned', 'says ok without a call', { ok: 1 }],
+  ['warned', 'does not end', { ended: { kind: 'timeout', seconds: 1 } }],
+  ['not-exercised', 'makes no call', {}],
+  ['not-exercised', 'says error without a call', { error: 1 }],
+])(
+  'the check of a scenario is %s where a client %s in it; nothing is known about one that never calls',
+  (verdict, _what, more) => {
+    const verdictOn = (journals: Journal[]): string | undefined =>
+      judgeJournals(journals, [{ id: 'create-key/token', check }]).find((one) => one.check.id === check)?.verdict
+    expect([verdictOn([working, silent(more)]), verdictOn([silent(more)])]).toEqual([verdict, 'not-exercised'])
+  },
+)
