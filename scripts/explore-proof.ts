@@ -126,10 +126,9 @@ if (!values.print && !values.variants) await ask(mutants, !values.all)
 const known = new Set([...mutants, ...variants].map(({ id }) => id))
 // Results of servers that no longer exist do not count.
 const lines = [...done.values()].filter(({ id }) => known.has(id))
-console.log(
-  proofTables(lines, sets, new Map(broken.flatMap(({ id, missed: why }) => (why === undefined ? [] : [[id, why]])))),
-)
+const reasons = new Map(broken.flatMap(({ id, missed: why }) => (why === undefined ? [] : [[id, why]])))
+console.log(proofTables(lines, sets, reasons))
 const missed = missedGoals(lines)
 for (const one of missed) console.error(one)
 if (missed.length > 0) process.exitCode = 1
-if (values.write) writeBlock('docs/model.md', 'proof', proofSummary(lines, sets))
+if (values.write) writeBlock('docs/model.md', 'proof', proofSummary(lines, sets, reasons))

@@ -43,8 +43,6 @@ const proofs: readonly Proof[] = [
       'suites/explore/addresses.test.ts',
       'suites/explore/explore.long.test.ts',
       'suites/explore/locks.test.ts',
-      'suites/explore/own-keys.test.ts',
-      'suites/explore/single-sequences.long.test.ts',
       'suites/explore/third-witness.long.test.ts',
       'suites/explore/worlds.test.ts',
       'suites/self/null-servers.test.ts',

@@ -504,32 +504,57 @@ function table(named: readonly Named[]): string {
   ].join('\n')
 }
 
-/** For docs/model.md: the counts, and what no way found. A way that was not tried is left out. */
-export function proofSummary(lines: readonly ProofLine[], sets: Sets): string {
-  return linesOf(lines, sets)
-    .filter(([, some]) => some.length > 0)
-    .flatMap(([name, some]) => {
-      const named = counts(some)
-      const [, , run, explored] = named
-      return [
-        `${name}:`,
-        '',
-        table(named.filter(([, { asked, servers }]) => asked + servers > 0)),
-        '',
-        ...missedLines('a disposable run', run),
-        ...missedLines('`explore --for 60`', explored),
-      ]
-    })
-    .join('\n')
-    .trimEnd()
+/** For docs/model.md: a row of counts for each set, and what each way missed, with the reason. A way that was not tried is left out. */
+export function proofSummary(lines: readonly ProofLine[], sets: Sets, reasons: Reasons = new Map()): string {
+  const tried = counts(lines).map(([, { asked, servers }]) => asked + servers > 0)
+  const ways = <T>(each: readonly T[]): T[] => each.filter((_, at) => tried[at])
+  const rows = [...linesOf(lines, sets).filter(([, some]) => some.length > 0), ['all', lines] as const].map(
+    ([name, some]) => {
+      const named = counts(some).map(([, one]) => one)
+      const broken = Math.max(...named.map(({ asked }) => asked))
+      const accused = new Set(named.flatMap(({ alarms }) => alarms.map(({ id }) => id)))
+      const servers = Math.max(...named.map((one) => one.servers))
+      return [nameOfSet(name), broken, ...ways(named).map(found), `${accused.size} of ${servers}`]
+    },
+  )
+  const names = ways([
+    'cases alone',
+    'and the model listens',
+    'and it makes calls: a disposable run',
+    '`explore --for 60`',
+  ])
+  const head = ['set', 'broken servers', ...names, 'conforming servers accused']
+  const [, , run, explored] = counts(lines)
+  return [
+    ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
+    ...missedTable('a disposable run', run, reasons),
+    ...missedTable('`explore --for 60`', explored, reasons),
+  ].join('\n')
 }
 
-const missedLines = (way: string, named: Named | undefined): string[] =>
-  named === undefined || named[1].asked === 0 ? [] : [`Missed by ${way}: ${namesOf(named)}.`, '']
+const nameOfSet = (name: string): string => name.replace(/^The (.*) set$/, '$1')
 
-function namesOf(named: Named | undefined): string {
-  const ids = [...new Set(named?.[1].missed.map(({ id }) => id))]
-  return ids.length === 0 ? 'none' : ids.map((id) => `\`${id}\``).join(', ')
+/** How many were found, in parentheses how many of them at the requirement that they break, and the share. */
+const found = ({ asked, missed, elsewhere }: Count): string =>
+  asked === 0
+    ? '–'
+    : `${asked - missed.length} (${asked - missed.length - elsewhere.length}), ${((100 * (asked - missed.length)) / asked).toFixed(1)} %`
+
+/** The servers that a way missed, by the reason. */
+function missedTable(way: string, named: Named | undefined, reasons: Reasons): string[] {
+  if (named === undefined || named[1].asked === 0) return []
+  const byReason = new Map<string, string[]>()
+  for (const { id } of named[1].missed) {
+    const why = reasons.get(id) ?? 'no reason recorded'
+    byReason.set(why, [...(byReason.get(why) ?? []), `\`${id}\``])
+  }
+  if (byReason.size === 0) return ['', `Missed by ${way}: none.`]
+  return [
+    '',
+    `| missed by ${way} | why |`,
+    '|---|---|',
+    ...[...byReason].map(([why, ids]) => `| ${ids.join(', ')} | ${why} |`),
+  ]
 }
 
 /** Of the broken servers, the share that each way must find. */

@@ -26,10 +26,11 @@ const shortened: { readonly [command: string]: string } = {
   'npx svc-conformance run --url http://127.0.0.1:8099 --wait 10': ' --only basic --only signatures/hmac-accepted',
   "npx svc-conformance client --command 'node adapter.mjs' --auth hmac": ' --only plain/hmac --only error-in-200/hmac',
 }
-/** Outside of a proof the blocks with these are left out: that of the README runs every case, and those of other pages the same commands. */
+/** Outside of a proof the blocks with these are left out: other tests run the same commands, and these take long. */
 const againInProof: readonly string[] = [
   'npx svc-conformance run --set 1.0 --report json=report.json > /dev/null',
   'npx svc-conformance run --only signatures/hmac-accepted --report json=reference.json > /dev/null',
+  'npx svc-conformance explore --url http://127.0.0.1:8141 --disposable --explore-calls 400 --save found',
 ]
 
 test('what is shortened outside of a proof is on a page', () => {
@@ -67,6 +68,14 @@ describe.each(pages)('%s', (page) => {
     const missing = links.filter((path) => !existsSync(join(packageRoot, dirname(page), path)))
     expect(missing).toEqual([])
   })
+})
+
+/** Other texts that say where things are. */
+const guides = ['CONTRIBUTING.md', 'fixtures/README.md', 'fixtures/worlds/README.md', 'suites/servers/README.md']
+
+test.each([...pages, ...guides])('the files and folders that %s names exist', (page) => {
+  const named = [...textOf(page).matchAll(/`((?:\.ci|docs|fixtures|load|mock-server|scripts|spec|suites)\/[\w./-]*)`/g)]
+  expect(named.map(([, path = '']) => path).filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
 })
 
 // npx makes its link once; a later build left a file that is not executable.
