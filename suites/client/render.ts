@@ -1,11 +1,11 @@
 /** The report about a client in every format that people read, and as a list of tests for the others. */
 import { counted, fewOf, groupBy } from '../engine/group.ts'
 import { type Printable, printable, printed, vouchedFor } from '../engine/printable.ts'
-import { areaOf, nothingTold, type Told, verdictLine } from '../report/explain.ts'
 import { type ReportedTest, type TestRun, testOfStale, textOf } from '../report/formats.ts'
 import { renderToldHtml } from '../report/html.ts'
 import { joinSections, type Paint, paintOf } from '../report/lines.ts'
 import { renderToldMarkdown } from '../report/markdown.ts'
+import { areaOf, exchangeLines, nothingTold, type Told, verdictLine } from '../report/tell.ts'
 import { blockOf } from '../report/text.ts'
 import { glyphs, knownWords } from '../report/verdict-words.ts'
 import type { CheckReport, ClientReport } from './report.ts'
@@ -41,7 +41,7 @@ function tellCheck(check: CheckReport, most: { evidence?: number; scenarios?: nu
       exchanges.map(({ number, atMs, connection, faults, request, answer }) => {
         const spoilt = faults.length === 0 ? '' : `, fault: ${faults.join(', ')}`
         const head = `${scenario}: request ${number}, ${atMs} ms after the start, connection ${connection}${spoilt}`
-        return { head, request, answer }
+        return [head, ...exchangeLines({ request, answer })]
       }),
     ),
     again,

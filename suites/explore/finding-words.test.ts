@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reproducedSentence } from '../report/explain.ts'
+import { reproducedSentence } from '../report/tell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'

@@ -8,7 +8,6 @@ import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
 import { blockersOf } from './causes.ts'
-import { verdictOfFinding, wordsOfKey } from './explain.ts'
 import { shellWord } from './lines.ts'
 import {
   applyKnown,
@@ -33,6 +32,7 @@ import type {
   ReportedProblem,
   RequirementReport,
 } from './report.ts'
+import { verdictOfFinding, wordsOfKey } from './tell.ts'
 import { judgeRun, summarize } from './verdict.ts'
 
 interface BuildInput {

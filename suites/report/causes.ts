@@ -1,21 +1,21 @@
-/** Groups cases by cause: one defect often breaks several cases. The first is reported in full, and the others are listed under it. */
-import { firstFew, groupBy } from '../engine/group.ts'
+/** Groups cases by cause and open requirements by reason: one defect often breaks several cases, and one lack leaves several musts open. */
+import { groupBy } from '../engine/group.ts'
 import type { Hint, Mismatch, Problem, Verdict } from '../engine/judge/problem.ts'
-import { groupFindings, type PrintedReport } from './explain.ts'
-import type { CaseReport, ReportedProblem, RequirementReport } from './report.ts'
-import { casesOf, glyphs } from './verdict-words.ts'
+import { joinReasons, keyOfReason, reasonText } from './problem-text.ts'
+import type { CaseReport, Report, ReportedProblem, RequirementReport } from './report.ts'
+import { verdictOrder } from './verdict-words.ts'
 
 /** The level and kind of each requirement. */
 type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
 
-export interface Cause {
+export interface Cause<Case = CaseReport> {
   /** The case that is reported in full. */
-  first: CaseReport
-  others: CaseReport[]
+  first: Case
+  others: Case[]
 }
 
 /** Groups cases of one verdict by cause, in the order of their first cases. This affects only the output, never a verdict. */
-export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Cause[] {
+export function groupByCause<Case extends CaseReport>(levels: Levels, cases: readonly Case[]): Cause<Case>[] {
   const telling = tellingOf(levels)
   return [...groupBy(cases, causeOf).values()].map((mine) => {
     const first = mine.reduce((best, testCase) => (telling(testCase) > telling(best) ? testCase : best))
@@ -207,67 +207,56 @@ function tellingOf(levels: Levels): (testCase: CaseReport) => number {
   }
 }
 
-/** Failures and warnings by cause. A warning that a failure explains is listed as its consequence. */
-export function causesOfProblems({ requirements, cases }: PrintedReport): { failed: Cause[]; warned: Cause[] } {
-  const broken = (['failed', 'warned'] as const).flatMap((verdict) => cases.filter((one) => one.verdict === verdict))
-  const causes = groupByCause(requirements, broken).map(({ first, others }) => {
-    const failure = [first, ...others].find(({ verdict }) => verdict === 'failed')
-    if (failure === undefined || first.verdict === 'failed') return { first, others }
-    return { first: failure, others: [first, ...others.filter((testCase) => testCase !== failure)] }
+type Counts = { [verdict in Verdict]: number }
+
+/** How many there are of each verdict, 0 included. */
+export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
+  const counts = Object.fromEntries(verdictOrder.map((verdict) => [verdict, 0])) as Counts
+  for (const { verdict } of all) counts[verdict] += 1
+  return counts
+}
+
+/** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
+type OpenKind = 'must' | 'implied' | 'excused'
+
+export interface OpenGroup {
+  kind: OpenKind
+  reason: string
+  /** Cases that `--only` left out are not listed: the user knows them. */
+  notSelectedByOnly: boolean
+  ids: string[]
+}
+
+/**
+ * Groups not-testable requirements by kind and reason, beginning with those that a run could change. Each reason is given once, so a
+ * requirement with two reasons is in two groups; all reasons that need a probe are one.
+ */
+export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>): OpenGroup[] {
+  const open = requirements.flatMap(({ id, level, verdict, reasons, gap }) => {
+    if (verdict !== 'not-testable') return []
+    const kind: OpenKind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
+    const byKey =
+      reasons.length === 0
+        ? new Map([['none', []]])
+        : groupBy(reasons, (reason) => (reason.kind === 'needs-probe' ? 'probes' : keyOfReason(reason)))
+    return [...byKey].map(([key, mine]) => ({ kind, key: `${kind} ${key}`, reasons: mine, id }))
   })
-  return {
-    failed: causes.filter(({ first }) => first.verdict === 'failed'),
-    warned: causes.filter(({ first }) => first.verdict === 'warned'),
-  }
+  const order: readonly OpenKind[] = ['must', 'implied', 'excused']
+  return [...groupBy(open, ({ key }) => key).values()]
+    .map((mine): OpenGroup => {
+      const reasons = mine.flatMap((one) => one.reasons)
+      const [joined] = joinReasons(reasons)
+      return {
+        kind: mine[0]?.kind ?? 'must',
+        reason: joined === undefined ? 'No reason given' : reasonText(joined.reasons),
+        notSelectedByOnly: isLeftOutByOnly({ reasons }),
+        ids: mine.map(({ id }) => id),
+      }
+    })
+    .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length)
 }
 
-/** Blocked cases that no failure explains, by cause, beginning with the cause that blocks most. */
-export function causesOfBlocked({ requirements, cases }: PrintedReport): Cause[] {
-  const open = cases.filter(({ verdict, blockedBy }) => verdict === 'blocked' && blockedBy === null)
-  return groupByCause(requirements, open).sort((one, other) => other.others.length - one.others.length)
-}
-
-/** One problem of the list that a reader looks at first, by the case or finding that represents it. */
-interface ProblemItem {
-  verdict: Verdict
-  kind: 'case' | 'finding'
-  /** Of the case or the finding. */
-  id: string
-  /** What follows the id: the broken requirements, and how many cases show or suffer it. */
-  rest: string
-}
-
-/** Failed cases and findings, what no failure explains, then warned cases and findings. */
-export function problemsOf(report: PrintedReport): ProblemItem[] {
-  const { failed, warned } = causesOfProblems(report)
-  const fresh = report.findings.filter(({ known }) => known === null)
-  const found = groupFindings(report, fresh).map(({ first, others, shownBy }): ProblemItem => {
-    const rest = `${moreLike(others)}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
-    return { verdict: first.verdict, kind: 'finding', id: first.id, rest }
-  })
-  const ofCause = ({ first: { verdict, key, problem }, others }: Cause): ProblemItem => {
-    const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
-    const blocked = report.cases.filter((one) => one.verdict === 'blocked' && one.blockedBy === key).length
-    const effect = blocked === 0 ? '' : `; it blocks ${casesOf(blocked)}`
-    return { verdict, kind: 'case', id: key, rest: `${broken}${moreLike(others)}${effect}` }
-  }
-  return [
-    ...failed.map(ofCause),
-    ...found.filter(({ verdict }) => verdict === 'failed'),
-    ...causesOfBlocked(report).map(ofCause),
-    ...warned.map(ofCause),
-    ...found.filter(({ verdict }) => verdict === 'warned'),
-  ]
-}
-
-const moreLike = (others: readonly unknown[]): string =>
-  others.length === 0 ? '' : `, and ${others.length} more like it`
-
-/** How many problems are listed next to the verdict; the rest of the report has all. */
-const shownProblems = 20
-
-/** The same as lines, and how many more there are. */
-export function problemLines(report: PrintedReport): string[] {
-  const lines = problemsOf(report).map(({ verdict, id, rest }) => `${glyphs[verdict]} ${id}${rest}`)
-  return firstFew(lines, shownProblems)
+/** The user selected other cases and knows that this requirement is not judged. */
+export function isLeftOutByOnly({ reasons }: Pick<RequirementReport, 'reasons'>): boolean {
+  return reasons.some((one) => one.kind === 'not-selected' && one.by === 'only')
 }

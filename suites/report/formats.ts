@@ -3,20 +3,10 @@ import { groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
-import { blockedByKnown } from './causes.ts'
-import {
-  notRunBecause,
-  type PrintedFinding,
-  type PrintedReport,
-  printedReport,
-  type Told,
-  tellCase,
-  tellFinding,
-} from './explain.ts'
 import { unwrapped } from './lines.ts'
-import type { CaseReport, Finding, Meta, Report } from './report.ts'
+import type { Finding, Meta, Report } from './report.ts'
+import { type Told, type ToldCase, type ToldFinding, tellRun } from './tell.ts'
 import { blockOf } from './text.ts'
-import { entryWords } from './verdict-words.ts'
 
 /**
  * The report for scripts, as in spec/schemas/report.schema.json. Texts are exact; characters that are unsafe on a terminal are escaped as
@@ -59,13 +49,8 @@ export interface ReportedTest {
 
 /** A report as a list of tests: one for each case, each finding of the model, each finding of a newer check and each stale baseline entry. */
 export function testRun(raw: Report): TestRun {
-  const report = printedReport(raw)
-  const { meta, verdict, exitCode, summary, newer } = report
+  const { meta, verdict, exitCode, summary, cases, findings, newer, stale } = tellRun(raw)
   const { version, target, started, durationMs, shard } = meta
-  const testsOf = ({ cases, findings }: Pick<PrintedReport, 'cases' | 'findings'>): ReportedTest[] => [
-    ...cases.map((testCase) => testOfCase(report, testCase)),
-    ...findings.map((finding) => testOfFinding(report, finding)),
-  ]
   return {
     version,
     target,
@@ -74,9 +59,10 @@ export function testRun(raw: Report): TestRun {
     shard,
     exitCode,
     tests: [
-      ...testsOf(report),
+      ...cases.map(testOfCase),
+      ...findings.map(testOfFinding),
       // Cases that the frozen set does not contain change no verdict: they are listed and fail nothing.
-      ...testsOf(newer).map(
+      ...[...newer.cases.map(testOfCase), ...newer.findings.map(testOfFinding)].map(
         (test): ReportedTest => ({
           ...test,
           id: `newer: ${test.id}`,
@@ -85,7 +71,7 @@ export function testRun(raw: Report): TestRun {
           message: `Found by a newer check, which is not in set ${meta.set}: ${test.message ?? ''}`,
         }),
       ),
-      ...report.stale.map((entry) => testOfStale(entryWords(entry), entry.reason)),
+      ...stale.map(({ entry, reason }) => testOfStale(entry, reason)),
     ],
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
   }
@@ -102,11 +88,8 @@ const outcomes: { readonly [verdict in Verdict]: TestOutcome } = {
   'not-run': 'not-run',
 }
 
-function testOfCase(report: PrintedReport, testCase: CaseReport): ReportedTest {
-  const { key, id, case: name, title, verdict, durationMs, proves, problem } = testCase
-  const told = tellCase(report, testCase)
-  // A case that a known failure blocks does not fail the run, so it must not look like a failure.
-  const isExcused = blockedByKnown(report.cases, testCase)
+function testOfCase(testCase: ToldCase): ReportedTest {
+  const { key, id, case: name, title, verdict, durationMs, proves, problem, told, isExcused } = testCase
   return {
     id: key,
     name: name === null ? title : `${title}: ${name}`,
@@ -114,32 +97,25 @@ function testOfCase(report: PrintedReport, testCase: CaseReport): ReportedTest {
     verdict,
     suite: id.split('/'),
     durationMs,
-    ...(told === null ? {} : { message: messageOf(testCase, isExcused), text: textOf(told) }),
+    ...(told === null ? {} : { message: messageOf(testCase), text: textOf(told) }),
     where: problem?.where,
     requirements: proves,
   }
 }
 
-function messageOf(testCase: CaseReport, isExcused: boolean): string {
-  const but = testCase.problem?.message ?? ''
-  if (isExcused) return `Blocked by the known failure of ${testCase.blockedBy}`
-  switch (testCase.verdict) {
-    case 'known':
-      return `Known failure: ${testCase.known?.reason ?? ''}`
-    case 'not-testable':
-      return `Not testable here: ${but}`
-    case 'not-applicable':
-      return `Not applicable: ${but}`
-    default:
-      return notRunBecause(testCase) ?? but
-  }
+function messageOf({ verdict, problem, isExcused, blockedBy, known, notRun }: ToldCase): string {
+  const but = problem?.message ?? ''
+  if (isExcused) return `Blocked by the known failure of ${blockedBy}`
+  if (verdict === 'known') return `Known failure: ${known?.reason ?? ''}`
+  if (verdict === 'not-testable') return `Not testable here: ${but}`
+  if (verdict === 'not-applicable') return `Not applicable: ${but}`
+  return notRun ?? but
 }
 
 /** What a person reads: as in the text report. */
 export const textOf = (told: Told): string => blockOf(told, unwrapped).join('\n')
 
-function testOfFinding(report: PrintedReport, finding: PrintedFinding): ReportedTest {
-  const { id, known, message, requirement, verdict } = finding
+function testOfFinding({ id, known, message, requirement, verdict, told }: ToldFinding): ReportedTest {
   return {
     id,
     name: id,
@@ -148,7 +124,7 @@ function testOfFinding(report: PrintedReport, finding: PrintedFinding): Reported
     suite: ['findings'],
     durationMs: 0,
     message: known === null ? message : `Known failure: ${known.reason}`,
-    text: textOf(tellFinding(report, finding)),
+    text: textOf(told),
     requirements: [requirement],
   }
 }

@@ -3,40 +3,10 @@ import { groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { asset, pagePolicy, pageStyle } from '../page/build-page.ts'
-import { causesOfProblems, problemsOf } from './causes.ts'
-import {
-  answersOf,
-  areaOf,
-  caseThatShows,
-  countVerdicts,
-  exchangeLines,
-  exploredLines,
-  lanesOf,
-  notRunBecause,
-  type PrintedFinding,
-  type PrintedReport,
-  printedReport,
-  sinceLines,
-  skippedLines,
-  summarySentence,
-  type Told,
-  type ToldReport,
-  tellCase,
-  tellFinding,
-} from './explain.ts'
+import { countVerdicts } from './causes.ts'
 import type { CaseReport, Report, RequirementReport } from './report.ts'
-import {
-  casesOf,
-  entryWords,
-  glyphs,
-  judgeWords,
-  meanings,
-  shardWords,
-  targetWords,
-  toneOf,
-  verdictOrder,
-  words,
-} from './verdict-words.ts'
+import { areaOf, type Told, type ToldCase, type ToldFinding, type ToldReport, type ToldRun, tellRun } from './tell.ts'
+import { casesOf, glyphs, meanings, toneOf, verdictOrder, words } from './verdict-words.ts'
 
 /** The texts that a report refers to, by their path in this package: the document in our words, and the fixtures. The page embeds them, so that its links work. */
 export type Sources = ReadonlyMap<string, string>
@@ -48,17 +18,17 @@ export const scriptFile = 'suites/report/html-filters.js'
 
 /** @param sources the texts that its links lead to; without them sentences and fixtures are named only */
 export function renderHtml(raw: Report, sources: Sources = new Map()): Printable {
-  const report = printedReport(raw)
-  const { meta, findings, newer } = report
-  const target = targetWords(meta)
+  const report = tellRun(raw)
+  const { meta, newer, target } = report
+  const findings = report.findings.map(findingDetails)
   const newerDetails = [
     ...newer.cases.map((testCase) => caseDetails(report, testCase, { sources, prefix: 'newer' })),
-    ...newer.findings.map((finding) => findingDetails(report, finding)),
+    ...newer.findings.map(findingDetails),
   ]
   const body = `<a class="skip" href="#cases">Skip to the cases</a>
 <header>
 <p class="product">svc-conformance ${escapeHtml(meta.version)}, conformance report</p>
-${headerLines(report, target)}
+${headerLines(report)}
 </header>
 <main>
 ${filters(report)}
@@ -66,7 +36,7 @@ ${filters(report)}
 <p class="soft">One cell for each requirement. Choose one to see its cases.</p>
 ${coverage(report)}
 ${legend(report)}
-${findings.length === 0 ? '' : `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows.</p>\n${findings.map((finding) => findingDetails(report, finding)).join('\n')}`}${explored(report)}
+${findings.length === 0 ? '' : `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows.</p>\n${findings.join('\n')}`}${explored(report)}
 <h2 id="cases" tabindex="-1">Cases</h2>
 ${allCases(report, sources)}
 <h2 id="requirements">Requirements</h2>
@@ -76,7 +46,10 @@ ${stackTable(
 )}
 ${newerDetails.length === 0 ? '' : `<h2 id="newer">Found by newer checks</h2>\n<p class="soft">Set ${escapeHtml(meta.set)} does not contain them, so they change neither the verdict nor the exit code.</p>\n<div class="newer">${newerDetails.join('\n')}</div>`}
 ${observations(report)}
-${list('Stale baseline entries: listed, but they pass', report.stale.map(entryWords))}
+${list(
+  'Stale baseline entries: listed, but they pass',
+  report.stale.map(({ entry }) => entry),
+)}
 ${list('Left on the target', report.left)}
 ${fixtureTexts(report.cases, sources)}
 </main>
@@ -132,19 +105,19 @@ ${body}${script === null ? '' : `\n<script>${script}</script>`}
 `)
 }
 
-function headerLines(report: PrintedReport, target: string): string {
-  const { meta, verdict } = report
+function headerLines(report: ToldRun): string {
+  const { meta, verdict, target } = report
   const clock = meta.clock === null ? '' : `<p>${escapeHtml(meta.clock.sentence)}</p>`
-  const problems = problemsOf(report).map(
+  const problems = report.problems.map(
     ({ verdict: tone, kind, id, rest }) =>
       `<li><span class="${tone}" aria-hidden="true">${glyphs[tone]}</span> ${words(tone)} ${linkTo(`${kind}/${id}`, codeOf(id))}${escapeHtml(rest)}</li>`,
   )
   const problemList =
     problems.length === 0 ? '' : `<ul class="problems" aria-label="Problems">${problems.join('')}</ul>\n`
   return `<h1>${escapeHtml(target)}</h1>
-<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(judgeWords(meta.set))}${escapeHtml(shardWords(meta))}</p>
+<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(report.judge)}${escapeHtml(report.shard)}</p>
 ${verdictLine(verdict, report.exitCode)}
-<p>${casesOf(report.cases.length)}: ${escapeHtml(summarySentence(report))}</p>
+<p>${casesOf(report.cases.length)}: ${escapeHtml(report.sentence)}</p>
 ${problemList}${clock}${conclusionList(report.conclusion)}`
 }
 
@@ -169,7 +142,7 @@ function dateWords(iso: string): string {
 }
 
 /** Hidden until the script runs, because filters need it. */
-function filters(report: PrintedReport): string {
+function filters(report: ToldRun): string {
   const counts = countVerdicts(report.cases)
   const chips = verdictOrder
     .filter((verdict) => counts[verdict] > 0)
@@ -181,7 +154,7 @@ function filters(report: PrintedReport): string {
 }
 
 /** A bar per area, and a cell per requirement that filters by it. */
-function coverage({ requirements }: PrintedReport): string {
+function coverage({ requirements }: ToldRun): string {
   const areas = [...groupBy(requirements, ({ id }) => areaOf(id))].map(([area, mine]) => {
     const counts = countVerdicts(mine)
     return `<li><h3>${escapeHtml(area)} <span>${counts.passed} of ${mine.length}</span></h3>${bar(counts, mine.length)}
@@ -211,7 +184,7 @@ function cell({ id, level, verdict, text }: RequirementReport): string {
 }
 
 /** The verdicts that occur. */
-function legend({ requirements, cases }: PrintedReport): string {
+function legend({ requirements, cases }: ToldRun): string {
   const used = new Set([...requirements, ...cases].map(({ verdict }) => verdict))
   const items = verdictOrder
     .filter((verdict) => used.has(verdict))
@@ -223,53 +196,42 @@ function legend({ requirements, cases }: PrintedReport): string {
 }
 
 /** How many calls the model made: one line for each part of each kind of call. */
-function explored(report: PrintedReport): string {
-  const [first] = exploredLines(report)
-  if (report.explored === null || first === undefined) return ''
-  const rows = report.explored.parts.map(({ case: name, asked, all }) => `<li>${codeOf(name)} ${asked} of ${all}</li>`)
-  const skipped = skippedLines(report.explored.skipped ?? []).map((text) => `<p class="soft">${escapeHtml(text)}</p>`)
-  return `<details class="explored"><summary>${escapeHtml(first)}</summary><ul>${rows.join('')}</ul></details>${skipped.join('')}`
+function explored({ explored: made }: ToldRun): string {
+  if (made === null) return ''
+  const rows = made.parts.map(({ case: name, asked, all }) => `<li>${codeOf(name)} ${asked} of ${all}</li>`)
+  const skipped = made.skipped.map((text) => `<p class="soft">${escapeHtml(text)}</p>`)
+  return `<details class="explored"><summary>${escapeHtml(made.sentence)}</summary><ul>${rows.join('')}</ul></details>${skipped.join('')}`
 }
 
 /** The worst first. Of failures with one likely cause, the first is open, and the others follow and point to it. */
-function allCases(report: PrintedReport, sources: Sources): string {
-  const { failed, warned } = causesOfProblems(report)
-  const byCause = [...failed, ...warned].flatMap(({ first, others }) => [
-    { testCase: first, like: null },
-    ...others.map((testCase) => ({ testCase, like: first.key })),
+function allCases(report: ToldRun, sources: Sources): string {
+  const details = (testCase: ToldCase, like?: string) => caseDetails(report, testCase, { sources, like })
+  const broken = [...report.byCause.failed, ...report.byCause.warned].flatMap(({ first, others }) => [
+    { verdict: first.verdict, html: details(first) },
+    ...others.map((testCase) => ({ verdict: testCase.verdict, html: details(testCase, first.key) })),
   ])
-  const broken = (verdict: Verdict): string[] =>
-    byCause
-      .filter(({ testCase }) => testCase.verdict === verdict)
-      .map(({ testCase, like }) => caseDetails(report, testCase, { sources, like }))
-  const plain = (verdict: Verdict): string[] =>
-    report.cases.filter((one) => one.verdict === verdict).map((one) => caseDetails(report, one, { sources }))
+  const all = (...verdicts: Verdict[]) => report.cases.filter(({ verdict }) => verdicts.includes(verdict))
+  // One cause may block hundreds of cases, and one reason leave as many open, so they are folded under one line.
+  const folded = (cases: readonly ToldCase[]): string[] =>
+    [...groupBy(cases, causeWords)].map(([cause, mine]) => {
+      const lines = mine.map((testCase) => details(testCase)).join('\n')
+      if (mine.length === 1) return lines
+      return `<details class="group ${mine[0]?.verdict}"><summary>${escapeHtml(`${mine.length} cases ${cause}`)}</summary>\n${lines}\n</details>`
+    })
   return [
-    ...broken('failed'),
-    ...foldedCases(report, sources, ['blocked', 'not-run']),
-    ...broken('warned'),
-    ...plain('known'),
-    ...foldedCases(report, sources, ['not-testable']),
-    ...plain('not-applicable'),
-    ...plain('passed'),
+    ...broken.flatMap(({ verdict, html }) => (verdict === 'failed' ? [html] : [])),
+    ...folded(all('blocked', 'not-run')),
+    ...broken.flatMap(({ verdict, html }) => (verdict === 'warned' ? [html] : [])),
+    ...all('known').map((testCase) => details(testCase)),
+    ...folded(all('not-testable')),
+    ...[...all('not-applicable'), ...all('passed')].map((testCase) => details(testCase)),
   ].join('\n')
 }
 
-/** One cause may block hundreds of cases, and one reason leave as many open, so they are folded under one line. */
-function foldedCases(report: PrintedReport, sources: Sources, verdicts: readonly Verdict[]): string[] {
-  const open = report.cases.filter(({ verdict }) => verdicts.includes(verdict))
-  return [...groupBy(open, causeWords)].map(([cause, cases]) => {
-    const details = cases.map((testCase) => caseDetails(report, testCase, { sources })).join('\n')
-    if (cases.length === 1) return details
-    return `<details class="group ${cases[0]?.verdict}"><summary>${escapeHtml(`${cases.length} cases ${cause}`)}</summary>\n${details}\n</details>`
-  })
-}
-
-function causeWords(testCase: CaseReport): string {
-  const notRun = notRunBecause(testCase)
+function causeWords({ verdict, notRun, problem, blockedBy, key }: ToldCase): string {
   if (notRun !== null) return `not run: ${notRun}`
-  if (testCase.verdict === 'not-testable') return `not testable: ${testCase.problem?.message ?? ''}`
-  return testCase.blockedBy === null ? testCase.key : `blocked by the failure of ${testCase.blockedBy}`
+  if (verdict === 'not-testable') return `not testable: ${problem?.message ?? ''}`
+  return blockedBy === null ? key : `blocked by the failure of ${blockedBy}`
 }
 
 /**
@@ -278,12 +240,11 @@ function causeWords(testCase: CaseReport): string {
  * @param about `like`: the key of a case that failed for the same likely cause and is explained in full
  */
 function caseDetails(
-  report: PrintedReport,
-  testCase: CaseReport,
-  { sources, like = null, prefix = 'case' }: { sources: Sources; like?: string | null; prefix?: 'case' | 'newer' },
+  report: ToldRun,
+  testCase: ToldCase,
+  { sources, like, prefix = 'case' }: { sources: Sources; like?: string | undefined; prefix?: 'case' | 'newer' },
 ): string {
-  const { key, title, verdict, proves, problem, blockedBy, again } = testCase
-  const told = tellCase(report, testCase)
+  const { key, title, verdict, proves, problem, blockedBy, again, told } = testCase
   const search = [key, title, ...proves, problem?.message ?? ''].join(' ').toLowerCase()
   const fixture: Fact = ['Fixture', fixtureLink(testCase, sources)]
   const proved = proves.map((id) =>
@@ -298,12 +259,12 @@ function caseDetails(
         ])}${againPart(again)}`
       : toldBody(told, [
           ['Blocked', blockedBy === null ? null : `by the failure of ${caseLink(blockedBy)}`],
-          ['Alike', like === null ? null : `It fails like ${caseLink(like)}, most likely for the same cause`],
+          ['Alike', like === undefined ? null : `It fails like ${caseLink(like)}, most likely for the same cause`],
           fixture,
         ])
   return detailsOf({ verdict, id: key, title }, body, {
     id: `${prefix}/${key}`,
-    isOpen: verdict === 'failed' && like === null,
+    isOpen: verdict === 'failed' && like === undefined,
     data: ` data-verdict="${verdict}" data-proves="${escapeHtml(proves.join(' '))}" data-search="${escapeHtml(search)}"`,
   })
 }
@@ -321,9 +282,7 @@ function fixtureLink(testCase: CaseReport, sources: Sources): string | null {
 const caseLink = (key: string): string => linkTo(`case/${key}`, codeOf(key))
 
 /** A finding of the model, like a case. */
-function findingDetails(report: PrintedReport, finding: PrintedFinding): string {
-  const told = tellFinding(report, finding)
-  const shownBy = caseThatShows(report.cases, finding)
+function findingDetails({ told, shownBy }: ToldFinding): string {
   const body = toldBody(told, [['Case', shownBy === null ? null : `${caseLink(shownBy)} shows the same`]])
   return detailsOf(told, body, { id: `finding/${told.id}`, isOpen: told.verdict === 'failed', kind: 'finding case' })
 }
@@ -342,13 +301,13 @@ type Fact = readonly [name: string, html: string | null]
 
 /** What is told of a case, a finding or a check. @param facts more facts, with text that is escaped already */
 function toldBody(told: Told, facts: readonly Fact[] = []): string {
-  const { sentences, steps, since, known, history, exchanges, fixture, again } = told
+  const { sentences, steps, known, history, exchanges, fixture, again } = told
   const broken = sentences.map(({ level, id, text, anchor }) =>
     id === ''
       ? `<p class="sentence"><b>${escapeHtml(level)}</b> ${escapeHtml(text)} <span class="soft">${escapeHtml(anchor)}</span></p>`
       : `<p class="sentence"><b>${escapeHtml(level)}</b> ${codeOf(id)} ${escapeHtml(text)} ${linkTo(`requirement/${id}`, escapeHtml(anchor))}</p>`,
   )
-  const [from = '', ...between] = sinceLines({ since })
+  const [from, ...between] = told.since
   return [
     ...broken,
     factList([
@@ -357,11 +316,11 @@ function toldBody(told: Told, facts: readonly Fact[] = []): string {
       ...facts,
     ]),
     steps.length === 0 ? '' : `<ol>${steps.map(item).join('')}</ol>`,
-    since === undefined
+    from === undefined
       ? ''
       : `<p>${escapeHtml(from)}</p><ul>${between.map((line) => item(line.slice(2))).join('')}</ul>`,
-    drawHistory(history),
-    ...exchanges.map((exchange) => pre('Exchange', exchangeLines(exchange).map(exchangeLine).join('\n'))),
+    history === null ? '' : drawHistory(history),
+    ...exchanges.map((exchange) => pre('Exchange', exchange.map(exchangeLine).join('\n'))),
     fixture === null
       ? ''
       : `<p>This scenario shows it (<code>run --fixtures DIR</code>):</p>${pre('Scenario', fixture.map(escapeHtml).join('\n'))}`,
@@ -383,9 +342,7 @@ const nameWidth = 110
 const timeWidth = 490
 
 /** Calls at the same time: a lane for each connection, time to the right. */
-function drawHistory(history: Told['history']): string {
-  if (history.length === 0) return ''
-  const { lanes, sentences } = lanesOf(history)
+function drawHistory({ lanes, sentences }: NonNullable<Told['history']>): string {
   const drawn = lanes.map(([name, calls], index) => {
     const y = index * laneHeight
     const bars = calls.map(({ number, start, end }) => {
@@ -412,10 +369,10 @@ function requirementLine(
   return `<tr id="requirement/${escapeHtml(id)}" data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td>${linkTo(id, codeOf(id))}</td><td>${level}</td><td>${escapeHtml(text)}${more.join('')}</td><td class="nowrap">${casesOf(cases.length)}</td></tr>`
 }
 
-function observations(report: PrintedReport): string {
+function observations(report: ToldRun): string {
   if (report.observations.length === 0) return ''
   const rows = report.observations.map((seen) => {
-    const answers = answersOf(seen).map(({ answer, asked }) =>
+    const answers = seen.answers.map(({ answer, asked }) =>
       asked === '' ? escapeHtml(answer) : `${escapeHtml(answer)}: <span class="soft">${escapeHtml(asked)}</span>`,
     )
     return `<tr><td>${codeOf(seen.question)}</td><td>${escapeHtml(seen.text)}</td><td>${answers.join('<br>')}</td><td class="soft">${escapeHtml(seen.reference)}</td></tr>`
@@ -431,7 +388,7 @@ function stackTable(head: readonly string[], rows: readonly string[]): string {
 }
 
 /** The texts of the fixtures, folded, with an anchor for each line that a case names. */
-function fixtureTexts(cases: PrintedReport['cases'], sources: Sources): string {
+function fixtureTexts(cases: ToldRun['cases'], sources: Sources): string {
   const named = new Set(cases.map(placeOfCase).map(({ file, line }) => `file/${file}/${line}`))
   const texts = filesOfCases(cases).flatMap((file) => {
     const text = sources.get(file)

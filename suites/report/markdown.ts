@@ -1,78 +1,72 @@
 /** Markdown for job summaries and pull requests. Text from others is escaped, so that it cannot become markup. */
 import { fewOf } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import { type Cause, causesOfBlocked, causesOfProblems, problemLines } from './causes.ts'
-import {
-  answersOf,
-  areaTable,
-  exchangeLines,
-  exploredLines,
-  groupNotTestable,
-  historyLines,
-  type PrintedReport,
-  printedReport,
-  sinceLines,
-  summarySentence,
-  type Told,
-  type ToldReport,
-  tellCase,
-  tellFinding,
-} from './explain.ts'
+import type { Cause } from './causes.ts'
 import type { Report } from './report.ts'
-import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
+import { problemLines, type Told, type ToldCase, type ToldReport, type ToldRun, tellRun } from './tell.ts'
+import { casesOf, glyphs, words } from './verdict-words.ts'
 
 const shownAlike = 20
 
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
 export function renderMarkdown(raw: Report): Printable {
-  const report = printedReport(raw)
-  const { failed, warned } = causesOfProblems(report)
-  const { meta, findings, newer } = report
-  const before = [heading(report), bulletsOf(problemLines(report).map(inline)), areaRows(report)]
+  const run = tellRun(raw)
+  const { areas, byCause, newer } = run
+  const before = [
+    heading(run),
+    bulletsOf(problemLines(run).map(inline)),
+    areas === null
+      ? ''
+      : [
+          row(['requirements', 'of', ...areas.columns]),
+          `|---|--:|${areas.columns.map(() => '--:').join('|')}|`,
+          ...areas.areas.map((cells) => row(cells.map((cell) => cell || ''))),
+        ].join('\n'),
+  ]
+  const findings = run.findings.map(({ told }) => details(told))
   const newerDetails = [
-    ...newer.cases.map((first) => failure(report, { first, others: [] })),
-    ...newer.findings.map((finding) => details(tellFinding(report, finding))),
+    ...newer.cases.map((first) => failure({ first, others: [] })),
+    ...newer.findings.map(({ told }) => details(told)),
   ]
   const after = [
-    ...findings.map((finding) => details(tellFinding(report, finding))),
-    section(`Found by newer checks, which are not in set ${inline(meta.set)}`, newerDetails),
+    ...findings,
+    section(`Found by newer checks, which are not in set ${inline(run.meta.set)}`, newerDetails),
     bulletList(
       'Known failures',
-      report.cases.flatMap(({ verdict, key, known }) =>
-        verdict === 'known' && known !== null ? [`${code(key)}: ${inline(knownWords(known))}`] : [],
-      ),
+      run.known.map(({ key, why }) => `${code(key)}: ${inline(why)}`),
     ),
     bulletList(
       'Stale baseline entries: listed, but they pass',
-      report.stale.map((entry) => code(entryWords(entry))),
+      run.stale.map(({ entry }) => code(entry)),
     ),
-    notTestable(report),
-    observations(report),
-    bulletList('Left on the target', report.left.map(inline)),
-    exploredLines(report)
-      .map((line, index) => (index === 0 ? line : `- ${line}`))
-      .join('\n'),
+    notTestable(run),
+    observations(run),
+    bulletList('Left on the target', run.left.map(inline)),
+    run.explored === null
+      ? ''
+      : [run.explored.sentence, ...[...run.explored.skipped, ...run.explored.found].map((line) => `- ${line}`)].join(
+          '\n',
+        ),
   ]
-  const failures = [...failed, ...causesOfBlocked(report), ...warned].map((cause) => failure(report, cause))
+  const failures = [...byCause.failed, ...byCause.blocked, ...byCause.warned].map(failure)
   return vouchedFor(fitted(before, failures, after))
 }
 
-function heading(report: PrintedReport): string {
-  const { meta } = report
+function heading(run: ToldRun): string {
+  const { meta } = run
   return [
-    `## ${signOf(report)} ${inline(targetWords(meta))}: ${words(report.verdict)}`,
+    `## ${signOf(run)} ${inline(run.target)}: ${words(run.verdict)}`,
     '',
-    `${summarySentence(report)} (svc-conformance ${meta.version}${shardWords(meta)}, judged by ${judgeWords(meta.set)}, seed ${code(meta.seed)})`,
+    `${run.sentence} (svc-conformance ${meta.version}${run.shard}, judged by ${run.judge}, seed ${code(meta.seed)})`,
     '',
     ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
-    ...report.conclusion.map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
+    ...run.conclusion.map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
   ].join('\n')
 }
 
 /** A report about a client. At most 400,000 bytes too. */
 export function renderToldMarkdown(report: ToldReport): Printable {
   const { title, verdict, heading: made, summary, conclusion, told, stale, table } = report
-  const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
   const before = [
     `## ${signOf(report)} ${inline(title)}: ${words(verdict)}`,
     `${inline(made)}. ${inline(summary)}`,
@@ -100,32 +94,16 @@ function signOf({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): st
   return glyphs[exitCode !== 0 ? 'failed' : verdict === 'conforms' ? 'passed' : 'warned']
 }
 
-function areaRows(report: PrintedReport): string {
-  const found = areaTable(report)
-  if (found === null) return ''
-  const { columns, areas } = found
-  return [
-    `| requirements | of | ${columns.map(words).join(' | ')} |`,
-    `|---|--:|${columns.map(() => '--:').join('|')}|`,
-    ...areas.map(
-      ({ area, total, counts }) =>
-        `| ${area} | ${total} | ${columns.map((verdict) => counts[verdict] || '').join(' | ')} |`,
-    ),
-  ].join('\n')
-}
+const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
 
 /** The first case of a cause, with the others and what it blocks. */
-function failure(report: PrintedReport, { first, others }: Cause): string {
-  const told = tellCase(report, first)
-  if (told === null)
-    return `<details>${summaryOf({ verdict: first.verdict, id: first.key, title: first.title })}</details>`
-  const blocks = report.cases.filter((one) => one.verdict === 'blocked' && one.blockedBy === first.key).length
-  const keys = others.map(({ key }) => code(key))
+function failure({ first, others }: Cause<ToldCase>): string {
+  const { told, verdict, key, title, blocks } = first
+  if (told === null) return `<details>${summaryOf({ verdict, id: key, title })}</details>`
+  const keys = others.map((testCase) => code(testCase.key))
   return details(told, [
-    ...(keys.length === 0
-      ? []
-      : [`<br>**Also** ${alike[first.verdict] ?? 'warn like this'}: ${fewOf(keys, shownAlike)}`]),
-    ...(blocks === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks)}`]),
+    ...(keys.length === 0 ? [] : [`<br>**Also** ${alike[verdict] ?? 'warn like this'}: ${fewOf(keys, shownAlike)}`]),
+    ...(blocks.length === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks.length)}`]),
   ])
 }
 
@@ -137,7 +115,7 @@ const summaryOf = ({ verdict, id, title }: Pick<Told, 'verdict' | 'id' | 'title'
 /** What is told of a case, a finding or a check, for a reader to unfold. @param more lines after the facts */
 function details(told: Told, more: readonly string[] = []): string {
   const { sentences, steps, facts, since, known, history, exchanges, fixture, again } = told
-  const [from = '', ...between] = sinceLines({ since })
+  const [from, ...between] = since
   const labelled = [
     ...facts.map(
       ({ label, text, where }) => `**${label}** ${inline(text)}${where === undefined ? '' : ` (${code(where)})`}`,
@@ -156,11 +134,11 @@ function details(told: Told, more: readonly string[] = []): string {
     labelled.join('<br>\n'),
     ...more,
     ...paragraph(steps.map((step, index) => `${index + 1}. ${inline(step)}`)),
-    ...(since === undefined
+    ...(from === undefined
       ? []
       : ['', inline(from), ...paragraph(between.map((line) => `- ${inline(line.slice(2))}`))]),
-    ...(history.length === 0 ? [] : ['', ...fenced(historyLines(history))]),
-    ...exchanges.flatMap((exchange) => ['', ...fenced(exchangeLines(exchange))]),
+    ...(history === null ? [] : ['', ...fenced(history.lines)]),
+    ...exchanges.flatMap((lines) => ['', ...fenced(lines)]),
     ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),
     ...(again === null ? [] : ['', ...fenced([again])]),
     '',
@@ -170,21 +148,23 @@ function details(told: Told, more: readonly string[] = []): string {
 
 const paragraph = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines])
 
-function notTestable(report: PrintedReport): string {
-  const groups = groupNotTestable(report)
+function notTestable({ open: groups }: ToldRun): string {
   if (groups.length === 0) return ''
   const lines = groups.map(({ reason, ids }) => `- ${inline(reason)}: ${ids.map(code).join(', ')}`)
   return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)} requirements)`, lines)
 }
 
-function observations(report: PrintedReport): string {
-  if (report.observations.length === 0) return ''
-  const rows = report.observations.map((seen) => {
-    const answers = answersOf(seen).map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
-    return `| ${code(seen.question)} | ${inline(seen.text)} | ${answers.join('<br>')} |`
+function observations(run: ToldRun): string {
+  if (run.observations.length === 0) return ''
+  const rows = run.observations.map(({ question, text, answers }) => {
+    const lines = answers.map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
+    return row([code(question), inline(text), lines.join('<br>')])
   })
-  const head = ['| open question | | this server |', '|---|---|---|']
-  return folded(`Open questions observed, never judged (${rows.length})`, [...head, ...rows])
+  return folded(`Open questions observed, never judged (${rows.length})`, [
+    '| open question | | this server |',
+    '|---|---|---|',
+    ...rows,
+  ])
 }
 
 /** Parts under a heading; empty without any. */

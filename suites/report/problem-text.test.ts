@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/problem.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpProblems } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
-import { groupByCause } from './causes.ts'
-import { groupNotTestable } from './explain.ts'
+import { groupByCause, groupNotTestable } from './causes.ts'
 import {
   failureTexts,
   joinReasons,

@@ -1,30 +1,19 @@
 import { countBy, counted, firstFew, groupBy } from '../engine/group.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
-import { type Cause, causesOfBlocked, causesOfProblems, problemLines } from './causes.ts'
-import {
-  answersOf,
-  areaOf,
-  areaTable,
-  type Counts,
-  exchangeLines,
-  exploredLines,
-  groupFindings,
-  groupNotTestable,
-  historyLines,
-  notRunBecause,
-  type PrintedFinding,
-  type PrintedReport,
-  printedReport,
-  sinceLines,
-  summarySentence,
-  type Told,
-  tellCase,
-  tellFinding,
-  verdictLine,
-} from './explain.ts'
+import type { Cause } from './causes.ts'
 import { joinSections, type Paint, paintOf, table } from './lines.ts'
-import type { CaseReport, Plan, Report } from './report.ts'
-import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
+import type { Plan, Report } from './report.ts'
+import {
+  areaOf,
+  problemLines,
+  type Told,
+  type ToldCase,
+  type ToldFinding,
+  type ToldRun,
+  tellRun,
+  verdictLine,
+} from './tell.ts'
+import { casesOf, glyphs } from './verdict-words.ts'
 
 /** How many failures are reported in full; a server with more failures usually has one or two causes. */
 const fullFailures = 30
@@ -45,53 +34,90 @@ interface TextLayout {
 
 /** The report for people: failures first, each with its sentence and bytes, then what is open, then the verdict. */
 export function renderText(raw: Report, layout: TextLayout): Printable {
-  const report = printedReport(raw)
+  const run = tellRun(raw)
+  const { cases, findingGroups, newer, meta, byCause } = run
   const paint = paintOf(layout.colour, layout.columns)
-  const { failed, warned } = causesOfProblems(report)
-  const [failing, others] = [true, false].map((isFailure) =>
-    report.findings.filter(({ verdict }) => (verdict === 'failed') === isFailure),
-  ) as [PrintedFinding[], PrintedFinding[]]
+  /** Lines under a heading; nothing without lines. */
+  const section = (heading: string, lines: readonly string[]) => (lines.length === 0 ? [] : [heading, ...lines])
+  const notRun = groupBy(
+    cases.filter(({ verdict }) => verdict === 'not-run'),
+    (testCase) => testCase.notRun ?? '',
+  )
+  const newerTitle = `Found by newer checks, which are not in set ${meta.set}; they change neither the verdict nor the exit code`
+  const newerBlocks = [
+    ...newer.cases.map((first) => causeBlock({ first, others: [] }, paint)),
+    ...newer.findingGroups.map((group) => findingBlock(group, paint)),
+  ]
+  const observed = run.observations.length
   const sections = [
-    heading(report, paint),
-    ...failed.map((cause, index) => [
-      ...causeBlock(report, cause, paint, index < fullFailures),
-      ...blockedBy(report, cause.first, paint),
+    [
+      paint.bold(`svc-conformance ${meta.version} against ${run.target}`),
+      ...(meta.clock === null ? [] : [meta.clock.sentence]),
+      paint.dim(`seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}${run.shard}`),
+      ...(meta.set === 'current' ? [] : [`judged by ${run.judge}`]),
+    ],
+    ...byCause.failed.map((cause, index) => [
+      ...causeBlock(cause, paint, index < fullFailures),
+      ...blockedBy(cause.first, paint),
     ]),
-    ...findingBlocks(report, failing, paint),
-    ...causesOfBlocked(report).map((cause) => causeBlock(report, cause, paint)),
-    ...notRunBlocks(report, paint),
-    ...warned.map((cause) => causeBlock(report, cause, paint)),
-    ...findingBlocks(report, others, paint),
-    ...newerCheckBlocks(report, paint),
-    known(report, paint),
-    ...blockedByKnownBlocks(report, paint),
-    stale(report, paint),
-    areaLines(report, paint),
-    ...notTestable(report, paint),
-    layout.observations === true ? observations(report, paint) : observationCount(report),
-    report.left.length === 0 ? [] : [paint.yellow('Left on the target'), ...report.left.map((line) => `  ${line}`)],
-    exploredLines(report).flatMap((line, index) => paint.hanging(index === 0 ? '' : '  ', line)),
-    conclusion(report, paint),
+    ...findingGroups.filter(({ first }) => first.verdict === 'failed').map((group) => findingBlock(group, paint)),
+    ...byCause.blocked.map((cause) => causeBlock(cause, paint)),
+    // Cases that the run did not reach, without useless details.
+    ...[...notRun].map(([reason, mine]) => {
+      const count = `${counted(mine.length, 'case was', 'cases were')} not run: ${reason}`
+      return [
+        ...paint.hanging(`${glyphs['not-run']} `, count).map(paint.yellow),
+        ...listed(
+          mine.map(({ key }) => key),
+          paint,
+        ),
+      ]
+    }),
+    ...byCause.warned.map((cause) => causeBlock(cause, paint)),
+    ...findingGroups.filter(({ first }) => first.verdict !== 'failed').map((group) => findingBlock(group, paint)),
+    // Cases that a frozen set does not judge.
+    ...(newerBlocks.length === 0 ? [] : [paint.hanging('', newerTitle).map(paint.bold), ...newerBlocks]),
+    section(
+      paint.bold('Known failures'),
+      run.known.flatMap(({ key, why }) => paint.hanging(`  ${glyphs.known} `, `${key}: ${why}`)),
+    ),
+    // Known failures are listed above; the cases that they block are listed here.
+    ...cases
+      .filter(({ verdict, blocks }) => verdict === 'known' && blocks.length > 0)
+      .map((testCase) => [paint.yellow(`${glyphs.known} ${testCase.key}`), ...blockedBy(testCase, paint)]),
+    section(
+      paint.red('Stale baseline entries: listed, but they pass'),
+      run.stale.map(({ entry }) => `  ${glyphs.failed} ${entry}`),
+    ),
+    areaLines(run, paint),
+    ...notTestable(run, paint),
+    layout.observations === true
+      ? section(paint.bold('Open questions observed (never judged)'), observationLines(run, paint))
+      : observed === 0
+        ? []
+        : [`Open questions: ${observed} observed, never judged; --observations prints the answers`],
+    section(
+      paint.yellow('Left on the target'),
+      run.left.map((line) => `  ${line}`),
+    ),
+    run.explored === null
+      ? []
+      : [
+          ...paint.hanging('', run.explored.sentence),
+          ...[...run.explored.skipped, ...run.explored.found].flatMap((line) => paint.hanging('  ', line)),
+        ],
+    conclusion(run, paint),
   ]
   return vouchedFor(joinSections(sections))
 }
 
-function heading({ meta }: PrintedReport, paint: Paint): string[] {
-  return [
-    paint.bold(`svc-conformance ${meta.version} against ${targetWords(meta)}`),
-    ...(meta.clock === null ? [] : [meta.clock.sentence]),
-    paint.dim(`seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}${shardWords(meta)}`),
-    ...(meta.set === 'current' ? [] : [`judged by ${judgeWords(meta.set)}`]),
-  ]
-}
-
 /** The block of a case, a finding or a check of a client. */
 export function blockOf(told: Told, paint: Paint): string[] {
-  const { title, sentences, steps, facts, known, history, exchanges, fixture, again } = told
+  const { title, sentences, steps, facts, since, known, history, exchanges, fixture, again } = told
   const labelled = [
     ...steps.map((text, index) => ({ label: `${index + 1}.`, text })),
     ...facts.map(({ label, text, where }) => ({ label, text: where === undefined ? text : `${text} (${where})` })),
-    ...sinceLines(told).map((text) => ({ label: '', text })),
+    ...since.map((text) => ({ label: '', text })),
     ...(known === null ? [] : [{ label: 'Known', text: known }]),
   ]
   const width = Math.max(6, ...labelled.map(({ label }) => label.length + 1))
@@ -107,8 +133,8 @@ export function blockOf(told: Told, paint: Paint): string[] {
     }),
     '',
     ...labelled.flatMap(({ label, text }) => paint.hanging(`  ${label.padEnd(width)}`, text)),
-    ...(history.length === 0 ? [] : ['', ...historyLines(history).map((line) => `  ${line}`)]),
-    ...exchanges.flatMap((exchange) => ['', ...exchangeLines(exchange).map((line) => paint.dim(`  ${line}`))]),
+    ...(history === null ? [] : ['', ...history.lines.map((line) => `  ${line}`)]),
+    ...exchanges.flatMap((lines) => ['', ...lines.map((line) => paint.dim(`  ${line}`))]),
     ...(fixture === null
       ? []
       : [
@@ -127,9 +153,8 @@ function titleLine({ verdict, id }: Pick<Told, 'verdict' | 'id'>, paint: Paint):
 }
 
 /** The first case of a cause, in full or in short, then those that break in the same way. */
-function causeBlock(report: PrintedReport, { first, others }: Cause, paint: Paint, full = true): string[] {
-  const told = tellCase(report, first)
-  const { verdict, key, title, problem } = first
+function causeBlock({ first, others }: Cause<ToldCase>, paint: Paint, full = true): string[] {
+  const { told, verdict, key, title, problem } = first
   const block =
     told !== null && full
       ? blockOf(told, paint)
@@ -144,7 +169,7 @@ const alikeWords: { readonly [verdict: string]: readonly [one: string, many: str
 }
 
 /** The other cases of one cause, with the sentence that each breaks if it is a different one. */
-function alike({ verdict, problem }: CaseReport, others: readonly CaseReport[], paint: Paint): string[] {
+function alike({ verdict, problem }: ToldCase, others: readonly ToldCase[], paint: Paint): string[] {
   if (others.length === 0) return []
   const broken = problem?.requirements ?? []
   const lines = others.map((testCase) => {
@@ -157,85 +182,30 @@ function alike({ verdict, problem }: CaseReport, others: readonly CaseReport[], 
   return [`  Also    ${count}:`, ...listed(lines, paint)]
 }
 
-function blockedBy({ cases }: PrintedReport, { key }: CaseReport, paint: Paint): string[] {
-  const blocked = cases.flatMap((one) => (one.verdict === 'blocked' && one.blockedBy === key ? [one.key] : []))
-  return blocked.length === 0 ? [] : [`  Blocks  ${casesOf(blocked.length)}:`, ...listed(blocked, paint)]
+function blockedBy({ blocks }: ToldCase, paint: Paint): string[] {
+  return blocks.length === 0 ? [] : [`  Blocks  ${casesOf(blocks.length)}:`, ...listed(blocks, paint)]
 }
 
 function listed(lines: readonly string[], paint: Paint): string[] {
   return firstFew(lines, shownAlike).flatMap((line) => paint.hanging('          ', line))
 }
 
-/** The first finding of each requirement; in short, where a case shows the same. */
-function findingBlocks(report: PrintedReport, all: readonly PrintedFinding[], paint: Paint): string[][] {
-  return groupFindings(report, all).map(({ first, others, shownBy }) => {
-    const told = tellFinding(report, first)
-    const short = `${first.message}. It breaks ${first.requirement}; the case ${shownBy} shows it too`
-    const answers = counted(others.length, 'more answer breaks it', 'more answers break it')
-    const ids = others.map(({ id }) => id)
-    return [
-      ...(shownBy === null ? blockOf(told, paint) : [titleLine(told, paint), ...paint.hanging('  ', short)]),
-      ...(others.length === 0 ? [] : [`  Also    ${answers}:`, ...listed(ids, paint)]),
-    ]
-  })
-}
-
-/** Cases that the run did not reach, without useless details. */
-function notRunBlocks({ cases }: PrintedReport, paint: Paint): string[][] {
-  const notRun = cases.filter(({ verdict }) => verdict === 'not-run')
-  return [...groupBy(notRun, (testCase) => notRunBecause(testCase) ?? '')].map(([reason, mine]) => {
-    const count = `${casesOf(mine.length)} ${mine.length === 1 ? 'was' : 'were'}`
-    const keys = mine.map(({ key }) => key)
-    return [
-      ...paint.hanging(`${glyphs['not-run']} `, `${count} not run: ${reason}`).map(paint.yellow),
-      ...listed(keys, paint),
-    ]
-  })
-}
-
-/** Cases that a frozen set does not judge, under a separate heading. */
-function newerCheckBlocks(report: PrintedReport, paint: Paint): string[][] {
-  const { newer, meta } = report
-  if (newer.cases.length + newer.findings.length === 0) return []
-  const title = `Found by newer checks, which are not in set ${meta.set}; they change neither the verdict nor the exit code`
+/** The first finding of a requirement; in short, where a case shows the same. */
+function findingBlock({ first, others }: Cause<ToldFinding>, paint: Paint): string[] {
+  const { told, message, requirement, shownBy } = first
+  const short = `${message}. It breaks ${requirement}; the case ${shownBy} shows it too`
+  const answers = counted(others.length, 'more answer breaks it', 'more answers break it')
+  const ids = others.map(({ id }) => id)
   return [
-    paint.hanging('', title).map(paint.bold),
-    ...newer.cases.map((first) => causeBlock(report, { first, others: [] }, paint)),
-    ...findingBlocks(report, newer.findings, paint),
+    ...(shownBy === null ? blockOf(told, paint) : [titleLine(told, paint), ...paint.hanging('  ', short)]),
+    ...(ids.length === 0 ? [] : [`  Also    ${answers}:`, ...listed(ids, paint)]),
   ]
 }
 
-function known({ cases }: PrintedReport, paint: Paint): string[] {
-  const lines = cases.flatMap(({ verdict, key, known: entry }) =>
-    verdict === 'known' && entry !== null ? paint.hanging(`  ${glyphs.known} `, `${key}: ${knownWords(entry)}`) : [],
-  )
-  return lines.length === 0 ? [] : [paint.bold('Known failures'), ...lines]
-}
-
-/** Known failures are listed elsewhere; the cases that they block are listed here. */
-function blockedByKnownBlocks(report: PrintedReport, paint: Paint): string[][] {
-  return report.cases.flatMap((testCase) => {
-    const blocked = testCase.verdict === 'known' ? blockedBy(report, testCase, paint) : []
-    return blocked.length === 0 ? [] : [[paint.yellow(`${glyphs.known} ${testCase.key}`), ...blocked]]
-  })
-}
-
-function stale(report: PrintedReport, paint: Paint): string[] {
-  if (report.stale.length === 0) return []
-  return [
-    paint.red('Stale baseline entries: listed, but they pass'),
-    ...report.stale.map((entry) => `  ${glyphs.failed} ${entryWords(entry)}`),
-  ]
-}
-
-function areaLines(report: PrintedReport, paint: Paint): string[] {
-  const found = areaTable(report)
-  if (found === null) return []
-  const { columns, areas, total, totals } = found
-  const row = (name: string, of: number, counts: Counts) => [name, of, ...columns.map((verdict) => counts[verdict])]
-  const rows = [...areas.map(({ area, total: of, counts }) => row(area, of, counts)), row('all', total, totals)]
-  const [head, ...body] = table([['Requirements', 'of', ...columns.map(words)], ...rows], '')
-  return [paint.bold(head ?? ''), ...body]
+function areaLines({ areas }: ToldRun, paint: Paint): string[] {
+  if (areas === null) return []
+  const [head = '', ...body] = table([['Requirements', 'of', ...areas.columns], ...areas.areas, areas.all], '')
+  return [paint.bold(head), ...body]
 }
 
 const openHeadings = {
@@ -245,12 +215,11 @@ const openHeadings = {
 } as const
 
 /** Lists open musts next to the verdict. Musts that --only leaves out are only counted, because their ids would hide the cases. */
-function notTestable(report: PrintedReport, paint: Paint): string[][] {
-  const all = groupNotTestable(report)
+function notTestable({ open: all, cases, requirements }: ToldRun, paint: Paint): string[][] {
   const groups = all.filter((group) => group.kind !== 'must' && !group.notSelectedByOnly)
-  const ran = new Set(report.cases.map(({ key }) => key))
+  const ran = new Set(cases.map(({ key }) => key))
   const isBegun = (id: string): boolean =>
-    report.requirements.some((one) => one.id === id && one.cases.some((key) => ran.has(key)))
+    requirements.some((one) => one.id === id && one.cases.some((key) => ran.has(key)))
   const unselected = all.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids)
   const begun = unselected.filter(isBegun)
   const left = unselected.length - begun.length
@@ -268,32 +237,25 @@ function notTestable(report: PrintedReport, paint: Paint): string[][] {
   ]
 }
 
-function observationCount({ observations: { length } }: PrintedReport): string[] {
-  if (length === 0) return []
-  return [`Open questions: ${length} observed, never judged; --observations prints the answers`]
-}
-
-function observations(report: PrintedReport, paint: Paint): string[] {
-  if (report.observations.length === 0) return []
-  const width = Math.max(...report.observations.map(({ question }) => question.length)) + 4
-  const lines = report.observations.flatMap((seen) =>
-    answersOf(seen).flatMap(({ answer, asked }, index) => {
-      const name = index === 0 ? `  ${seen.question}` : ''
+function observationLines({ observations }: ToldRun, paint: Paint): string[] {
+  const width = Math.max(...observations.map(({ question }) => question.length)) + 4
+  return observations.flatMap(({ question, answers }) =>
+    answers.flatMap(({ answer, asked }, index) => {
+      const name = index === 0 ? `  ${question}` : ''
       const short = answer.length <= shownObservation ? answer : `${answer.slice(0, shownObservation)}…`
       return paint.hanging(name.padEnd(width), asked === '' ? short : `${short}: ${asked}`)
     }),
   )
-  return [paint.bold('Open questions observed (never judged)'), ...lines]
 }
 
-function conclusion(report: PrintedReport, paint: Paint): string[] {
-  const paintVerdict = report.exitCode !== 0 ? paint.red : report.verdict === 'conforms' ? paint.green : paint.yellow
-  const seconds = (report.meta.durationMs / 1000).toFixed(1)
+function conclusion(run: ToldRun, paint: Paint): string[] {
+  const paintVerdict = run.exitCode !== 0 ? paint.red : run.verdict === 'conforms' ? paint.green : paint.yellow
+  const seconds = (run.meta.durationMs / 1000).toFixed(1)
   return [
-    `${casesOf(report.cases.length)} in ${seconds} s: ${summarySentence(report)}`,
-    paint.bold(paintVerdict(verdictLine(report))),
-    ...problemLines(report).flatMap((line) => paint.hanging('  ', line)),
-    ...report.conclusion.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
+    `${casesOf(run.cases.length)} in ${seconds} s: ${run.sentence}`,
+    paint.bold(paintVerdict(verdictLine(run))),
+    ...problemLines(run).flatMap((line) => paint.hanging('  ', line)),
+    ...run.conclusion.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
   ]
 }
 

@@ -59,19 +59,9 @@ export function shardWords({ shard }: { readonly shard: string | null }): string
   return shard === null ? '' : `, shard ${shard}`
 }
 
-/** The scenario, case and requirement that an entry of a baseline names. */
-export function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
-  return [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
-}
-
 /** Why a failure is known, with its issue. */
 export function knownWords({ reason, issue }: Pick<KnownEntry, 'reason' | 'issue'>): string {
   return issue === null ? reason : `${reason} (${issue})`
-}
-
-/** What decided the verdict: a frozen set, or everything that this version checks. */
-export function judgeWords(set: string): string {
-  return set === 'current' ? 'every case of this version' : `requirement set ${set}`
 }
 
 /** `1 case`, `7 cases`. */

@@ -1,7 +1,6 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
 import { counted, fewOf } from '../engine/group.ts'
-import { blockedByKnown, groupByCause } from './causes.ts'
-import { countVerdicts, groupNotTestable, isLeftOutByOnly } from './explain.ts'
+import { blockedByKnown, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
 import type { CaseReport, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 

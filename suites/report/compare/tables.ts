@@ -2,9 +2,9 @@
 import { fewOf } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
 import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { summarySentence } from '../explain.ts'
 import { joinSections, table } from '../lines.ts'
 import type { Report } from '../report.ts'
+import { summarySentence } from '../tell.ts'
 import { casesOf, glyphs, shardWords, targetWords, verdictOrder, words } from '../verdict-words.ts'
 import { columnName } from './comparison.ts'
 
