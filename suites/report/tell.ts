@@ -71,15 +71,16 @@ export type ToldFinding = ToldRun['findings'][number]
 export function tellRun(raw: Report) {
   const report = printedReport(raw)
   const { meta, requirements, explored } = report
+  const blocked = new Map<string | null, string[]>()
+  for (const { key, verdict, blockedBy } of report.cases)
+    if (verdict === 'blocked') blocked.set(blockedBy, [...(blocked.get(blockedBy) ?? []), key])
   const tellCases = (all: PrintedReport['cases']) =>
     all.map((testCase) => ({
       ...testCase,
       /** Null for a case without a problem. */
       told: tellCase(report, testCase),
       /** Keys of the cases that its failure blocks. */
-      blocks: report.cases.flatMap(({ key, verdict, blockedBy }) =>
-        verdict === 'blocked' && blockedBy === testCase.key ? [key] : [],
-      ),
+      blocks: blocked.get(testCase.key) ?? [],
       /** A known failure blocks it, so it does not fail the run and must not look like a failure. */
       isExcused: blockedByKnown(report.cases, testCase),
       /** Why it was not run because the run ended before it; null for every other case. */
