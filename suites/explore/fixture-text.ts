@@ -7,8 +7,8 @@ import { printable } from '../engine/printable.ts'
 import { cutLetterForms } from '../engine/signer/bodies.ts'
 import { partNamed } from '../engine/signer/changed-call.ts'
 import type { NamedOperations } from '../engine/signer/operations.ts'
-import { sinceLines } from '../report/tell.ts'
 import type { Since } from '../report/report.ts'
+import { sinceLines } from '../report/tell.ts'
 import {
   type CreationOf,
   crowdText,

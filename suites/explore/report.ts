@@ -1,8 +1,8 @@
 /** An exploration as a report for every format, and for a terminal. */
 import type { Corpus, Requirement, SafetyClass } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
-import { exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/tell.ts'
 import type { Explored, Report } from '../report/report.ts'
+import { exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/tell.ts'
 import type { Exploration } from './explore.ts'
 import { type Found, withoutReason } from './findings.ts'
 
