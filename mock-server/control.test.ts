@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { controlRoutes } from './control.ts'
+import { createHandler } from './handler.ts'
+import { createOperator, playScene } from './operator.ts'
 import { type MockServer, startMockServer } from './start.ts'
-import { httpCall } from './test-http.ts'
+import { createTestClient, httpCall } from './test-client.ts'
 
 interface Schema {
   $ref?: string
@@ -139,4 +141,280 @@ test('it is closed by default, and generates its token', async () => {
   expect(open.control?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(open.control?.token).toMatch(/^[0-9a-f]{32}$/)
   await Promise.all([closed.close(), open.close()])
+})
+
+const works = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined
+
+describe('the journal', () => {
+  test('counts what a client did, with its verdict and stage, and no secret', async () => {
+    const client = createTestClient()
+    const { result } = (await client.grant(['solution'])).json
+    await client.list({ token: result.accessToken })
+    await client.list({ token: 'altered' })
+    await client.list({ hmac: client.root }, { uri: '/' })
+    const renewed = (await client.refresh(result.refreshToken)).json.result
+    await client.refresh(result.refreshToken)
+    const { journal } = client
+    expect(journal.count()).toBe(6)
+    expect(journal.count({ method: 'manager/auth', grantType: 'refresh_token', verdict: 'accepted' })).toBe(1)
+    expect(journal.entries({ verdict: 'refused' }).map(({ stage }) => stage)).toEqual([
+      'token/unknown',
+      'signature/mac',
+      'token/revoked',
+    ])
+    const [granted, listed] = journal.entries()
+    expect(granted).toMatchObject({ keyId: client.root.id, issued: expect.any(String) })
+    expect(listed).toMatchObject({ means: 'token', pair: granted?.issued, keyId: client.root.id })
+    const text = JSON.stringify([journal.entries(), journal.lineage()])
+    const secrets = [client.root.secret, ...[result, renewed].flatMap((pair) => [pair.accessToken, pair.refreshToken])]
+    for (const secret of secrets) expect(text).not.toContain(secret)
+  })
+
+  test('shows which grant and which refresh a pair came from', async () => {
+    const client = createTestClient()
+    const { result } = (await client.grant(['solution', 'session:s'])).json
+    client.clock.advance(1000)
+    await client.refresh(result.refreshToken)
+    const [first, second] = client.journal.lineage()
+    const now = client.context.now()
+    expect(first).toMatchObject({ parent: null, generation: 0, session: 's', revokedMs: now, issuedMs: now - 1000 })
+    expect(second).toMatchObject({ parent: first?.pair, family: first?.family, generation: 1, revokedMs: null })
+  })
+
+  test('holds the last calls only', async () => {
+    const client = createTestClient({ journal: { size: 3 } })
+    for (let number = 0; number < 5; number++) await client.list({ basic: client.root })
+    expect(client.journal.entries().map(({ number }) => number)).toEqual([3, 4, 5])
+    expect(client.journal.dropped).toBe(2)
+  })
+
+  test('shows what was computed for a refused signature, with --explain only', async () => {
+    for (const explain of [true, false]) {
+      const client = createTestClient({ explain })
+      const answer = await client.list({ hmac: client.root }, { nonce: 'n', body: '{}' })
+      expect(answer.headers['x-refused-at']).toBe(explain ? 'signature/mac' : undefined)
+      const [entry] = client.journal.entries()
+      const body = '{"jsonrpc":"2.0","id":7,"method":"solution/listSolutions","params":{}}'
+      const dataToSign = `${client.context.now()};n;POST\n/api\n${body}\n`
+      if (explain) expect(entry?.computed).toEqual({ dataToSign, signature: expect.stringMatching(/^.{27}=$/) })
+      else expect(entry?.computed).toBeUndefined()
+      expect(answer.text).not.toContain('POST')
+    }
+  })
+})
+
+describe('a fault', () => {
+  test('drops an answer before or after the call had its effect', async () => {
+    const client = createTestClient()
+    const { result } = (await client.grant(['solution'])).json
+    client.faults.add({ fault: 'drop', when: 'before', grantType: 'refresh_token' })
+    expect((await client.refresh(result.refreshToken)).hungUp).toBe(true)
+    expect(works(await client.list({ token: result.accessToken }))).toBe(true)
+    client.faults.add({ fault: 'drop', when: 'after', grantType: 'refresh_token' })
+    expect((await client.refresh(result.refreshToken)).hungUp).toBe(true)
+    expect(works(await client.list({ token: result.accessToken }))).toBe(false)
+    expect(client.journal.entries({ verdict: 'faulted' })).toMatchObject([{ stage: 'fault/drop', faults: ['drop'] }])
+    const renewed = client.journal.entries({ grantType: 'refresh_token', verdict: 'accepted' })
+    expect(renewed).toMatchObject([{ faults: ['drop'] }])
+  })
+
+  test('throttles, fails, cuts and mislabels, by count and by method', async () => {
+    const client = createTestClient()
+    client.faults.add({ fault: 'throttle', retryAfterSeconds: 3, times: 2, skip: 1, method: 'solution/listSolutions' })
+    const list = () => client.list({ basic: client.root })
+    expect((await client.grant(['solution'])).status).toBe(200)
+    const answers = [await list(), await list(), await list(), await list()]
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429, 200])
+    expect(answers[1]?.headers['retry-after']).toBe('3')
+    client.faults.add({ fault: 'error' })
+    expect((await list()).status).toBe(500)
+    client.faults.add({ fault: 'wrong-id' })
+    expect((await list()).json.id).toBe(8)
+    client.faults.add({ fault: 'malformed' })
+    await expect(list()).rejects.toThrow('JSON')
+  })
+
+  test('throttles, redirects and refuses before any effect', async () => {
+    const client = createTestClient()
+    const location = 'http://127.0.0.1:9/api'
+    const { result } = (await client.grant(['solution'])).json
+    client.faults.add({ fault: 'unavailable', retryAfterSeconds: 2 })
+    expect(await client.refresh(result.refreshToken)).toMatchObject({ status: 503, headers: { 'retry-after': '2' } })
+    client.faults.add({ fault: 'redirect', status: 307, location })
+    expect(await client.refresh(result.refreshToken)).toMatchObject({ status: 307, headers: { location } })
+    client.faults.add({ fault: 'refuse', grantType: 'refresh_token' })
+    expect((await client.refresh(result.refreshToken)).json).toMatchObject({ id: 7, error: { code: 21 } })
+    client.faults.add({ fault: 'refuse', as: 'denied' })
+    expect((await client.list({ basic: client.root })).json.error.code).toBe(48)
+    client.faults.add({ fault: 'refuse' })
+    expect((await client.list({ basic: client.root })).json.error.code).toBe(24879)
+    expect(client.journal.count({ stage: 'fault/refuse' })).toBe(3)
+    expect(works(await client.refresh(result.refreshToken))).toBe(true)
+  })
+
+  test('grants less scope and lifetime than requested, and reports that', async () => {
+    const client = createTestClient()
+    client.faults.add({ fault: 'narrow-grant', scope: ['context'] })
+    const narrow = (await client.grant(['solution', 'context'])).json.result
+    expect(narrow.scope).toEqual(['context'])
+    expect((await client.list({ token: narrow.accessToken })).json.error.code).toBe(24878)
+    client.faults.add({ fault: 'shorten-lifetime', ms: 1500 })
+    const short = (await client.grant(['solution', 'expiresIn:60000'])).json.result
+    expect(short.accessTokenExpiry).toBe(client.clock.now() + 1500)
+    expect(works(await client.list({ token: short.accessToken }))).toBe(true)
+    client.clock.advance(1501)
+    expect(works(await client.list({ token: short.accessToken }))).toBe(false)
+    client.faults.add({ fault: 'narrow-grant', scope: [] })
+    expect((await client.refresh('wrong')).json.error.code).toBe(21)
+  })
+
+  test('lets one call pass after a number of faults in a row', async () => {
+    const client = createTestClient()
+    client.faults.add({ fault: 'error', times: null, inARow: 2 })
+    const statuses = []
+    for (let call = 0; call < 7; call++) statuses.push((await client.list({ basic: client.root })).status)
+    expect(statuses).toEqual([500, 500, 200, 500, 500, 200, 500])
+  })
+
+  test('delays on the clock, expires the token of a call, and ends when removed', async () => {
+    const client = createTestClient()
+    const { accessToken } = (await client.grant(['solution'])).json.result
+    const before = client.clock.now()
+    const id = client.faults.add({ fault: 'delay', ms: 2500, times: null })
+    await client.list({ basic: client.root })
+    await client.list({ basic: client.root })
+    expect(client.clock.now() - before).toBe(5000)
+    expect(client.faults.list()).toMatchObject([{ id, met: 2 }])
+    expect([client.faults.remove(id), client.faults.remove(id)]).toEqual([true, false])
+    client.faults.add({ fault: 'expire-token' })
+    expect(works(await client.list({ token: accessToken }))).toBe(false)
+    expect(client.journal.count({ stage: 'token/expired' })).toBe(1)
+  })
+
+  test('holds calls at a barrier until all are there', async () => {
+    const client = createTestClient()
+    client.faults.add({ fault: 'barrier', calls: 3 })
+    const order: number[] = []
+    const calls = [1, 2, 3].map(async (number) => {
+      await client.list({ basic: client.root })
+      order.push(number)
+    })
+    expect(client.journal.count()).toBe(0)
+    await Promise.all(calls)
+    expect(order).toEqual([1, 2, 3])
+  })
+
+  test('applies with a probability, in the same way for the same seed', async () => {
+    const run = async (seed: string) => {
+      const client = createTestClient({ seed })
+      client.faults.add({ fault: 'error', probability: 0.5, times: null })
+      const statuses = []
+      for (let call = 0; call < 40; call++) statuses.push((await client.list({ basic: client.root })).status)
+      return statuses
+    }
+    const first = await run('a')
+    expect(await run('a')).toEqual(first)
+    expect(await run('b')).not.toEqual(first)
+    expect(new Set(first)).toEqual(new Set([200, 500]))
+  })
+
+  test.each([
+    [{ fault: 'fire' }, 'Cannot use "fire" for "fault", expected one of "delay"'],
+    [{ fault: 'delay' }, 'a number "ms"'],
+    [{ fault: 'drop' }, '"before" or "after"'],
+    [{ fault: 'error', times: -1 }, 'Give "times"'],
+    [{ fault: 'error', probability: 2 }, 'from 0 to 1'],
+    [{ fault: 'error', method: 7 }, 'Give "method" a text'],
+    [{ fault: 'error', inARow: 0 }, 'Give "inARow"'],
+    [{ fault: 'unavailable' }, 'a number "retryAfterSeconds"'],
+    [{ fault: 'redirect', status: 200, location: 'http://127.0.0.1' }, 'a "status" of 301'],
+    [{ fault: 'redirect', status: 307, location: 'there' }, 'a URL'],
+    [{ fault: 'refuse', as: 'rudely' }, 'an "as" of parse'],
+    [{ fault: 'narrow-grant', scope: 'solution' }, 'a list of texts'],
+    [{ fault: 'shorten-lifetime', ms: -1 }, 'a number "ms"'],
+  ])('that makes no sense is refused: %j', (fault, message) => {
+    const { faults } = createHandler()
+    expect(() => faults.add(fault as never)).toThrow(message)
+  })
+})
+
+describe('a scene', () => {
+  test('nine keys: one more succeeds, the next is refused', async () => {
+    const client = createTestClient()
+    const { keys } = await playScene(client.context, 'nine-keys')
+    expect(keys).toHaveLength(9)
+    for (const basic of keys) expect(works(await client.list({ basic }))).toBe(true)
+    expect(works(await client.createKey({ name: 'k', scope: [] }))).toBe(true)
+    expect((await client.createKey({ name: 'k', scope: [] })).json.error.code).toBe(24877)
+  })
+
+  test('fifteen sessions: the second grant from here removes the first of them', async () => {
+    const client = createTestClient()
+    const { tokens } = await playScene(client.context, 'fifteen-sessions')
+    await client.grant(['solution', 'session:a'])
+    expect(works(await client.list({ token: tokens[0]?.accessToken ?? '' }))).toBe(true)
+    await client.grant(['solution', 'session:b'])
+    const living = await Promise.all(tokens.map(({ accessToken }) => client.list({ token: accessToken })))
+    expect(living.map(works)).toEqual([false, ...Array(14).fill(true)])
+  })
+
+  test('a token about to expire works for one second', async () => {
+    const client = createTestClient()
+    const { tokens } = await playScene(client.context, 'token-about-to-expire')
+    const { accessToken = '', accessTokenExpiry = 0, refreshToken = '' } = tokens[0] ?? {}
+    expect(accessTokenExpiry).toBe(client.context.now() + 1000)
+    client.clock.advance(999)
+    expect(works(await client.list({ token: accessToken }))).toBe(true)
+    client.clock.advance(1)
+    expect(works(await client.list({ token: accessToken }))).toBe(false)
+    expect(works(await client.refresh(refreshToken))).toBe(true)
+  })
+
+  test('a revoked pair, and a disabled key', async () => {
+    const client = createTestClient()
+    const { tokens } = await playScene(client.context, 'revoked-pair')
+    const [old, renewed] = client.journal.lineage()
+    expect(renewed).toMatchObject({ parent: old?.pair, generation: 1, revokedMs: null })
+    expect(renewed?.pair).not.toBe(old?.pair)
+    const lists = await Promise.all(tokens.map(({ accessToken }) => client.list({ token: accessToken })))
+    expect(lists.map(works)).toEqual([false, true])
+    expect(works(await client.refresh(tokens[0]?.refreshToken ?? ''))).toBe(false)
+    const scene = await playScene(client.context, 'disabled-key')
+    const [key = { id: '', secret: '' }] = scene.keys
+    expect(works(await client.list({ basic: key }))).toBe(false)
+    expect(createOperator(client).enableKey(key.id, true)).toBe(true)
+    expect(works(await client.list({ token: scene.tokens[0]?.accessToken ?? '' }))).toBe(true)
+  })
+})
+
+test('the same seed gives the same ids, secrets, tokens and answers, again after a reset', async () => {
+  const run = async (client: ReturnType<typeof createTestClient>) => {
+    const texts = []
+    texts.push((await client.list({ basic: client.root })).text)
+    texts.push((await client.createKey({ name: 'k', scope: ['solution'] })).text)
+    const granted = await client.grant(['solution', 'session:s'])
+    texts.push(granted.text, (await client.refresh(granted.json.result.refreshToken)).text)
+    return texts
+  }
+  const client = createTestClient({ seed: 7 })
+  const first = await run(client)
+  expect(await run(createTestClient({ seed: 7 }))).toEqual(first)
+  client.reset()
+  expect(await run(client)).toEqual(first)
+  expect(await run(createTestClient({ seed: 8 }))).not.toEqual(first)
+})
+
+test('a journal under --explain keeps its bytes within bounds', async () => {
+  const client = createTestClient({ explain: true, journal: { bytes: 100_000 } })
+  const body = `{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{},"x":"${'y'.repeat(20_000)}"}`
+  const authorization = `svc-hmac-sha256 ${client.context.root.id};1;${client.context.now()};nonce;AAAAAAAAAAAAAAAAAAAAAAAAAAA=`
+  for (let call = 0; call < 20; call += 1)
+    await client.send({
+      body: Buffer.from(body),
+      headers: { authorization: authorization.replace('nonce', `nonce-${call}`) },
+    })
+  const held = client.journal.entries()
+  expect(held.at(-1)?.computed?.dataToSign.length).toBeGreaterThan(20_000)
+  expect(held.length).toBeLessThan(4)
+  expect(client.journal.dropped).toBe(20 - held.length)
 })

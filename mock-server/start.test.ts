@@ -1,12 +1,16 @@
+import { spawn, spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
+import { faultKinds } from './faults.ts'
 import { createHandler } from './handler.ts'
 import { createApp } from './http-server.ts'
-import { type MockServer, startMockServer } from './start.ts'
-import { signedHeader } from './test-client.ts'
-import { httpCall } from './test-http.ts'
+import * as door from './index.ts'
+import { type MockServer, serve, startMockServer } from './start.ts'
+import { httpCall, signedHeader } from './test-client.ts'
 import { mockServerFixture } from './vitest-fixture.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -152,4 +156,52 @@ const withMock = test.extend({ mock: mockServerFixture({ seed: 1 }) })
 withMock('the vitest fixture gives a server with a clock that stands still', async ({ mock }) => {
   expect(mock.clock.frozen).toBe(true)
   expect((await httpCall(`${mock.url}/api`, { headers: basic(mock.rootKey), body: listing })).status).toBe(200)
+})
+
+const page = readFileSync(new URL('../docs/mock.md', import.meta.url), 'utf8')
+const section = /<!-- mock:begin -->([\s\S]*)<!-- mock:end -->/.exec(page)?.[1] ?? ''
+
+test('the example in docs/mock.md runs unchanged', async () => {
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(section) ?? []
+  const [, names, rest = ''] = /^import \{ (.*) \} from 'svc-conformance\/mock-server'\n([\s\S]*)$/.exec(code) ?? []
+  expect(names).toBe('startMockServer')
+  const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (start: unknown) => Promise<void>
+  await new AsyncFunction('startMockServer', rest)(door.startMockServer)
+})
+
+test('docs/mock.md names every scene and every fault, and nothing that is not exported', () => {
+  for (const scene of door.sceneNames) expect(section).toContain(`\`${scene}\``)
+  for (const kind of faultKinds) expect(section).toContain(`\`${kind}\``)
+  for (const name of ['mockServerFixture', 'createApp', 'createHandler']) expect(door).toHaveProperty(name)
+})
+
+const folder = fileURLToPath(new URL('../fixtures/clients/python', import.meta.url))
+const pythonMissing = spawnSync('python3', ['--version']).status === 0 ? '' : ' (NOT RUN: needs python3)'
+
+function runTests(line: string): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, SVC_SERVER: line, PYTHONDONTWRITEBYTECODE: '1' }
+    const child = spawn('python3', ['-m', 'unittest', 'test_svc_client'], { cwd: folder, env })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+test.skipIf(pythonMissing !== '')(`a client in Python passes its own tests through serve${pythonMissing}`, async () => {
+  let result: Promise<{ code: number | null; output: string }> | undefined
+  const ended = serve(
+    { control: true, clock: 'virtual' },
+    {
+      print: (line) => {
+        result = runTests(line)
+      },
+      complain: () => undefined,
+      onStop: (stop) => result?.then(stop),
+    },
+  )
+  expect(await ended).toBe(0)
+  const { code, output } = (await result) ?? { code: null, output: 'serve printed no line' }
+  expect(code, output).toBe(0)
+  expect(output).toMatch(/Ran 7 tests/)
 })

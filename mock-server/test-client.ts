@@ -1,4 +1,5 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { request } from 'node:http'
 import { expect } from 'vitest'
 import type { ServerOptions } from './context.ts'
 import { createHandler, type MockHandler } from './handler.ts'
@@ -28,7 +29,7 @@ interface CallOptions extends Signing {
   from?: string | undefined
 }
 
-export interface Signing {
+interface Signing {
   method?: string
   uri?: string
   body?: string
@@ -127,3 +128,41 @@ export const ok: unknown = expect.objectContaining({ json: expect.objectContaini
 /** Matches an answer with an error of this code. */
 export const no = (code: number): unknown =>
   expect.objectContaining({ json: expect.objectContaining({ error: expect.objectContaining({ code }) }) })
+
+/** For tests: one HTTP request on its own connection. */
+export function httpCall(
+  url: string,
+  options: { method?: string; headers?: { [name: string]: string }; body?: string | Buffer; from?: string } = {},
+): Promise<{
+  status: number
+  headers: { [name: string]: string | string[] | undefined }
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  json: any
+}> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      url,
+      {
+        method: options.method ?? 'POST',
+        headers: options.headers ?? {},
+        agent: false,
+        ...(options.from ? { localAddress: options.from } : {}),
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8')
+          const json = String(response.headers['content-type']).startsWith('application/json')
+            ? JSON.parse(text)
+            : undefined
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+        })
+      },
+    )
+    call.on('error', reject)
+    call.end(options.body ?? '')
+  })
+}

@@ -1,7 +1,17 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { defaultProfile, type Profile } from './profile.ts'
-import { createTestClient, ed25519Pair } from './test-client.ts'
+import {
+  defaultProfile,
+  type Profile,
+  profileChoices,
+  profileFromWords,
+  randomProfile,
+  readProfile,
+} from './profile.ts'
+import { type ServeOptions, serve, startMockServer } from './start.ts'
+import { createTestClient, ed25519Pair, httpCall } from './test-client.ts'
 
 const works = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined
 
@@ -83,6 +93,16 @@ const readings: [
     false,
     true,
   ],
+  [
+    { noncePadding: 'accepted' },
+    async (c) =>
+      works(
+        await c.list({ hmac: c.root }, { nonce: 'q83vEjRWeJCrze8', data: (right) => right.replace('e8;', 'e8=;') }),
+      ),
+    false,
+    true,
+  ],
+  [{ eleventhKey: 'oldest-removed' }, (c) => eleventh(c), [false, true], [true, false]],
   [{ weakPublicKeys: 'accepted' }, (c) => created(c, { publicKey: weakPem }), false, true],
   [{ repeatedPublicKeys: 'refused' }, (c) => twins(c), true, false],
   [{ keyScopeAboveCreator: 'refused' }, (c) => created(c, { scope: ['nonsense'] }), true, false],
@@ -189,6 +209,12 @@ async function tenth(c: Client) {
   for (let made = 1; made < 10; made++) await created(c, { publicKey: ed25519Pair().pem })
   return created(c, {})
 }
+/** Whether an eleventh key is made, and whether the first still works. */
+async function eleventh(c: Client) {
+  const first = (await c.createKey({ name: 'k', scope: ['solution'] })).json.result
+  for (let made = 1; made < 10; made++) await created(c, {})
+  return [await created(c, {}), works(await c.list({ basic: first }))]
+}
 async function echoed(c: Client) {
   return (await c.grant(['solution', 'session:s', 'apikey'])).json.result.scope
 }
@@ -243,3 +269,117 @@ async function forwarded(c: Client) {
   const headers = { authorization: `Bearer ${accessToken}`, 'x-forwarded-for': '10.0.0.1, 127.0.0.1' }
   return works(await c.send({ ...body(call('1')), headers }))
 }
+
+/** Runs `serve` until it has printed its line, then stops it. */
+async function run(options: ServeOptions) {
+  const printed: string[] = []
+  const complained: string[] = []
+  const code = await serve(options, {
+    print: (line) => printed.push(line),
+    complain: (line) => complained.push(line),
+    onStop: (stop) => stop(),
+  })
+  return { code, printed, complained }
+}
+
+test('serve prints one line of JSON and ends with 0 when stopped', async () => {
+  const { code, printed, complained } = await run({ rootKey: { id: 'i', secret: 's' } })
+  expect([code, complained]).toEqual([0, []])
+  expect(printed.map((line) => JSON.parse(line))).toEqual([
+    { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), apiKeyId: 'i', apiKeySecret: 's' },
+  ])
+  await expect(httpCall(JSON.parse(printed[0] ?? '').url)).rejects.toThrow('ECONNREFUSED')
+})
+
+test('serve names the control port in its line, and a random profile on stderr', async () => {
+  const { printed, complained } = await run({ control: { token: 't' }, profileWords: ['random', 'basePath='], seed: 3 })
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({
+    controlUrl: expect.stringContaining('127.0.0.1'),
+    controlToken: 't',
+  })
+  const again = await run({ profileWords: ['random', 'basePath='], seed: 3 })
+  expect(again.complained).toEqual(complained)
+  expect(JSON.parse((complained[0] ?? '').replace('Profile: ', ''))).toMatchObject({ basePath: '' })
+})
+
+test('a port that is taken, an unknown address and a wrong profile are errors of one sentence', async () => {
+  const other = await startMockServer()
+  const port = Number(new URL(other.url).port)
+  expect(await run({ port })).toEqual({
+    code: 2,
+    printed: [],
+    complained: [`Cannot listen on "127.0.0.1:${port}": the port is taken, choose another one or 0 for any free one`],
+  })
+  expect((await run({ control: { port } })).code).toBe(2)
+  await other.close()
+  expect((await run({ host: '192.0.2.1' })).complained).toEqual([
+    'Cannot listen on "192.0.2.1:0": this machine has no such address',
+  ])
+})
+
+test.each([
+  ['tokenprefix=x', 'Unknown switch "tokenprefix", did you mean "tokenPrefix"?'],
+  ['delayMs=slow', 'Give the switch "delayMs" a whole number of 0 or more, not "slow"'],
+  ['batch=maybe', 'Give the switch "batch" one of "refused", "answered", not "maybe"'],
+  ['scheme=a b', 'Give the switch "scheme" one word, not "a b"'],
+])('%s is refused in one sentence', async (word, sentence) => {
+  expect((await run({ profileWords: [word] })).complained).toEqual([sentence])
+})
+
+test.each([
+  [[], 'Write a profile as one JSON object'],
+  [{ nonceReuse: 'maybe' }, 'Give the switch "nonceReuse" one of "refused", "accepted", not "maybe"'],
+  [{ delayMs: -1 }, 'Give the switch "delayMs" a whole number of 0 or more, not -1'],
+  [{ closeConnections: 'true' }, 'Give the switch "closeConnections" one of false, true, not "true"'],
+  [{ basePath: 'v1/' }, 'Give the switch "basePath" a path that begins and does not end with "/"'],
+  [{ scheme: '' }, 'Give the switch "scheme" one word'],
+  [{ __proto__x: 1 }, 'Unknown switch "__proto__x"; spec/open-questions.yaml names the switches'],
+])('a wrong profile is refused: %j', (profile, message) => {
+  expect(() => readProfile(profile)).toThrow(message)
+})
+
+test('a profile comes from a file, from words, later ones first, and at random', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'profile-'))
+  const file = join(folder, 'profile.json')
+  writeFileSync(file, '{"tokenPrefix":"Token","clockOffsetMs":-5}')
+  expect(
+    profileFromWords([file, 'tokenPrefix=', 'closeConnections=true', 'delayMs=7', 'scheme=7'], Math.random),
+  ).toEqual({
+    tokenPrefix: '',
+    clockOffsetMs: -5,
+    closeConnections: true,
+    delayMs: 7,
+    scheme: '7',
+  })
+  writeFileSync(file, '{')
+  expect(() => profileFromWords([file], Math.random)).toThrow(`Cannot use the profile "${file}": it is not JSON`)
+  rmSync(folder, { recursive: true })
+  expect(() => profileFromWords([file], Math.random)).toThrow('Cannot read the profile')
+  const last = randomProfile(() => 0.999)
+  for (const [name, choices] of Object.entries(profileChoices)) expect(last).toHaveProperty(name, choices.at(-1))
+  expect(() => readProfile(last)).not.toThrow()
+})
+
+test.each([
+  [{ clock: 'virtul' }, 'Cannot use "virtul" for the option "clock", did you mean "virtual"?'],
+  [{ clok: 'virtual' }, 'Unknown option "clok", did you mean "clock"?'],
+  [{ profile: { nonceRuse: 'accepted' } }, 'Unknown switch "nonceRuse", did you mean "nonceReuse"?'],
+  [{ rules: { macByte: () => 32 } }, 'Unknown member of "rules" "macByte", did you mean "macBytes"?'],
+  [{ bounds: { nonce: 1 } }, 'Unknown member of "bounds" "nonce", did you mean "nonces"?'],
+  [{ rootKey: 'id' }, 'Give the option "rootKey" an object'],
+])('startMockServer(%j) names the mistake', async (options, message) => {
+  await expect(startMockServer(options as never)).rejects.toThrow(message)
+})
+
+test('misspelt names are also refused while the server runs', async () => {
+  await using mock = await startMockServer({ clock: 'virtual' })
+  await expect(mock.scene('nope' as never)).rejects.toThrow(
+    'Cannot use "nope" for the scene, expected one of "nine-keys"',
+  )
+  expect(() => mock.journal.count({ verdict: 'acepted' } as never)).toThrow('did you mean "accepted"?')
+  expect(() => mock.journal.count({ methd: 'x' } as never)).toThrow('Unknown filter "methd", did you mean "method"?')
+  const fault = { fault: 'drop', when: 'after', methd: 'manager/auth' }
+  expect(() => mock.faults.add(fault as never)).toThrow(
+    'Unknown member of the fault "drop" "methd", did you mean "method"?',
+  )
+})
