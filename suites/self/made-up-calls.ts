@@ -1,11 +1,13 @@
 /** For tests: calls, answers and states of the model without a target. */
+
+import type { Exchange } from '../engine/model/explain.ts'
 import { facts } from '../engine/model/facts.ts'
-import { judge } from '../engine/model/judge.ts'
+import { contradicts, judge } from '../engine/model/judge.ts'
 import { learn } from '../engine/model/learn.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { type Answer, type Call, initialState, type Key, type State, type Verdict } from '../engine/model/state.ts'
 import { toBase64, utf8 } from '../engine/signer/bytes.ts'
-import { seededRandom } from '../engine/signer/random.ts'
+import { type Random, seededRandom } from '../engine/signer/random.ts'
 import { sign } from '../engine/signer/sign.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { listenToRun } from '../explore/listen.ts'
@@ -239,3 +241,55 @@ export function conversation() {
 /** Names of sessions. */
 export const names = (count: number, word = 'more'): string[] =>
   Array.from({ length: count }, (_none, at) => `${word}-${at}`)
+
+interface HistoryOptions {
+  readonly random: Random
+  /** Which reading of the open questions about sessions the server has: an index of `sessions`. */
+  readonly reading: number
+  /** Whether a tenth of the answers is lost. */
+  readonly lossy: boolean
+  readonly calls: number
+}
+
+/** Simultaneous calls, answered as the document says: each takes effect somewhere between its start and its end. */
+export function correctHistory(start: State, { random, reading, lossy, calls }: HistoryOptions): Exchange[] {
+  let server: State = { ...start, sessions: start.sessions.slice(reading, reading + 1) }
+  const names = ['a', 'b', 'c']
+  const history: Exchange[] = []
+  for (let n = 0; n < calls; n++) {
+    const effect = 100 + n * 10
+    const call = anyCall(random, names)
+    const verdict = judge(server, facts(server, call, at(effect)))
+    const fine = verdict.is === 'accepted' || (verdict.is === 'open' && random.below(2) === 0)
+    const answer = fine ? answerOf(call, effect, n) : refused
+    if (contradicts(verdict, answer)) throw new Error('The server of the history contradicts itself')
+    server = learn(server, call, answer, at(effect))
+    const seen = lossy && random.below(10) === 0 ? lost : answer
+    // Tokens that never arrived are not used.
+    if (seen === answer && answer.kind === 'accepted' && call.body.includes('manager/auth')) names.push(`n${n}`)
+    const [from, to] = [effect - random.below(40), effect + 1 + random.below(40)]
+    history.push({ call, answer: seen, span: { from: at(from).from, to: at(to).from }, like: `${n}` })
+  }
+  return history
+}
+
+function answerOf(call: Call, effect: number, n: number): Answer {
+  if (call.body.includes('createApiKey')) return accepted({ id: `k${n}`, secret: `s${n}` })
+  if (!call.body.includes('manager/auth')) return accepted()
+  return pairAnswer(`n${n}`, ['solution'], at(effect))
+}
+
+function anyCall(random: Random, names: readonly string[]): Call {
+  const name = names[random.below(names.length)] ?? 'a'
+  const calls = [
+    listWith(tokenHeader(name)),
+    listWith(tokenHeader(name)),
+    refreshCall(tokensOf(name).refresh),
+    grantCall(['solution']),
+    grantCall(['solution', `session:s${random.below(20)}`]),
+    listWith(basicHeader()),
+    listWith(undefined),
+    createCall({ name: 'n', scope: ['solution'] }),
+  ]
+  return calls[random.below(calls.length)] ?? listWith(undefined)
+}

@@ -99,12 +99,11 @@ export function madeUpTarget(made: MadeUpTarget): Target {
   return { name: 'http://made-up', lasting: true, fresh, open: async () => instance }
 }
 
-/** Runs a case that is written in a test, against a target that is made up. */
-
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
-export function runOf(target: Target, trace = false): Run {
-  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', trace })
+/** @param more what differs from a run of nothing that knows nothing */
+export function runOf(target: Target, more: Partial<Parameters<typeof startRun>[0]> = {}): Run {
+  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', ...more })
 }
 
 /** @param steps the steps of a scenario, in YAML; `before`: what stands before them */

@@ -1,9 +1,16 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { madeUpTarget } from '../../self/made-up-target.ts'
+import { type MadeUpAnswer, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
+import { startMockServer } from '../../targets/bundled.ts'
+import { openWire } from '../../targets/transport.ts'
+import { createRedactor } from '../redact.ts'
 import { seededRandom } from '../signer/random.ts'
-import { type CreatedKeysEntry, openConversation, openCreatedKeys, startRun } from './conversation.ts'
-import { makeCall } from './send.ts'
-import { noFacts } from './target-facts.ts'
+import { bareSettings, type Instance, type WireAnswer, type WireRequest } from '../target.ts'
+import type { CallSpec } from './call.ts'
+import { type CreatedKeysEntry, openConversation, openCreatedKeys, openLine } from './conversation.ts'
+import { cutAnswer, showExchange } from './exchange.ts'
+import { deliver, makeCall, makeCalls } from './send.ts'
+import { narrowOffset, noFacts, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './target-facts.ts'
 
 describe('created keys', () => {
   test('a creation whose answer was lost is remembered as a possible key', () => {
@@ -36,7 +43,6 @@ describe('created keys', () => {
 })
 
 describe('secrets', () => {
-  const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
   const target = madeUpTarget({
     answer: () => ({ result: {} }),
     settings: { scheme: 'acme-hmac', tokenPrefix: 'AcmeToken' },
@@ -44,7 +50,7 @@ describe('secrets', () => {
 
   async function redactedAfter(header: string, params: unknown, text: string): Promise<string> {
     const facts = { ...noFacts(), tokenPrefix: 'jwt-token' }
-    const run = startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' })
+    const run = runOf(target, { facts })
     const talk = await openConversation(run)
     await makeCall(talk, { method: 'solution/listSolutions', params, auth: { header } })
     return talk.redactor.text(text)
@@ -69,5 +75,288 @@ describe('secrets', () => {
   test('a text after such a word, or alone, is a secret', async () => {
     expect(await redactedAfter('Bearer token-0123456789', {}, 'x token-0123456789 y')).toBe('x toke… y')
     expect(await redactedAfter('token-0123456789', {}, 'x token-0123456789 y')).toBe('x toke… y')
+  })
+})
+
+type Answering = (request: WireRequest, calls: number) => WireAnswer
+
+const answered = (status: number, body: unknown, headers: { [name: string]: string } = {}): WireAnswer => ({
+  kind: 'answer',
+  status,
+  headers,
+  body: Buffer.from(JSON.stringify(body)),
+})
+const dropped: WireAnswer = { kind: 'none', reason: 'dropped', refusedConnection: false, stale: false }
+
+/** A line to a target with a clock that is moved, and what became known on it. */
+function lineTo(answer: Answering, settings = bareSettings) {
+  const sent: WireRequest[] = []
+  let nowMs = 1_700_000_000_000
+  const instance: Instance = {
+    baseUrl: 'http://target',
+    root: { kind: 'secret', id: 'root', secret: 'root-secret' },
+    settings,
+    clock: {
+      now: () => nowMs,
+      sleep: async (ms) => {
+        nowMs += ms
+      },
+      controlled: true,
+    },
+    send: async (request) => {
+      sent.push(request)
+      return answer(request, sent.length)
+    },
+    sendTogether: async () => [],
+    close: async () => {},
+  }
+  const createdKeys = openCreatedKeys()
+  const redactor = createRedactor([])
+  const random = seededRandom(1)
+  const line = openLine(instance, { facts: noFacts(), random, emit: () => {}, createdKeys, redactor, isGentle: false })
+  const call = (params: unknown, more: Partial<WireRequest> = {}, method = 'manager/createApiKey') =>
+    deliver(
+      line,
+      () => ({
+        method: 'POST',
+        path: '/api',
+        headers: [],
+        body: Buffer.from(JSON.stringify({ method, params })),
+        connection: 'kept',
+        ...more,
+      }),
+      { changes: method.startsWith('manager/') },
+    )
+  return { line, sent, call, createdKeys, redactor, instance }
+}
+
+describe('the record of keys', () => {
+  test('a key is recorded before the call that creates it, and with its id after it', async () => {
+    const { call, createdKeys } = lineTo(() => {
+      expect(createdKeys.unanswered).toEqual(['mine'])
+      return answered(200, { result: { id: 'k1', secret: 's1' } })
+    })
+    await call({ name: 'mine' })
+    expect(createdKeys).toMatchObject({ keys: [{ id: 'k1', name: 'mine', secret: 's1' }], unanswered: [] })
+  })
+
+  test('a refused creation leaves no key, and an unanswered one perhaps does', async () => {
+    const { call, createdKeys } = lineTo((_request, calls) => (calls === 1 ? answered(401, {}) : dropped))
+    await call({ name: 'refused' })
+    await call({ name: 'lost' })
+    expect(createdKeys).toMatchObject({ keys: [], unanswered: ['lost'] })
+  })
+
+  test('a key that is deleted is no longer recorded, unless the deletion was refused', async () => {
+    const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
+    const { call, createdKeys } = lineTo(
+      (_request, calls) => answered(200, calls === 1 ? { result: 'OK' } : { error: { code: 1 } }),
+      { ...bareSettings, cleanup },
+    )
+    for (const id of ['k1', 'k2']) createdKeys.created({ id, name: id })
+    for (const id of ['k1', 'k2']) await call({ id }, {}, cleanup.method)
+    expect(createdKeys.keys.map(({ id }) => id)).toEqual(['k2'])
+  })
+})
+
+test('secrets of requests and of answers are known to the redactor, also those of broken answers', async () => {
+  const { call, redactor } = lineTo(() => answered(500, { result: { accessToken: 'given-token-12345' } }))
+  const authorization = `Basic ${Buffer.from('someone:sent-secret-12345').toString('base64')}`
+  await call({ refreshToken: 'sent-refresh-12345' }, { headers: [['authorization', authorization]] }, 'manager/auth')
+  const text = redactor.text('given-token-12345 sent-secret-12345 sent-refresh-12345')
+  expect(text).toBe('give… sent… sent…')
+})
+
+describe('a call that is sent again', () => {
+  const list = 'solution/listSolutions'
+  test('a throttled one waits as long as the target asks, and each try is written anew', async () => {
+    const { call, sent, instance } = lineTo((_request, calls) =>
+      calls < 3 ? answered(429, {}, { 'retry-after': '2' }) : answered(200, { result: {} }),
+    )
+    const begunMs = instance.clock.now()
+    const { answer, throttled } = await call({}, {}, list)
+    expect([answer.outcome, throttled, sent.length]).toEqual(['accepted', 2, 3])
+    expect(instance.clock.now() - begunMs).toBeGreaterThanOrEqual(4000)
+  })
+
+  test.each([
+    ['kept', list, ['kept', 'fresh']],
+    ['own a', list, ['own a', 'own a']],
+    ['own a', 'manager/auth', ['own a']],
+    ['unused', 'manager/auth', ['unused']],
+  ] as const)('where a %s connection had been closed before a call of %s: %j', async (connection, method, expected) => {
+    const { call, sent } = lineTo((_request, calls) =>
+      calls === 1 ? { ...dropped, stale: true } : answered(200, { result: {} }),
+    )
+    await call({}, { connection }, method)
+    expect(sent.map((one) => one.connection)).toEqual(expected)
+  })
+})
+
+test('a report shows where the reference server refused', async () => {
+  const server = await startMockServer({ explain: true })
+  const wire = openWire({ baseUrl: server.url, requestTimeoutMs: 5000 })
+  try {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+    const request = {
+      method: 'POST',
+      path: '/api',
+      headers: [
+        ['content-type', 'application/json'],
+        ['authorization', 'Basic bm8=='],
+      ] as [string, string][],
+      body: new TextEncoder().encode(body),
+    }
+    const { answer } = showExchange(request, await wire.send(request), undefined)
+    expect(answer.find((line) => line.startsWith('x-refused-at: '))).toBeDefined()
+  } finally {
+    wire.close()
+    await server.close()
+  }
+})
+
+test('a long body is shown by its beginning, its end, its length and its SHA-256', () => {
+  const body = new TextEncoder().encode(`begin${'x'.repeat(1_000_000)}end`)
+  const request = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
+  const { answer } = showExchange(request, cutAnswer({ kind: 'answer', status: 200, headers: {}, body }), undefined)
+  expect(answer[1]).toMatch(/^beginx+$/)
+  expect(answer[2]).toBe(`… (1000008 bytes in all, SHA-256 ${createHash('sha256').update(body).digest('hex')})`)
+  expect(answer[3]).toMatch(/^x+end$/)
+  expect(answer.join('').length).toBeLessThan(5000)
+})
+
+describe('clock offset', () => {
+  const at = (ms: number): string => new Date(ms).toUTCString()
+  const now = Date.parse('2026-01-01T00:00:00.400Z')
+
+  test('a clock that may agree counts as agreeing', () => {
+    const offset = narrowOffset(undefined, at(now), now - 20, now + 20)
+    expect(offsetMs(offset)).toBe(0)
+    expect(offsetUncertaintyMs(offset)).toBeLessThanOrEqual(1000)
+  })
+
+  test('a clock that is five minutes ahead is found within the second of its Date header', () => {
+    const ahead = 5 * 60_000
+    const offset = narrowOffset(undefined, at(now + ahead), now, now + 50)
+    expect(Math.abs(offsetMs(offset) - ahead)).toBeLessThanOrEqual(1000)
+  })
+
+  test('every further answer narrows it', () => {
+    const ahead = 300_250
+    let offset = narrowOffset(undefined, at(now + ahead), now, now + 5)
+    const before = offsetUncertaintyMs(offset)
+    for (let step = 1; step <= 10; step += 1) {
+      const sent = now + step * 1087
+      offset = narrowOffset(offset, at(sent + ahead), sent, sent + 5)
+    }
+    expect(offsetUncertaintyMs(offset)).toBeLessThan(before)
+    expect(Math.abs(offsetMs(offset) - ahead)).toBeLessThan(200)
+  })
+
+  test('a Date header of full minutes may name the last one', () => {
+    const midnight = Date.parse('2026-01-01T00:00:00Z')
+    let offset = narrowOffset(undefined, at(midnight), midnight + 40_000, midnight + 40_010)
+    for (const ms of [50_000, 59_900, 60_100, 75_000]) {
+      const date = at(midnight + Math.floor(ms / 60_000) * 60_000)
+      offset = narrowOffset(offset, date, midnight + ms, midnight + ms + 10)
+    }
+    expect(offsetMs(offset)).toBe(0)
+    expect(offsetUncertaintyMs(offset)).toBeLessThan(1000)
+  })
+
+  test('after the clock was set, its new time is used', () => {
+    const offset = narrowOffset(undefined, at(now), now, now)
+    const stepped = narrowOffset(offset, at(now + 60_000), now, now)
+    expect(offsetMs(stepped)).toBeGreaterThan(59_000)
+  })
+
+  test('a missing or unreadable Date changes nothing', () => {
+    expect(narrowOffset(undefined, undefined, now, now)).toBeUndefined()
+    expect(narrowOffset(undefined, 'today', now, now)).toBeUndefined()
+    expect(offsetMs(undefined)).toBe(0)
+  })
+
+  test('of two Date headers the first counts, and text that is not a date is ignored', () => {
+    const known = narrowOffset(undefined, at(now), now - 20, now + 20)
+    expect(narrowOffset(undefined, `${at(now)}, ${at(now - 3_600_000)}`, now - 20, now + 20)).toEqual(known)
+    expect(narrowOffset(known, 'yesterday', now, now)).toBe(known)
+    expect(narrowOffset(known, undefined, now, now)).toBe(known)
+  })
+
+  test('signed timestamps are never in the future, and at most a second old', () => {
+    for (const ahead of [-200_500, -1, 0, 1, 300_250]) {
+      const offset = narrowOffset(undefined, at(now + ahead), now - 20, now + 20)
+      expect(signingOffsetMs(offset)).toBeLessThanOrEqual(ahead)
+      expect(signingOffsetMs(offset)).toBeGreaterThan(ahead - 1100)
+    }
+    expect(signingOffsetMs(undefined)).toBe(0)
+  })
+})
+
+// Servers behind a proxy that answers for them while they restart or have no place for a call.
+
+describe('unavailable', () => {
+  const list = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
+  const grant = { method: 'manager/auth', params: {}, auth: 'none' } as const
+
+  async function outcomesOf(specs: readonly CallSpec[], answer: (call: MadeUpCall, number: number) => MadeUpAnswer) {
+    let made = 0
+    const target = madeUpTarget({ callMs: 2, answer: (call) => answer(call, ++made) })
+    const facts = noFacts()
+    const talk = await openConversation(runOf(target, { facts }))
+    const outcomes: string[] = []
+    for (const spec of specs) outcomes.push((await makeCall(talk, spec)).answer.outcome)
+    return { outcomes, made, facts, talk }
+  }
+
+  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
+
+  test('calls that a limit answers with 503 and no Retry-After are made again, and then more slowly', async () => {
+    let second = 0
+    let calls = 0
+    const { outcomes, made, facts } = await outcomesOf(times(300, list), ({ nowMs }) => {
+      const now = Math.floor(nowMs / 1000)
+      calls = now === second ? calls + 1 : 1
+      second = now
+      return calls > 40 ? { status: 503 } : { result: {} }
+    })
+    expect(new Set(outcomes)).toEqual(new Set(['accepted']))
+    expect(facts.callsPerSecond).toBeLessThanOrEqual(60)
+    expect(made).toBeLessThan(400)
+  })
+
+  test('a target that only has no place for one call now and then is called as fast as before', async () => {
+    const { outcomes, facts } = await outcomesOf(times(200, list), (_call, number) =>
+      number % 20 === 0 ? { status: 503 } : { result: {} },
+    )
+    expect(new Set(outcomes)).toEqual(new Set(['accepted']))
+    expect(facts.callsPerSecond).toBeUndefined()
+  })
+
+  test('a race of which some calls get 503 has an answer to each', async () => {
+    const { talk } = await outcomesOf([], (_call, number) => (number % 3 === 0 ? { status: 503 } : { result: {} }))
+    const raced = await makeCalls(talk, times(6, grant))
+    expect(raced.map(({ answer }) => answer.outcome)).toEqual(times(6, 'accepted'))
+  })
+
+  test.each([502, 504])('a call that gets %i is made again if it changes nothing', async (status) => {
+    const now = (_call: MadeUpCall, number: number) => (number % 2 === 1 ? { status } : { result: {} })
+    expect((await outcomesOf([list, list], now)).outcomes).toEqual(['accepted', 'accepted'])
+    expect(await outcomesOf([grant], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
+  })
+
+  test('a target that refuses with 503 is soon understood', async () => {
+    const { outcomes, made } = await outcomesOf(times(100, list), () => ({ status: 503 }))
+    expect(new Set(outcomes)).toEqual(new Set(['broken']))
+    expect(made).toBeLessThan(130)
+  })
+
+  test('a JSON-RPC error with 503 is a refusal, and not repeated', async () => {
+    const refused = { status: 503, body: { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'no' } } }
+    expect(await outcomesOf([list], () => refused)).toMatchObject({ outcomes: ['refused'], made: 1 })
+  })
+
+  test('a 500 is the answer of the target itself, and not repeated', async () => {
+    expect(await outcomesOf([list], () => ({ status: 500 }))).toMatchObject({ outcomes: ['broken'], made: 1 })
   })
 })

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { type MadeUpAnswer, madeUpTarget } from '../../self/made-up-target.ts'
-import { seededRandom } from '../signer/random.ts'
+import { type MadeUpAnswer, madeUpTarget, runOf } from '../../self/made-up-target.ts'
 import type { WireAnswer } from '../target.ts'
 import type { CallSpec } from './call.ts'
-import { openConversation, startRun } from './conversation.ts'
+import { openConversation } from './conversation.ts'
 import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './pace.ts'
 import { laneOf, makeCall } from './send.ts'
 import { noFacts } from './target-facts.ts'
 
 describe('pace', () => {
-  const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
   const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
 
   /** A server that accepts this many calls in each second, and does not say when to come back. */
@@ -32,13 +30,7 @@ describe('pace', () => {
       ['without Retry-After', {}],
       ['with Retry-After: 0', { 'retry-after': '0' }],
     ])('is called at a pace that it accepts, %s', async (_how, headers) => {
-      const run = startRun({
-        target: limited(40, headers),
-        corpus,
-        facts: noFacts(),
-        random: seededRandom(1),
-        unique: 't',
-      })
+      const run = runOf(limited(40, headers))
       const talk = await openConversation(run)
       const calls = []
       for (let made = 0; made < 400; made += 1) calls.push(await makeCall(talk, call))
@@ -56,7 +48,7 @@ describe('pace', () => {
           return creations > 9 ? { status: 429 } : { result: { id: `key-${creations}`, secret: 'a-secret' } }
         },
       })
-      const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+      const run = runOf(target)
       const talk = await openConversation(run)
       const create = () => makeCall(talk, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
       for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
@@ -67,7 +59,7 @@ describe('pace', () => {
 
   test('a live target is called slowly at first, and faster while it does not throttle', async () => {
     const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
-    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+    const run = runOf(target)
     const talk = await openConversation(run)
     const began = talk.instance.clock.now()
     for (let made = 0; made < 20; made += 1) await makeCall(talk, call)
@@ -84,7 +76,7 @@ describe('pace', () => {
       return calls === 3 ? { status: 429 } : { result: {} }
     }
     const target = madeUpTarget({ callMs: 2, answer })
-    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+    const run = runOf(target)
     const talk = await openConversation(run)
     const began = talk.instance.clock.now()
     for (let made = 0; made < 2000; made += 1) await makeCall(talk, call)
@@ -93,13 +85,7 @@ describe('pace', () => {
   })
 
   test('a target with a limit throttles ever more rarely', async () => {
-    const run = startRun({
-      target: limited(40, {}),
-      corpus,
-      facts: noFacts(),
-      random: seededRandom(1),
-      unique: 't',
-    })
+    const run = runOf(limited(40, {}))
     const talk = await openConversation(run)
     let throttled = 0
     for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(talk, call)).throttled > 0 ? 1 : 0
@@ -116,7 +102,7 @@ describe('pace', () => {
         return times.length === 3 ? { status: 429 } : { result: {} }
       },
     })
-    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+    const run = runOf(target)
     const talk = await openConversation(run)
     for (let made = 0; made < 600; made += 1) await makeCall(talk, call)
     for (const [index, at] of times.entries())

@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
+import type { Attempt } from '../judge/judge-case.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
-import { seededRandom } from '../signer/random.ts'
-import { openConversation, type Run, startRun } from './conversation.ts'
-import { createTestKey } from './run-case.ts'
+import type { Scenario } from '../language/fixture-types.ts'
+import { parseScenario } from '../language/parse.ts'
+import { type Conversation, type CreatedKeysEntry, openConversation, type Run } from './conversation.ts'
+import { placesUsedBefore } from './other-causes.ts'
+import { createTestKey, runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
 import { ensureTestKeys } from './test-keys.ts'
 
@@ -159,7 +162,10 @@ ${right}`
     const calls = ({ problem }: CaseOutcome) =>
       problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
     expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
-    expect(calls(await ask(runOf(target, true), right + granted))).toEqual(['solution/listSolutions', 'manager/auth'])
+    expect(calls(await ask(runOf(target, { trace: true }), right + granted))).toEqual([
+      'solution/listSolutions',
+      'manager/auth',
+    ])
   })
 
   test.each([
@@ -332,7 +338,7 @@ describe('create test key', async () => {
         return takes(authorization) ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
       },
     })
-    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+    const run = runOf(target, { corpus })
     if (bob === undefined) throw new Error('no bob')
     return createTestKey(run, bob)
   }
@@ -363,7 +369,7 @@ describe('create test key', async () => {
         return { result: { id: 'new' } }
       },
     })
-    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+    const run = runOf(target, { corpus })
     if (bob === undefined) throw new Error('no bob')
     const { requirements } = await createTestKey(run, bob)
     expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
@@ -379,7 +385,7 @@ describe('create test key', async () => {
         return method === 'solution/listSolutions' ? { result: {} } : { status: 401 }
       }
       const target = madeUpTarget({ answer, fresh: false })
-      const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+      const run = runOf(target, { corpus })
       const talk = await openConversation(run)
       for (let time = 0; time < times; time++) await ensureTestKeys(talk, ['bob'])
       return count
@@ -411,10 +417,141 @@ describe('create test key', async () => {
         },
       })
       const facts = { ...noFacts(), tokenPrefix: 'Bearer' }
-      const run = startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' })
+      const run = runOf(target, { corpus, facts })
       const carol = corpus.testKeys.find(({ name }) => name === 'carol')
       if (carol === undefined) throw new Error('no carol')
       expect(await createTestKey(run, carol)).toMatchObject({ verdict: 'passed' })
     },
   )
+})
+
+describe('watch target', () => {
+  const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
+  const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
+
+  test.each([502, 503, 504])('a target for which a proxy answers %i from some call on is gone', async (status) => {
+    let isAway = false
+    const run = runOf(madeUpTarget({ answer: () => (isAway ? { status } : { result: {} }) }))
+    expect((await ask(run, right)).verdict).toBe('passed')
+    isAway = true
+    expect((await ask(run, granted)).verdict).toBe('blocked')
+    expect(run.stopping.reason?.kind).toBe('gone')
+  })
+
+  test('a target that answers one kind of call with 502 is not gone', async () => {
+    const answer = ({ method }: MadeUpCall) => (method === 'manager/auth' ? { status: 502 } : { result: {} })
+    const run = runOf(madeUpTarget({ answer }))
+    expect((await ask(run, granted)).verdict).toBe('failed')
+    expect(run.stopping.reason).toBeNull()
+  })
+})
+
+describe('full target', () => {
+  const create = 'manager/createApiKey'
+
+  const scenario = parseScenario(
+    `scenario: A key is created
+proves: [keys/create-result]
+needs: [keys]
+steps:
+  - { call: manager/createApiKey, auth: { basic: root }, params: { name: judged, scope: [solution] }, expect: accepted }
+`,
+    'fixtures/scenarios/made-up/created.yaml',
+  )
+
+  /** Runs the case on a target that creates keys of these names only. */
+  function runOn({
+    fresh,
+    takes,
+    known = true,
+  }: {
+    fresh: boolean
+    takes: (name: string) => boolean
+    known?: boolean
+  }) {
+    const target = madeUpTarget({
+      fresh,
+      answer: ({ params }) => (takes(String(params.name)) ? { result: { id: 'new', secret: 's' } } : { status: 403 }),
+    })
+    const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [scenario] }
+    const run = runOf(target, {
+      corpus,
+      keptTestKeys: known ? [{ id: 'earlier', name: 'earlier', secret: 'earlier-secret' }] : [],
+    })
+    const [testCase] = scenario.cases
+    if (testCase === undefined) throw new Error('no case')
+    return runCase(run, scenario, testCase)
+  }
+
+  test('if another creation is refused too, the target is full and nothing is judged', async () => {
+    const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
+    expect(verdict).toBe('not-testable')
+    expect(problemText(problem)).toContain('most likely because it has its ten')
+  })
+
+  test('if another creation is accepted, the refused one failed', async () => {
+    expect((await runOn({ fresh: false, takes: (name) => name.startsWith('full-') })).verdict).toBe('failed')
+  })
+
+  test('a fresh target that created some keys and creates no more may count refused creations', async () => {
+    const { verdict, problem } = await runOn({ fresh: true, takes: () => false })
+    expect(verdict).toBe('not-testable')
+    expect(problemText(problem)).toContain('may count refused creations')
+  })
+
+  test('a fresh target that never created a key is broken, another one may be full', async () => {
+    const { verdict, problem } = await runOn({ fresh: true, takes: () => false, known: false })
+    expect(verdict).toBe('failed')
+    expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
+    expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('not-testable')
+  })
+
+  test.each<[string, string, boolean, number, boolean]>([
+    ['a wrong count', 'wrong-count', true, 3, true],
+    ['keys that are refused without a JSON-RPC error', 'call-not-answered', true, 3, true],
+    ['another failure', 'not-refused', true, 3, false],
+    ['a new instance', 'wrong-count', false, 3, false],
+    ['no earlier creation that may count', 'wrong-count', true, 0, false],
+  ])('whether used places explain that too few keys work: %s', (_what, kind, lasting, perhapsCounted, explains) => {
+    const needs = { needs: ['keys', 'limits', 'fresh-instance'] } as unknown as Scenario
+    const attempt = { stops: [{ kind: 'broke', problem: { kind } }] } as unknown as Attempt
+    const talk = { run: { target: { lasting } } } as unknown as Conversation
+    expect(placesUsedBefore(talk, needs, attempt, perhapsCounted)?.verdict).toBe(explains ? 'not-testable' : undefined)
+  })
+
+  test('an earlier creation that was not answered may have used a place', async () => {
+    const few = parseScenario(
+      `scenario: Keys work
+proves: [limits/ten-can-be-made]
+needs: [keys, limits, fresh-instance]
+given:
+  - { call: manager/createApiKey, auth: { basic: root }, params: { name: one, scope: [solution] } }
+steps:
+  - { for: $created, call: solution/listSolutions, auth: { key: $it }, tally: { accepted: at-least 8 } }
+`,
+      'fixtures/scenarios/made-up/few.yaml',
+    )
+    const answer = ({ method }: { method: string }) => ({ result: method === create ? { id: 'new', secret: 's' } : [] })
+    const verdictAfter = async (earlierKeys: readonly CreatedKeysEntry[]): Promise<string> => {
+      const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [few] }
+      const target = { ...madeUpTarget({ fresh: true, answer }), lasting: true }
+      const run = runOf(target, { corpus, earlierKeys })
+      const [testCase] = few.cases
+      if (testCase === undefined) throw new Error('no case')
+      return (await runCase(run, few, testCase)).verdict
+    }
+    expect(await verdictAfter([])).toBe('failed')
+    expect(await verdictAfter([{ intend: 'lost' }])).toBe('not-testable')
+    expect(await verdictAfter([{ notCreated: 'refused' }])).toBe('not-testable')
+  })
+})
+
+test.each([
+  ['{ accepted: at-least 3 }', 'passed'],
+  ['{ accepted: at-least 4 }', 'failed'],
+])('a call without a usable answer matters only where an acceptance is missing: %s', async (tally, verdict) => {
+  let calls = 0
+  const run = runOf(madeUpTarget({ answer: () => (++calls === 4 ? { status: 200, body: 'no' } : { result: {} }) }))
+  const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
+  expect((await ask(run, step)).verdict).toBe(verdict)
 })

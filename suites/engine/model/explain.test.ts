@@ -3,9 +3,7 @@ import {
   accepted,
   afterGrants,
   at,
-  basicHeader,
-  createCall,
-  grantCall,
+  correctHistory,
   judged,
   listWith,
   lost,
@@ -18,10 +16,8 @@ import {
 } from '../../self/made-up-calls.ts'
 import { seededRandom } from '../signer/random.ts'
 import { type Exchange, explain } from './explain.ts'
-import { facts } from './facts.ts'
-import { contradicts, judge } from './judge.ts'
 import { learn } from './learn.ts'
-import type { Answer, Call, State } from './state.ts'
+import type { Answer, Call } from './state.ts'
 
 const during = (call: Call, answer: Answer, from: number, to: number): Exchange => ({
   call,
@@ -70,48 +66,14 @@ test('raises no alarm in 120 correct histories; half of them lose a tenth of the
   const random = seededRandom(11)
   for (let round = 0; round < 120; round++) {
     const start = afterGrants(newState(), ['a', 'b', 'c'], ['solution'])
-    expect(explain(start, correctHistory(start, random, round % 2 === 0)).is).not.toBe('impossible')
+    expect(
+      explain(
+        start,
+        correctHistory(start, { random, reading: round % start.sessions.length, lossy: round % 2 === 0, calls: 12 }),
+      ).is,
+    ).not.toBe('impossible')
   }
 })
-
-/** What a server that keeps the document answers to calls at once, each taking effect somewhere between its start and its end. */
-function correctHistory(start: State, random: ReturnType<typeof seededRandom>, lossy: boolean): Exchange[] {
-  let server = start
-  const history: Exchange[] = []
-  for (let n = 0; n < 12; n++) {
-    const effect = 100 + n * 10
-    const from = effect - random.below(40)
-    const call = anyCall(random)
-    const verdict = judge(server, facts(server, call, at(effect)))
-    const fine = verdict.is === 'accepted' || (verdict.is === 'open' && random.below(2) === 0)
-    const isAuth = call.body.includes('manager/auth')
-    const answer = fine
-      ? isAuth
-        ? pairAnswer(`${effect}-${random.below(1e6)}`, ['solution'], at(effect))
-        : call.body.includes('createApiKey')
-          ? accepted({ id: `k${n}`, secret: `s${n}` })
-          : accepted()
-      : refused
-    expect(contradicts(verdict, answer)).toBe(false)
-    server = learn(server, call, answer, at(effect))
-    const seen = lossy && random.below(10) === 0 ? lost : answer
-    history.push({ ...during(call, seen, from, effect + 1 + random.below(40)), like: `${n}` })
-  }
-  return history
-}
-
-function anyCall(random: ReturnType<typeof seededRandom>): Call {
-  const name = ['a', 'b', 'c'][random.below(3)] ?? 'a'
-  const calls = [
-    listWith(tokenHeader(name)),
-    refreshCall(tokensOf(name).refresh),
-    grantCall(['solution']),
-    listWith(basicHeader()),
-    listWith(undefined),
-    createCall({ name: 'n', scope: ['solution'] }),
-  ]
-  return calls[random.below(calls.length)] ?? listWith(undefined)
-}
 
 test('a refused call without credentials changes no later verdict', () => {
   const tried = learn(state, listWith(undefined), refused, at(5))

@@ -1,0 +1,313 @@
+import { expect, test } from 'vitest'
+import type { Expect, Step, Tally } from './fixture-types.ts'
+import { parseQuestions, parseRequirements, parseScenario, parseTestKeys, slugOf } from './parse.ts'
+import { casePath, judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
+import { didYouMean, readYaml, suggestion } from './yaml-source.ts'
+
+const text = `scenario: A wrongly signed call is refused
+why: One thing is wrong.
+proves: [signatures/hmac]
+each:
+  - { case: "Another secret, quite another", but: { secret: x } }
+  - { case: version 2, but: { version: "2" }, proves: [signatures/version] }
+given:
+  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }
+steps:
+  - call: solution/listSolutions
+    auth: { hmac: root, but: $case.but }
+    expect: refused
+`
+
+test('a scenario becomes data, with the place of each step', () => {
+  expect(parseScenario(text, 'fixtures/scenarios/signatures/hmac-refused.yaml')).toEqual({
+    id: 'signatures/hmac-refused',
+    file: 'fixtures/scenarios/signatures/hmac-refused.yaml',
+    title: 'A wrongly signed call is refused',
+    why: 'One thing is wrong.',
+    proves: ['signatures/hmac'],
+    needs: [],
+    cases: [
+      {
+        name: 'Another secret, quite another',
+        slug: 'another-secret-quite-another',
+        values: { but: { secret: 'x' } },
+      },
+      { name: 'version 2', slug: 'version-2', values: { but: { version: '2' } }, proves: ['signatures/version'] },
+    ],
+    given: [{ call: 'solution/listSolutions', auth: { hmac: 'root' }, expect: 'accepted', at: { line: 8, column: 5 } }],
+    steps: [
+      {
+        call: 'solution/listSolutions',
+        auth: { hmac: 'root', but: '$case.but' },
+        expect: 'refused',
+        at: { line: 10, column: 5 },
+      },
+    ],
+  })
+})
+
+test('a scenario without cases has one case without a name', () => {
+  const plain = 'scenario: x\nsteps: [{ call: a/b, auth: none, observe: errors/shape }]'
+  const { cases, proves } = parseScenario(plain, 'fixtures/scenarios/errors/shape.yaml')
+  expect(cases).toEqual([{ name: null, slug: null, values: {} }])
+  expect(proves).toEqual([])
+})
+
+test('a grant and a refresh in their short forms are calls of manager/auth', () => {
+  const short = `scenario: x
+steps:
+  - { grant: root, scope: [solution, "session:a"], expect: accepted, keep: { pair: result } }
+  - { repeat: 2, grant: $key, scope: $case.scope, but: { apiKeySecret: first-half }, expect: refused }
+  - { refresh: $pairs.0, expect: accepted }
+`
+  const { steps } = parseScenario(short, 'fixtures/scenarios/a/b.yaml')
+  const call = { call: 'manager/auth', auth: 'none' }
+  expect(steps.map(({ at: _place, ...step }) => step)).toEqual([
+    {
+      ...call,
+      params: {
+        grantType: 'api_key_credentials',
+        apiKeyId: '$root.id',
+        apiKeySecret: '$root.secret',
+        scope: ['solution', 'session:a'],
+      },
+      expect: 'accepted',
+      keep: { pair: 'result' },
+    },
+    {
+      ...call,
+      repeat: 2,
+      params: {
+        grantType: 'api_key_credentials',
+        apiKeyId: '$key.id',
+        apiKeySecret: '$key.secret',
+        scope: '$case.scope',
+      },
+      but: { apiKeySecret: 'first-half' },
+      expect: 'refused',
+    },
+    {
+      ...call,
+      params: { grantType: 'refresh_token', refreshToken: '$pairs.0.refreshToken' },
+      expect: 'accepted',
+    },
+  ])
+})
+
+test('a file name that is no id is an error', () => {
+  expect(() => parseScenario(text, 'fixtures/scenarios/Signatures/HMAC.yaml')).toThrow(/"Signatures\/HMAC" is no id/)
+})
+
+test('slugs are lower-case words joined by hyphens', () => {
+  expect(slugOf('  All 32 bytes — of the MAC! ')).toBe('all-32-bytes-of-the-mac')
+})
+
+test('the test keys keep their order', () => {
+  const testKeys = 'root: { key: given, scope: [a] }\nbob: { key: ed25519, scope: [b], created-with: { hmac: root } }'
+  expect(parseTestKeys(testKeys, 'test-keys.yaml')).toEqual([
+    { name: 'root', key: 'given', scope: ['a'], proves: [] },
+    { name: 'bob', key: 'ed25519', scope: ['b'], 'created-with': { hmac: 'root' }, proves: [] },
+  ])
+})
+
+test('registers are strict, and each id occurs once', () => {
+  const entry = '- { id: a/b, level: must, kind: guard, part: "1", text: t }\n'
+  expect(parseRequirements(entry, 'r.yaml')).toHaveLength(1)
+  expect(() => parseRequirements(entry + entry, 'r.yaml')).toThrow('r.yaml:2:9: the id "a/b" stands here a second time')
+  expect(() => parseRequirements(entry.replace('must', 'may'), 'r.yaml')).toThrow(
+    'r.yaml:1:21: unknown value "may"; expected a level: must or implied',
+  )
+  const question = '- { id: a/b, part: "1", question: What, readings: [x], reference: y }'
+  expect(() => parseQuestions(question, 'q.yaml')).toThrow('q.yaml:1:35: "What" is not a question')
+})
+
+test('references are found with their place', () => {
+  const step = { params: { scope: ['solution', 'session:$n-$it.name'], id: '$root.id' }, expect: 'accepted' }
+  expect(referencesIn(step)).toEqual([
+    { reference: 'n', path: ['params', 'scope', '1'] },
+    { reference: 'it.name', path: ['params', 'scope', '1'] },
+    { reference: 'root.id', path: ['params', 'id'] },
+  ])
+})
+
+test.each([
+  '$a',
+  'x $a.b-c.0 y $d',
+  '$1 $',
+  '^a$',
+  'a$b$c',
+  '$case.but',
+  'cost: 5$',
+  '$n-$unique',
+  '$a-b- $c-',
+  '$é $A_b-c',
+])('the linter sees in %j the names that a run resolves', (text) => {
+  const named = new Set<string>()
+  const anything: object = new Proxy(
+    {},
+    { get: () => anything, has: () => true, getOwnPropertyDescriptor: () => ({ configurable: true, value: anything }) },
+  )
+  const get = (_names: object, name: string | symbol): unknown => {
+    named.add(String(name))
+    return anything
+  }
+  resolve(text, new Proxy({}, { get }))
+  expect(new Set(referencesIn(text).map(({ reference }) => reference.split('.')[0]))).toEqual(named)
+})
+
+test('a string that is only a reference to the case becomes the value of the case', () => {
+  const step = {
+    auth: { hmac: 'root', but: '$case.but' },
+    params: { a: ['$case.list.1', 'not $case.but', '$case.missing'] },
+  }
+  expect(withCase(step, { but: { data: 'with-commas' }, list: [1, 2] })).toEqual({
+    auth: { hmac: 'root', but: { data: 'with-commas' } },
+    params: { a: [2, 'not $case.but', '$case.missing'] },
+  })
+})
+
+test('a value that a case does not change stays the same object', () => {
+  const step = { auth: { hmac: 'root' }, at: { line: 1, column: 1 } }
+  expect(withCase(step, { but: 'x' })).toBe(step)
+})
+
+test('a case may have the values null, false and none', () => {
+  expect(withCase(['$case.a', '$case.b', '$case.c'], { a: null, b: false, c: '' })).toEqual([null, false, ''])
+})
+
+test('a reference inside a longer string stays', () => {
+  expect(casePath('$case.but.data')).toEqual(['but', 'data'])
+  expect(casePath('$case')).toBeUndefined()
+  expect(casePath('a $case.but')).toBeUndefined()
+})
+
+const names = { root: { id: 'r', secret: 's' }, n: 3, list: ['a', { b: true }], case: { who: '$root.id', n: 1 } }
+
+test('a value that is only a reference keeps its type', () => {
+  expect(resolve('$n', names)).toBe(3)
+  expect(resolve('$list.1', names)).toEqual({ b: true })
+  expect(resolve({ a: ['$n', 'x'] }, names)).toEqual({ a: [3, 'x'] })
+})
+
+test('inside a longer text it becomes text', () => {
+  expect(resolve('session:number-$n of $root.id', names)).toBe('session:number-3 of r')
+})
+
+test('a value of the case may be a reference itself', () => {
+  expect(resolve('$case.who', names)).toBe('r')
+})
+
+test('names of an outer scope are known in an inner one', () => {
+  const inner = Object.assign(Object.create(names) as typeof names & { it?: string }, { it: 'item' })
+  expect(resolve('$it and $root.id', inner)).toBe('item and r')
+})
+
+test('the error names a reference without a value', () => {
+  expect(() => resolve('$old.accessToken', names)).toThrow(UnresolvedReference)
+  expect(() => resolve('$old.accessToken', names)).toThrow('$old.accessToken')
+})
+
+test('a path leads into objects and lists, and never into what they inherit', () => {
+  expect(valueAt({ a: [{ b: 3 }] }, 'a.0.b')).toBe(3)
+  expect(valueAt({ a: 1 }, 'a.b')).toBeUndefined()
+  expect(valueAt({}, 'constructor')).toBeUndefined()
+})
+
+const stepThat = (judged: { expect?: Expect; tally?: Tally; observe?: string }): Step => ({
+  call: 'a/b',
+  auth: 'none',
+  at: { line: 1, column: 1 },
+  ...judged,
+})
+
+test.each<[string, { expect?: Expect; tally?: Tally }, boolean, boolean]>([
+  ['accepted', { expect: 'accepted' }, true, false],
+  ['accepted with a schema', { expect: { accepted: 'auth-result' } }, true, false],
+  ['accepted with values', { expect: { accepted: null, where: { status: 200 } } }, true, false],
+  ['refused', { expect: 'refused' }, false, true],
+  ['refused or something', { expect: { 'refused-or': { accepted: 'auth-result' } } }, false, true],
+  ['one accepted', { tally: { accepted: 1 } }, true, false],
+  ['at least one accepted', { tally: { accepted: 'at-least 1' } }, true, false],
+  ['at least none accepted', { tally: { accepted: 'at-least 0' } }, false, false],
+  ['none accepted', { tally: { accepted: 0, refused: 3 } }, false, true],
+  ['at most some accepted', { tally: { accepted: 'at-most 10' } }, false, true],
+  ['one wins', { tally: { accepted: 1, refused: 19 } }, true, true],
+])('%s', (_name, judged, accepts, refuses) => {
+  expect(judgementOf(stepThat(judged))).toEqual({ accepts, refuses })
+})
+
+test('an observation and a wait judge nothing', () => {
+  expect(judgementOf(stepThat({ observe: 'errors/shape' }))).toBeUndefined()
+  expect(judgementOf({ wait: '1s', at: { line: 1, column: 1 } })).toBeUndefined()
+})
+
+test.each([
+  ['expext', 'expect'],
+  ['exepct', 'expect'],
+  ['Expect', 'expect'],
+  ['taly', 'tally'],
+])('"%s" means "%s"', (word, meant) => {
+  expect(didYouMean(word, ['keep', 'expect', 'tally', 'observe'])).toBe(meant)
+})
+
+test('the beginning of a word is completed', () => {
+  expect(didYouMean('refresh', ['grantType', 'refreshToken'])).toBe('refreshToken')
+})
+
+test('nothing is suggested when no candidate is similar', () => {
+  expect(didYouMean('banana', ['keep', 'expect', 'tally'])).toBeUndefined()
+  expect(didYouMean('a', ['b'])).toBeUndefined()
+  expect(didYouMean('9.9', ['1.0'])).toBeUndefined()
+  expect(suggestion('9.9', ['1.0'])).toBe(', expected "1.0"')
+})
+
+test('a few candidates are listed when none is similar', () => {
+  expect(suggestion('banana', ['keep', 'tally'])).toBe(', expected one of "keep", "tally"')
+  expect(suggestion('exepct', ['keep', 'expect'])).toBe(', did you mean "expect"?')
+})
+
+const brokenYaml = `a: 1
+list:
+  - { x: one }
+  - &two { x: two }
+  - *two
+`
+
+test('values, keys and items have a place', () => {
+  const source = readYaml(brokenYaml, 'f.yaml')
+  expect(source.value).toEqual({ a: 1, list: [{ x: 'one' }, { x: 'two' }, { x: 'two' }] })
+  expect(source.positionOf(['a'])).toEqual({ line: 1, column: 4 })
+  expect(source.positionOf(['a'], true)).toEqual({ line: 1, column: 1 })
+  expect(source.positionOf(['list', 0, 'x'])).toEqual({ line: 3, column: 10 })
+  expect(source.positionOf(['list', '1', 'x'], true)).toEqual({ line: 4, column: 12 })
+})
+
+test('the value of an alias has the place where it was written', () => {
+  expect(readYaml(brokenYaml, 'f.yaml').positionOf(['list', 2, 'x'])).toEqual({ line: 4, column: 15 })
+})
+
+test('a path that leads nowhere ends at the last thing on it', () => {
+  expect(readYaml(brokenYaml, 'f.yaml').positionOf(['list', 0, 'y'])).toEqual({ line: 3, column: 5 })
+})
+
+test('the caret stays in sight on a long line, and under the right character after tabs and CR LF', () => {
+  const long = `a: { ${'b: 1, '.repeat(1)}${Array.from({ length: 40 }, (_, index) => `key${index}: 1`).join(', ')} }\r\nc: 2\r\n`
+  const source = readYaml(long, 'f.yaml')
+  const { message } = source.error({ path: ['a', 'key30'], onKey: true, message: 'here' })
+  const [head, , line = '', caret = ''] = message.split('\n')
+  expect(head).toBe('Cannot load f.yaml:1:302: here')
+  expect(line.slice(caret.indexOf('^')).startsWith('key30: 1')).toBe(true)
+  expect(message).not.toContain('\r')
+})
+
+test.each([
+  ['a: 1\na: 2', 'f.yaml:2:1: this is not valid YAML: map keys must be unique'],
+  ['a: "open', 'f.yaml:1:9: this is not valid YAML: missing closing "quote'],
+  ['a: one\n  b: 1', 'f.yaml:2:3: this is not valid YAML: this line is indented too far'],
+  ['a: one: two', 'f.yaml:1:4: this is not valid YAML: put a value that contains a colon and a space in quotes'],
+  ['a: !made-up 1', 'f.yaml:1:4: unresolved tag: !made-up'],
+  ['a: *nobody', 'f.yaml:1:4: unresolved alias *nobody'],
+  ['[1]: 2', 'f.yaml:1:1: this is not valid YAML: a key must be text'],
+])('%j is an error', (wrong, message) => {
+  expect(() => readYaml(wrong, 'f.yaml')).toThrow(message)
+})
