@@ -191,7 +191,6 @@ test('800 connections that idle or abort their upload leave no memory in use', a
   await closeHttpServer(httpServer)
 })
 
-
 async function startRecorded(bytes = 1024 * 1024): Promise<MockServer> {
   const server = await startMockServer({ clock: 'virtual', recording: { bytes } })
   onTestFinished(() => server.close())
@@ -221,7 +220,13 @@ test('a recording holds both sides of an exchange, its times and its connection'
   await post(server, agent)
   await post(server, false)
   const [first, second, third] = server.recording?.exchanges() ?? []
-  expect(first).toMatchObject({ number: 1, connection: 1, httpMethod: 'POST', target: '/api', bodyBytes: listing.length })
+  expect(first).toMatchObject({
+    number: 1,
+    connection: 1,
+    httpMethod: 'POST',
+    target: '/api',
+    bodyBytes: listing.length,
+  })
   expect(first?.headers).toContainEqual(['Authorization', basic(server).Authorization])
   expect(String(first?.body)).toBe(listing)
   expect(first?.answer?.status).toBe(200)
