@@ -364,10 +364,7 @@ function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key
     },
     end(delivered) {
       const { answer, request, wire } = delivered
-      const { cleanup } = settings
-      if (cleanup !== undefined && answer.outcome === 'accepted' && mentions(request.body, cleanup.method))
-        for (const [param, value] of Object.entries(membersOf(cleanup.params)))
-          if (value === '$id') createdKeys.removed(String(paramsIn(request.body)[param]))
+      if (answer.outcome === 'accepted') for (const id of idsRemovedBy(request, settings)) createdKeys.removed(id)
       if (name === undefined) return delivered
       if (answer.outcome === 'accepted') {
         const { id, secret } = membersOf(answer.result)
@@ -379,6 +376,15 @@ function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key
       return delivered
     },
   }
+}
+
+/** The ids of keys that a call of the method for clean-up names; the target file says which param holds one. */
+function idsRemovedBy({ body }: WireRequest, { cleanup }: Instance['settings']): string[] {
+  if (cleanup === undefined || !mentions(body, cleanup.method)) return []
+  const { method, params } = membersOf(parseJson(new TextDecoder().decode(body)))
+  if (method !== cleanup.method) return []
+  const ids = Object.entries(membersOf(cleanup.params)).filter(([, value]) => value === '$id')
+  return ids.map(([param]) => membersOf(params)[param]).filter((id) => typeof id === 'string')
 }
 
 const mentions = (body: Uint8Array, word: string): boolean =>
