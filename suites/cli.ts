@@ -14,13 +14,13 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   init: async () => (await import('./commands/init.ts')).registerInit,
   show: async () => (await import('./commands/show.ts')).registerShow,
   keys: async () => (await import('./commands/keys.ts')).registerKeys,
-  list: async () => (await import('./commands/list.ts')).registerList,
+  list: async () => (await import('./commands/show.ts')).registerList,
   compare: async () => (await import('./commands/compare.ts')).registerCompare,
   diff: async () => (await import('./commands/diff.ts')).registerDiff,
   vectors: async () => (await import('./commands/vectors.ts')).registerVectors,
-  sign: async () => (await import('./commands/sign.ts')).registerSign,
-  verify: async () => (await import('./commands/verify.ts')).registerVerify,
-  diagnose: async () => (await import('./commands/diagnose.ts')).registerDiagnose,
+  sign: async () => (await import('./commands/signature.ts')).registerSign,
+  verify: async () => (await import('./commands/signature.ts')).registerVerify,
+  diagnose: async () => (await import('./commands/signature.ts')).registerDiagnose,
   lab: async () => (await import('./commands/lab.ts')).registerLab,
 }
 

@@ -4,9 +4,7 @@ import { sign } from '../engine/signer/sign.ts'
 import { diagnose } from '../lab/diagnose.ts'
 import { ownDataSentences } from '../lab/own-data.ts'
 import { around, body, check, env, flags, fresh, right } from '../self/made-up-signature.ts'
-import { diagnoseJson, diagnoseText } from './diagnose.ts'
-import { signInputOf } from './sign.ts'
-import { readCheck } from './signature-flags.ts'
+import { diagnoseJson, diagnoseText, readCheck, signInputOf } from './signature.ts'
 import { curlLine } from './visible.ts'
 
 describe('diagnose', () => {

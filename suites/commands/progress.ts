@@ -4,8 +4,20 @@ import type { Verdict } from '../engine/judge/problem.ts'
 import { printable, printableLines } from '../engine/printable.ts'
 import { words } from '../report/verdict-words.ts'
 
+/** A stream that shows progress: one line that redraws itself on a terminal, plain lines elsewhere. */
+function progressOn(stream: Stream) {
+  const isTerminal = stream.isTTY === true
+  return {
+    isTerminal,
+    write: (text: string) => stream.write(isTerminal ? `${clearLine}${text}` : `${text}\n`),
+    /** Lines for the user. */
+    say: (text: string): void => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
+    end: (): void => void (isTerminal && stream.write(clearLine)),
+  }
+}
+
 /** Shows the progress of a run on stderr. */
-export interface Progress {
+export interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'end'> {
   /** Names the target, after options and files were read and before the first call. */
   begin(target: string): void
   /**
@@ -14,10 +26,7 @@ export interface Progress {
    * @param hasModel whether the model makes calls besides
    */
   start(total: number, shown: number, work?: ReadonlyMap<string, number>, hasModel?: boolean): void
-  /** Lines for the user. */
-  say(text: string): void
   listener: RunListener
-  end(): void
 }
 
 /** The shortest time between two updates, so that the line does not flicker. In ms. */
@@ -42,7 +51,7 @@ const machine: Clocks = { now: () => performance.now(), wall: () => Date.now() }
 
 /** One line that redraws itself on a terminal, a few plain ones elsewhere. */
 export function startProgress(stream: Stream, { now, wall }: Clocks = machine): Progress {
-  const isTerminal = stream.isTTY === true
+  const { isTerminal, write, say, end } = progressOn(stream)
   let tally = startTally(0, 0)
   let writtenMs = Number.NEGATIVE_INFINITY
   const isDue = ({ kind }: RunEvent): boolean => {
@@ -57,20 +66,19 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
       tally = startTally(...cases)
       writtenMs = isTerminal ? Number.NEGATIVE_INFINITY : now()
     },
-    say: (text) => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
+    say,
     listener(event) {
       countEvent(tally, event, now())
       if (!isDue(event)) return
       writtenMs = now()
-      const told = sentence(tally, now())
-      stream.write(isTerminal ? `${clearLine}${told}${doing(tally, wall())}` : `${told}\n`)
+      write(`${sentence(tally, now())}${isTerminal ? doing(tally, wall()) : ''}`)
     },
-    end: () => void (isTerminal && stream.write(clearLine)),
+    end,
   }
 }
 
 function isTenth(tally: Tally): boolean {
-  const done = doneOf(tally)
+  const done = tally.verdicts.size
   return Math.floor((done * lines) / tally.total) > Math.floor(((done - 1) * lines) / tally.total)
 }
 
@@ -89,6 +97,7 @@ interface Tally {
   startedMs: number | null
   /** How much work each case is, in calls one after another. */
   work: ReadonlyMap<string, number>
+  allWork: number
   workLeft: number
   /** What the model makes besides the cases; null before its first call, and if it makes none. */
   model: { calls: number; most: number; startedMs: number; lastMs: number } | null
@@ -103,7 +112,7 @@ function startTally(
   work: ReadonlyMap<string, number> = new Map(),
   hasModel = false,
 ): Tally {
-  const known = [...work.values()].reduce((sum, calls) => sum + calls, 0)
+  const allWork = [...work.values()].reduce((sum, calls) => sum + calls, total - work.size)
   return {
     total,
     shown,
@@ -112,7 +121,8 @@ function startTally(
     waiting: new Map(),
     startedMs: null,
     work,
-    workLeft: known + total - work.size,
+    allWork,
+    workLeft: allWork,
     model: null,
     hasModel,
   }
@@ -138,12 +148,10 @@ function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
   tally.verdicts.set(key, verdict)
 }
 
-const doneOf = ({ verdicts }: Tally): number => verdicts.size
-
 /** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
 function sentence(tally: Tally, nowMs: number): string {
   const { total, shown } = tally
-  const done = doneOf(tally)
+  const done = tally.verdicts.size
   const parts = [...countBy(tally.verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
@@ -178,13 +186,12 @@ const leastMs = 2000
 
 /** Estimates the time that the other cases take from the time of those that ended; the calls of the model are no part of it. */
 function caseSeconds(tally: Tally, nowMs: number): number | undefined {
-  const { total, startedMs, work, workLeft, model } = tally
-  const done = doneOf(tally)
+  const { total, startedMs, allWork, workLeft, model } = tally
+  const done = tally.verdicts.size
   const ofModelMs = model === null ? 0 : model.lastMs - model.startedMs
   const passedMs = nowMs - (startedMs ?? nowMs) - ofModelMs
   if (done < total * leastPart || done >= total || passedMs < leastMs) return undefined
-  const all = [...work.values()].reduce((sum, calls) => sum + calls, 0) + total - work.size
-  return ((passedMs / (all - workLeft)) * workLeft) / 1000
+  return ((passedMs / (allWork - workLeft)) * workLeft) / 1000
 }
 
 function modelSeconds({ calls, most, startedMs, lastMs }: NonNullable<Tally['model']>): number {
@@ -198,40 +205,31 @@ function timeLeft(seconds: number | undefined, beforeModel: boolean): string {
   return `, about ${time} left${beforeModel ? ' without the model' : ''}`
 }
 
-/** Shows the progress of an exploration on stderr. */
-interface ExploreProgress {
-  /** A call is made: this many with it. */
-  called(calls: number): void
-  /** Lines for the user. */
-  say(text: string): void
-  end(): void
-}
-
 /** The shortest time between two updates of a terminal, and between two lines elsewhere. In ms. */
 const exploreWaitMs = { onTerminal: 200, elsewhere: 15_000 }
 
-/** One line that redraws itself on a terminal, a line now and then elsewhere. @param now in ms, on a monotonic clock */
+/** Shows the progress of an exploration on stderr. @param now in ms, on a monotonic clock */
 export function startExploreProgress(
-  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>,
+  stream: Stream,
   { target, seconds }: { target: string; seconds: number },
-  now: () => number = () => performance.now(),
-): ExploreProgress {
-  const isTerminal = stream.isTTY === true
+  now = machine.now,
+) {
+  const { isTerminal, write, say, end } = progressOn(stream)
   const begunMs = now()
   let writtenMs = begunMs
   stream.write(
     `Exploring ${printable(target)} for ${seconds} s; most calls are wrong on purpose, and may look like an attack in its log\n`,
   )
   return {
-    called(calls) {
+    /** A call is made: this many with it. */
+    called(calls: number): void {
       if (now() - writtenMs < (isTerminal ? exploreWaitMs.onTerminal : exploreWaitMs.elsewhere)) return
       writtenMs = now()
       const elapsed = Math.round((writtenMs - begunMs) / 1000)
       const time = elapsed > seconds ? `${elapsed} s, repeating what was found` : `${elapsed} of ${seconds} s`
-      const text = `${counted(calls, 'call')}, ${time}`
-      stream.write(isTerminal ? `${clearLine}${text}` : `${text}\n`)
+      write(`${counted(calls, 'call')}, ${time}`)
     },
-    say: (text) => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
-    end: () => void (isTerminal && stream.write(clearLine)),
+    say,
+    end,
   }
 }

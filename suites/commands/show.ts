@@ -1,15 +1,17 @@
 import type { Command } from 'commander'
-import { allItems, aloneReasons, claimsOf, type Item, provesOf } from '../engine/conversation/cases.ts'
+import { allItems, aloneReasons, answersTo, claimsOf, type Item, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
+import { counted } from '../engine/group.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/language/fixture-types.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
-import { printableLines } from '../engine/printable.ts'
-import { hanging } from '../report/lines.ts'
+import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
+import { hanging, table } from '../report/lines.ts'
+import { envelopeCases } from '../report/outcomes.ts'
 import { aloneText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
 import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
-import { listText } from './list.ts'
 
 /** `show ID`: one requirement, scenario, case, test key, open question or mutant, with what belongs to it; or a part of the model's calls. */
 export function registerShow(program: Command): void {
@@ -131,4 +133,158 @@ const listedIfAny = (what: string, all: readonly string[]): string[] => (all.len
 function listed(what: string, all: readonly string[]): string[] {
   if (all.length === 0) return [`  no ${what}`]
   return [`  ${what}:`, ...all.flatMap((one) => hanging('    ', one))]
+}
+
+interface ListFlags {
+  json?: boolean
+  mutants?: boolean
+  requirements?: boolean
+  matrix?: boolean
+}
+
+/** `list [ID]`: lists scenarios, cases, requirements, open questions, mutants and the pairs of the model's matrix. */
+export function registerList(program: Command): void {
+  program
+    .command('list')
+    .description('list the scenarios with their cases and the requirements that they prove')
+    .argument('[id]', 'only what this id prefix or requirement id names')
+    .option('--json', 'print JSON')
+    .option('--mutants', 'list the mutants: servers that are wrong in one way each')
+    .option('--requirements', 'list the requirements with their sentences and how many cases and mutants each has')
+    .option('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not")
+    .action(async (id: string | undefined, flags: ListFlags) => {
+      const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
+      if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
+      const [kind = 'scenarios'] = kinds
+      if (kind === 'matrix') return writeOut(await matrixList(id, flags.json === true))
+      const mutants = kind === 'scenarios' ? [] : await loadMutants()
+      const listed = await listOf(await openCorpus(), mutants, id)
+      writeOut(flags.json === true ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
+    })
+}
+
+/** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */
+async function matrixList(text = '', isJson: boolean): Promise<Printable> {
+  const { coverageJson, coverageOfReference, coverageText, pairsOfMatrix } = await import('../explore/list-matrix.ts')
+  const all = pairsOfMatrix().filter((pair) => pair.includes(text))
+  if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
+  const coverage = await coverageOfReference(seedOfRelease)
+  const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
+  const wanted = { ...coverage, all, covered }
+  return isJson ? jsonLine(coverageJson(wanted), 2) : printableLines(coverageText(wanted))
+}
+
+/** What `list ID` prints. */
+async function listText(corpus: Corpus, mutants: readonly BrokenServer[], id: string): Promise<string> {
+  return texts.scenarios(await listOf(corpus, mutants, id))
+}
+
+type Listed = Awaited<ReturnType<typeof listOf>>
+
+/** What `list --json` prints. @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
+async function listOf(corpus: Corpus, mutants: readonly BrokenServer[] = [], id?: string) {
+  const all = allItems(corpus)
+  const items = id === undefined ? all : selectedBy(id, all, corpus, mutants)
+  const isWanted = (one: string): boolean => id === undefined || one === id || one.startsWith(`${id}/`)
+  const requirements = corpus.requirements.filter(
+    (one) =>
+      isWanted(one.id) ||
+      (id !== undefined && items.some((item) => item.key === id && provesOf(item).includes(one.id))),
+  )
+  return {
+    scenarios: corpus.scenarios.flatMap((scenario) => {
+      const cases = items.flatMap((item) =>
+        item.kind === 'case' && item.scenario === scenario
+          ? [{ key: item.key, case: item.testCase.name, proves: provesOf(item), alone: aloneReasons(claimsOf(item)) }]
+          : [],
+      )
+      const { title, file, needs } = scenario
+      return cases.length === 0 ? [] : [{ id: scenario.id, title, file, needs, cases }]
+    }),
+    testKeys: items.flatMap((item) => (item.kind === 'test-key' ? [{ key: item.key, proves: provesOf(item) }] : [])),
+    requirements: requirements.map(({ id: requirement, level, kind, part, text, untestable }) => ({
+      id: requirement,
+      level,
+      kind,
+      part,
+      text,
+      untestable: untestable ?? null,
+      cases: all.filter((item) => provesOf(item).includes(requirement)).map(({ key }) => key),
+      mutants: mutants.filter(({ breaks }) => breaks === requirement).map((mutant) => mutant.id),
+    })),
+    mutants: mutants
+      .filter((mutant) => id === undefined || mutant.id.startsWith(id) || isWanted(mutant.breaks))
+      .map(({ id: mutant, breaks }) => ({ id: mutant, breaks })),
+    questions: corpus.questions
+      .filter((question) => isWanted(question.id))
+      .map(({ id: name, part, question }) => ({ id: name, part, question })),
+    summary: `${casesText(corpus)}; ${corpus.requirements.length} requirements (${mustsOf(corpus)} musts), ${corpus.questions.length} open questions`,
+  }
+}
+
+/** The items that an id names; empty if it names only a mutant or an area of open questions. */
+function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants: readonly BrokenServer[]): Item[] {
+  const found = items.filter((item) => answersTo(item, id))
+  const isElsewhere =
+    mutants.some((mutant) => mutant.id.startsWith(id)) ||
+    [...corpus.questions, ...corpus.requirements].some((one) => one.id === id || one.id.startsWith(`${id}/`))
+  if (found.length > 0 || isElsewhere) return found
+  const areas = items.map(({ key }) => key.split('/')[0] ?? key)
+  const keys = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
+  const ids = id.includes('/')
+    ? [...keys, ...[...corpus.requirements, ...corpus.questions].map((one) => one.id)]
+    : areas
+  throw usageError(
+    `Nothing is named "${id}"${suggestion(id, [...new Set(ids)]) || '; "list" without an id shows all ids'}`,
+  )
+}
+
+const mustsOf = (corpus: Corpus): number => corpus.requirements.filter(({ level }) => level === 'must').length
+
+/** The whole list, or the part that a flag names. */
+function partOf(listed: Listed, kind: keyof typeof texts): unknown {
+  const { mutants, summary: _words, ...usual } = listed
+  return { scenarios: usual, mutants, requirements: listed.requirements }[kind]
+}
+
+const texts = {
+  scenarios: ({ scenarios, testKeys, summary }: Listed): string =>
+    lines([
+      ...testKeys.map(({ key }) => key),
+      ...scenarios.flatMap(({ id, title, needs, cases }) => [
+        `${id}  ${title}${needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`}`,
+        ...cases.flatMap(({ key, case: name }) => (name === null ? [] : [`  ${key}`])),
+      ]),
+      '',
+      summary,
+    ]),
+  mutants: ({ mutants }: Listed): string =>
+    lines([
+      ...table(
+        mutants.map(({ id, breaks }) => [id, breaks]),
+        '',
+      ),
+      '',
+      `${mutants.length} mutants, each with the requirement that it breaks`,
+    ]),
+  requirements: ({ requirements }: Listed): string =>
+    lines([
+      ...requirements.map(
+        ({ id, level, text, cases, mutants }) =>
+          `${id}  ${level}  ${text}  (${counted(cases.length, 'case')}, ${counted(mutants.length, 'mutant')})`,
+      ),
+      '',
+      `${requirements.length} requirements`,
+    ]),
+}
+
+const lines = (all: readonly string[]): string => `${all.join('\n')}\n`
+
+/** How many cases a whole run reports, and of what kind. */
+export function casesText(corpus: Corpus): string {
+  const items = allItems(corpus)
+  const testKeys = items.filter(({ kind }) => kind === 'test-key').length
+  const ofAnswers = envelopeCases([]).length
+  const cases = items.length - testKeys
+  return `${corpus.scenarios.length} scenarios with ${cases} cases (${cases + testKeys + ofAnswers} in a run, with ${testKeys} that create the test keys and ${ofAnswers} that check every answer)`
 }

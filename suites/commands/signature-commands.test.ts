@@ -8,9 +8,16 @@ import { sign } from '../engine/signer/sign.ts'
 import { diagnose } from '../lab/diagnose.ts'
 import { verify } from '../lab/verify.ts'
 import { around, body, check, env, flags, fresh, right } from '../self/made-up-signature.ts'
-import { signInputOf, signJson, signText } from './sign.ts'
-import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
-import { verifyInputOf, verifyText } from './verify.ts'
+import {
+  addCheckFlags,
+  type CheckFlags,
+  readCheck,
+  signInputOf,
+  signJson,
+  signText,
+  verifyInputOf,
+  verifyText,
+} from './signature.ts'
 
 const pair = ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....'))
 const inFile = (name: string) => ({ flag: 'secret-file' as const, name })

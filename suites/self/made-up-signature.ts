@@ -1,4 +1,4 @@
-import { type CheckFlags, readCheck, type Surroundings } from '../commands/signature-flags.ts'
+import { type CheckFlags, readCheck, type Surroundings } from '../commands/signature.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 
 /** The request of docs/lab.md, and its right header. */

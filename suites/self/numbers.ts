@@ -1,4 +1,4 @@
-import { casesText } from '../commands/list.ts'
+import { casesText } from '../commands/show.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { openCorpus } from '../run/corpus-cache.ts'

@@ -1,0 +1,482 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isatty } from 'node:tty'
+import type { Command } from 'commander'
+import { defaultScheme } from '../engine/document.ts'
+import { SuiteError, usageError } from '../engine/errors.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { parseRequirements } from '../engine/language/parse.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
+import { fromLatin1, fromUtf8, toBase64, toHex, utf8 } from '../engine/signer/bytes.ts'
+import { mistakeById } from '../engine/signer/mistakes.ts'
+import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
+import { type Signed, type SignInput, type SigningKey, sign } from '../engine/signer/sign.ts'
+import {
+  type DiagnoseInput,
+  type Diagnosis,
+  diagnose,
+  type NextStep,
+  nextSteps,
+  unexplainedSentence,
+} from '../lab/diagnose.ts'
+import { ownDataSentences } from '../lab/own-data.ts'
+import { type PastedRequest, readPasted } from '../lab/request.ts'
+import { type Stage, type Verification, verify } from '../lab/verify.ts'
+import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
+import { baseUrl } from '../run/values.ts'
+import { writeOut } from './console.ts'
+import { curlLine, hexRows, visibleLines } from './visible.ts'
+
+interface SignFlags extends KeyFlags, BodyFlags {
+  method: string
+  uri: string
+  keyId: string
+  timestamp?: string
+  nonce?: string
+  scheme: string
+  url: string
+  json?: boolean
+}
+
+/** `sign`: every stage of a signature, and a header that works. */
+export function registerSign(program: Command): void {
+  const command = program
+    .command('sign')
+    .description('sign a request and show every stage, with a curl line that sends it')
+  addKeyFlags(addBodyFlags(command))
+    .requiredOption('--key-id <id>', 'API key id')
+    .option('--method <method>', 'HTTP method', 'POST')
+    .option('--uri <uri>', 'URI to sign', '/api')
+    .option('--timestamp <ms>', 'milliseconds since 1970 (default: now)')
+    .option('--nonce <text>', 'nonce (default: random)')
+    .option('--scheme <word>', 'scheme word of the service', defaultScheme)
+    .option('--url <url>', 'base URL for the curl line', 'http://127.0.0.1:8080')
+    .option('--json', 'print JSON')
+    .action((flags: SignFlags) => {
+      const input = signInputOf(flags, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
+      const url = baseUrl(flags.url)
+      const signed = sign(input)
+      writeOut(flags.json === true ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
+    })
+}
+
+/** What to sign. @throws SuiteError (`usage`) */
+export function signInputOf(
+  flags: SignFlags,
+  around: Surroundings,
+  fresh: { nowMs: number; nonce: string },
+): SignInput {
+  const { keyId, method, uri, scheme, timestamp = String(fresh.nowMs), nonce = fresh.nonce } = flags
+  if (!/^\d+$/.test(timestamp))
+    throw usageError(`Cannot use "${timestamp}" for "--timestamp": expected milliseconds since 1970`)
+  for (const [flag, value] of [
+    ['--key-id', keyId],
+    ['--nonce', nonce],
+  ] as const) {
+    if (value.includes(';') || value === '')
+      throw usageError(
+        `Cannot use "${value}" for "${flag}": it must not be empty or hold a semicolon, which separates fields`,
+      )
+  }
+  demandOneKey(flags, 'sign')
+  const { key } = readKeys(flags, around)
+  return { scheme, keyId, key, method, uri, body: readBody(flags, around), timestamp, nonce }
+}
+
+/** What `sign --json` prints. */
+export function signJson({ dataToSign, mac, macFirst20, signature, header }: Signed) {
+  return {
+    dataToSign: fromUtf8(dataToSign) ?? fromLatin1(dataToSign),
+    dataToSignHex: toHex(dataToSign),
+    ...(mac === undefined || macFirst20 === undefined ? {} : { mac: toHex(mac), macFirst20: toHex(macFirst20) }),
+    signature,
+    header,
+  }
+}
+
+/** What `sign` prints for people. @param url the base URL, without a trailing slash */
+export function signText({ method, uri, body }: SignInput, signed: Signed, url: string): string {
+  const { requestData, dataToSign, mac, signature, header } = signed
+  const section = (title: string, lines: readonly string[]) => [title, ...lines.map((line) => `  ${line}`), '']
+  const hex = toHex(mac ?? new Uint8Array(0))
+  return [
+    ...section(`Request data, ${requestData.length} bytes`, visibleLines(requestData)),
+    ...section(`Data to sign, ${dataToSign.length} bytes`, [
+      ...visibleLines(dataToSign),
+      ...hexRows(toHex(dataToSign)),
+    ]),
+    ...(mac === undefined
+      ? section('Signature: ED25519 over the data to sign, 64 bytes in BASE64', [signature])
+      : [
+          ...section('MAC: HMAC-SHA256 over the data to sign; the first 20 of 32 bytes are sent', [
+            `[${hex.slice(0, 40)}] ${hex.slice(40)}`,
+          ]),
+          ...section('Signature: these 20 bytes in BASE64', [signature]),
+        ]),
+    ...section('Header', [`Authorization: ${header}`]),
+    ...section('Send it', [curlLine(`${url}${uri}`, method.toUpperCase(), header, body)]),
+  ].join('\n')
+}
+
+/** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */
+export function registerVerify(program: Command): void {
+  const command = program.command('verify').description('check a signed header stage by stage')
+  addCheckFlags(command).action((flags: CheckFlags) => {
+    const input = verifyInputOf(flags)
+    const result = verify(input)
+    writeOut(flags.json === true ? jsonLine(result) : printableLines(verifyText(result, input.header)))
+    process.exitCode = result.valid ? 0 : 1
+  })
+}
+
+/** What to verify. Further secrets are for `diagnose`, to which the same flags can be given. @throws SuiteError (`usage`) */
+export function verifyInputOf(flags: CheckFlags, around?: Surroundings): DiagnoseInput {
+  const [first] = flags.secrets ?? []
+  demandOneKey(first === undefined ? flags : { ...flags, secrets: [first] }, 'verify')
+  return readCheck(flags, around)
+}
+
+/** What `verify` prints for people. */
+export function verifyText({ valid, stages }: Verification, header: string): string {
+  const failed = stages.filter(({ ok }) => !ok).map(({ name }) => name)
+  const verdict = valid ? 'Valid: every stage is right' : `Not valid: ${failed.join(', ')}`
+  const last = valid ? [] : ['`svc-conformance diagnose` with the same flags looks for the mistake']
+  return [...stages.flatMap((stage) => stageLines(stage, header)), '', verdict, ...last, ''].join('\n')
+}
+
+function stageLines({ name, ok, expected, received }: Stage, header: string): string[] {
+  if (ok) return [`✓ ${name}`]
+  // A header without a space has no scheme word, so its beginning is shown.
+  const shown = name === 'scheme' && received === '' ? header.trim() : (received ?? '')
+  return [`✗ ${name}`, `    expected  ${expected ?? ''}`, `    received  ${shown === '' ? '(empty)' : shown}`]
+}
+
+/** `diagnose`: names the mistake in a refused header; exit 0 valid, 1 explained, 3 unexplained. */
+export function registerDiagnose(program: Command): void {
+  const command = program.command('diagnose').description('name the mistake in a refused header')
+  addCheckFlags(command).option('--verbose', 'list the mistakes that were ruled out')
+  command.action((flags: CheckFlags & { verbose?: boolean }) => {
+    const input = readCheck(flags)
+    const result = diagnose(input)
+    writeOut(
+      flags.json === true ? jsonLine(diagnoseJson(result)) : printableLines(diagnoseText(input, result, flags.verbose)),
+    )
+    process.exitCode = result.valid ? 0 : result.explained ? 1 : 3
+  })
+}
+
+/** What `diagnose --json` prints. */
+export function diagnoseJson({ valid, explained, mistakes, ruledOut }: Diagnosis) {
+  return { valid, explained, mistakes, ruledOut }
+}
+
+/** What `diagnose` prints for people. */
+export function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose = false): string {
+  const lines = result.valid ? ['Valid: the header is right for this request and key'] : [...stagesLine(input), '']
+  lines.push(...result.mistakes.flatMap(mistakeLines))
+  if (result.alternatives.length > 0) {
+    lines.push('The same bytes come out when', ...result.alternatives.map(({ title, id }) => `  ${title} (${id})`), '')
+  }
+  lines.push(...ownDataSentences(input).flatMap((sentence) => [sentence, '']))
+  if (!result.valid && !result.explained) lines.push(...unexplainedLines(input, result, isVerbose))
+  return `${lines.join('\n').trimEnd()}\n`
+}
+
+function stagesLine(input: DiagnoseInput): string[] {
+  const failed = verify(input).stages.filter(({ ok }) => !ok)
+  return [`Not valid at: ${failed.map(({ name }) => name).join(', ')}`]
+}
+
+function mistakeLines({ id, title, requirement, fix }: Diagnosis['mistakes'][number]): string[] {
+  return [
+    `✗ ${title}`,
+    `    Mistake   ${id}`,
+    `    Sentence  ${requirement}: ${requirementTexts().get(requirement) ?? ''}`,
+    `              spec/interface.md#${requirement.replace('/', '-')}`,
+    `    Fix       ${fix}`,
+    '',
+  ]
+}
+
+const stepTexts: { [step in NextStep]: string } = {
+  'check-empty-body': 'The body given here is empty. If one was sent, give it with "--body-file FILE"',
+  'give-own-data':
+    'Write the data that your code signs to a file, byte by byte, and name it with "--data-to-sign-file FILE": their first wrong byte is pointed at',
+  'mend-own-data': 'Correct the data that your code signs at the byte named above, then sign again',
+  'compare-key':
+    'Your data are right, so look at the key: compare its length and its first bytes where your code computes the signature',
+  'give-url': 'Give the URL that was called with "--url": mistakes with host, base path and query are tried as well',
+}
+
+function unexplainedLines(input: DiagnoseInput, result: Diagnosis, isVerbose: boolean): string[] {
+  const { ruledOut } = result
+  const list = ruledOut.map((id) => `  ${id.padEnd(44)}${mistakeById(id)?.title ?? guessedTitle(id)}`.trimEnd())
+  return [
+    unexplainedSentence(input, result),
+    '',
+    ...nextSteps(input).map((step, at) => `${at === 0 ? 'Next  ' : 'Then  '}${stepTexts[step]}`),
+    '',
+    ...(isVerbose
+      ? [`Ruled out, alone and together with others (${ruledOut.length}):`, ...list]
+      : ['"--verbose" lists the mistakes that were ruled out']),
+  ]
+}
+
+/** A mistake that was made up for one request has no title; its id is enough. */
+function guessedTitle(id: string): string {
+  return id.replace(/^[a-z]+\//, '').replaceAll('-', ' ')
+}
+
+let texts: Map<string, string> | undefined
+
+function requirementTexts(): Map<string, string> {
+  const file = 'spec/requirements.yaml'
+  texts ??= new Map(
+    parseRequirements(readFileSync(join(packageRoot, file), 'utf8'), file).map(({ id, text }) => [id, text]),
+  )
+  return texts
+}
+
+/** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
+
+/** A secret with its source: a variable or a file. */
+interface NamedSecret {
+  flag: 'secret-env' | 'secret-file'
+  name: string
+}
+
+interface KeyFlags {
+  /** In the order of the command line. */
+  secrets?: NamedSecret[]
+  privateKey?: string
+  publicKey?: string
+}
+
+interface BodyFlags {
+  body?: string
+  bodyFile?: string
+}
+
+export interface CheckFlags extends KeyFlags, BodyFlags {
+  header?: string
+  method?: string
+  uri?: string
+  url?: string
+  scheme?: string
+  keyId?: string
+  dataToSignFile?: string
+  json?: boolean
+}
+
+/** Files, environment and stdin, so that tests can replace them. */
+export interface Surroundings {
+  env: Environment
+  /** @param what as in `Cannot read the body` */
+  readFile(path: string, what: string): Uint8Array
+  /** null: stdin is a terminal. */
+  readStdin(): Uint8Array | null
+}
+
+/** The maximum size of a body on standard input; endless input is refused. In bytes. */
+const longestFile = 64 * 2 ** 20
+
+const processSurroundings: Surroundings = {
+  env: process.env,
+  readFile: (path, what) => readBytes(path, what, longestFile),
+  // A look at process.stdin would keep a read from waiting for a slow writer.
+  readStdin: () => (isatty(0) ? null : readStandardInput(longestFile)),
+}
+
+/** The flags that `verify` and `diagnose` share. */
+export function addCheckFlags(command: Command): Command {
+  return addKeyFlags(addBodyFlags(command), '; further ones are other keys, to find a mix-up')
+    .requiredOption(
+      '--header <text>',
+      'the Authorization header, a curl line or a raw HTTP request; @FILE reads it from a file',
+    )
+    .option('--public-key <file>', 'ED25519 public key (PEM)')
+    .option('--method <method>', 'HTTP method, if only the header is given (default: POST)')
+    .option('--uri <uri>', 'URI to sign', '/api')
+    .option('--url <url>', 'the URL that was called, or the base URL: finds mistakes with host, base path or query')
+    .option('--key-id <id>', 'id that the header must name')
+    .option('--scheme <word>', 'scheme word of the service', defaultScheme)
+    .option('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte')
+    .option('--json', 'print JSON')
+}
+
+/** The flags of the body. */
+function addBodyFlags(command: Command): Command {
+  return command
+    .option('--body <text>', 'the body as sent')
+    .option('--body-file <file>', 'the body as sent, byte by byte; without both flags, stdin')
+}
+
+/** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
+function addKeyFlags(command: Command, further = ''): Command {
+  command
+    .option('--secret-env <name>', `environment variable with the API key secret${further}`)
+    .option('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)')
+    .option('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)')
+  // commander keeps the order of one flag, not of two.
+  const secrets: NamedSecret[] = []
+  for (const flag of ['secret-env', 'secret-file'] as const)
+    command.on(`option:${flag}`, (name: string) => {
+      secrets.push({ flag, name })
+      command.setOptionValue('secrets', secrets)
+    })
+  return command
+}
+
+/** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
+export function readCheck(flags: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
+  const text = textOf(flags.header ?? '', around)
+  demandClosedQuotes(text)
+  const pasted = readPasted(text)
+  if (pasted.header === undefined) {
+    throw usageError(
+      'Cannot find an Authorization header in "--header": give the header, a curl line that sends it, or a raw request',
+    )
+  }
+  const { key, otherKeys } = readKeys(flags, around)
+  const url = flags.url === undefined ? (pasted.url?.includes('://') ? pasted.url : undefined) : calledUrl(flags.url)
+  return {
+    header: pasted.header,
+    key,
+    otherKeys,
+    scheme: flags.scheme ?? defaultScheme,
+    keyId: flags.keyId,
+    // curl lines often omit the method when they send a body.
+    method: flags.method ?? pasted.method ?? 'POST',
+    uri: flags.uri ?? '/api',
+    ...(url === undefined ? {} : { url }),
+    body: bodyOf(flags, pasted, around),
+    callersData:
+      flags.dataToSignFile === undefined ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
+  }
+}
+
+/** Elsewhere "--url" is the base URL, so it is accepted here too. */
+function calledUrl(url: string): string {
+  const [, beforeQuery = '', query = ''] = /^([^?#]*)(.*)$/s.exec(url) ?? []
+  return beforeQuery.endsWith('/api') ? url : `${beforeQuery.replace(/\/$/, '')}/api${query}`
+}
+
+/** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
+function readBody({ body, bodyFile }: BodyFlags, around: Surroundings = processSurroundings): Uint8Array {
+  if (body !== undefined && bodyFile !== undefined) throw usageError('Give "--body" or "--body-file", not both')
+  if (body !== undefined) return utf8(body)
+  if (bodyFile !== undefined) return bytesOf(bodyFile, 'the body', around)
+  const piped = around.readStdin()
+  if (piped === null) throw usageError('Give the body: "--body TEXT", "--body-file FILE" or stdin')
+  return piped
+}
+
+/** @param to what the key is for, as in `Give one key to sign with` @throws SuiteError (`usage`) for two keys */
+function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, to: string): void {
+  const named = [
+    ...(privateKey === undefined ? [] : [`"--private-key ${privateKey}"`]),
+    ...(publicKey === undefined ? [] : [`"--public-key ${publicKey}"`]),
+    ...secrets.map(({ flag, name }) => `"--${flag} ${name}"`),
+  ]
+  if (named.length > 1) throw usageError(`Give one key to ${to} with: only one of ${named.join(', ')}`)
+}
+
+/** The key of the caller, and the other keys that were given: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
+function readKeys(
+  flags: KeyFlags,
+  around: Surroundings,
+): { key: SigningKey; otherKeys: { name: string; key: SigningKey }[] } {
+  const keys = [
+    ...(flags.privateKey === undefined ? [] : [ed25519Key(flags.privateKey, 'private', around)]),
+    ...(flags.publicKey === undefined ? [] : [ed25519Key(flags.publicKey, 'public', around)]),
+    ...(flags.secrets ?? []).map(({ flag, name }) => {
+      const secret = flag === 'secret-env' ? secretFromEnv(name, around) : secretFromFile(name, around)
+      return { name, key: secretKey(secret, name) }
+    }),
+  ]
+  const [first, ...otherKeys] = keys
+  if (first === undefined) {
+    throw usageError(
+      'Give the key: "--secret-env NAME", "--secret-file FILE", "--private-key FILE" or, to check only, "--public-key FILE"',
+    )
+  }
+  return { key: first.key, otherKeys }
+}
+
+function textOf(text: string, around: Surroundings): string {
+  return text.startsWith('@') ? new TextDecoder().decode(bytesOf(text.slice(1), 'the request', around)) : text
+}
+
+/** Matches whole words as a shell reads them, up to the end of the command or a quote that is not closed. */
+const closedWords =
+  /^(?:[^'"\\$|;&<>\n]+|\\\r?\n|\\[\s\S]|'[^']*'|\$'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|\$(?!'))*/
+
+/** Refuses an incomplete curl line, because its body would be incomplete too. @throws SuiteError (`usage`) */
+function demandClosedQuotes(text: string): void {
+  const isRaw = /^\s*(> )?[A-Za-z]+ (\/|https?:)/.test(text)
+  const curl = isRaw ? null : /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s+/.exec(text)
+  if (curl === null) return
+  const start = curl.index + curl[0].length
+  const end = start + (closedWords.exec(text.slice(start))?.[0].length ?? 0)
+  const quote = /^\$?(['"])/.exec(text.slice(end))?.[1]
+  if (quote !== undefined)
+    throw usageError(
+      `Cannot read the curl line in "--header": the quote ${quote} at character ${end + 1} is not closed; paste the whole line`,
+    )
+}
+
+function bodyOf(flags: BodyFlags, pasted: PastedRequest, around: Surroundings): Uint8Array {
+  if (flags.body !== undefined || flags.bodyFile !== undefined) return readBody(flags, around)
+  if (pasted.bodyFile !== undefined) {
+    const { path, withoutLineEnds } = pasted.bodyFile
+    const bytes = path === '-' ? readBody({}, around) : bytesOf(path, 'the body', around)
+    return withoutLineEnds ? bytes.filter((byte) => byte !== 0x0a && byte !== 0x0d && byte !== 0) : bytes
+  }
+  return pasted.body ?? readBody(flags, around)
+}
+
+function bytesOf(path: string, what: string, around: Surroundings): Uint8Array {
+  try {
+    return around.readFile(path, what)
+  } catch (cause) {
+    if (cause instanceof SuiteError) throw cause
+    throw usageError(`Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
+  }
+}
+
+/** @param place as in `Cannot use the secret "key.pem"` @throws SuiteError (`usage`) for a PEM, which is never a secret */
+function secretKey(secret: string | Uint8Array, place: string): SigningKey {
+  const text = typeof secret === 'string' ? secret : new TextDecoder().decode(secret)
+  if (text.includes('-----BEGIN ')) {
+    const how = 'give the file with "--private-key" or, to check only, with "--public-key"'
+    throw usageError(`Cannot use the secret "${place}": it holds a PEM; ${how}`)
+  }
+  return { kind: 'secret', secret }
+}
+
+function secretFromEnv(name: string, { env }: Surroundings): string {
+  const secret = given(env[name])
+  if (secret === undefined) throw usageError(`Set the environment variable "${name}" to the secret: it is not set`)
+  return secret
+}
+
+function secretFromFile(path: string, around: Surroundings): Uint8Array {
+  const bytes = bytesOf(path, 'the secret', around)
+  const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
+  if (end <= 0) throw usageError(`Cannot use the secret "${path}": the file is empty`)
+  return bytes.slice(0, end)
+}
+
+function ed25519Key(path: string, half: 'private' | 'public', around: Surroundings): { name: string; key: SigningKey } {
+  const pem = new TextDecoder().decode(bytesOf(path, `the ${half} key`, around))
+  try {
+    const key: SigningKey =
+      half === 'private'
+        ? { kind: 'ed25519', seed: seedFromPkcs8(pem) }
+        : { kind: 'ed25519-public', publicKey: publicKeyFromPem(pem) }
+    return { name: path, key }
+  } catch (cause) {
+    throw usageError(`Cannot use the ${half} key "${path}": ${(cause as Error).message}`, { cause })
+  }
+}
