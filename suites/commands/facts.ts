@@ -15,8 +15,7 @@ import {
   type Refusal,
   sheetOf,
 } from '../run/observe.ts'
-import type { RunFlags } from '../run/options.ts'
-import { readRunOptions } from '../run/options.ts'
+import { type RunFlags, readRunOptions } from '../run/options.ts'
 import { planRun } from '../run/plan.ts'
 import { positive } from '../run/values.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
@@ -72,14 +71,14 @@ async function run(flags: FactsFlags): Promise<void> {
   writeError(renderPlan(plan, { ids: false }))
   if (flags.plan === true) return
   const started = new Date().toISOString()
-  const { observations, left } = await observeTarget(target, {
+  const { result, left } = await observeTarget(target, {
     corpus,
     items,
     patientMs: positive('--wait', flags.wait, 0) * 1000,
     maxWaitMs: positive('--nonce-wait', flags.nonceWait, 0) * 1000,
     say,
   })
-  const sheet = sheetOf(observations, corpus)
+  const sheet = sheetOf(result, corpus)
   if (asProfile !== undefined) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
   const meta = { version: packageVersion(), target: url, started, allow, node: process.version }
   writeOut(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))

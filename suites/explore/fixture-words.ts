@@ -1,6 +1,6 @@
 /** Writes the steps of a finding in the words of the fixture language: test keys stand for most keys, and `$pair` for what an exploration named. */
 import { sessionLimit } from '../engine/document.ts'
-import { alterOf } from '../engine/language/lint.ts'
+import { alterOf } from '../engine/language/deviations.ts'
 import { bodyForms, cutLetterForms } from '../engine/signer/bodies.ts'
 import { type Json, type Change as PlainChange, wrapped } from '../engine/signer/changed-call.ts'
 import { callsOf, madeBy, quietMs } from './sequences.ts'

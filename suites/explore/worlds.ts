@@ -10,7 +10,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../engine/json.ts'
-import { changesOf } from '../engine/language/lint.ts'
+import { changesOf } from '../engine/language/deviations.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { type RawStep, writtenOut } from '../engine/language/parse.ts'
 import { demand } from '../engine/language/schemas.ts'

@@ -42,26 +42,37 @@ export function whyNotRun(item: Item, capabilities: Capabilities): Gap | undefin
 }
 
 /** The declared needs, and those of the test keys that the item uses. */
-function needsOf(item: Item, { testKeys, kept, root, lasting }: Capabilities): Need[] {
+function needsOf(item: Item, { testKeys, kept, root, lasting }: Capabilities): (Need | 'client-address')[] {
   if (item.kind === 'test-key') {
     const auth = item.member['created-with']
     return typeof auth === 'object' && 'token' in auth ? ['keys', 'sessions'] : ['keys']
   }
   const { scenario, testCase } = item
-  const names = testKeys.map(({ name }) => name)
-  const used = testKeysUsed(scenario, testCase, names)
-  if (used.has('root')) used.add(standInOf(testKeys, root))
-  const makesKeys = lasting && [...used].some((name) => name !== 'root' && !kept.some(({ member }) => member === name))
-  const addressed = namesIn(scenario, testCase).has('client')
+  const makesKeys = lasting && testKeysMade([item], { testKeys, kept, root }).length > 0
   return [
     ...scenario.needs,
     ...(makesKeys && !scenario.needs.includes('keys') ? (['keys'] as const) : []),
-    ...(addressed ? (['client-address'] as unknown as Need[]) : []),
+    ...(namesIn(scenario, testCase).has('client') ? (['client-address'] as const) : []),
   ]
 }
 
+/** The test keys that items create: their own, and those that cases use, selected or not. */
+export function testKeysMade(
+  items: readonly Item[],
+  { testKeys, kept, root }: Pick<Capabilities, 'testKeys' | 'kept' | 'root'>,
+): string[] {
+  const names = testKeys.map(({ name }) => name)
+  const used = new Set(
+    items.flatMap((item) =>
+      item.kind === 'case' ? [...testKeysUsed(item.scenario, item.testCase, names)] : [item.member.name],
+    ),
+  )
+  if (used.delete('root')) used.add(standInOf(testKeys, root))
+  return [...used].filter((name) => name !== 'root' && !kept.some(({ member }) => member === name))
+}
+
 /** The API area whose methods a need calls. */
-function areaOf(need: Need): string[] {
+function areaOf(need: string): string[] {
   if (!need.startsWith('probe:')) return []
   const probe = need.slice('probe:'.length)
   return [probe === 'solution-context' ? 'context' : probe]

@@ -42,31 +42,29 @@ interface HeldTarget {
  */
 export async function workAtTarget<T>(
   options: TargetOptions,
-  { endings, say }: { endings: Endings; say: (line: string) => void },
+  { endings, say }: { endings: Endings; say: Say },
   work: (held: HeldTarget) => Promise<T>,
 ): Promise<{ result: T; left: string[] }> {
   const keys = openKeysOfTarget(options)
   const target = urlTarget(options)
-  const worked = { target, keys, say }
+  const removeLeftovers = (): Promise<void> => removeKeysOfEarlierRuns(held, say, endings.cases)
+  const held: HeldTarget = { target, keys, removeLeftovers }
   let done: { result: T } | undefined
   let left: string[] = []
   try {
-    const removeLeftovers = (): Promise<void> => removeKeysOfEarlierRuns(worked, endings.cases)
-    done = { result: await work({ target, keys, removeLeftovers }) }
+    done = { result: await work(held) }
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {
-    left = await finish(options, worked, endings.cleanUp)
+    left = await finish(options, held, say, endings.cleanUp)
     if (done === undefined) for (const line of left) say(`Left on the target: ${line}`)
   }
   return { ...done, left }
 }
 
-interface Worked extends Pick<HeldTarget, 'target' | 'keys'> {
-  say(line: string): void
-}
+type Say = (line: string) => void
 
-async function removeKeysOfEarlierRuns({ target, keys, say }: Worked, ending: Ending): Promise<void> {
+async function removeKeysOfEarlierRuns({ target, keys }: HeldTarget, say: Say, ending: Ending): Promise<void> {
   if (keys.record === null) return
   const found = keys.read().keys.filter((key) => !keys.isKept(key))
   if (found.length === 0) return
@@ -83,7 +81,8 @@ async function removeKeysOfEarlierRuns({ target, keys, say }: Worked, ending: En
 /** @returns lines about the remaining keys */
 async function finish(
   { url, settings: { cleanup } }: TargetOptions,
-  { target, keys, say }: Worked,
+  { target, keys }: HeldTarget,
+  say: Say,
   ending: Ending,
 ): Promise<string[]> {
   const { keys: all, unanswered } = keys.read()
@@ -149,18 +148,15 @@ export async function cleanUp(
  */
 export async function removeKeys(talk: Conversation, keys: readonly CreatedKey[]): Promise<Removal> {
   const { cleanup } = talk.instance.settings
-  const left: CreatedKey[] = []
-  const problems = new Set<string>()
-  const remove = async (key: CreatedKey): Promise<{ key: CreatedKey; wrong: string[] | null }> => {
-    const wrong = cleanup === undefined || talk.run.stopping.reason !== null ? [] : await removeKey(talk, cleanup, key)
-    return { key, wrong }
+  // The list that the talk keeps gets shorter meanwhile.
+  const all = [...keys]
+  const wrong = await Promise.all(
+    all.map((key) => (cleanup === undefined || talk.run.stopping.reason !== null ? [] : removeKey(talk, cleanup, key))),
+  )
+  return {
+    left: all.filter((_key, index) => wrong[index] !== null),
+    problems: [...new Set(wrong.flatMap((problems) => problems ?? []))],
   }
-  for (const { key, wrong } of await Promise.all(keys.map(remove))) {
-    if (wrong === null) continue
-    left.push(key)
-    for (const problem of wrong) problems.add(problem)
-  }
-  return { left, problems: [...problems] }
 }
 
 type Cleanup = NonNullable<TargetSettings['cleanup']>
@@ -181,22 +177,22 @@ async function removeKey(talk: Conversation, cleanup: Cleanup, key: CreatedKey):
 
 const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unknown => resolve(cleanup.params, { id, name })
 
-/** The keys that a run left on its target. */
-interface LeftKeys {
-  /** Test keys that are kept for the next run. */
-  kept: readonly CreatedKey[]
-  notRemoved: readonly CreatedKey[]
-  /** Names of creations that were never answered. */
-  unanswered: readonly string[]
-  /** The reasons why keys were not removed. */
-  problems: readonly string[]
-}
-
-/** One line for each key that is still on the target, with the call that removes it. */
+/**
+ * One line for each key that is still on the target, with the call that removes it.
+ *
+ * @param keys `kept`: test keys for the next run; `unanswered`: names of creations that were never answered; `problems`: why keys were not removed
+ */
 export function leftKeyLines(
-  { kept, notRemoved, unanswered, problems }: LeftKeys,
+  {
+    kept,
+    notRemoved,
+    unanswered,
+    problems,
+  }: { [keys in 'kept' | 'notRemoved']: readonly CreatedKey[] } & {
+    [texts in 'unanswered' | 'problems']: readonly string[]
+  },
   url: string,
-  cleanup?: TargetSettings['cleanup'],
+  cleanup?: Cleanup,
 ): string[] {
   const named = ({ id, name }: CreatedKey): string => printable(`API key ${id} ("${name}")`)
   const hint = notRemoved.length > 0 && cleanup === undefined

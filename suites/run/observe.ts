@@ -2,10 +2,11 @@
 import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { type Conversation, closeConversation, openConversation } from '../engine/conversation/conversation.ts'
 import { makeCall, serverNow } from '../engine/conversation/send.ts'
+import { defined } from '../engine/json.ts'
 import type { CaseObservation, CaseOutcome, SeenAnswer } from '../engine/judge/problem.ts'
 import type { Auth, Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { redactValue } from '../engine/redact.ts'
-import { type Random, seededRandom, shuffled, systemRandom } from '../engine/signer/random.ts'
+import { seededRandom, shuffled, systemRandom } from '../engine/signer/random.ts'
 import type { Target } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import type { Profile } from '../targets/bundled.ts'
@@ -70,11 +71,8 @@ interface Observations {
 }
 
 interface ObserveOptions
-  extends Pick<RunSetup, 'target' | 'corpus' | 'allow'>,
+  extends Pick<RunSetup, 'target' | 'corpus' | 'items' | 'allow' | 'seed' | 'random'>,
     Partial<Pick<RunSetup, 'listener' | 'ending'>> {
-  items: readonly Item[]
-  seed: number
-  random: Random
   /** How long to wait for the target to come up, in ms. */
   patientMs: number
   /** The longest wait for a nonce to be forgotten, in ms; null: nothing is searched for. */
@@ -127,38 +125,16 @@ export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptio
  */
 export async function observeTarget(
   options: TargetOptions,
-  {
-    corpus,
-    items,
-    ...more
-  }: Pick<ObserveOptions, 'corpus' | 'items' | 'patientMs' | 'maxWaitMs'> & { seed?: number; say(line: string): void },
-): Promise<{ observations: Observations; left: string[] }> {
+  { say, ...asked }: Pick<ObserveOptions, 'corpus' | 'items' | 'patientMs' | 'maxWaitMs'> & { say(line: string): void },
+): Promise<{ result: Observations; left: string[] }> {
   const endings = openEndings()
-  const { say, seed = 1, patientMs, maxWaitMs } = more
+  const ending = endings.cases
   try {
-    const { result, left } = await workAtTarget(
-      options,
-      { endings, say },
-      async ({ target, keys, removeLeftovers }) => {
-        await removeLeftovers()
-        const { allow } = options
-        const { listener } = keys
-        const ended = endedTarget(target, endings.cases)
-        return observe({
-          target: ended,
-          corpus,
-          items,
-          allow,
-          seed,
-          random: systemRandom,
-          patientMs,
-          maxWaitMs,
-          listener,
-          ending: endings.cases,
-        })
-      },
-    )
-    return { observations: result, left }
+    return await workAtTarget(options, { endings, say }, async ({ target, keys: { listener }, removeLeftovers }) => {
+      await removeLeftovers()
+      const setup = { allow: options.allow, seed: 1, random: systemRandom, listener, ending }
+      return observe({ ...asked, ...setup, target: endedTarget(target, ending) })
+    })
   } finally {
     endings.stop()
   }
@@ -172,19 +148,19 @@ export function sheetOf({ observed: unsorted, outcomes, searched, named }: Obser
   const placeOf = ({ question }: Observed): number => places.get(question) ?? places.size
   const observed = unsorted.toSorted((one, other) => placeOf(one) - placeOf(other) || (one.at < other.at ? -1 : 1))
   const refusals = observed.flatMap(({ question, at, seen: [answer] }) =>
-    question === 'errors/outcomes' && answer !== undefined ? [{ at, answer }] : [],
+    question === 'errors/outcomes' && answer !== undefined ? [{ kind: nameOf(at), answer }] : [],
   )
   const reached = new Set(observed.map(({ at }) => at.split('#')[0]))
   return {
     facts: [...observed.filter(({ question }) => question !== 'errors/outcomes').map(factOf), ...searched.facts],
-    refusals: refusals.map(({ at, answer: { outcome, status, code, message } }) => ({
-      kind: nameOf(at),
+    refusals: refusals.map(({ kind, answer: { outcome, status, code, message } }) => ({
+      kind,
       outcome,
       status,
       code,
       message,
     })),
-    givesAway: givenAway(new Map(refusals.map(({ at, answer }) => [nameOf(at), answer]))),
+    givesAway: givenAway(new Map(refusals.map(({ kind, answer }) => [kind, answer]))),
     profile: { ...named, ...profileOf(observed, corpus), ...searched.profile },
     left: outcomes
       .filter(({ key }) => !reached.has(key))
@@ -215,14 +191,12 @@ function nameOf(at: string): string {
 function profileOf(observed: readonly Observed[], { questions }: Corpus): Partial<Profile> {
   const seenAt = (at: string): SeenAnswer | undefined => observed.find((one) => one.at === at)?.seen[0]
   const told = questions.flatMap(({ switch: name, tells }) => {
-    const answer = tells === undefined ? undefined : seenAt(tells.at)
+    const answer = tells && seenAt(tells.at)
     if (tells === undefined || answer === undefined || answer.status === null) return []
     const { outcome } = answer
-    const value = outcome === 'accepted' || outcome === 'refused' || outcome === 'broken' ? tells[outcome] : undefined
-    return value === undefined ? [] : [[name, value]]
+    return outcome === 'throttled' || outcome === 'unread' ? [] : [[name, tells[outcome]]]
   })
-  const profile = { ...Object.fromEntries(told), ...derived(seenAt, observed) }
-  return Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== undefined))
+  return defined({ ...defined(Object.fromEntries(told)), ...derived(seenAt, observed) }) as Partial<Profile>
 }
 
 const isAccepted = (answer: SeenAnswer | undefined): boolean => answer?.outcome === 'accepted'
@@ -323,42 +297,29 @@ const choose = <T>(restsOn: unknown, value: T): T | undefined => (restsOn ? valu
 const wholeSeconds = (ms: number | null | undefined): number | undefined =>
   typeof ms === 'number' ? Math.round(ms / 1000) * 1000 : undefined
 
-const apart: readonly { one: [words: string, kind: string]; other: [words: string, kind: string]; where: string }[] = [
-  {
-    one: ['an unknown key', 'outcomes, basic credentials of an unknown key'],
-    other: ['a wrong secret', 'outcomes, bad basic credentials'],
-    where: 'Basic',
-  },
-  {
-    one: ['an unknown key', 'outcomes, an unknown key id'],
-    other: ['a wrong signature', 'outcomes, a bad signature'],
-    where: 'signature',
-  },
-  { one: ['an unknown key', 'grant, unknown key'], other: ['a wrong secret', 'grant, wrong secret'], where: 'grant' },
-  {
-    one: ['an old timestamp', 'outcomes, an old timestamp'],
-    other: ['a wrong signature', 'outcomes, a bad signature'],
-    where: 'signature',
-  },
-  { one: ['an expired token', 'token, expired'], other: ['a revoked token', 'token, revoked'], where: 'token' },
-  {
-    one: ['a revoked token', 'token, revoked'],
-    other: ['a token that never was', 'outcomes, a bad token'],
-    where: 'token',
-  },
-  {
-    one: ['a revoked token', 'refresh, revoked token'],
-    other: ['a token that never was', 'refresh, junk token'],
-    where: 'refresh',
-  },
+/** Two credentials in words and by the kinds of their refusals, and where they are sent. */
+const apart: readonly (readonly [one: string, kind: string, other: string, otherKind: string, where: string])[] = [
+  [
+    'an unknown key',
+    'outcomes, basic credentials of an unknown key',
+    'a wrong secret',
+    'outcomes, bad basic credentials',
+    'Basic',
+  ],
+  ['an unknown key', 'outcomes, an unknown key id', 'a wrong signature', 'outcomes, a bad signature', 'signature'],
+  ['an unknown key', 'grant, unknown key', 'a wrong secret', 'grant, wrong secret', 'grant'],
+  ['an old timestamp', 'outcomes, an old timestamp', 'a wrong signature', 'outcomes, a bad signature', 'signature'],
+  ['an expired token', 'token, expired', 'a revoked token', 'token, revoked', 'token'],
+  ['a revoked token', 'token, revoked', 'a token that never was', 'outcomes, a bad token', 'token'],
+  ['a revoked token', 'refresh, revoked token', 'a token that never was', 'refresh, junk token', 'refresh'],
 ]
 
 function givenAway(answers: ReadonlyMap<string, SeenAnswer>): GivenAway[] {
-  return apart.flatMap(({ one, other, where }) => {
-    const [first, second] = [answers.get(one[1]), answers.get(other[1])]
+  return apart.flatMap(([one, kind, other, otherKind, where]) => {
+    const [first, second] = [answers.get(kind), answers.get(otherKind)]
     if (first === undefined || second === undefined || isAccepted(first) || isAccepted(second)) return []
     const by = (['status', 'code', 'message'] as const).find((name) => first[name] !== second[name]) ?? 'no'
-    return [{ one: one[0], other: other[0], where, by }]
+    return [{ one, other, where, by }]
   })
 }
 
@@ -373,14 +334,8 @@ async function search(talk: Conversation, maxWaitMs: number): Promise<Observatio
   const signed = (but: { timestamp: number } | { nonce: string }): Auth =>
     (root.kind === 'secret' ? { hmac: 'root', but } : { ecc: 'root', but }) as Auth
   const accepts = async (auth: Auth, bytes?: number): Promise<boolean> => {
-    const form = bytes === undefined ? {} : { form: { size: bytes } }
-    const { answer } = await makeCall(talk, {
-      method: 'solution/listSolutions',
-      params: {},
-      auth,
-      ...form,
-      mayBeRefused: true,
-    })
+    const call = { method: 'solution/listSolutions', params: {}, auth, mayBeRefused: true }
+    const { answer } = await makeCall(talk, bytes === undefined ? call : { ...call, form: { size: bytes } })
     return answer.outcome === 'accepted'
   }
   let made = 0
@@ -418,41 +373,11 @@ async function search(talk: Conversation, maxWaitMs: number): Promise<Observatio
   )
   return {
     facts: [
-      {
-        question: window,
-        name: 'time window, the past',
-        value: secondsOf(past.largest),
-        unit: 'seconds',
-        evidence: found(past),
-      },
-      {
-        question: window,
-        name: 'time window, the future',
-        value: secondsOf(future.largest),
-        unit: 'seconds',
-        evidence: found(future),
-      },
-      {
-        question: window,
-        name: 'clock ahead of ours',
-        value: secondsOf(offsetMs),
-        unit: 'seconds',
-        evidence: 'Date headers',
-      },
-      {
-        question: 'signatures/nonce-length',
-        name: 'longest nonce',
-        value: nonce.largest,
-        unit: 'characters',
-        evidence: found(nonce),
-      },
-      {
-        question: 'limits/request-size',
-        name: 'largest body',
-        value: body.largest,
-        unit: 'bytes',
-        evidence: found(body),
-      },
+      fact(window, 'time window, the past', [secondsOf(past.largest), 'seconds'], found(past)),
+      fact(window, 'time window, the future', [secondsOf(future.largest), 'seconds'], found(future)),
+      fact(window, 'clock ahead of ours', [secondsOf(offsetMs), 'seconds'], 'Date headers'),
+      fact('signatures/nonce-length', 'longest nonce', [nonce.largest, 'characters'], found(nonce)),
+      fact('limits/request-size', 'largest body', [body.largest, 'bytes'], found(body)),
       ...memory,
     ],
     profile: {
@@ -483,11 +408,14 @@ async function memoryOfNonces(
   return waits.length === 0 ? [] : [remembered(ms, 'as long as this waited')]
 }
 
-const remembered = (ms: number, evidence: string): Fact => ({
-  question: 'signatures/nonce-reuse',
-  name: 'a nonce is remembered',
-  value: secondsOf(ms),
-  unit: 'seconds at least',
+const remembered = (ms: number, evidence: string): Fact =>
+  fact('signatures/nonce-reuse', 'a nonce is remembered', [secondsOf(ms), 'seconds at least'], evidence)
+
+const fact = (question: string, name: string, [value, unit]: [number, string], evidence: string): Fact => ({
+  question,
+  name,
+  value,
+  unit,
   evidence,
 })
 

@@ -8,15 +8,13 @@ import {
   provesOf,
   type Selection,
   selectItems,
-  testKeysUsed,
 } from '../engine/conversation/cases.ts'
-import { standInOf } from '../engine/conversation/conversation.ts'
 import { parseDuration } from '../engine/conversation/perform-step.ts'
 import { keyLimit } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
-import { counted } from '../engine/group.ts'
+import { counted, groupBy } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
-import type { CallStep, Corpus, Scenario, SendStep, Step } from '../engine/language/fixture-types.ts'
+import type { CallStep, Corpus, Scenario, SendStep } from '../engine/language/fixture-types.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { isLoopback } from '../engine/target.ts'
 import { envelopeCases } from '../report/outcomes.ts'
@@ -24,7 +22,7 @@ import { joinReasons, keyOfReason, reasonText } from '../report/problem-text.ts'
 import type { Plan } from '../report/report.ts'
 import { bundledSettings } from '../targets/bundled.ts'
 import { urlSettings } from '../targets/url.ts'
-import { type Capabilities, safetyClasses, whyNotRun } from './capabilities.ts'
+import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
 import { mostNewKeys } from './explore/explore-after-cases.ts'
 import { failedIds, readReportFile } from './inputs.ts'
 import { earlierKeys } from './key-record.ts'
@@ -93,28 +91,16 @@ const twoSolutions = ['first', 'second']
 
 /** What a target offers according to its options, before the first request. */
 function expectedCapabilities(target: TargetOptions | null, { testKeys }: Corpus): Capabilities {
-  if (target === null)
-    return {
-      allow: safetyClasses,
-      lasting: false,
-      fresh: true,
-      clockControlled: true,
-      settings: bundledSettings(twoSolutions),
-      root: { kind: 'secret' },
-      testKeys,
-      kept: [],
-      facts: null,
-    }
   return {
-    allow: target.allow,
-    lasting: true,
-    fresh: target.disposable,
+    allow: target?.allow ?? safetyClasses,
+    lasting: target !== null,
+    fresh: target?.disposable ?? true,
     // Whether waits are long enough is not known before the preflight.
-    clockControlled: false,
-    settings: urlSettings(target.url, target.settings),
-    root: target.root,
+    clockControlled: target === null,
+    settings: target === null ? bundledSettings(twoSolutions) : urlSettings(target.url, target.settings),
+    root: target?.root ?? { kind: 'secret' },
     testKeys,
-    kept: target.testKeysFile === null ? [] : earlierKeys(target).keys,
+    kept: target === null || target.testKeysFile === null ? [] : earlierKeys(target).keys,
     facts: null,
   }
 }
@@ -171,18 +157,6 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
 
 const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refused: false }
 
-/** The test keys that the items create: their own, and those that cases use, selected or not. */
-function testKeysMade(testable: readonly Item[], { testKeys, root, kept }: Capabilities): string[] {
-  const names = testKeys.map(({ name }) => name)
-  const used = new Set(
-    testable.flatMap((item) =>
-      item.kind === 'case' ? [...testKeysUsed(item.scenario, item.testCase, names)] : [item.member.name],
-    ),
-  )
-  if (used.delete('root')) used.add(standInOf(testKeys, root))
-  return [...used].filter((name) => name !== 'root' && !kept.some(({ member }) => member === name))
-}
-
 function secondsOf(testable: readonly Item[], calls: number, target: TargetOptions, atOnce: number): number {
   const { rate } = target.settings
   const callMs = isLoopback(target.url) ? nearCallMs.ofCases : farCallMs
@@ -210,13 +184,14 @@ function createdThings(
   const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
   const keys = count(creations.filter(({ refused }) => !refused))
   const tried = count(creations.filter(({ refused }) => refused))
-  const fillsSessions = testable.some((item) => item.kind === 'case' && fills(item, 'sessions'))
   return [
     ...(keys > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
     ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
     ...(tried > 0 ? [wrongKeys(Math.min(tried, keyLimit), keys > 0)] : []),
     ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}`] : []),
-    ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
+    ...(fills(testable, 'sessions')
+      ? ['sessions up to the limit of 16, which may push out others of the same user']
+      : []),
   ]
 }
 
@@ -227,7 +202,7 @@ const howKeysGo =
   'these keys stay there: "cleanup" in a target file names a method that removes them, "testKeys" keeps those that the next run can use'
 
 function createdKeys(testable: readonly Item[], keys: number, isCleaned: boolean): string {
-  const fillsKeys = testable.some((item) => item.kind === 'case' && fills(item, 'keys'))
+  const fillsKeys = fills(testable, 'keys')
   if (isCleaned) {
     const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
     return `${counted(keys, 'API key')}${atOnce}, removed through the cleanup method`
@@ -240,8 +215,12 @@ const usualWaitMs = 3000
 
 /** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */
 function waitsMs(testable: readonly Item[]): number {
-  const waiting = testable.filter((item) => item.kind === 'case' && claimsOf(item).fills !== 'sessions')
-  return Math.max(0, ...waiting.map((item) => (item.kind === 'case' ? waitOf(item.scenario) : 0)))
+  return Math.max(
+    0,
+    ...testable.map((item) =>
+      item.kind === 'case' && claimsOf(item).fills !== 'sessions' ? waitOf(item.scenario) : 0,
+    ),
+  )
 }
 
 function waitOf({ given, steps }: Scenario): number {
@@ -265,39 +244,27 @@ function callsOf(item: Item): PlannedCall[] {
 
 function plannedCall(step: CallStep | SendStep): PlannedCall {
   const times = Number(step.repeat ?? step.parallel ?? 1)
-  return {
-    method: 'call' in step ? step.call : 'raw',
-    count: Number.isNaN(times) ? 1 : times,
-    refused: isRefusal(step),
-  }
+  const method = 'call' in step ? step.call : 'raw'
+  return { method, count: Number.isNaN(times) ? 1 : times, refused: step.expect === 'refused' }
 }
 
-function isRefusal(step: Exclude<Step, { wait: unknown }>): boolean {
-  return step.expect === 'refused'
-}
-
-function fills(item: Extract<Item, { kind: 'case' }>, what: 'keys' | 'sessions'): boolean {
-  return item.scenario.needs.includes('limits') && item.scenario.needs.includes(what)
-}
+const fills = (items: readonly Item[], what: 'keys' | 'sessions'): boolean =>
+  items.some(
+    (item) => item.kind === 'case' && item.scenario.needs.includes('limits') && item.scenario.needs.includes(what),
+  )
 
 /** Why cases are left out, the most common reason first. */
 function reasons(items: readonly Item[], cannot: (item: Item) => Gap | undefined): Plan['cannot'] {
-  const byReason = new Map<string, { gap: Gap; items: Item[] }>()
-  for (const item of items) {
+  const left = items.flatMap((item) => {
     const gap = cannot(item)
-    if (gap === undefined) continue
-    const known = byReason.get(keyOfReason(gap)) ?? { gap, items: [] }
-    known.items.push(item)
-    byReason.set(keyOfReason(gap), known)
-  }
-  return joinReasons([...byReason.values()].map(({ gap }) => gap))
+    return gap === undefined ? [] : [{ gap, item }]
+  })
+  const byReason = groupBy(left, ({ gap }) => keyOfReason(gap))
+  return joinReasons([...byReason.values()].flatMap(([first]) => first?.gap ?? []))
     .map(({ reasons: joined }) => {
-      const mine = joined.flatMap((gap) => byReason.get(keyOfReason(gap))?.items ?? [])
-      return {
-        reason: reasonText(joined),
-        cases: mine.length,
-        requirements: [...new Set(mine.flatMap(provesOf))].sort(),
-      }
+      const mine = joined.flatMap((gap) => byReason.get(keyOfReason(gap)) ?? []).map(({ item }) => item)
+      const requirements = [...new Set(mine.flatMap(provesOf))].sort()
+      return { reason: reasonText(joined), cases: mine.length, requirements }
     })
     .sort((one, other) => other.cases - one.cases)
 }

@@ -1,26 +1,12 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
-import {
-  type Claims,
-  claimsOf,
-  type Item,
-  noClaims,
-  skipItem,
-  testKeysUsed,
-  unjudged,
-} from '../engine/conversation/cases.ts'
-import {
-  type Conversation,
-  openConversation,
-  type Run,
-  type RunEvent,
-  standInOf,
-} from '../engine/conversation/conversation.ts'
+import { type Claims, claimsOf, type Item, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
+import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
 import { createTestKey, type RanCase, runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
 import { ensureTestKeys } from '../engine/conversation/test-keys.ts'
-import { keyLimit } from '../engine/document.ts'
+import { keyLimit, sessionLimit } from '../engine/document.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { type Capabilities, whyNotRun } from './capabilities.ts'
+import { type Capabilities, testKeysMade, whyNotRun } from './capabilities.ts'
 import { removeKeys } from './keys.ts'
 
 /** Runs each item once. On one server, all items start with the first one that is requested. */
@@ -41,27 +27,31 @@ export function createRunner(run: Run, items: readonly Item[], capabilities: Cap
     const reason = whyNotRun(item, capabilities)
     return reason === undefined ? runItem(run, item) : skipItem(item, reason)
   }
-  if (!run.target.lasting) return { runItem: (item) => watched(item, start, watch), listener: () => {} }
+  const watched = async (item: Item): Promise<CaseOutcome> => {
+    watch.started(item)
+    const { mayBeOfOthers: _, ...outcome } = await start(item)
+    watch.ended(outcome)
+    return outcome
+  }
+  if (!run.target.lasting) return { runItem: watched, listener: () => {} }
   return createSchedule(run, items, { start, watch, makesCalls: (item) => whyNotRun(item, capabilities) === undefined })
 }
 
-async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watch: Watch): Promise<CaseOutcome> {
-  watch.started(item)
-  const { mayBeOfOthers: _, ...outcome } = await start(item)
-  watch.ended(outcome)
-  return outcome
-}
-
-/** What a schedule does with its items. */
-interface Scheduled {
-  start(item: Item): Promise<RanCase>
-  makesCalls(item: Item): boolean
-  watch: Watch
-}
-
-function createSchedule(run: Run, items: readonly Item[], { start, makesCalls, watch }: Scheduled): Runner {
+function createSchedule(
+  run: Run,
+  items: readonly Item[],
+  { start, makesCalls, watch }: { start(item: Item): Promise<RanCase>; makesCalls(item: Item): boolean; watch: Watch },
+): Runner {
   const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
-  const board = emptyBoard([...slots.values()])
+  // Until a case shows which grants count as sessions, and whose, every grant counts for every user.
+  const board: Board<Slot> = {
+    entries: [...slots.values()],
+    unnamedAreFree: false,
+    sessionsPerKey: false,
+    movesClock: false,
+    isDoubted: false,
+    grantsQueue: false,
+  }
   const open = once(async () => {
     const talk = await openConversation(run)
     talk.grants.onWait(goOn)
@@ -162,14 +152,12 @@ const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
 
 /** Creates the test keys before the cases that use them, each only once. */
 async function createTestKeys(talk: Conversation, items: readonly Item[]): Promise<void> {
-  const { run } = talk
-  const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
-  if (run.stopping.reason !== null || cases.length === 0) return
-  const names = run.corpus.testKeys.map(({ name }) => name)
-  const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
-  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, talk.instance.root))
+  const { testKeys } = talk.run.corpus
+  const cases = items.filter(({ kind }) => kind === 'case')
+  if (talk.run.stopping.reason !== null) return
   // Every case that needs a missing test key reports it.
-  for (const name of used) await ensureTestKeys(talk, [name])
+  for (const name of testKeysMade(cases, { testKeys, kept: [], root: talk.instance.root }))
+    await ensureTestKeys(talk, [name])
 }
 
 // One item.
@@ -243,18 +231,6 @@ function createSlot(item: Item, makesCalls: boolean): Slot {
   }
 }
 
-/** Until a case shows which grants count as sessions, and whose, every grant counts for every user. */
-function emptyBoard(entries: readonly Slot[]): Board<Slot> {
-  return {
-    entries,
-    unnamedAreFree: false,
-    sessionsPerKey: false,
-    movesClock: false,
-    isDoubted: false,
-    grantsQueue: false,
-  }
-}
-
 /** Records that an item starts while others run. */
 function begin({ entries }: Board<Slot>, slot: Slot): Slot {
   slot.sharedTokens = false
@@ -298,9 +274,6 @@ export interface Board<E extends Entry = Entry> {
   /** Cases wait for the grants of others, so one more with grants would only join the queue. */
   grantsQueue: boolean
 }
-
-/** The number of sessions of a user; another one removes the oldest (part 8). A server may count every grant of every key. */
-const sessionPlaces = 16
 
 /** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */
 export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
@@ -368,7 +341,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
         return beside.length === 0 && !withSessions.filter(meets).some((other) => comesBefore(other, entry, left))
       return (
         beside.every(({ claims }) => claims.fills !== 'sessions') &&
-        beside.every((other) => (taken.get(other) ?? 0) + placesOf(entry.claims, board) <= sessionPlaces)
+        beside.every((other) => (taken.get(other) ?? 0) + placesOf(entry.claims, board) <= sessionLimit)
       )
     },
   }

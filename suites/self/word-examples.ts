@@ -1,15 +1,29 @@
 /** What each word of the fixture language makes of one request: for those who write a runner in another language. */
 import { alterWords, basicWords, bodyForms, otherBodyForms, writeBody } from '../engine/conversation/call.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { readDeviations } from '../engine/language/deviations.ts'
-import { changesOf } from '../engine/language/lint.ts'
-import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/language/schemas.ts'
+import { changesOf, readDeviations } from '../engine/language/deviations.ts'
+import { wordsOf } from '../engine/language/schemas.ts'
 import { brokenBodies } from '../engine/signer/bodies.ts'
 import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
 import { type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
+import { type KnownMistake, mistakes } from '../engine/signer/mistakes.ts'
 import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { type Mistake, type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
+
+/** The keys of a mistake whose value is a word. */
+export const mistakeGroups = ['data', 'signature', 'fields'] as const
+type MistakeGroup = (typeof mistakeGroups)[number]
+
+/** The mistakes that fixtures can make under a key, by their word. The schema of the language lists the words; the lab knows more mistakes. */
+export function mistakesByWord(group: MistakeGroup): ReadonlyMap<string, KnownMistake> {
+  const words = wordsOf(`${group}Word`)
+  const prefix = `${group}/`
+  const made = mistakes.filter(
+    ({ id, made }) => made && id.startsWith(prefix) && words.includes(id.slice(prefix.length)),
+  )
+  return new Map(made.map((mistake) => [mistake.id.slice(prefix.length), mistake]))
+}
 
 /** Its body has what the words need to make a difference: white space, both ends of a line, letters beyond ASCII, a slash, two members in disorder. */
 const request = {
@@ -95,11 +109,11 @@ function alteredExamples(): object {
   return {
     text: sampleText,
     'operations on a text': Object.fromEntries(
-      operations.textNames.map((name) => [name, changeText(sampleText, operations.text(name))]),
+      operations.wordsOf('text').map((name) => [name, changeText(sampleText, operations.text(name))]),
     ),
     bytes: toHex(sampleBytes),
     'operations on bytes': Object.fromEntries(
-      operations.bytesNames.map((name) => [name, toHex(changeBytes(sampleBytes, operations.bytes(name)))]),
+      operations.wordsOf('bytes').map((name) => [name, toHex(changeBytes(sampleBytes, operations.bytes(name)))]),
     ),
     'broken bodies': mapValues(brokenBodies, (change) => change(right)),
     calls: alteredCalls.map(({ auth, alter }) => ({ auth, alter, ...altered(auth, alter) })),
@@ -108,7 +122,7 @@ function alteredExamples(): object {
 
 type WayToCall = 'basic' | 'token' | Kind
 
-const wordsOf = { text: 'letter-appended', bytes: 'first-bit-flipped', 'body forms': 'line-feed-appended' } as const
+const wordFor = { text: 'letter-appended', bytes: 'first-bit-flipped', 'body forms': 'line-feed-appended' } as const
 
 /** Every part once, and each way to change a value. */
 const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown } }[] = [
@@ -121,7 +135,7 @@ const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown
         ? 'data/with-commas'
         : operations === 'broken bodies'
           ? 'brace-missing'
-          : wordsOf[operations]
+          : wordFor[operations]
     return callers.map((auth) => ({ auth: auth as WayToCall, alter: { [name]: word } }))
   }),
   ...['removed', 'letter-appended', 'in-list', 'in-object', 'in-list-twice', 'as-json-text', { value: null }].map(

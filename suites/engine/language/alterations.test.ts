@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Change, partNamed } from '../signer/changed-call.ts'
-import { readDeviations } from './deviations.ts'
+import { alterOf, changesOf, problemsOfAlter, readDeviations } from './deviations.ts'
 import type { Auth, CallStep } from './fixture-types.ts'
-import { alterOf, changesOf, problemsOfAlter, wordsOfPart } from './lint.ts'
 
 const operations = readDeviations()
 const everyChange = operations.fields.flatMap((field) => operations.changesOf(field))
@@ -16,7 +15,7 @@ test('the linter knows every part and operation of deviations.yaml', () => {
   const isKnown = ({ field, operation, wrap }: Change): boolean => {
     const part = partNamed(field)
     const word = wrap ?? operation
-    return part !== undefined && (word === undefined || wordsOfPart(part.operations).includes(word))
+    return part !== undefined && (word === undefined || operations.wordsOf(part.operations).includes(word))
   }
   expect(everyChange.filter((change) => !isKnown(change))).toEqual([])
 })

@@ -1,15 +1,25 @@
-/** The operations and parts of fixtures/deviations.yaml. */
+/** The operations and parts of fixtures/deviations.yaml, and the key `alter` of a step, which names them. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SuiteError } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { bodyForms, brokenBodies } from '../signer/bodies.ts'
-import { type Change, type Json, wraps } from '../signer/changed-call.ts'
+import {
+  type Change,
+  type Json,
+  type OperationsOfPart,
+  partNamed,
+  partNames,
+  type Wrap,
+  wraps,
+} from '../signer/changed-call.ts'
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
 import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
+import type { Auth, CallStep } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
-import { readYaml } from './yaml-source.ts'
+import { type Path, type Problem, readYaml, suggestion } from './yaml-source.ts'
 
-export interface Field {
+interface Field {
   readonly field: string
   /** The kinds of authorization, or of manager calls, that have this part. */
   readonly auth: readonly string[]
@@ -30,8 +40,8 @@ export interface Operations extends NamedOperations {
   readonly fields: readonly Field[]
   /** Operations that come before others. */
   readonly first: readonly string[]
-  readonly textNames: readonly string[]
-  readonly bytesNames: readonly string[]
+  /** The words that a part takes which has these operations. */
+  wordsOf(operations: string): readonly string[]
   /** Every change of a part, in the order of the file. */
   changesOf(field: Field): Change[]
   /** The requirement that a change breaks, if any. */
@@ -55,47 +65,121 @@ function readPackaged(): Operations {
     return found
   }
   for (const names of Object.values(file.sets)) for (const name of names) named(file.text, name)
+  const text = Object.keys(file.text)
+  const words: { [operations: string]: readonly string[] } = {
+    ...file.sets,
+    text,
+    bytes: Object.keys(file.bytes),
+    'body forms': Object.keys(bodyForms),
+    'broken bodies': Object.keys(brokenBodies),
+    mistakes: mistakes.filter(({ made }) => made).map(({ id }) => id),
+    values: [...text, ...wraps, removed],
+  }
+  const wordsOf = (operations: string): readonly string[] => words[operations] ?? []
   return {
     fields: file.fields,
     first: file.first,
-    textNames: Object.keys(file.text),
-    bytesNames: Object.keys(file.bytes),
+    wordsOf,
     text: (name) => named(file.text, name),
     bytes: (name) => named(file.bytes, name),
-    changesOf: (field) => changesOf(file, field),
+    changesOf: ({ field, operations }) => {
+      if (operations === 'values')
+        return [
+          { field, remove: true },
+          ...Object.values(file.values).map((value) => ({ field, value })),
+          ...wraps.map((wrap) => ({ field, wrap })),
+        ]
+      const others = notForEveryText[operations]
+      const names = others === undefined ? wordsOf(operations) : text.filter((name) => !others.test(name))
+      return names.map((operation) => ({ field, operation }))
+    },
     breaks: (change, auth) => breaksOf(file, change, auth),
   }
 }
 
-function changesOf(file: DeviationsFile, { field, operations }: Field): Change[] {
-  const each = (names: readonly string[]): Change[] => names.map((operation) => ({ field, operation }))
-  switch (operations) {
-    case 'text':
-      return each(Object.keys(file.text).filter((name) => !/^(method|name|words|cut|hash)-/.test(name)))
-    case 'text and cuts':
-      return each(Object.keys(file.text).filter((name) => !/^(method|name|words|hash)-/.test(name)))
-    case 'bytes':
-      return each(Object.keys(file.bytes))
-    case 'bodies':
-      return each(Object.keys(bodyForms))
-    case 'broken-bodies':
-      return each(Object.keys(brokenBodies))
-    case 'mistakes':
-      return each(mistakes.filter(({ made }) => made).map(({ id }) => id))
-    case 'values':
-      return [
-        { field, remove: true },
-        ...Object.values(file.values).map((value) => ({ field, value })),
-        ...wraps.map((wrap) => ({ field, wrap })),
-      ]
-    default:
-      return each(file.sets[operations] ?? [])
-  }
+/** Operations on a text that only some parts take, which name them by a set. */
+const notForEveryText: { readonly [operations: string]: RegExp } = {
+  text: /^(method|name|words|cut|hash)-/,
+  'text and cuts': /^(method|name|words|hash)-/,
 }
+
+/** The word that leaves a param or a member out. */
+const removed = 'removed'
 
 function breaksOf(file: DeviationsFile, change: Change | undefined, auth: string): string | undefined {
   if (change === undefined) return undefined
   const mistake = change.field === 'mistake' ? mistakeById(change.operation ?? '') : undefined
   const breaks = mistake?.requirement ?? file.fields.find(({ field }) => field === change.field)?.breaks
   return auth === 'ecc' ? breaks?.replace(/^signatures\/hmac(-length)?$/, 'signatures/ecc') : breaks
+}
+
+// The key `alter` of a step: one operation of fixtures/deviations.yaml on each of some parts of a call.
+
+/** @param alter with its references resolved */
+export function changesOf(alter: unknown): Change[] {
+  return Object.entries(isObject(alter) ? alter : {}).map(([field, value]): Change => {
+    if (isObject(value)) return { field, value: value.value as Json }
+    const operation = String(value)
+    if (partNamed(field)?.operations !== 'values') return { field, operation }
+    if (operation === removed) return { field, remove: true }
+    return isWrap(operation) ? { field, wrap: operation } : { field, operation }
+  })
+}
+
+const isWrap = (word: string): word is Wrap => wraps.some((one) => one === word)
+
+/** The value of `alter` that makes a change. */
+export function alterOf({ field, operation = '', value, remove, wrap }: Change): { [part: string]: unknown } {
+  if (value !== undefined) return { [field]: { value } }
+  return { [field]: remove === true ? removed : (wrap ?? operation) }
+}
+
+type Altered = Pick<CallStep, 'alter' | 'auth' | 'but' | 'nonce'>
+
+/** What is wrong with the `alter` and the `nonce` of a step. */
+export function problemsOfAlter({ alter, auth, but, nonce }: Altered): Problem[] {
+  const problems: Problem[] = []
+  const say = (path: Path, message: string, onKey = false): void => void problems.push({ path, message, onKey })
+  const signs = ['hmac', 'ecc', undefined].includes(wayOf(auth))
+  if (nonce !== undefined && !signs) say(['nonce'], 'only a call with "auth: hmac" or "auth: ecc" has a nonce', true)
+  if (!isObject(alter)) return problems
+  if (but !== undefined) say(['but'], 'with "alter", write "but" as "param <name>" there', true)
+  if (typeof auth === 'object' && 'but' in auth && !isKeyIdAlone(auth.but))
+    say(['auth', 'but'], 'with "alter", only "but: { key-id: … }" can stand here', true)
+  for (const [name, value] of Object.entries(alter)) {
+    const part = partNamed(name)
+    if (part === undefined) {
+      say(['alter', name], `unknown part "${name}"${suggestion(name, partNames)}`, true)
+      continue
+    }
+    const way = wayOf(auth)
+    if (part.callers !== undefined && way !== undefined && !part.callers.includes(way)) {
+      const others = part.callers.join(' or ')
+      say(['alter', name], `a call with "auth: ${way}" has no part "${name}", only one with ${others}`, true)
+    }
+    const misfit = misfitOf(part.operations, value)
+    if (misfit !== undefined) say(['alter', name], misfit)
+    if (typeof value !== 'string' || value.startsWith('$')) continue
+    const words = readDeviations().wordsOf(part.operations)
+    if (!words.includes(value)) say(['alter', name], `unknown operation "${value}"${suggestion(value, words)}`)
+  }
+  return problems
+}
+
+/** What is wrong with `{ value: … }` in place of a part. */
+function misfitOf(operations: OperationsOfPart, value: unknown): string | undefined {
+  if (!isObject(value) || operations === 'values') return undefined
+  if (operations !== 'text') return 'only a text or a JSON value can have another "value", write an operation'
+  return typeof value.value === 'string' ? undefined : 'this part is a text, write its other "value" in quotes'
+}
+
+/** A key that the scenario created with the public key of a test key signs as `{ ecc: bob, but: { key-id: $key.id } }`. */
+const isKeyIdAlone = (but: unknown): boolean =>
+  (typeof but === 'string' && but.startsWith('$')) || (isObject(but) && Object.keys(but).join() === 'key-id')
+
+/** undefined for `key`, whose way the run chooses. */
+function wayOf(auth: Auth): string | undefined {
+  if (typeof auth === 'string') return auth.startsWith('$') ? undefined : auth
+  const [way] = Object.keys(auth)
+  return way === 'key' ? undefined : way
 }
