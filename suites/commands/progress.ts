@@ -1,3 +1,4 @@
+/** The progress of a run or an exploration on stderr: what is done, what is under way, what it waits for, and about how long the rest takes. */
 import type { RunEvent, RunListener } from '../engine/conversation/conversation.ts'
 import { countBy, counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
@@ -31,10 +32,10 @@ export interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'e
 
 /** The shortest time between two updates, so that the line does not flicker. In ms. */
 const redrawMs = 80
-/** Without a terminal, a line is printed after every tenth of the cases, and not more often than this. In ms. */
-const lines = 10
-const lineMs = 1000
-/** While the model makes its calls, a line is printed this often. In ms. */
+/** Without a terminal, a line is printed after every tenth of the cases, but not more often than once in `plainLineMs`. */
+const plainLines = 10
+const plainLineMs = 1000
+/** Without a terminal, a line is printed this often while the model makes its calls. In ms. */
 const modelLineMs = 15_000
 const clearLine = '\r\u001b[K'
 
@@ -58,7 +59,7 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
     const passedMs = now() - writtenMs
     if (isTerminal) return passedMs >= redrawMs
     if (kind === 'model-called') return passedMs >= modelLineMs
-    return kind === 'case-ended' && isTenth(tally) && passedMs >= lineMs
+    return kind === 'case-ended' && isTenth(tally) && passedMs >= plainLineMs
   }
   return {
     begin: (target) => void stream.write(`Testing ${printable(target)}${isTerminal ? '' : '\n'}`),
@@ -79,14 +80,13 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
 
 function isTenth(tally: Tally): boolean {
   const done = tally.verdicts.size
-  return Math.floor((done * lines) / tally.total) > Math.floor(((done - 1) * lines) / tally.total)
+  return Math.floor((done * plainLines) / tally.total) > Math.floor(((done - 1) * plainLines) / tally.total)
 }
 
-/** The progress of a run: what is done, what is under way, what it waits for, and about how long the rest takes. */
-
+/** What is counted of a run. */
 interface Tally {
   total: number
-  /** How many cases the report has. */
+  /** How many cases the report has: those that run, and those about every answer. */
   shown: number
   /** By the key of a case; a repeated case counts once. */
   verdicts: Map<string, Verdict>

@@ -109,13 +109,13 @@ type ServeOptions = Parameters<typeof serve>[0]
 export function serveOptions(flags: ServeFlags): ServeOptions {
   const { seed, keyId, publicKey, scheme, tokenPrefix, basePath, now, journal, controlPort, controlToken } = flags
   if (controlToken === '') throw usageError('Give "--control-token" a token that is not empty')
-  const opens = flags.control || controlPort !== undefined || controlToken !== undefined
+  const opensControl = flags.control || controlPort !== undefined || controlToken !== undefined
   const port = controlPort === undefined ? undefined : portNumber('--control-port', controlPort)
   return {
     port: portNumber('--port', flags.port),
     host: flags.host,
     ...defined({
-      control: opens ? defined({ port, token: controlToken }) : undefined,
+      control: opensControl ? defined({ port, token: controlToken }) : undefined,
       explain: flags.explain,
       clock: flags.virtualClock ? ('virtual' as const) : undefined,
       now: now === undefined ? undefined : positive('--now', now, 0),
@@ -153,7 +153,7 @@ function publicKeyIn(file: string): string {
 
 function isPublicKey(text: string): boolean {
   try {
-    // It would read a private key, too.
+    // createPublicKey would also read a private key.
     return text.includes('BEGIN PUBLIC KEY') && createPublicKey(text).asymmetricKeyType === 'ed25519'
   } catch {
     return false
@@ -178,8 +178,9 @@ function basePathOf(path: string): string {
 
 /** The words of `--set` as `serve` reads them, after those of `--profile`. */
 function settings(texts: readonly string[]): readonly string[] {
-  const odd = texts.find((text) => !/^\w+=/.test(text))
-  if (odd !== undefined) throw usageError(`Cannot use "${odd}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
+  const wrong = texts.find((text) => !/^\w+=/.test(text))
+  if (wrong !== undefined)
+    throw usageError(`Cannot use "${wrong}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
   return texts
 }
 

@@ -44,9 +44,9 @@ const ways: { readonly [way: string]: string } = {
 function showTable(id: string, requirements: readonly Requirement[]): string[] {
   const operations = readDeviations()
   const all = cells(operations, seededRandom(seedOfRelease))
-  const own = all.filter((cell) => cell.id === id)
-  const [first] = own
-  if (first !== undefined) return showPart(id, { first, own, operations, requirements })
+  const cellsOfPart = all.filter((cell) => cell.id === id)
+  const [first] = cellsOfPart
+  if (first !== undefined) return showPart(id, { first, cellsOfPart, operations, requirements })
   const parts = [...new Set(all.map((cell) => cell.id))].filter((part) => part.startsWith(`${id}/`)).sort()
   if (parts.length === 0) return []
   return [
@@ -57,14 +57,15 @@ function showTable(id: string, requirements: readonly Requirement[]): string[] {
 
 interface Part {
   first: Cell
-  own: readonly Cell[]
+  /** Every change of this part, each in one cell of the table. */
+  cellsOfPart: readonly Cell[]
   operations: Operations
   requirements: readonly Requirement[]
 }
 
-function showPart(id: string, { first, own, operations, requirements }: Part): string[] {
-  const changes = [...new Set(own.map(({ change }) => changeText(change)))].sort()
-  const breaks = new Set(own.flatMap(({ change }) => operations.breaks(change, first.way) ?? []))
+function showPart(id: string, { first, cellsOfPart, operations, requirements }: Part): string[] {
+  const changes = [...new Set(cellsOfPart.map(({ change }) => changeText(change)))].sort()
+  const breaks = new Set(cellsOfPart.flatMap(({ change }) => operations.breaks(change, first.way) ?? []))
   return [
     `${id}: the model takes ${ways[first.way] ?? first.way} and changes one part of it: ${first.change.field}`,
     '  Each changed call must be refused, because it breaks:',
@@ -87,18 +88,18 @@ const sentenceOf = (id: string, requirements: readonly Requirement[]): string =>
 function showRow(id: string): string[] {
   const { rows } = coveringArray(readMatrix(), seededRandom(seedOfRelease), rowsOfPair)
   const all: Row[] = [...rows]
-  const explore = 'The rows are those of a run; "explore" makes other rows, which its seed gives'
+  const otherRows = 'The rows are those of a run; "explore" makes other rows, which its seed gives'
   if (id === 'matrix')
     return [
       `matrix: ${counted(all.length, 'combination')} of values, matrix/1 to matrix/${all.length}; "list --matrix" lists the pairs`,
-      `  ${explore}`,
+      `  ${otherRows}`,
     ]
   const row = /^matrix\/[1-9]\d*$/.test(id) ? all[Number(id.slice('matrix/'.length)) - 1] : undefined
   if (row === undefined) return []
   return [
     `${id}: one combination of values (fixtures/matrix.yaml)`,
     ...table(Object.entries(row).sort(), '    '),
-    `  ${explore}`,
+    `  ${otherRows}`,
     `  npx svc-conformance run --url http://127.0.0.1:8080 --disposable --only ${id}`,
   ]
 }

@@ -16,10 +16,10 @@ export interface Cause<Case = CaseReport> {
 
 /** Groups cases of one verdict by cause, in the order of their first cases. This affects only the output, never a verdict. */
 export function groupByCause<Case extends CaseReport>(levels: Levels, cases: readonly Case[]): Cause<Case>[] {
-  const telling = tellingOf(levels)
-  return [...groupBy(cases, causeOf).values()].map((mine) => {
-    const first = mine.reduce((best, testCase) => (telling(testCase) > telling(best) ? testCase : best))
-    return { first, others: mine.filter((testCase) => testCase !== first) }
+  const weightOf = weightsOf(levels)
+  return [...groupBy(cases, causeOf).values()].map((ofCause) => {
+    const first = ofCause.reduce((best, testCase) => (weightOf(testCase) > weightOf(best) ? testCase : best))
+    return { first, others: ofCause.filter((testCase) => testCase !== first) }
   })
 }
 
@@ -29,16 +29,16 @@ export function groupByCause<Case extends CaseReport>(levels: Levels, cases: rea
  */
 export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<string, string> {
   const failures = cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'known')
-  const tellers = new Map<string, string>()
+  const reportedFor = new Map<string, string>()
   for (const { first, others } of groupByCause(levels, failures.map(asFailure)))
-    for (const testCase of [first, ...others]) for (const cause of causesOf(testCase)) tellers.set(cause, first.key)
+    for (const testCase of [first, ...others]) for (const cause of causesOf(testCase)) reportedFor.set(cause, first.key)
   const firstOf = firstOfCause(levels, cases)
   const blockers = new Map<string, string>()
   for (const testCase of cases) {
     if (testCase.verdict !== 'blocked' || testCase.problem === null) continue
     const blocker =
       causesOf(asFailure(testCase))
-        .map((cause) => tellers.get(cause))
+        .map((cause) => reportedFor.get(cause))
         .find((key) => key !== undefined) ?? blockerByKind(testCase.problem, failures)
     if (blocker !== undefined) blockers.set(testCase.key, firstOf.get(blocker) ?? blocker)
   }
@@ -90,7 +90,7 @@ const expiryRequirements: readonly string[] = [
   'grants/result-refresh-token-expiry',
 ]
 
-/** A known failure or a failed preparation as an ordinary failure. */
+/** Returns the case as if it had failed in a judged step, so that a known failure or a failed preparation has the same cause as an ordinary failure. */
 function asFailure(testCase: CaseReport): CaseReport {
   const { problem } = testCase
   if (problem === null) return { ...testCase, verdict: 'failed' }
@@ -195,7 +195,7 @@ const isAboutSignatures = (hint: Hint | undefined): boolean =>
   hint?.kind === 'server-mistake' || hint?.kind === 'signature-unexplained'
 
 /** Weighs how much a case explains: the case whose own claim broke, a must before an implied, a guard before a field. */
-function tellingOf(levels: Levels): (testCase: CaseReport) => number {
+function weightsOf(levels: Levels): (testCase: CaseReport) => number {
   const weights = new Map(
     levels.map(({ id, level, kind }) => [id, (level === 'must' ? 3 : 1) + (kind === 'guard' ? 1 : 0)]),
   )

@@ -13,19 +13,27 @@ export function visibleLines(body: Uint8Array | string): string[] {
     .filter((line) => line !== '')
 }
 
-// Keeps only the beginning and the end of a long answer, so evidence stays small.
-
-/** How many bytes of each end of a long body are kept. */
+/** How many bytes of each end of a long body are kept, so that evidence stays small. */
 const keptBytes = 2048
 
 /** Returns the answer as it is kept: a long body is cut, with its length and its SHA-256. */
 export function cutAnswer(wire: WireAnswer): WireAnswer {
-  if (wire.kind !== 'answer' || wire.body.length <= 2 * keptBytes) return wire
-  const { body } = wire
+  return wire.kind !== 'answer' || !isLong(wire.body) ? wire : { ...wire, ...cutBody(wire.body) }
+}
+
+/** What is said of the whole of a body that was cut. */
+interface Cut {
+  bytes: number
+  sha256: string
+}
+
+const isLong = (body: Uint8Array): boolean => body.length > 2 * keptBytes
+
+function cutBody(body: Uint8Array): { body: Uint8Array; cut: Cut } {
   const kept = new Uint8Array(2 * keptBytes)
   kept.set(body.subarray(0, keptBytes))
   kept.set(body.subarray(-keptBytes), keptBytes)
-  return { ...wire, body: kept, cut: { bytes: body.length, sha256: toHex(sha256(body)) } }
+  return { body: kept, cut: { bytes: body.length, sha256: toHex(sha256(body)) } }
 }
 
 /**
@@ -57,19 +65,16 @@ function shownHeaders(headers: { [name: string]: string }): string[] {
     .map((name) => `${name}: ${headers[name]}`)
 }
 
-/** @param cut the body is the first and the last part of a longer one */
-function bodyLines(body: Uint8Array, cut?: { bytes: number; sha256: string }): string[] {
-  if (body.length > 2 * keptBytes) return bodyLines(...cutBody(body))
+/** @param cut says that the body is the first and the last part of a longer one */
+function bodyLines(body: Uint8Array, cut?: Cut): string[] {
+  if (isLong(body)) {
+    const short = cutBody(body)
+    return bodyLines(short.body, short.cut)
+  }
   if (cut === undefined) return visibleLines(body)
   return [
     ...visibleLines(body.subarray(0, keptBytes)),
     `… (${cut.bytes} bytes in all, SHA-256 ${cut.sha256})`,
     ...visibleLines(body.subarray(keptBytes)),
   ]
-}
-
-function cutBody(body: Uint8Array): [Uint8Array, { bytes: number; sha256: string }] {
-  const cut = cutAnswer({ kind: 'answer', status: 0, headers: {}, body })
-  if (cut.kind !== 'answer' || cut.cut === undefined) throw new Error('a long body that was not cut')
-  return [cut.body, cut.cut]
 }

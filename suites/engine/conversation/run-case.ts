@@ -57,7 +57,7 @@ import { makeCall } from './send.ts'
 import { type Creation, createKeyOf, ensureTestKeys, hasNoPlace, tokenOf } from './test-keys.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a preparation no longer holds. */
-const tries = 3
+const mostTries = 3
 
 /** What a case showed, and whether the cases that ran at the same time may be the reason. */
 export interface RanCase extends CaseOutcome {
@@ -71,7 +71,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
   let calls = 0
   for (let number = 1; ; number += 1) {
     const shared = await openConversation(run)
-    // Cases on a lasting target share a talk, so each counts its own calls.
+    // Cases on one server share a conversation, so each counts its own calls.
     const talk = {
       ...shared,
       calls: 0,
@@ -130,7 +130,7 @@ async function tryCase(
     talk.facts.needsSessionWaits = true
     return 'again'
   }
-  if (number < tries && deservesAnotherTry(scenario, attempt, jumped)) return 'again'
+  if (number < mostTries && deservesAnotherTry(scenario, attempt, jumped)) return 'again'
   if (jumped) return blocked({ kind: 'clock-jumped' })
   const spoilt = (await findSpoiler(talk, attempt)) ?? placesUsedBefore(talk, scenario, attempt, countedBefore)
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
@@ -200,12 +200,12 @@ export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOut
   const talk = await openConversation(run)
   const callsBefore = talk.calls
   try {
-    const shown = await tryCreation(talk, testKey)
+    const evidence = await tryCreation(talk, testKey)
     const scenario = creationScenario(testKey)
     const outcome =
-      'attempt' in shown
-        ? recordCase({ talk, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
-        : unjudged(scenario, creationCase, shown.verdict, shown.problem)
+      'attempt' in evidence
+        ? recordCase({ talk, scenario, testCase: creationCase, attempt: evidence.attempt }, evidence.hint)
+        : unjudged(scenario, creationCase, evidence.verdict, evidence.problem)
     const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
     return { ...outcome, calls: talk.calls - callsBefore, durationMs }
   } finally {

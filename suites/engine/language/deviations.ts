@@ -19,11 +19,14 @@ import type { Auth, CallStep } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
 import { type Path, type Problem, readYaml, suggestion } from './yaml-source.ts'
 
+/** A part of a call that can be changed. */
 interface Field {
   readonly field: string
   /** The kinds of authorization, or of manager calls, that have this part. */
   readonly auth: readonly string[]
+  /** Which operations apply: a word of `changesOf`, or a set of the file. */
   readonly operations: string
+  /** The requirement that a change of this part breaks. */
   readonly breaks: string
 }
 
@@ -38,7 +41,7 @@ interface DeviationsFile {
 
 export interface Operations extends NamedOperations {
   readonly fields: readonly Field[]
-  /** Operations that come before others. */
+  /** Operations that are tried before all others. */
   readonly first: readonly string[]
   /** The words that a part takes which has these operations. */
   wordsOf(operations: string): readonly string[]
