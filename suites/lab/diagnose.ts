@@ -10,8 +10,17 @@ import {
   signDraft,
 } from '../engine/signer/draft.ts'
 import { ofKey } from '../engine/signer/draft-changes.ts'
+import { signatureBytes } from '../engine/signer/ed25519.ts'
 import { type KnownMistake, knownMistake, mistakeOf, mistakes } from '../engine/signer/mistakes.ts'
-import { guessesAtBody, guessesAtTime, offsetsNearby } from './guesses.ts'
+import {
+  guessesAtBody,
+  guessesAtFile,
+  guessesAtNumbers,
+  guessesAtSecret,
+  guessesAtTime,
+  offsetsNearby,
+  withLosses,
+} from './guesses.ts'
 import { differencesOf, draftOfOwnData, judgeOwnData } from './own-data.ts'
 import { type Repertoire, repertoireOf, search } from './search.ts'
 import { readHeader, signatureIsRight, type VerifyInput, verify } from './verify.ts'
@@ -19,6 +28,8 @@ import { readHeader, signatureIsRight, type VerifyInput, verify } from './verify
 export interface DiagnoseInput extends VerifyInput {
   /** The whole URL that was called; without it, mistakes with host, base path or query are rarely found. */
   url?: string | undefined
+  /** The file of which the body was made, where its sender drops line feeds on the way (`curl -d @FILE`). */
+  bodyFile?: Uint8Array | undefined
   /** Other keys that may have been used by accident, each with the name under which to report it. */
   otherKeys?: readonly { name: string; key: SigningKey }[]
 }
@@ -126,18 +137,45 @@ function explain(input: DiagnoseInput, fields: HeaderFields): Explanations {
   const right = draftOf({ ...input, ...fields }, keys)
   const guesses = guessesAtBody(input.body)
   const repertoire = repertoireOf(right, {
-    before: [...mistakes.filter(({ found, made }) => found && made), ...otherKeys.flatMap(wrongKey)],
-    rare: [...mistakes.filter(({ made }) => !made), ...guesses.slice(0, pairedGuesses)],
+    before: [
+      ...guessesAtFile(input.bodyFile),
+      ...mistakes.filter(({ found, made }) => found && made),
+      ...otherKeys.flatMap(wrongKey),
+    ],
+    rare: [
+      ...guessesAtNumbers(input.body),
+      ...mistakes.filter(({ made }) => !made),
+      ...guessesAtSecret(input.key),
+      ...guesses.slice(0, pairedGuesses),
+    ],
     alone: guesses.slice(pairedGuesses),
     times: guessesAtTime(fields, offsetsNearby(searchedMs)),
     nearTimes: guessesAtTime(fields, offsetsNearby(nearMs).slice(0, 2 * nearMs)),
   })
   const { before, rare, times, after } = repertoire
-  const explanations = search(right, signature, repertoire, () => certainShape(input, fields))
+  const found = search(right, signature, repertoire, () => certainShape(input, fields))
+  const explanations = distinct(found.map((explanation) => withLosses(right, explanation)))
+  const own = { ...input, callersData: input.callersData ?? attachedData(input, signature) }
   return {
-    explanations: explanations.length > 0 ? explanations : searchInOwnData(input, fields, right, repertoire),
+    explanations: explanations.length > 0 ? explanations : searchInOwnData(own, fields, right, repertoire),
     tried: [...before, ...rare, ...times.slice(0, 1), ...after],
   }
+}
+
+/** Each explanation once, in order, those with the fewest mistakes first. */
+function distinct(explanations: readonly KnownMistake[][]): KnownMistake[][] {
+  const once = new Map(
+    explanations.toReversed().map((mistakes) => [mistakes.map(({ title }) => title).join(), mistakes]),
+  )
+  return explanations
+    .filter((mistakes) => once.get(mistakes.map(({ title }) => title).join()) === mistakes)
+    .sort((one, other) => one.length - other.length)
+}
+
+/** The message behind an ED25519 signature: these are the data that were signed, whatever they are. */
+function attachedData({ key }: DiagnoseInput, signature: string): Uint8Array | undefined {
+  const bytes = key.kind === 'secret' ? null : fromBase64Loose(signature)
+  return bytes !== null && bytes.length > signatureBytes + 1 ? bytes.slice(signatureBytes) : undefined
 }
 
 /** If the caller's own data were signed: how they differ from the right data, and which further mistakes were made. */

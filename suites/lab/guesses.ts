@@ -1,9 +1,10 @@
-/** Mistakes that depend on the request at hand: which member was missing, which order the members had, which time was signed. */
+/** Mistakes that depend on the request at hand: which member was missing, which number was written otherwise, which time was signed. */
 import { isObject, type JsonObject } from '../engine/json.ts'
-import { jsonOf } from '../engine/signer/bodies.ts'
-import type { SignedParts } from '../engine/signer/draft.ts'
-import { ofBodyValue, ofText } from '../engine/signer/draft-changes.ts'
-import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
+import { jsonOf, numbersOf, numberWriters, withNumbers } from '../engine/signer/bodies.ts'
+import { fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
+import { type Draft, keyBytesOf, type SignedParts, type SigningKey } from '../engine/signer/draft.ts'
+import { ofBodyValue, ofBytes, ofKey, ofText } from '../engine/signer/draft-changes.ts'
+import { type KnownMistake, knownMistake, mistakeOf, spellingIds, spellingsWith } from '../engine/signer/mistakes.ts'
 
 const oneTime = 'Read the clock once for each request, and put this timestamp into the data and into the header'
 
@@ -11,12 +12,122 @@ const oneTime = 'Read the clock once for each request, and put this timestamp in
 const mostOrdered = 5
 const mostMembers = 12
 const nearIds = 5
+const mostShown = 5
+const mostMarks = 8
 
 /** What may have been signed instead of this body, likeliest first. */
 export function guessesAtBody(body: Uint8Array): KnownMistake[] {
   const value = jsonOf(body)
   if (!isObject(value)) return []
   return [...missingMembers(value), ...otherIds(value), ...otherOrders(value)]
+}
+
+/** What may have been signed where a sender drops the line feeds of a file: the file itself. */
+export function guessesAtFile(file: Uint8Array | undefined): KnownMistake[] {
+  if (file === undefined) return []
+  const when = 'the body is signed as its file has it, but "curl -d @FILE" drops the line feeds of the file'
+  const fix = 'Send the file as it is: "curl --data-binary @FILE"'
+  const texts = { requirement: 'signatures/request-body', fix }
+  return [
+    mistakeOf(
+      'data/with-body-before-curl',
+      when,
+      ofBytes('body', () => file),
+      texts,
+    ),
+  ]
+}
+
+/** For a body with numbers that a parser does not keep: they alone are changed, or the whole body is written again by a serialiser that keeps more of them than a double does. */
+export function guessesAtNumbers(body: Uint8Array): KnownMistake[] {
+  const text = fromUtf8(body) ?? ''
+  const writers = Object.values(numberWriters)
+  if (jsonOf(body) === undefined || numbersOf(text).every((it) => writers.every((write) => write(it) === it))) return []
+  const changed = writers.flatMap((write) => otherNumbers(changesOf(text, withNumbers(text, write))))
+  return [...changed, ...spellingsWith((literal) => literal), ...spellingsWith(numberWriters.python)]
+}
+
+/** Numbers of a body that are written otherwise, each with what became of it; no mistake where there are none. */
+function otherNumbers(changes: ReadonlyMap<string, string>): KnownMistake[] {
+  if (changes.size === 0) return []
+  const each = Array.from(changes, ([number, other]) => `${number} became ${other}`)
+  const shown = [...each.slice(0, mostShown), ...(each.length > mostShown ? ['…'] : [])].join(', ')
+  return [
+    mistakeOf(
+      'data/with-body-numbers',
+      `numbers of the body changed when it was parsed and written again: ${shown}`,
+      ofText('body', (text) => withNumbers(text, (number) => changes.get(number) ?? number)),
+      {
+        requirement: 'signatures/request-body',
+        fix: 'Sign the body exactly as sent: a number that was parsed has lost how it was written',
+      },
+    ),
+  ]
+}
+
+/** What became of numbers that kept their value; empty where more than the way of writing changed. */
+function changesOf(sent: string, signed: string): ReadonlyMap<string, string> {
+  const left = numbersOf(signed)
+  const gone = numbersOf(sent).filter((number) => {
+    const at = left.indexOf(number)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+  const changes = new Map(
+    gone.map((number) => [number, left.find((other) => Number(other) === Number(number)) ?? number]),
+  )
+  const isSameValue = left.length === gone.length && [...changes].every(([number, other]) => number !== other)
+  return isSameValue ? changes : new Map()
+}
+
+/** Mistakes that say no more than that the body was written again, or trimmed. */
+const rewritings: ReadonlySet<string> = new Set([
+  ...spellingIds,
+  'data/with-body-trimmed',
+  'data/with-body-without-white-space',
+])
+/** Mistakes that say themselves what becomes of numbers and of a byte order mark. */
+const tellsItself = /-numbers$|-floats$|-bom$|-hash|-base64|-utf16|-printed-by-|-as-json-text$/
+
+/**
+ * An explanation with what a rewriting did besides: a byte order mark that went, numbers that changed. Where these are all, the rewriting
+ * itself is not told, because it would send the reader to white space that the body does not have.
+ */
+export function withLosses(right: Draft, explanation: readonly KnownMistake[]): KnownMistake[] {
+  const sent = fromUtf8(bodyOf(right) ?? utf8(''))
+  const made = bodyOf(afterAll(right, explanation))
+  if (sent === null || made === undefined) return [...explanation]
+  const isLost = sent.startsWith('\ufeff') && !hasMark(made)
+  const lost = isLost && !explanation.some(({ id }) => id === 'data/without-body-bom')
+  const told = explanation.some(({ id }) => tellsItself.test(id))
+  const changes = told ? new Map<string, string>() : changesOf(sent, fromUtf8(made) ?? sent)
+  const losses = [...(lost ? [knownMistake('data/without-body-bom')] : []), ...otherNumbers(changes)]
+  if (losses.length === 0) return [...explanation]
+  const rest = [...losses, ...explanation.filter(({ id }) => !rewritings.has(id))]
+  return sameBytes(bodyOf(afterAll(right, rest)) ?? utf8(''), made) ? rest : [...losses, ...explanation]
+}
+
+const afterAll = (right: Draft, made: readonly KnownMistake[]): Draft =>
+  made.reduce((draft, mistake) => mistake.apply(draft) ?? draft, right)
+const bodyOf = ({ pieces }: Draft): Uint8Array | undefined => pieces.find(({ origin }) => origin === 'body')?.bytes
+const hasMark = (bytes: Uint8Array): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+
+/** What an encoder may have made of a secret: one of its marks, or all of them, written out. */
+export function guessesAtSecret(key: SigningKey): KnownMistake[] {
+  const secret = key.kind === 'secret' ? (fromUtf8(keyBytesOf(key)) ?? '') : ''
+  const marks = [...new Set(secret.match(/[^A-Za-z0-9]/g) ?? [])].slice(0, mostMarks)
+  const sets = [...marks.map((mark) => [mark]), ...(marks.length > 1 ? [marks] : [])]
+  return sets.map((escaped) => {
+    const written = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`
+    const change = ofKey(({ algorithm }) =>
+      algorithm.kind === 'mac'
+        ? utf8(secret.replace(/[^A-Za-z0-9]/g, (mark) => (escaped.includes(mark) ? written(mark) : mark)))
+        : null,
+    )
+    const when = `the secret is used with ${escaped.join(' ')} written out as ${escaped.map(written).join(' ')}`
+    const fix = 'Use the text that the JSON or the settings mean, with its escapes resolved, as the secret'
+    return mistakeOf('key/mark-escaped', when, change, { requirement: 'signatures/hmac', fix })
+  })
 }
 
 /** @param offsets in milliseconds */

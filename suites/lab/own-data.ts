@@ -6,7 +6,14 @@ import { type Draft, type HeaderFields, signDraft } from '../engine/signer/draft
 import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
 import { draftOf } from '../engine/signer/sign.ts'
-import { dataToSign, ed25519Fits, firstDifference, readHeader, type VerifyInput } from './verify.ts'
+import {
+  dataToSign,
+  ed25519Fits,
+  firstDifference,
+  firstDifferenceInContent,
+  readHeader,
+  type VerifyInput,
+} from './verify.ts'
 
 /** How the caller's own data relate to the right ones. */
 interface OwnData {
@@ -35,10 +42,14 @@ export function ownDataSentences(input: VerifyInput): string[] {
     : 'the signature is not made over your data with this key'
   if (judged.isRight) return [`Your data to sign are right; ${fit}`]
   const right = dataToSign(input, fields)
-  const { line, column, expected, received } = firstDifference(right, callersData)
+  const first = firstDifference(right, callersData)
+  const inContent = firstDifferenceInContent(right, callersData)
+  const { line, column, expected, received } = inContent ?? first
+  const words = inContent?.words.every((word) => word !== '') === true ? inContent.words : undefined
   const apart = differencesOf(input, fields, callersData).filter(({ id }) => id !== 'data/with-other-data')
   return [
-    `Your data to sign differ at line ${line}, byte ${column}: expected ${expected}, found ${received}; ${fit}`,
+    `Your data to sign differ${inContent === null ? '' : ' in content'} at line ${line}, byte ${column}: expected ${expected}, found ${received}${words === undefined ? '' : ` ("${words[1]}" for "${words[0]}")`}; ${fit}`,
+    ...(inContent === null ? [] : [`White space differs from line ${first.line}, byte ${first.column} on`]),
     ...apart.map(({ title }) => title),
   ]
 }

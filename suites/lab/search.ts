@@ -11,7 +11,7 @@ import {
 } from '../engine/signer/bytes.ts'
 import { type Draft, joinPieces, type Piece, wholeSignature } from '../engine/signer/draft.ts'
 import { ed25519Matcher, publicKeyOfSeed, withLowS } from '../engine/signer/ed25519.ts'
-import { type KnownMistake, knownMistake } from '../engine/signer/mistakes.ts'
+import { type KnownMistake, knownMistake, spellingIds } from '../engine/signer/mistakes.ts'
 
 /** A draft with the mistakes that were made in it. */
 interface Candidate {
@@ -88,16 +88,27 @@ function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generato
   for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)
 }
 
-/** Two of the ordinary mistakes, or a rare one with a frequent one. */
+/** Two of the ordinary mistakes, or a rare one with a frequent one, or a rare one in the data with a spelling of the body. */
 function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const ordinary = before.flatMap((mistake) => with1(none, mistake))
   for (const [at, first] of ordinary.entries()) {
     for (const second of ordinary.slice(at + 1)) yield* pairOf(right, first, second)
   }
+  const unusual = rare.flatMap((mistake) => with1(none, mistake))
   const frequent = ordinary.filter(({ made }) => made.every(isFrequent))
-  for (const first of rare.flatMap((mistake) => with1(none, mistake))) {
+  for (const first of unusual) {
     for (const second of frequent) yield* pairOf(right, first, second)
+  }
+  const isSpelling = ({ made }: Candidate): boolean => made.every(({ id }) => spellingIds.has(id))
+  const inData = unusual.filter((candidate) => candidate.made.every(isInData) && !isSpelling(candidate))
+  const spelled = [...ordinary, ...unusual].filter(isSpelling)
+  for (const first of inData) {
+    for (const second of spelled) if (!second.made.every(isFrequent)) yield* pairOf(right, first, second)
+  }
+  // A rare spelling with an ordinary mistake in the data.
+  for (const first of ordinary.filter(({ made }) => made.every(isInData))) {
+    for (const second of unusual.filter(isSpelling)) yield* pairOf(right, first, second)
   }
 }
 
@@ -267,6 +278,10 @@ function isFrequent({ id }: KnownMistake): boolean {
   return frequent.has(id)
 }
 
+function isInData({ stage }: KnownMistake): boolean {
+  return stage === 'data'
+}
+
 /** Whether two mistakes touch different things. */
 function areOfDifferentFamilies(one: KnownMistake, other: KnownMistake): boolean {
   return familyOf.get(one.id) !== familyOf.get(other.id)
@@ -398,6 +413,7 @@ function signaturesIn(received: string): Decoded[] {
 function wholeForms(bytes: Uint8Array): { whole: Uint8Array; word: string[] }[] {
   if (bytes.length === 64) return [{ whole: bytes, word: [] }]
   if (bytes.length === 65) return [{ whole: bytes.slice(0, 64), word: ['one-byte-long'] }]
+  if (bytes.length > 65) return [{ whole: bytes.slice(0, 64), word: ['attached'] }]
   if (bytes.length !== 63) return []
   return Array.from({ length: 17 }, (_, last) => ({
     whole: concat(bytes, Uint8Array.of(last)),
@@ -417,7 +433,7 @@ function base64Forms(received: string, named: (bytes: Uint8Array | null, ...word
   undo('percent-encoded', percentDecoded)
   undo('spaces-for-plus', (is) => is.replaceAll(' ', '+'))
   undo('base64url', (is) => is.replaceAll('-', '+').replaceAll('_', '/'))
-  if (!text.endsWith('=')) words.push('unpadded')
+  if (text.length % 4 !== 0) words.push('unpadded')
   return named(fromBase64Loose(text), ...words)
 }
 

@@ -1,7 +1,7 @@
 /** Checks a header stage by stage, as a server does, and reads what is wrong with how it is written. */
 import { counted } from '../engine/group.ts'
 import type { VerifyStage } from '../engine/language/vectors.ts'
-import { fromBase64Strict, sameBytes } from '../engine/signer/bytes.ts'
+import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import {
   draftOf,
   type HeaderFields,
@@ -205,7 +205,7 @@ function withMistake(reading: Reading, mistake: KnownMistake): Reading {
 // ---- the first byte in which two byte arrays differ
 
 interface Difference {
-  /** Counted from 1. */
+  /** Counted from 1, in the received bytes. */
   line: number
   column: number
   /** What is there: `"a" (61)`, `LF (0a)` or `the end of the data`. */
@@ -217,16 +217,60 @@ interface Difference {
 export function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
   let at = 0
   while (at < expected.length && at < received.length && expected[at] === received[at]) at += 1
+  return differenceAt(expected, at, received, at)
+}
+
+/**
+ * Where `received` first differs from `expected` if white space between the tokens of JSON does not count. Null where only white space
+ * differs, or none before this place. The words are those around it.
+ */
+export function firstDifferenceInContent(
+  expected: Uint8Array,
+  received: Uint8Array,
+): (Difference & { words: [expected: string, received: string] }) | null {
+  let [at, there, inText] = [0, 0, false]
+  for (;;) {
+    if (!inText) {
+      while (isWhiteSpace(expected[at])) at += 1
+      while (isWhiteSpace(received[there])) there += 1
+    }
+    const byte = expected[at]
+    if (byte !== received[there]) break
+    if (byte === undefined) return null
+    if (byte === 0x22) inText = !inText
+    // The mark behind a backslash ends no text.
+    const step = inText && byte === 0x5c && expected[at + 1] === received[there + 1] ? 2 : 1
+    at += step
+    there += step
+  }
+  if (at === there && sameBytes(expected.subarray(0, at), received.subarray(0, there))) return null
+  return { ...differenceAt(expected, at, received, there), words: [wordAt(expected, at), wordAt(received, there)] }
+}
+
+const isWhiteSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
+
+/** The name, number or letters around a byte. */
+function wordAt(bytes: Uint8Array, at: number): string {
+  const text = fromLatin1(bytes)
+  const before = /[\w.+-]*$/.exec(text.slice(0, at))?.[0] ?? ''
+  const after = /^[\w.+-]*/.exec(text.slice(at))?.[0] ?? ''
+  return before + after
+}
+
+function differenceAt(expected: Uint8Array, at: number, received: Uint8Array, there: number): Difference {
   let line = 1
   let column = 1
-  for (const byte of expected.subarray(0, at)) {
+  for (const byte of received.subarray(0, there)) {
     column = byte === 0x0a ? 1 : column + 1
     if (byte === 0x0a) line += 1
   }
-  return { line, column, expected: describe(expected[at]), received: describe(received[at]) }
+  return { line, column, expected: describe(expected, at), received: describe(received, there) }
 }
 
-function describe(byte: number | undefined): string {
+function describe(bytes: Uint8Array, at: number): string {
+  const byte = bytes[at]
+  if (byte === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) return 'a byte order mark (ef bb bf)'
   return byte === undefined ? 'the end of the data' : `${nameOf(byte)} (${byte.toString(16).padStart(2, '0')})`
 }
 

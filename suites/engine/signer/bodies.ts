@@ -46,14 +46,52 @@ export const escapes = {
   },
 }
 
-/** The value of a JSON text, or undefined for any other text. */
-export const jsonOf = (bytes: Uint8Array): unknown => parseJson(fromUtf8(bytes) ?? '')
+const textOf = (bytes: Uint8Array): string => (fromUtf8(bytes) ?? '').replace(/^\ufeff/, '')
 
-/** The JSON text in another style, or null if it is not JSON. */
-export function rewrite(bytes: Uint8Array, style: Style): Uint8Array | null {
-  const value = jsonOf(bytes)
-  return value === undefined ? null : utf8(writeJson(value, style))
+/** The value of a JSON text, or undefined for any other text. Lenient parsers skip a byte order mark, and so does this. */
+export const jsonOf = (bytes: Uint8Array): unknown => parseJson(textOf(bytes))
+
+/** The JSON text in another style, or null if it is not JSON. @param number writes a number as it stood; otherwise they go through a double */
+export function rewrite(bytes: Uint8Array, style: Style, number?: WriteNumber): Uint8Array | null {
+  const numbers = number === undefined ? [] : numbersOf(textOf(bytes))
+  // A text that no body has stands for a number, because the parser would make a double of it.
+  const marked = number === undefined ? textOf(bytes) : withNumbers(textOf(bytes), (_, at) => `"\\u0000${at}"`)
+  const value = parseJson(marked)
+  if (value === undefined) return null
+  const restored = (_: string, at: string): string => number?.(numbers[Number(at)] ?? '', Number(at)) ?? ''
+  return utf8(writeJson(value, style).replace(/"\\u0000(\d+)"/g, restored))
 }
+
+/** Another way to write a number, from its text. */
+export type WriteNumber = (literal: string, at: number) => string
+
+const textsAndNumbers = /"(?:\\[\s\S]|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g
+
+/** The numbers of a JSON text, as they stand. */
+export function numbersOf(text: string): string[] {
+  return (text.match(textsAndNumbers) ?? []).filter((token) => !token.startsWith('"'))
+}
+
+/** A JSON text with other numbers. */
+export function withNumbers(text: string, write: WriteNumber): string {
+  let at = 0
+  return text.replace(textsAndNumbers, (token) => (token.startsWith('"') ? token : write(token, at++)))
+}
+
+/** How languages write a number that they have parsed. */
+export const numberWriters = {
+  /** JavaScript and Go make a double of it. */
+  double: (literal: string) => JSON.stringify(Number(literal)),
+  /** Python and many others keep integers, and print floats with a point or an exponent. */
+  python(literal: string) {
+    if (/^-?\d+$/.test(literal)) return literal.replace(/^-0$/, '0')
+    const value = Number(literal)
+    const size = Math.abs(value)
+    if (size !== 0 && (size >= 1e16 || size < 1e-4))
+      return value.toExponential().replace(/([-+])(\d)$/, (_, sign: string, digit: string) => `${sign}0${digit}`)
+    return Number.isInteger(value) ? `${Object.is(value, -0) ? '-0' : value}.0` : String(value)
+  },
+} as const
 
 const knownStyles = new WeakMap<Uint8Array, Style>()
 
@@ -144,8 +182,22 @@ const ruby: Print = {
   nothing: 'nil',
 }
 
+/** What is left after a careless str(dict).replace("'", '"'). */
+const quotedPython: Print = {
+  ...python,
+  name: (name) => pythonText(name).replaceAll("'", '"'),
+  text: (text) => pythonText(text).replaceAll("'", '"'),
+}
+
 /** How languages print a parsed value that was never serialised: str(dict), Map.toString(), fmt.Sprint. */
-export const prints = { python, java, go, ruby, 'ruby-3-4': { ...ruby, colon: ' => ' } } as const
+export const prints = {
+  python,
+  'python-quoted': quotedPython,
+  java,
+  go,
+  ruby,
+  'ruby-3-4': { ...ruby, colon: ' => ' },
+} as const
 
 /** A value as a language prints it. */
 export function printValue(value: unknown, print: Print): string {

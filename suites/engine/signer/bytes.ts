@@ -45,6 +45,18 @@ export function latin1(text: string): Uint8Array | null {
   return bytes
 }
 
+/** The letters of Windows-1252 for the bytes from 0x80 on; those without a letter stand for themselves. */
+const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** Windows-1252, with a ? for every character that it does not have. */
+export function windows1252(text: string): Uint8Array {
+  return Uint8Array.from(text, (letter) => {
+    const at = windowsLetters.indexOf(letter)
+    const code = at < 0 ? (letter.codePointAt(0) ?? 0) : 0x80 + at
+    return code > 0xff || (at < 0 && code >= 0x80 && code < 0xa0) ? 0x3f : code
+  })
+}
+
 /** Lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
   return bytesToHex(bytes)

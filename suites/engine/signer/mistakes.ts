@@ -16,6 +16,7 @@ import {
   rewrite,
   type Style,
   spaced,
+  type WriteNumber,
 } from './bodies.ts'
 import {
   concat,
@@ -30,6 +31,7 @@ import {
   toBase64url,
   toHex,
   utf8,
+  windows1252,
 } from './bytes.ts'
 import {
   type Draft,
@@ -92,6 +94,8 @@ const secretOfKey = 'Use the secret of the key, never its id'
 const asTextStands = 'Use the UTF-8 bytes of the secret as the key, as the text stands'
 /** For clients that cut the text: they do the two steps in the wrong order. */
 const cutThenEncode = 'Cut the bytes of the MAC to the first 20, then encode these bytes in BASE64'
+const quoteSecret =
+  'Put the secret in single quotes where the environment is set, and compare its length where it is used: the key is the text as it stands'
 const wholeSignature = 'Send the whole signature and nothing more: 20 bytes of an HMAC, 64 of ED25519'
 
 /** What a mistake says besides its id, its claim and its change. Without `fix` the one of its requirement applies. */
@@ -172,6 +176,17 @@ const joined = (word: string, when: string, origin: Origin): Row =>
     const at = indexOf(all, origin) + 1
     return at > 0 && all[at]?.origin === 'line-end' ? all.toSpliced(at, 1) : null
   })
+/** Another text is signed, as other services have it: parts of the data in braces, and the marks between them. */
+const habit = (word: string, whose: string, data: string): Row => {
+  const parts = data.split(/\{(\w+)\}/)
+  const shown = data.replaceAll('\n', ' LF ').replace(/\{(\w+)\}/g, '<$1>')
+  const what = data === '{body}' ? 'the body alone is signed' : `${shown} is signed`
+  return pieces(word, `${what}, as ${whose} do`, (all) =>
+    parts.flatMap((part, at) =>
+      at % 2 === 0 ? (part === '' ? [] : [piece('other', part)]) : all.filter(({ origin }) => origin === part),
+    ),
+  )
+}
 /** A part of the called URL is signed as the URI, where there is one. */
 const url = (word: string, when: string, part: WriteText): Row =>
   on('uri', word, when, (right, around) => (around.url === undefined ? right : part(around.url) || right))
@@ -194,6 +209,64 @@ const written = (word: string, how: string, ...styles: readonly Partial<Style>[]
     const made = styles.map((style) => rewrite(raw, { ...compact, ...style }))
     return made.find((bytes) => bytes !== null && !sameBytes(bytes, raw)) ?? null
   })
+
+/** A way to write JSON that a serialiser has: the word of its mistake, how it is told, and the difference from `compact`. */
+type Spelling = readonly [word: string, how: string, style: Partial<Style>]
+const spellings: readonly Spelling[] = [
+  ['with-body-compact', 'without white space (as JSON.stringify does)', compact],
+  ['with-body-spaced', 'with spaces (as json.dumps of Python does)', spaced],
+  [
+    'with-body-python-escapes',
+    'with spaces and \\u escapes (as json.dumps of Python does)',
+    { ...spaced, escape: escapes.nonAscii },
+  ],
+  ['with-body-ascii', 'without white space and with \\u escapes', { escape: escapes.nonAscii }],
+  ['with-body-go-escapes', 'with <, > and & escaped (as encoding/json of Go does)', { escape: escapes.go }],
+  ['with-body-php-escapes', 'with \\/ and \\u escapes (as json_encode of PHP does)', { escape: escapes.php }],
+  ['with-body-sorted', 'with sorted members', { sorted: true }],
+  ['with-body-indented', 'with indentation', { colon: ': ', indent: '  ' }],
+  ['with-body-indented-by-4', 'with an indentation of 4', { colon: ': ', indent: '    ' }],
+]
+const rareSpellings: readonly Spelling[] = [
+  [
+    'with-body-gson-escapes',
+    'with <, >, &, = and quotes escaped (as Gson of Java does)',
+    {
+      escape: escapes.gson,
+    },
+  ],
+  [
+    'with-body-dotnet-escapes',
+    'with escapes in upper-case hex (as System.Text.Json of .NET does)',
+    {
+      escape: escapes.dotNet,
+    },
+  ],
+  [
+    'with-body-jackson-indented',
+    'with indentation and spaces around colons (as Jackson does)',
+    {
+      colon: ' : ',
+      indent: '  ',
+    },
+  ],
+  ['with-body-indented-by-tabs', 'with indentation by tabs', { colon: ': ', indent: '\t' }],
+]
+
+/** The mistakes that write the body again in the way of a serialiser, with numbers written as given: only a double loses what JSON says. */
+export function spellingsWith(number: WriteNumber): KnownMistake[] {
+  const rows = [...spellings, ...rareSpellings].map(([word, how, style]) => ({
+    ...written(word, how, style),
+    change: ofBytes('body', (raw) => rewrite(raw, { ...compact, ...style }, number)),
+  }))
+  return about('request-body', 'data', lab, rows)
+}
+
+/** The ids of the mistakes that write the body again in the way of a serialiser. */
+export const spellingIds: ReadonlySet<string> = new Set(
+  [...spellings, ...rareSpellings].map(([word]) => `data/${word}`),
+)
+
 const value = (word: string, when: string, change: Parameters<typeof ofBodyValue>[0]): Row =>
   row(word, when, ofBodyValue(change))
 const printedBy = (print: keyof typeof prints, what: string): Row =>
@@ -223,6 +296,13 @@ const secret = (
     return typeof made === 'string' ? utf8(made) : made
   })
   return row(word, when, change)
+}
+const htmlNames: { [mark: string]: string } = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
+const withoutPrefix: WriteText = (right) => right.replace(/^[A-Za-z][A-Za-z0-9]*_/, '')
+/** As most decoders read base64: other marks are skipped. */
+const fromBase64Lenient = (it: string): Uint8Array | null => {
+  const marks = it.replace(/=.*/s, '').replace(/[^A-Za-z0-9+/_-]/g, '')
+  return marks === '' ? null : fromBase64Loose(marks.length % 4 === 1 ? marks.slice(0, -1) : marks)
 }
 const used = (word: string, how: string, write: (text: string, keyId: string) => string): Row =>
   secret(word, `the secret is used ${how}`, write)
@@ -539,24 +619,32 @@ export const mistakes: readonly KnownMistake[] = [
     }),
   ]),
 
+  // The secret is right, but the data are put together as another service has them.
+  ...about('data-to-sign', 'data', lab, [
+    habit('with-body-alone', 'many webhooks', '{body}'),
+    habit('with-timestamp-dot-body', 'many webhooks', '{timestamp}.{body}'),
+    habit('with-timestamp-body', 'some webhooks and exchanges', '{timestamp}{body}'),
+    habit('with-timestamp-colon-body', 'some webhooks', '{timestamp}:{body}'),
+    habit('with-labelled-timestamp-body', 'some webhooks', 't={timestamp}.{body}'),
+    habit('with-versioned-timestamp-body', 'some webhooks', 'v0:{timestamp}:{body}'),
+    habit('with-nonce-timestamp-body', 'some webhooks', '{nonce}.{timestamp}.{body}'),
+    habit('with-uri-timestamp-body', 'some exchanges', '{uri}{timestamp}{body}'),
+    habit('with-timestamp-method-uri-body', 'many exchanges', '{timestamp}{method}{uri}{body}'),
+    habit('with-method-uri-timestamp-body', 'some exchanges', '{method}{uri}{timestamp}{body}'),
+    habit('with-nonce-timestamp-body-joined', 'some exchanges', '{nonce}{timestamp}{body}'),
+    habit('with-request-lines', 'some payment services', '{method}\n{uri}\n{timestamp}\n{nonce}\n{body}\n'),
+  ]),
+
   // ---- the body that is signed; the body on the wire stays
   // For fixtures: the first style that changes the bytes. The diagnosis looks for each style under its own name.
   ...about('request-body', 'data', { found: false }, [
     written('with-body-reserialised', 'with other spacing', spaced, compact),
   ]),
   ...about('request-body', 'data', {}, [
-    written('with-body-compact', 'without white space (as JSON.stringify does)', compact),
-    written('with-body-spaced', 'with spaces (as json.dumps of Python does)', spaced),
-    written('with-body-python-escapes', 'with spaces and \\u escapes (as json.dumps of Python does)', {
-      ...spaced,
-      escape: escapes.nonAscii,
-    }),
-    written('with-body-ascii', 'without white space and with \\u escapes', { escape: escapes.nonAscii }),
-    written('with-body-go-escapes', 'with <, > and & escaped (as encoding/json of Go does)', { escape: escapes.go }),
-    written('with-body-php-escapes', 'with \\/ and \\u escapes (as json_encode of PHP does)', { escape: escapes.php }),
-    written('with-body-sorted', 'with sorted members', { sorted: true }),
-    written('with-body-indented', 'with indentation', { colon: ': ', indent: '  ' }),
-    written('with-body-indented-by-4', 'with an indentation of 4', { colon: ': ', indent: '    ' }),
+    ...spellings.map((spelling) => written(...spelling)),
+    body('without-body-bom', 'the byte order mark of the body is sent and not signed', (raw) =>
+      sameBytes(raw.subarray(0, 3), bom) ? raw.slice(3) : null,
+    ),
     form('with-body-trimmed', 'the body is trimmed before it is signed', 'trimmed'),
     form('with-body-lf', 'CR LF in the body is signed as LF', 'crlf-to-lf'),
     form('with-body-crlf', 'LF in the body is signed as CR LF', 'lf-to-crlf'),
@@ -573,28 +661,16 @@ export const mistakes: readonly KnownMistake[] = [
       fromUtf8(raw) === null ? null : utf16(text(raw)),
     ),
     body('with-body-bom', 'the body is signed with a byte order mark', (raw) => concat(bom, raw)),
-    body('without-body-bom', 'the byte order mark of the body is not signed', (raw) =>
-      sameBytes(raw.subarray(0, 3), bom) ? raw.slice(3) : null,
-    ),
     body('with-body-hash', 'the SHA-256 of the body is signed in its place', (raw) => utf8(toHex(sha256(raw)))),
     body('with-body-base64', 'the BASE64 of the body is signed in its place', (raw) => utf8(toBase64(raw))),
   ]),
   ...about('request-body', 'data', lab, [
-    written('with-body-gson-escapes', 'with <, >, &, = and quotes escaped (as Gson of Java does)', {
-      escape: escapes.gson,
-    }),
-    written('with-body-dotnet-escapes', 'with escapes in upper-case hex (as System.Text.Json of .NET does)', {
-      escape: escapes.dotNet,
-    }),
-    written('with-body-jackson-indented', 'with indentation and spaces around colons (as Jackson does)', {
-      colon: ' : ',
-      indent: '  ',
-    }),
-    written('with-body-indented-by-tabs', 'with indentation by tabs', { colon: ': ', indent: '\t' }),
+    ...rareSpellings.map((spelling) => written(...spelling)),
     written('with-body-floats', 'with whole numbers as 1.0', {
       number: (it) => (Number.isInteger(it) ? `${it}.0` : JSON.stringify(it)),
     }),
     printedBy('python', "a dict of Python (str(dict) gives {'a': 1})"),
+    printedBy('python-quoted', 'a dict of Python, its quotes replaced ({"a": False, "b": None})'),
     printedBy('java', 'a Map of Java (toString() gives {a=1})'),
     printedBy('go', 'a map of Go (fmt gives map[a:1])'),
     printedBy('ruby', 'a Hash of Ruby (inspect gives {"a"=>1})'),
@@ -620,6 +696,17 @@ export const mistakes: readonly KnownMistake[] = [
     form('with-body-upper-case', 'the body is put in upper case before it is signed', 'upper-case'),
     on('body', 'with-body-question-marks', 'the body is signed in ASCII, with a ? for every other character', (right) =>
       right.replace(/[^\0-\x7f]/gu, '?'),
+    ),
+    body('with-body-cut-to-8-bits', 'every character of the body is cut to 8 bits (an em dash becomes 0x14)', (raw) =>
+      latin1(text(raw)) === null ? Uint8Array.from(text(raw).split(''), (unit) => unit.charCodeAt(0) & 0xff) : null,
+    ),
+    body(
+      'with-body-latin-1-question-marks',
+      'the body is signed in ISO 8859-1, with a ? for every character beyond it',
+      (raw) => (latin1(text(raw)) === null ? latin1(text(raw).replace(/[^\0-\xff]/gu, '?')) : null),
+    ),
+    body('with-body-windows-1252', 'the body is signed in Windows-1252', (raw) =>
+      fromUtf8(raw) === null ? null : windows1252(text(raw)),
     ),
     form('with-body-composed', 'the body is signed in Unicode form NFC', 'composed'),
     form('with-body-decomposed', 'the body is signed in Unicode form NFD', 'decomposed'),
@@ -705,12 +792,35 @@ export const mistakes: readonly KnownMistake[] = [
     used('percent-encoded', 'percent-encoded', encodeURIComponent),
     used('cut-to-32', 'cut to 32 bytes', (right) => right.slice(0, 32)),
     used('cut-to-16', 'cut to 16 bytes', (right) => right.slice(0, 16)),
+    used('cut-to-8', 'cut to 8 bytes', (right) => right.slice(0, 8)),
     ...['undefined', 'null', 'None', 'nil'].map((word) => {
       const how = `as the text ${word}, which stands for a secret that is not set`
       return used(`text-${word.toLowerCase()}`, how, () => word)
     }),
     secret('utf-16', 'the secret is encoded in UTF-16', utf16),
     secret('decoded-as-utf8', 'the secret is base64-decoded into a text', (right) => asUtf8(decoded(right))),
+  ]),
+
+  // Changed on the way from the place where the secret is kept.
+  ...about('hmac', 'key', { ...lab, fix: quoteSecret }, [
+    used('cut-at-hash', 'cut at its #, where a comment begins in a file of settings', (it) => it.replace(/#.*/s, '')),
+    used('cut-at-dollar', 'cut at its $, where a shell looks for a variable', (it) => it.replace(/\$.*/s, '')),
+    used('variable-dropped', 'without its $ and the word behind it, which a shell takes for a variable', (right) =>
+      right.replace(/\$(?:[A-Za-z_]\w*|\d|\{[^}]*\})/g, ''),
+    ),
+    used('html-escaped', 'with its marks escaped as in HTML', (right) =>
+      right.replace(/[&<>"']/g, (mark) => `&${htmlNames[mark]};`),
+    ),
+  ]),
+  ...about('hmac', 'key', { ...lab, fix: asTextStands }, [
+    used('without-prefix', 'without its prefix', withoutPrefix),
+    used('without-prefixes', 'without its two prefixes', (right) => withoutPrefix(withoutPrefix(right))),
+    secret('without-prefix-base64-decoded', 'the secret is used without its prefix, base64-decoded', (right) =>
+      withoutPrefix(right) === right ? null : fromBase64Lenient(withoutPrefix(right)),
+    ),
+    secret('base64-decoded-leniently', 'the secret is base64-decoded, its other marks skipped', (right) =>
+      fromBase64Loose(right) === null ? fromBase64Lenient(right) : null,
+    ),
   ]),
 
   // ---- how data and key become bytes: other algorithms, other inputs, the other kind of key
@@ -876,6 +986,15 @@ export const mistakes: readonly KnownMistake[] = [
     'the signature is the right one but for a few characters, or for a lost beginning or end',
     'Copy the signature whole; look for a line break, a shell or a log that alters it',
   ),
+  ...about('ecc', 'signature', { ...lab, fix: 'Send the first 64 bytes alone, in BASE64 (a detached signature)' }, [
+    row('attached', 'the signature is attached to its message: the signed data stand behind its 64 bytes', {
+      stage: 'cut',
+      apply: (draft) =>
+        draft.algorithm.kind === 'ed25519'
+          ? { ...draft, cut: (whole) => concat(draft.cut(whole), joinPieces(draft.pieces)) }
+          : null,
+    }),
+  ]),
   ...about('ecc', 'signature', { ...lab, fix: 'Send all 64 bytes of the ED25519 signature' }, [
     cut(
       'ed25519-cut-to-20-bytes',

@@ -1,0 +1,319 @@
+/**
+ * Mistakes as public bug reports tell them, made by hand with node:crypto: nothing here is shared with the table that is searched. Each
+ * stands beside its counterpart, the same request signed rightly, which must be valid.
+ */
+import { createHmac, createPrivateKey, sign as signWith } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { SigningKey } from '../engine/signer/sign.ts'
+import { partUnlessProof } from '../self/proof-form.ts'
+import { type DiagnoseInput, diagnose } from './diagnose.ts'
+import { ownDataSentences } from './own-data.ts'
+
+const time = '1795154904754'
+const nonce = '+CLqKvRgaK/NpT0fZw9x8g=='
+const lamp = 'orchard-lamp-7731'
+const plain = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+const withParams = (params: string): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":${params}}`
+
+const bytes = (text: string | Uint8Array): Buffer => Buffer.from(text)
+const dataOf = (body: string | Uint8Array, at = time): Buffer =>
+  Buffer.concat([bytes(`${at};${nonce};POST\n/api\n`), bytes(body), bytes('\n')])
+const hmac = (data: string | Uint8Array, key: string | Uint8Array = lamp): string =>
+  createHmac('sha256', key).update(data).digest().subarray(0, 20).toString('base64')
+const header = (signature: string, at = time): string => `svc-hmac-sha256 key-7;1;${at};${nonce};${signature}`
+
+const ask = (body: string | Uint8Array, signature: string, more: Partial<DiagnoseInput> = {}): DiagnoseInput => ({
+  header: header(signature),
+  key: { kind: 'secret', secret: lamp },
+  scheme: 'svc-hmac-sha256',
+  keyId: 'key-7',
+  method: 'POST',
+  uri: '/api',
+  url: 'https://service.example/api',
+  body: bytes(body),
+  ...more,
+})
+const idsOf = (input: DiagnoseInput): string[] => diagnose(input).mistakes.map(({ id }) => id)
+const titlesOf = (input: DiagnoseInput): string => {
+  const { mistakes } = diagnose(input)
+  return mistakes.map(({ title, fix }) => `${title}. ${fix}`).join('\n')
+}
+
+describe('secrets that an environment changed', () => {
+  const secret = 'c7Vq#92$xK-lm0'
+  const changed: [id: string, right: string, used: string | Uint8Array][] = [
+    ['key/cut-at-hash', secret, 'c7Vq'],
+    ['key/cut-at-dollar', secret, 'c7Vq#92'],
+    ['key/variable-dropped', secret, 'c7Vq#92-lm0'],
+    ['key/mark-escaped', secret, 'c7Vq\\u002392$xK-lm0'],
+    ['key/mark-escaped', secret, 'c7Vq\\u002392\\u0024xK\\u002dlm0'],
+    ['key/html-escaped', 'a&b-7731', 'a&amp;b-7731'],
+    ['key/without-prefix', `name_${secret}`, secret],
+    ['key/without-prefixes', `sk_live_${lamp}`, lamp],
+    ['key/without-prefix-base64-decoded', 'name_b3JjaGFyZA==', 'orchard'],
+    ['key/without-prefix-base64-decoded', `name_${secret}`, Buffer.from(secret, 'base64')],
+    ['key/base64-decoded-leniently', secret, Buffer.from(secret, 'base64')],
+    ['key/cut-to-8', secret, 'c7Vq#92$'],
+    ['key/cut-to-8', lamp, 'orchard-'],
+  ]
+
+  test.each(changed)('%s of %s', (id, right, used) => {
+    const key = { kind: 'secret' as const, secret: right }
+    expect(idsOf(ask(plain, hmac(dataOf(plain), used), { key }))).toEqual([id])
+    expect(idsOf(ask(plain, hmac(dataOf(plain).subarray(0, -1), used), { key })).sort()).toEqual(
+      [id, 'data/without-final-newline'].sort(),
+    )
+    expect(diagnose(ask(plain, hmac(dataOf(plain), right), { key })).valid).toBe(true)
+  })
+})
+
+describe('schemes of other services', () => {
+  const habits: [id: string, habit: string, data: (body: string) => string][] = [
+    ['data/with-body-alone', 'webhooks', (body) => body],
+    ['data/with-timestamp-dot-body', 'webhooks', (body) => `${time}.${body}`],
+    ['data/with-timestamp-body', 'exchanges', (body) => `${time}${body}`],
+    ['data/with-labelled-timestamp-body', 'webhooks', (body) => `t=${time}.${body}`],
+    ['data/with-uri-timestamp-body', 'exchanges', (body) => `/api${time}${body}`],
+    ['data/with-timestamp-method-uri-body', 'exchanges', (body) => `${time}POST/api${body}`],
+    ['data/with-versioned-timestamp-body', 'webhooks', (body) => `v0:${time}:${body}`],
+    ['data/with-nonce-timestamp-body', 'webhooks', (body) => `${nonce}.${time}.${body}`],
+  ]
+
+  test.each(habits)('%s', (id, habit, data) => {
+    const input = ask(plain, hmac(data(plain)))
+    expect(idsOf(input)).toEqual([id])
+    expect(titlesOf(input)).toContain(habit)
+    expect(titlesOf(input)).toContain('Sign <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF and nothing else')
+    const spaced = plain.replaceAll(':', ': ').replaceAll(',', ', ')
+    expect(idsOf(ask(plain, hmac(data(spaced)))).sort()).toEqual([id, 'data/with-body-spaced'].sort())
+  })
+
+  test('the whole MAC in hex, as most webhooks send it', () => {
+    const whole = createHmac('sha256', lamp).update(`${time}.${plain}`).digest('hex')
+    expect(idsOf(ask(plain, whole)).sort()).toEqual(
+      ['data/with-timestamp-dot-body', 'signature/in-hex', 'signature/untruncated'].sort(),
+    )
+  })
+})
+
+describe('ED25519', () => {
+  const seed = Buffer.alloc(32, 7)
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+  const key: SigningKey = { kind: 'ed25519', seed }
+  const ecc = (data: Uint8Array): Buffer => signWith(null, data, privateKey)
+  const attached = (data: Uint8Array): string => Buffer.concat([ecc(data), data]).toString('base64')
+  const right = dataOf(plain)
+  const other = bytes('something else')
+  const made: [ids: string[], signature: string][] = [
+    [['data/with-body-alone'], ecc(bytes(plain)).toString('base64')],
+    [['data/with-timestamp-body'], ecc(bytes(time + plain)).toString('base64')],
+    [['signature/attached'], attached(right)],
+    [['data/without-final-newline', 'signature/attached'], attached(right.subarray(0, -1))],
+    [['data/with-other-data', 'signature/attached'], attached(other)],
+    [['data/with-other-nonce', 'signature/attached'], attached(bytes(right.toString().replace(nonce, 'n')))],
+  ]
+
+  test.each(made)('%j', (ids, signature) => {
+    expect(idsOf(ask(plain, signature, { key })).sort()).toEqual(ids)
+    expect(idsOf(ask(plain, right.toString('base64'), { key }))).not.toContain('signature/attached')
+  })
+
+  test('signed rightly', () => expect(diagnose(ask(plain, ecc(right).toString('base64'), { key })).valid).toBe(true))
+})
+
+describe('numbers that parsing changed', () => {
+  const sent = withParams('{"a":0.0,"b":1.50,"n":1234567890123456789,"s":"1.50"}')
+  const loose = sent.replaceAll(':', ' : ')
+  const byJavaScript = withParams('{"a":0,"b":1.5,"n":1234567890123456800,"s":"1.50"}')
+  const byPython = withParams('{"a":0.0,"b":1.5,"n":1234567890123456789,"s":"1.50"}')
+  const spaced = (json: string): string => json.replaceAll(':', ': ').replaceAll(',', ', ')
+  const numbers: [what: string, body: string, signed: string, ids: string[], changes: string][] = [
+    [
+      'JavaScript',
+      sent,
+      byJavaScript,
+      ['data/with-body-numbers'],
+      '0.0 became 0, 1.50 became 1.5, 1234567890123456789 became 1234567890123456800',
+    ],
+    ['Python', sent, byPython, ['data/with-body-numbers'], '1.50 became 1.5'],
+    ['one number', withParams('{"b":1.50}'), withParams('{"b":1.5}'), ['data/with-body-numbers'], '1.50 became 1.5'],
+    [
+      'JavaScript, white space taken out',
+      loose,
+      byJavaScript,
+      ['data/with-body-compact', 'data/with-body-numbers'],
+      '0.0 became 0',
+    ],
+    [
+      'json.dumps of Python',
+      sent,
+      spaced(byPython),
+      ['data/with-body-numbers', 'data/with-body-spaced'],
+      '1.50 became 1.5',
+    ],
+    ['white space alone', loose, sent, ['data/with-body-compact'], ''],
+    [
+      'exponents by Python',
+      withParams('{"a":1e3,"b":1E-7,"c":1e16}'),
+      withParams('{"a":1000.0,"b":1e-07,"c":1e+16}'),
+      ['data/with-body-numbers'],
+      '1e3 became 1000.0',
+    ],
+  ]
+
+  test.each(numbers)('%s', (_, body, signed, ids, changes) => {
+    const input = ask(body, hmac(dataOf(signed)))
+    expect(idsOf(input).sort()).toEqual(ids)
+    expect(titlesOf(input)).toContain(changes)
+    expect(diagnose(ask(body, hmac(dataOf(body)))).valid).toBe(true)
+  })
+
+  test('a body with ordinary numbers is not told about them', () => {
+    const body = spaced(withParams('{"a":0,"b":1.5}'))
+    expect(idsOf(ask(body, hmac(dataOf(body.replaceAll(' ', '')))))).toEqual(['data/with-body-compact'])
+  })
+})
+
+describe('text', () => {
+  const night = 'Zoë — night'
+  const params = `{"name":"${night}","a":false,"b":null}`
+  const body = withParams(params)
+  const bom = '\ufeff'
+  const cut = (text: string): Buffer => Buffer.from(text, 'latin1')
+  /** Python: str(dict).replace("'", '"') */
+  const printed = (json: string): string =>
+    json
+      .replaceAll(':', ': ')
+      .replaceAll(',', ', ')
+      .replace(/\bfalse\b/, 'False')
+      .replace(/\bnull\b/, 'None')
+  const written: { [id: string]: (text: string) => string | Uint8Array } = {
+    'data/with-body-cut-to-8-bits': (text) => cut(text),
+    'data/with-body-latin-1-question-marks': (text) => cut(text.replaceAll('—', '?')),
+    'data/with-body-question-marks': (text) => text.replaceAll(/[ë—]/g, '?'),
+    'data/with-body-windows-1252': (text) => cut(text.replaceAll('—', '\x97')),
+    'data/with-body-printed-by-python-quoted': (text) => printed(JSON.stringify(JSON.parse(text))),
+    'data/with-body-bom': (text) => bom + text,
+    'data/with-tripled-newline': (text) => `${text}\n\n`,
+    'data/with-doubled-newline': (text) => `${text}\n`,
+  }
+
+  test.each(Object.keys(written))('%s', (id) => {
+    const write = written[id] ?? ((text) => text)
+    expect(idsOf(ask(body, hmac(dataOf(write(body)))))).toEqual([id])
+    expect(diagnose(ask(body, hmac(dataOf(body)))).valid).toBe(true)
+  })
+
+  test('the printed form of a dict, where the sent body has spaces', () => {
+    const spaced = body.replaceAll(':', ': ').replaceAll(',', ', ')
+    expect(idsOf(ask(spaced, hmac(dataOf(printed(body)))))).toEqual(['data/with-body-printed-by-python-quoted'])
+  })
+
+  const value = JSON.parse(body)
+  const ordered = {
+    id: value.id,
+    jsonrpc: value.jsonrpc,
+    method: value.method,
+    params: { a: false, b: null, name: night },
+  }
+  const spellings: { [id: string]: [sent: string, signed: string] } = {
+    'data/with-body-compact': [JSON.stringify(value, null, 1), body],
+    'data/with-body-spaced': [body, body.replaceAll(':', ': ').replaceAll(',', ', ')],
+    'data/with-body-indented': [body, JSON.stringify(value, null, 2)],
+    'data/with-body-indented-by-4': [body, JSON.stringify(value, null, 4)],
+    'data/with-body-indented-by-tabs': [body, JSON.stringify(value, null, '\t')],
+    'data/with-body-sorted': [body, JSON.stringify(ordered)],
+    'data/with-body-php-escapes': [body, body.replaceAll('/', '\\/').replace('ë', '\\u00eb').replace('—', '\\u2014')],
+    'data/with-body-ascii': [body, body.replace('ë', '\\u00eb').replace('—', '\\u2014')],
+  }
+  const iso = new Date(Number(time)).toISOString().slice(0, -1)
+  const others: { [id: string]: (text: string) => Uint8Array } = {
+    ...Object.fromEntries(Object.entries(written).map(([id, write]) => [id, (text: string) => dataOf(write(text))])),
+    'data/with-iso-timestamp': (text) => dataOf(text, `${iso}Z`),
+    'data/with-iso-timestamp-and-offset': (text) => dataOf(text, `${iso}+00:00`),
+    'data/with-iso-timestamp-without-zone': (text) => dataOf(text, iso),
+    'data/with-iso-timestamp-in-seconds': (text) => dataOf(text, `${iso.slice(0, 19)}Z`),
+    'data/with-uri-timestamp-body': (text) => bytes(`/api${time}${text}`),
+  }
+  const combined = Object.keys(others).flatMap((id) =>
+    Object.entries(spellings)
+      // A dict that is printed has its own white space, and an escaped text has no letter to change.
+      .filter(([spelling]) => !id.includes('python') || spelling === 'data/with-body-sorted')
+      .filter(([spelling]) => !/cut|question|1252/.test(id) || !/php|ascii/.test(spelling))
+      .map(([spelling, [sent, signed]]): [string, string, string, Uint8Array] => [
+        id,
+        spelling,
+        sent,
+        others[id]?.(signed) ?? bytes(''),
+      ]),
+  )
+
+  test.each(partUnlessProof(combined, 16))('%s with %s', (id, spelling, sent, data) => {
+    expect(idsOf(ask(sent, hmac(data))).sort()).toEqual([id, spelling].sort())
+  })
+
+  test('a byte order mark that is sent and not signed is named first', () => {
+    const named = (sent: string, signed: string | Uint8Array): string[] => idsOf(ask(sent, hmac(dataOf(signed))))
+    expect(named(bom + plain, plain)).toEqual(['data/without-body-bom'])
+    expect(named(bom + plain, `${bom}${plain}`)).toEqual([])
+    const odd = plain.replace(':', ' : ')
+    expect(named(` ${odd}\n`, odd)).toEqual(['data/with-body-trimmed'])
+    const spaced = body.replaceAll(':', ': ').replaceAll(',', ', ')
+    expect(named(bom + body, spaced)).toEqual(['data/without-body-bom', 'data/with-body-spaced'])
+    expect(named(bom + spaced, body)).toEqual(['data/without-body-bom', 'data/with-body-compact'])
+    expect(named(bom + body, cut(body))).toEqual(['data/without-body-bom', 'data/with-body-cut-to-8-bits'])
+  })
+})
+
+describe('own data', () => {
+  const body = withParams('{"a":false,"b":null}')
+  const said = (sent: string, signed: string): string =>
+    ownDataSentences(ask(sent, hmac(dataOf('x')), { callersData: dataOf(signed) })).join('\n')
+  const python = '{"jsonrpc": "2.0", "id": 1, "method": "solution/listSolutions", "params": {"a": False, "b": None}}'
+
+  test('the first difference in content is pointed at, not a space', () => {
+    expect(said(body, python)).toContain(
+      'Your data to sign differ in content at line 3, byte 81: expected "f" (66), found "F" (46) ("False" for "false")',
+    )
+    expect(said(body, python)).toContain('White space differs from line 3, byte 12 on')
+  })
+
+  test.each([
+    [
+      'white space alone',
+      body,
+      body.replaceAll(':', ': '),
+      'differ at line 3, byte 12: expected """ (22), found a space (20)',
+    ],
+    [
+      'content alone',
+      body,
+      body.replace('false', 'False'),
+      'differ at line 3, byte 73: expected "f" (66), found "F" (46)',
+    ],
+    ['a space in a text', withParams('{"a":"b c"}'), withParams('{"a":"bc"}'), 'differ at line 3, byte 75'],
+  ])('%s', (_, sent, signed, sentence) => expect(said(sent, signed)).toContain(sentence))
+
+  test('a byte order mark is called by its name', () => {
+    expect(said(`\ufeff${body}`, body)).toContain('expected a byte order mark (ef bb bf)')
+  })
+})
+
+describe('curl -d @file', () => {
+  const file = `${JSON.stringify(JSON.parse(plain), null, 3)}\n`
+  const sent = file.replaceAll('\n', '')
+
+  test('the line feeds that curl drops are named', () => {
+    const input = ask(sent, hmac(dataOf(file)), { bodyFile: bytes(file) })
+    expect(idsOf(input)).toEqual(['data/with-body-before-curl'])
+    expect(titlesOf(input)).toContain('--data-binary')
+    const without = ask(sent, hmac(dataOf(file).subarray(0, -1)), { bodyFile: bytes(file) })
+    expect(idsOf(without).sort()).toEqual(['data/with-body-before-curl', 'data/without-final-newline'])
+    expect(diagnose(ask(sent, hmac(dataOf(sent)), { bodyFile: bytes(file) })).valid).toBe(true)
+  })
+})
