@@ -4,7 +4,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { lines, type Printable, printable, vouchedFor } from '../engine/printable.ts'
 import { renderBadge, renderCtrf, renderJson, renderJunit, testRun } from '../report/formats.ts'
-import { documentFile, filesOfCases, renderHtml, type Sources } from '../report/html.ts'
+import { linkedFiles, renderHtml } from '../report/html.ts'
 import { renderMarkdown } from '../report/markdown.ts'
 import type { Report } from '../report/report.ts'
 import { verdictLine } from '../report/tell.ts'
@@ -88,7 +88,7 @@ function writeFile(file: string, text: string): SuiteError[] {
 }
 
 /** The texts of this package that the page of a report embeds. Missing files are left out. */
-function readSources({ cases }: Pick<Report, 'cases'>): Sources {
-  const files = [documentFile, ...filesOfCases(cases)].filter((file) => existsSync(join(packageRoot, file)))
+function readSources({ cases }: Pick<Report, 'cases'>): Map<string, string> {
+  const files = linkedFiles(cases).filter((file) => existsSync(join(packageRoot, file)))
   return new Map(files.map((file) => [file, readFileSync(join(packageRoot, file), 'utf8')]))
 }

@@ -2,7 +2,7 @@
 import type { Corpus, Requirement, SafetyClass } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { Explored, Report } from '../report/report.ts'
-import { exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/tell.ts'
+import { drawHistory, exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/tell.ts'
 import type { Exploration } from './explore.ts'
 import { type Found, withoutReason } from './findings.ts'
 
@@ -62,24 +62,10 @@ function findingLines(finding: Found, number: number, requirements: readonly Req
     `${number}. ${message} (${requirement}, ${level})`,
     `   The document, part ${sentence?.part ?? '?'}: ${sentence?.text ?? ''}`,
     ...steps.map((step, index) => `   ${index + 1}) ${step}`),
-    ...lanes(history),
+    ...drawHistory(history).lines.map((line) => `   ${line}`),
     `   ${reproducedSentence(finding)}`,
     ...sinceLines(finding).map((text) => `   ${text}`),
   ]
-}
-
-const columns = 48
-
-/** A lane for each connection, time to the right. */
-function lanes(history: Found['history']): string[] {
-  const end = Math.max(1, ...history.map(({ endMs }) => endMs))
-  const at = (ms: number): number => Math.round((ms / end) * columns)
-  const width = `   ${' '.repeat(4)}0 ms${`${Math.round(end)} ms`.padStart(columns - 3)}`
-  const bars = history.map(({ startMs, endMs, call, answer, connection }) => {
-    const bar = '━'.repeat(Math.max(1, at(endMs) - at(startMs)))
-    return `   ${connection.padStart(3)} │${' '.repeat(at(startMs))}${bar}${' '.repeat(Math.max(0, columns - at(startMs) - bar.length))}│ ${call}: ${answer}`
-  })
-  return history.length === 0 ? [] : [width, ...bars]
 }
 
 /** How much of the table and the matrix was covered, for a report. */

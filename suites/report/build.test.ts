@@ -3,8 +3,7 @@ import type { CaseOutcome, ProblemFacts, Verdict } from '../engine/judge/problem
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
-import { buildReport, mergeReports } from './build.ts'
-import { updatedKnown } from './outcomes.ts'
+import { buildReport, mergeReports, updatedKnown } from './build.ts'
 import type { KnownEntry, Report } from './report.ts'
 
 const guard: Requirement = { id: 'a/guard', level: 'must', kind: 'guard', part: '1', text: 'A guard' }

@@ -2,23 +2,13 @@
 import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-case.ts'
-import type { CaseOutcome, Problem } from '../engine/judge/problem.ts'
-import { worst } from '../engine/judge/problem.ts'
+import { type CaseOutcome, type Problem, type Verdict, worst } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
 import { blockersOf } from './causes.ts'
 import { shellWord } from './lines.ts'
-import {
-  applyKnown,
-  entryNamesCase,
-  envelopeCases,
-  everyAnswer,
-  knownFindings,
-  type RequirementSet,
-  splitBySet,
-  staleEntries,
-} from './outcomes.ts'
+import { envelopeCases, everyAnswer, type RequirementSet, splitBySet } from './outcomes.ts'
 import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
 import type {
   CaseReport,
@@ -26,7 +16,6 @@ import type {
   Finding,
   KnownEntry,
   Meta,
-  Observation,
   Plan,
   Report,
   ReportedProblem,
@@ -49,7 +38,7 @@ interface BuildInput {
   set?: RequirementSet | null
   plan?: Plan | null
   left?: readonly string[]
-  /** Makes the message of a problem. */
+  /** Makes the message of a problem; a test replaces it to show that no verdict depends on words. */
   render?: ProblemRenderer
   options: {
     strict: boolean
@@ -194,7 +183,7 @@ function againOf({ id, key, proves }: CaseOutcome, { meta, corpus }: Pick<BuildI
   return `${meta.again} --only ${shellWord(only)} --trace${where}`
 }
 
-const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>
+const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Report['observations'] =>
   corpus.questions.flatMap((question) => {
     const mine = observed.filter((one) => one.question === question.id)
     if (mine.length === 0) return []
@@ -321,6 +310,105 @@ function cut(line: string, limit: number): string {
   return line.length <= limit ? line : `${line.slice(0, limit)}… (${line.length} characters)`
 }
 
+type Judged = Pick<CaseOutcome, 'id' | 'case' | 'key' | 'verdict' | 'requirements'>
+
+/** Whether the entry names this case; a case may be written as its name or as the last part of its key. */
+const entryNamesCase = (entry: KnownEntry, testCase: Pick<Judged, 'id' | 'case' | 'key'>): boolean =>
+  entry.scenario === testCase.key ||
+  (entry.scenario === testCase.id &&
+    (entry.case === undefined || entry.case === testCase.case || testCase.key === `${testCase.id}/${entry.case}`))
+
+const failedRequirements = (testCase: Judged): string[] =>
+  Object.keys(testCase.requirements).filter((id) => testCase.requirements[id] === 'failed')
+
+const covers = (entry: KnownEntry, requirement: string): boolean =>
+  entry.requirement === undefined || entry.requirement === requirement
+
+/**
+ * Makes a failed case a known one if all of its failures are listed; otherwise it stays failed. Returns the verdicts and the entry that
+ * explains the case.
+ */
+export function applyKnown(
+  testCase: Judged,
+  entries: readonly KnownEntry[],
+): { verdict: Verdict; requirements: { [id: string]: Verdict }; entry: KnownEntry | null } {
+  const unchanged = { verdict: testCase.verdict, requirements: testCase.requirements, entry: null }
+  if (testCase.verdict !== 'failed') return unchanged
+  const mine = entries.filter((entry) => entryNamesCase(entry, testCase))
+  const failures = failedRequirements(testCase)
+  const listed = failures.filter((id) => mine.some((entry) => covers(entry, id)))
+  const entry = mine.find((one) => failures.length === 0 || failures.some((id) => covers(one, id)))
+  if (entry === undefined) return unchanged
+  const requirements = { ...testCase.requirements }
+  for (const id of listed) requirements[id] = 'known'
+  return { verdict: listed.length === failures.length ? 'known' : 'failed', requirements, entry }
+}
+
+/** Adds to each finding the baseline entry that makes it known. */
+function knownFindings(findings: readonly Omit<Finding, 'known'>[], entries: readonly KnownEntry[]): Finding[] {
+  return findings.map((finding) => {
+    const entry = entries.find(
+      ({ scenario, requirement }) =>
+        (scenario === finding.id || scenario === finding.case) &&
+        (requirement === undefined || requirement === finding.requirement),
+    )
+    return { ...finding, known: entry === undefined ? null : { reason: entry.reason, issue: entry.issue } }
+  })
+}
+
+/** Verdicts that say nothing about the case's requirements. */
+const unjudged: readonly Verdict[] = ['blocked', 'not-testable', 'not-applicable', 'not-run']
+
+/**
+ * Entries whose cases pass: at least one case that they name was judged, and no such case shows the failure. Entries of findings are never
+ * stale, because a run that does not find them may not have made their calls.
+ */
+const staleEntries = (cases: readonly Judged[], entries: readonly KnownEntry[]): KnownEntry[] =>
+  entries.filter((entry) => {
+    if (entry.sometimes === true) return false
+    const named = cases.filter((testCase) => entryNamesCase(entry, testCase))
+    const judged = named.filter((testCase) => !unjudged.includes(testCase.verdict))
+    const shown = judged.some((testCase) =>
+      entry.requirement === undefined
+        ? testCase.verdict !== 'passed'
+        : holdsNot(testCase.requirements[entry.requirement]),
+    )
+    return judged.length > 0 && !shown && (named.length === judged.length || entry.case !== undefined)
+  })
+
+const holdsNot = (verdict: Verdict | undefined): boolean => verdict !== undefined && verdict !== 'passed'
+
+/**
+ * The baseline that makes this run's failures known. Valid entries keep their reasons and issues, entries of cases that were not judged are
+ * kept, stale ones are removed, and new failures get a reason for a person to replace.
+ */
+export function updatedKnown(
+  { cases, findings, stale }: Pick<Report, 'cases' | 'findings' | 'stale'>,
+  entries: readonly KnownEntry[],
+): KnownEntry[] {
+  const kept = entries.filter((entry) => !stale.includes(entry))
+  const added = cases
+    .filter((testCase) => testCase.verdict === 'failed')
+    .flatMap((testCase) =>
+      failedRequirements(testCase).map(
+        (requirement): KnownEntry => ({
+          scenario: testCase.id,
+          ...(testCase.case === null ? {} : { case: testCase.case }),
+          requirement,
+          reason: unexplained,
+          issue: null,
+        }),
+      ),
+    )
+  const found = findings
+    .filter(({ known, level }) => known === null && level === 'must')
+    .map(({ id, requirement }): KnownEntry => ({ scenario: id, requirement, reason: unexplained, issue: null }))
+  return [...kept, ...added, ...found]
+}
+
+/** The reason that `--update-known` writes for a new failure, for a person to replace. */
+const unexplained = 'not explained yet'
+
 /**
  * Merges the reports of all shards of a run into one.
  *
@@ -335,6 +423,7 @@ export function mergeReports(
   if (first === undefined) throw usageError('Name the reports to merge')
   checkShards(reports)
   const cases = mergeCases(reports.flatMap((report) => report.cases))
+  const split = options.set == null ? null : splitBySet(options.set, corpus, [])
   return assembleReport({
     meta: others.reduce<Meta>((meta, { meta: other }) => mergeMeta(meta, other), { ...first.meta, shard: null }),
     cases,
@@ -348,7 +437,7 @@ export function mergeReports(
       observations.flatMap(({ question, answers }) => answers.map((seen) => ({ question, ...seen }))),
     ),
     corpus,
-    ...judgedBy(options.set ?? null, corpus),
+    ...(split === null ? {} : { corpus: { ...corpus, requirements: split.requirements }, planned: split.planned }),
     left: reports.flatMap(({ left }) => left),
     options: { strict: options.strict, partial: null },
   })
@@ -382,7 +471,8 @@ function mergeCases(all: readonly CaseReport[]): CaseReport[] {
   const cases = new Map<string, CaseReport>()
   for (const testCase of all) {
     const earlier = cases.get(testCase.key)
-    if (earlier === undefined || isWorse(testCase, earlier)) cases.set(testCase.key, testCase)
+    const isWorst = earlier === undefined || worst([earlier.verdict, testCase.verdict]) !== earlier.verdict
+    if (isWorst) cases.set(testCase.key, testCase)
   }
   return [...cases.values()]
 }
@@ -390,17 +480,6 @@ function mergeCases(all: readonly CaseReport[]): CaseReport[] {
 /** A finding of several shards is listed once. */
 function mergeFindings(findings: readonly Finding[]): Finding[] {
   return [...new Map(findings.map((finding) => [finding.id, finding])).values()]
-}
-
-/** The requirements of the set that judged the shards. */
-function judgedBy(set: RequirementSet | null, corpus: Corpus) {
-  if (set === null) return {}
-  const { requirements, planned } = splitBySet(set, corpus, [])
-  return { corpus: { ...corpus, requirements }, planned }
-}
-
-function isWorse(one: CaseReport, other: CaseReport): boolean {
-  return one.verdict !== other.verdict && worst([one.verdict, other.verdict]) === one.verdict
 }
 
 /** An entry is stale if at least one shard says so and no shard found the failure. */

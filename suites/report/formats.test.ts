@@ -11,7 +11,7 @@ import { junitProblems } from '../self/junit-rules.ts'
 import { hostile, madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
 import { renderBadge, renderCtrf, renderJson, renderJunit, testRun } from './formats.ts'
-import { documentFile, documentSentence, filesOfCases, renderHtml } from './html.ts'
+import { documentSentence, linkedFiles, renderHtml } from './html.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { CaseReport, Report } from './report.ts'
 import { renderPlan, renderText } from './text.ts'
@@ -213,7 +213,7 @@ describe('html', () => {
 
   test('every requirement has a sentence in the document, without marks, that ends where the next one begins', () => {
     const read = (file: string) => readFileSync(join(packageRoot, file), 'utf8')
-    const sources = new Map([[documentFile, read(documentFile)]])
+    const sources = new Map([['spec/interface.md', read('spec/interface.md')]])
     const file = 'spec/requirements.yaml'
     const ids = parseRequirements(read(file), file).map(({ id }) => id)
     expect(ids.filter((id) => documentSentence(sources, id) === null)).toEqual([])
@@ -227,7 +227,8 @@ describe('html', () => {
     const inside = { id: 'tokens/a', problem: { ...problem, where: 'fixtures/scenarios/tokens/b.yaml:9:5' } }
     const outside = { id: 'a/b', problem: { ...problem, where: '/etc/passwd:1:1' } }
     const plain = ['tokens/a', 'test-keys/bob', '../../../secrets'].map((id) => ({ id, problem: null }))
-    expect(filesOfCases([outside, inside, ...plain])).toEqual([
+    expect(linkedFiles([outside, inside, ...plain])).toEqual([
+      'spec/interface.md',
       'fixtures/scenarios/tokens/a.yaml',
       'fixtures/scenarios/tokens/b.yaml',
       'fixtures/test-keys.yaml',

@@ -3,7 +3,7 @@ import { groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
-import { unwrapped } from './lines.ts'
+import { escapeMarkup, unwrapped } from './lines.ts'
 import type { Finding, Meta, Report } from './report.ts'
 import { type Told, type ToldCase, type ToldFinding, tellRun } from './tell.ts'
 import { blockOf } from './text.ts'
@@ -175,16 +175,16 @@ function testLine(test: ReportedTest): string {
 }
 
 function childrenOf({ outcome, verdict, message = '', text = '' }: ReportedTest): string {
-  const systemOut = (words: string): string => `<system-out>${escapeText(words)}</system-out>`
+  const systemOut = (words: string): string => `<system-out>${escapeMarkup(words)}</system-out>`
   switch (outcome) {
     case 'passed':
       return ''
     case 'warned':
       return systemOut(`Warning: ${text}`)
     case 'failed':
-      return `<failure${attributes({ message, type: verdict })}>${escapeText(text)}</failure>`
+      return `<failure${attributes({ message, type: verdict })}>${escapeMarkup(text)}</failure>`
     case 'blocked':
-      return `<error${attributes({ message, type: verdict })}>${escapeText(text)}</error>`
+      return `<error${attributes({ message, type: verdict })}>${escapeMarkup(text)}</error>`
     case 'skipped':
     case 'not-run':
       // What failed is shown even where the failure is known.
@@ -213,12 +213,8 @@ function attributes(all: { [name: string]: string | number }): string {
     .join('')
 }
 
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-}
-
 function escapeAttribute(text: string): string {
-  return escapeText(text)
+  return escapeMarkup(text)
     .replaceAll('"', '&quot;')
     .replaceAll('\n', '&#10;')
     .replaceAll('\r', '&#13;')

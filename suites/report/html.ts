@@ -4,12 +4,13 @@ import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { asset, pagePolicy, pageStyle } from '../page/build-page.ts'
 import { countVerdicts } from './causes.ts'
+import { escapeMarkup } from './lines.ts'
 import type { CaseReport, Report, RequirementReport } from './report.ts'
 import { areaOf, type Told, type ToldCase, type ToldFinding, type ToldReport, type ToldRun, tellRun } from './tell.ts'
 import { casesOf, glyphs, meanings, toneOf, verdictOrder, words } from './verdict-words.ts'
 
 /** The texts that a report refers to, by their path in this package: the document in our words, and the fixtures. The page embeds them, so that its links work. */
-export type Sources = ReadonlyMap<string, string>
+type Sources = ReadonlyMap<string, string>
 
 /** The look of the reports, beside what all pages share. */
 export const styleFile = 'suites/report/report.css'
@@ -390,24 +391,26 @@ function stackTable(head: readonly string[], rows: readonly string[]): string {
 /** The texts of the fixtures, folded, with an anchor for each line that a case names. */
 function fixtureTexts(cases: ToldRun['cases'], sources: Sources): string {
   const named = new Set(cases.map(placeOfCase).map(({ file, line }) => `file/${file}/${line}`))
-  const texts = filesOfCases(cases).flatMap((file) => {
-    const text = sources.get(file)
-    if (text === undefined) return []
-    const lines = text
-      .trimEnd()
-      .split('\n')
-      .map((line, index) => {
-        const id = `file/${file}/${index + 1}`
-        return named.has(id) ? `<span id="${id}">${escapeBytes(line)}</span>` : escapeBytes(line)
-      })
-    return [
-      `<details class="source" id="file/${file}"><summary><code>${file}</code></summary>${pre(file, lines.join('\n'))}</details>`,
-    ]
-  })
+  const texts = linkedFiles(cases)
+    .slice(1)
+    .flatMap((file) => {
+      const text = sources.get(file)
+      if (text === undefined) return []
+      const lines = text
+        .trimEnd()
+        .split('\n')
+        .map((line, index) => {
+          const id = `file/${file}/${index + 1}`
+          return named.has(id) ? `<span id="${id}">${escapeBytes(line)}</span>` : escapeBytes(line)
+        })
+      return [
+        `<details class="source" id="file/${file}"><summary><code>${file}</code></summary>${pre(file, lines.join('\n'))}</details>`,
+      ]
+    })
   return texts.length === 0 ? '' : `<h2>Fixtures</h2>\n${texts.join('\n')}`
 }
 
-export const documentFile = 'spec/interface.md'
+const documentFile = 'spec/interface.md'
 
 /** The file that a case was read from, and the line of the step that the report is about. */
 function placeOfCase({ id, problem }: Pick<CaseReport, 'id' | 'problem'>): { file: string; line: number | null } {
@@ -416,10 +419,10 @@ function placeOfCase({ id, problem }: Pick<CaseReport, 'id' | 'problem'>): { fil
   return { file: id.startsWith('test-keys/') ? 'fixtures/test-keys.yaml' : `fixtures/scenarios/${id}.yaml`, line: null }
 }
 
-/** The files that a report links to. Files of a user's own scenarios are not among them. */
-export function filesOfCases(cases: readonly Pick<CaseReport, 'id' | 'problem'>[]): string[] {
+/** The files that a report links to: the document, and fixtures. Files of a user's own scenarios are not among them. */
+export function linkedFiles(cases: readonly Pick<CaseReport, 'id' | 'problem'>[]): string[] {
   const files = cases.map((testCase) => placeOfCase(testCase).file)
-  return [...new Set(files)].filter((file) => packagedFile.test(file)).sort()
+  return [documentFile, ...[...new Set(files)].filter((file) => packagedFile.test(file)).sort()]
 }
 
 const packagedFile = /^fixtures\/(test-keys|scenarios(\/[a-z0-9-]+)+)\.yaml$/
@@ -440,12 +443,7 @@ export function documentSentence(sources: Sources, requirement: string): string 
 }
 
 function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
+  return escapeMarkup(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 }
 
 /** Sent bytes. Few fonts have ␊ and ␍, so the style shows LF and CR instead. */

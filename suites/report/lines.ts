@@ -88,3 +88,8 @@ const plainWord = /^[\w@%+=:,./-]+$/
 
 /** Quotes a word for a POSIX shell, if it needs quotes. */
 export const shellWord = (word: string): string => (plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+
+/** Text within an element of HTML or XML. */
+export function escapeMarkup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

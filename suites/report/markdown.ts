@@ -2,6 +2,7 @@
 import { fewOf } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import type { Cause } from './causes.ts'
+import { escapeMarkup } from './lines.ts'
 import type { Report } from './report.ts'
 import { problemLines, type Told, type ToldCase, type ToldReport, type ToldRun, tellRun } from './tell.ts'
 import { casesOf, glyphs, words } from './verdict-words.ts'
@@ -110,7 +111,7 @@ function failure({ first, others }: Cause<ToldCase>): string {
 const alike: { readonly [verdict: string]: string } = { failed: 'fail like this', blocked: 'blocked by the same cause' }
 
 const summaryOf = ({ verdict, id, title }: Pick<Told, 'verdict' | 'id' | 'title'>): string =>
-  `<summary>${glyphs[verdict]} <code>${html(id)}</code> ${html(title)}</summary>`
+  `<summary>${glyphs[verdict]} <code>${escapeMarkup(id)}</code> ${escapeMarkup(title)}</summary>`
 
 /** What is told of a case, a finding or a check, for a reader to unfold. @param more lines after the facts */
 function details(told: Told, more: readonly string[] = []): string {
@@ -203,7 +204,7 @@ function fitted(before: readonly string[], between: readonly string[], after: re
 
 /** Lines that a reader unfolds. */
 function folded(title: string, lines: readonly string[]): string {
-  return [`<details><summary>${html(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
+  return [`<details><summary>${escapeMarkup(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
 }
 
 /** A block of code. The fence is longer than any run of backticks within. */
@@ -223,12 +224,7 @@ const longestTicks = (text: string): number => Math.max(0, ...(text.match(/`+/g)
 
 /** Text within a line, or within a cell of a table. */
 function inline(text: string): string {
-  return html(text)
+  return escapeMarkup(text)
     .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
     .replaceAll('\n', ' ')
-}
-
-/** Text within an element. */
-function html(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

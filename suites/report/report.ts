@@ -33,7 +33,7 @@ export interface Meta {
 }
 
 /** Cases per verdict. Their sum without `stale` is the number of cases. */
-export interface Summary {
+interface Summary {
   passed: number
   failed: number
   warned: number
@@ -146,7 +146,7 @@ export interface Explored {
   skipped?: string[]
 }
 
-export interface Observation {
+interface Observation {
   question: string
   /** Every distinct answer, joined by `; `. */
   answer: string

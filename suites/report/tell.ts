@@ -4,7 +4,7 @@ import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printed, printable, printed } from '../engine/printable.ts'
 import { blockedByKnown, type Cause, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
 import { notRunText } from './problem-text.ts'
-import type { CaseReport, Explored, Finding, HistoryCall, KnownEntry, Observation, Report } from './report.ts'
+import type { CaseReport, Explored, Finding, KnownEntry, Report } from './report.ts'
 import { casesOf, glyphs, knownWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 /**
@@ -351,7 +351,7 @@ function areaTable({ requirements }: PrintedReport) {
 export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
 
 /** The answers to an open question, each with what was tried; the latter is empty if a single case without a name gave them. */
-function answersOf({ answers }: Observation): { answer: string; asked: string }[] {
+function answersOf({ answers }: Report['observations'][number]): { answer: string; asked: string }[] {
   const keys = new Set(answers.flatMap(({ cases }) => cases))
   const plain = keys.size === 1 ? [...keys].map(wordsOfKey) : []
   return answers.map(({ answer, asked }) => ({
@@ -414,7 +414,7 @@ export function skippedLines(skipped: readonly string[]): string[] {
 const laneWidth = 56
 
 /** Calls at the same time: a lane for each connection, in the order of their first call, time to the right. Calls are numbered by their start. */
-function drawHistory(history: readonly HistoryCall[]) {
+export function drawHistory(history: Finding['history']) {
   // Never 0, because positions are divided by it.
   const lastMs = Math.max(0.001, ...history.map(({ endMs }) => endMs))
   const calls = [...history]
@@ -424,7 +424,7 @@ function drawHistory(history: readonly HistoryCall[]) {
   const sentences = calls.map(
     ({ call, answer, startMs, endMs }) => `${call}: ${answer} (${startMs.toFixed(1)} to ${endMs.toFixed(1)} ms)`,
   )
-  const width = Math.max(...lanes.map(([name]) => name.length))
+  const width = Math.max(0, ...lanes.map(([name]) => name.length))
   const drawn = lanes.map(([name, mine]) => {
     const lane = mine.reduce((drawing, { number, start, end }) => {
       const label = String(number)

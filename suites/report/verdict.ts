@@ -1,7 +1,7 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
 import { counted, fewOf } from '../engine/group.ts'
 import { blockedByKnown, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
-import type { CaseReport, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
+import type { CaseReport, KnownEntry, Report, RequirementReport, RunVerdict } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
 /** What is judged. */
@@ -18,7 +18,7 @@ interface Judging {
   throttledCalls: number
 }
 
-export function summarize(cases: readonly CaseReport[], stale: readonly KnownEntry[]): Summary {
+export function summarize(cases: readonly CaseReport[], stale: readonly KnownEntry[]): Report['summary'] {
   const { passed, failed, warned, blocked, known, ...others } = countVerdicts(cases)
   const { 'not-testable': notTestable, 'not-applicable': notApplicable, 'not-run': notRun } = others
   return { passed, failed, warned, blocked, notTestable, notApplicable, notRun, known, stale: stale.length }

@@ -1,5 +1,5 @@
 /**
- * Many reports as a page can hold them: a letter for each verdict, and messages for the newest report of each server only. Pure, and free of
+ * Many reports as a page can hold them: a digit for each verdict, and messages for the newest report of each server only. Pure, and free of
  * Node, because the page uses it too, for a report that the reader drops on it.
  */
 import type { Verdict } from '../../engine/judge/problem.ts'
@@ -30,7 +30,7 @@ export interface CompactReport {
   exitCode: number
   /** Cases by verdict, in the order of `verdictOrder`. */
   counts: number[]
-  /** A letter for each requirement of the comparison; a blank where this report does not know it. */
+  /** A digit for each requirement of the comparison, its place in `verdictOrder`; a blank where this report does not know it. */
   requirements: string
   /** The same for each case. */
   cases: string
@@ -45,24 +45,11 @@ export interface CompactReport {
 /** What a page needs of a report. */
 export type ComparedReport = Pick<Report, 'meta' | 'verdict' | 'exitCode' | 'requirements' | 'cases' | 'findings'>
 
-const letters: { readonly [verdict in Verdict]: string } = {
-  failed: 'f',
-  blocked: 'b',
-  warned: 'w',
-  known: 'k',
-  'not-run': 'r',
-  'not-testable': 'n',
-  'not-applicable': 'a',
-  passed: 'p',
-}
-const verdicts = new Map(verdictOrder.map((verdict) => [letters[verdict], verdict]))
-const unknown = ' '
-
 export const noComparison: Comparison = { requirements: [], cases: [], servers: [] }
 
 /** The verdict of a requirement or case in a report; null where the report does not know it. */
 export function verdictAt(row: string, index: number): Verdict | null {
-  return verdicts.get(row[index] ?? unknown) ?? null
+  return verdictOrder[Number.parseInt(row[index] ?? '', 10)] ?? null
 }
 
 /** The newest report of a server. */
@@ -114,7 +101,7 @@ function compactReport(
 ): CompactReport {
   const ofRequirement = new Map(report.requirements.map((one) => [printable(one.id) as string, one]))
   const ofCase = new Map(report.cases.map((testCase) => [printable(testCase.key) as string, testCase]))
-  const letterOf = (verdict: Verdict | undefined): string => (verdict === undefined ? unknown : letters[verdict])
+  const digitOf = (verdict?: Verdict): string => (verdict === undefined ? ' ' : String(verdictOrder.indexOf(verdict)))
   return {
     started: printable(report.meta.started),
     version: printable(report.meta.version),
@@ -122,8 +109,8 @@ function compactReport(
     verdict: report.verdict,
     exitCode: report.exitCode,
     counts: verdictOrder.map((verdict) => report.cases.filter((testCase) => testCase.verdict === verdict).length),
-    requirements: requirements.map(({ id }) => letterOf(ofRequirement.get(id)?.verdict)).join(''),
-    cases: cases.map(({ key }) => letterOf(ofCase.get(key)?.verdict)).join(''),
+    requirements: requirements.map(({ id }) => digitOf(ofRequirement.get(id)?.verdict)).join(''),
+    cases: cases.map(({ key }) => digitOf(ofCase.get(key)?.verdict)).join(''),
     why: cases.flatMap(({ key }, index): [number, string][] => {
       const problem = ofCase.get(key)?.problem ?? null
       return problem === null ? [] : [[index, printable(problem.message, longestMessage)]]
