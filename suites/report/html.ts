@@ -13,9 +13,11 @@ import { casesOf, glyphs, meanings, toneOf, verdictOrder, words } from './verdic
 type Sources = ReadonlyMap<string, string>
 
 /** The look of the reports, beside what all pages share. */
-export const styleFile = 'suites/report/report.css'
+const styleFile = 'suites/report/report.css'
 /** The filters of the page. */
-export const scriptFile = 'suites/report/html-filters.js'
+const scriptFile = 'suites/report/html-filters.js'
+/** What the package must have to make a page. */
+export const pageAssets = ['suites/page/base.css', styleFile, scriptFile]
 
 /** @param sources the texts that its links lead to; without them sentences and fixtures are named only */
 export function renderHtml(raw: Report, sources: Sources = new Map()): Printable {

@@ -48,21 +48,14 @@ export function printedTable(head: readonly string[], rows: readonly (readonly s
 }
 
 /** How a text is laid out: colours or none, and how wide. */
-export interface Paint {
-  red(text: string): string
-  green(text: string): string
-  yellow(text: string): string
-  dim(text: string): string
-  bold(text: string): string
-  hanging(first: string, text: string): string[]
-}
+export type Paint = ReturnType<typeof paintWith>
 
 /** ANSI colours, or none; as wide as the terminal, within reason. */
 export function paintOf(on: boolean, columns: number | undefined): Paint {
   return paintWith(on, Math.max(fewestColumns, Math.min(columns ?? usualColumns, usualColumns)))
 }
 
-function paintWith(on: boolean, width: number): Paint {
+function paintWith(on: boolean, width: number) {
   // The caller has looked at the stream.
   const paint = (style: Style) => (text: string) => (on ? styleText(style, text, { validateStream: false }) : text)
   return {
@@ -71,12 +64,12 @@ function paintWith(on: boolean, width: number): Paint {
     yellow: paint('yellow'),
     dim: paint('dim'),
     bold: paint('bold'),
-    hanging: (first, text) => hanging(first, text, width),
+    hanging: (first: string, text: string) => hanging(first, text, width),
   }
 }
 
 /** No colours, and lines as long as they are. */
-export const unwrapped: Paint = paintWith(false, Number.POSITIVE_INFINITY)
+export const unwrapped = paintWith(false, Number.POSITIVE_INFINITY)
 
 /** The sections of a text, with an empty line between two of them; empty sections are left out. */
 export function joinSections(sections: readonly (readonly string[])[]): string {

@@ -122,22 +122,19 @@ function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: Readon
   )
   const isBroken = outcome.verdict === 'failed' || outcome.verdict === 'warned'
   const verdict = isBroken ? worst(Object.values(requirements)) : outcome.verdict
+  const problem = verdict === 'passed' ? null : outcome.problem
   return {
     ...outcome,
     proves: outcome.proves.filter((id) => ids.includes(id)),
     requirements,
     verdict,
-    problem: verdict === 'passed' ? null : withoutOthers(outcome.problem, ids),
+    problem: problem && { ...problem, requirements: problem.requirements.filter((id) => ids.includes(id)) },
   }
 }
 
 function atLevel(verdict: Verdict, level: Level): Verdict {
   if (verdict !== 'failed' && verdict !== 'warned') return verdict
   return level === 'must' ? 'failed' : 'warned'
-}
-
-function withoutOthers(problem: CaseOutcome['problem'], ids: readonly string[]): CaseOutcome['problem'] {
-  return problem === null ? null : { ...problem, requirements: problem.requirements.filter((id) => ids.includes(id)) }
 }
 
 /** The set of all requirements and cases of a corpus. Pure. */

@@ -138,18 +138,6 @@ function countWords(wanted: number | string): string {
 function mismatchText(mismatch: Mismatch): string {
   const { got } = mismatch
   switch (mismatch.rule) {
-    case 'equals':
-      return `expected ${mismatch.wanted}, got ${got}`
-    case 'not':
-      return `expected something other than ${mismatch.wanted}, got ${got}`
-    case 'includes':
-      return `expected a text or a list with ${mismatch.wanted}, got ${got}`
-    case 'excludes':
-      return `expected a text or a list without ${mismatch.wanted}, got ${got}`
-    case 'at-most':
-      return `expected at most ${mismatch.wanted}, got ${got}`
-    case 'at-least':
-      return `expected at least ${mismatch.wanted}, got ${got}`
     case 'schema': {
       const place = mismatch.place === '' ? '' : ` at ${mismatch.place}`
       return `expected a value that ${mismatch.wanted}${place}, got ${got}`
@@ -159,8 +147,19 @@ function mismatchText(mismatch: Mismatch): string {
       const side = mismatch.offByMs > 0 ? 'later' : 'earlier'
       return `expected a time ${mismatch.inMs} ms from now, got ${got}, which is ${Math.abs(mismatch.offByMs)} ms ${side} than that`
     }
+    default:
+      return `expected ${comparisons[mismatch.rule]}${mismatch.wanted}, got ${got}`
   }
 }
+
+const comparisons = {
+  equals: '',
+  not: 'something other than ',
+  includes: 'a text or a list with ',
+  excludes: 'a text or a list without ',
+  'at-most': 'at most ',
+  'at-least': 'at least ',
+} as const
 
 /** Why nothing could be judged. */
 export const obstacleTexts: TextOfKind<Obstacle> = {

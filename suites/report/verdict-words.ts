@@ -3,40 +3,28 @@ import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import type { KnownEntry, RunVerdict } from './report.ts'
 
-/** The order in which a reader wants to see verdicts. */
-export const verdictOrder: readonly Verdict[] = [
-  'failed',
-  'blocked',
-  'warned',
-  'known',
-  'not-run',
-  'not-testable',
-  'not-applicable',
-  'passed',
-]
-
-/** One sign for each verdict. */
-export const glyphs: { readonly [verdict in Verdict]: string } = {
-  failed: '✗',
-  blocked: '■',
-  warned: '!',
-  known: '~',
-  'not-run': '…',
-  'not-testable': '–',
-  'not-applicable': '·',
-  passed: '✓',
+/** One sign for each verdict and what it means, in the order in which a reader wants to see verdicts. */
+const signs: { readonly [verdict in Verdict]: readonly [glyph: string, meaning: string] } = {
+  failed: ['✗', 'the server broke a sentence of the document'],
+  blocked: ['■', 'a preparation or a control did not work, so nothing could be judged'],
+  warned: ['!', 'the server broke something that the document only implies'],
+  known: ['~', 'failed, and listed in the baseline'],
+  'not-run': ['…', 'the run ended before it'],
+  'not-testable': ['–', 'the target lacks something that the case needs'],
+  'not-applicable': ['·', 'the target file declares the API area absent'],
+  passed: ['✓', 'the expectation held, and so did the control'],
 }
 
-/** What each sign means, in the order of `verdictOrder`. */
-export const meanings: { readonly [verdict in Verdict]: string } = {
-  failed: 'the server broke a sentence of the document',
-  blocked: 'a preparation or a control did not work, so nothing could be judged',
-  warned: 'the server broke something that the document only implies',
-  known: 'failed, and listed in the baseline',
-  'not-run': 'the run ended before it',
-  'not-testable': 'the target lacks something that the case needs',
-  'not-applicable': 'the target file declares the API area absent',
-  passed: 'the expectation held, and so did the control',
+export const verdictOrder = Object.keys(signs) as readonly Verdict[]
+
+export const glyphs = partOfSigns(0)
+
+export const meanings = partOfSigns(1)
+
+function partOfSigns(part: 0 | 1): { readonly [verdict in Verdict]: string } {
+  return Object.fromEntries(verdictOrder.map((verdict) => [verdict, signs[verdict][part]])) as {
+    [verdict in Verdict]: string
+  }
 }
 
 /** The verdict of a case that looks like the verdict of a whole run: it gives the colour. */

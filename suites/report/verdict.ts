@@ -52,10 +52,13 @@ export function judgeRun(
   const strictFault = strict && (standing.warnings > 0 || strictGaps.length > 0)
   const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
-    ...throttlingOf(judging),
+    ...saidIf(
+      judging.throttledCalls > 0,
+      `${counted(judging.throttledCalls, 'call was', 'calls were')} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
+    ),
     ...whatHappened(evidence, standing),
     ...whatIsOpen(evidence, standing),
-    ...(strictFault ? ['--strict: warnings and musts that are not testable count as failures'] : []),
+    ...saidIf(strictFault, '--strict: warnings and musts that are not testable count as failures'),
     ...(verdict === 'conforms' ? [conformsBecause(evidence, standing, strict)] : []),
     ...newerFound(evidence),
     ...nextStep(partial, standing),
@@ -97,46 +100,34 @@ function verdictOf({ summary, meta }: Evidence, standing: Standing): [RunVerdict
   return standing.gaps.length > 0 || meta.stopped !== null ? ['inconclusive', 0] : ['conforms', 0]
 }
 
-function throttlingOf({ throttledCalls }: Judging): string[] {
-  if (throttledCalls === 0) return []
-  const calls = counted(throttledCalls, 'call was', 'calls were')
-  return [
-    `${calls} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
-  ]
-}
+/** The sentence, if it is to be said. */
+const saidIf = (condition: boolean, sentence: string): string[] => (condition ? [sentence] : [])
 
 function whatHappened({ summary, cases, findings, requirements, meta }: Evidence, standing: Standing): string[] {
-  const lines: string[] = []
   const failed = cases.filter(({ verdict }) => verdict === 'failed')
   const causes = groupByCause(requirements, failed).length
   const forCauses = causes < summary.failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
-  if (meta.stopped !== null) lines.push(`The run stopped early: ${meta.stopped}`)
-  if (summary.failed > 0) lines.push(`${casesOf(summary.failed)} failed${forCauses}`)
   const found = findings.filter(({ known, level }) => known === null && level === 'must').length
-  if (found > 0) lines.push(`The model found ${counted(found, 'answer')} that the document does not allow`)
-  if (standing.excused > 0) lines.push(`${casesOf(standing.excused)} blocked by known failures`)
-  if (summary.stale > 0)
-    lines.push(
-      `${counted(summary.stale, 'baseline entry passes', 'baseline entries pass')} now: remove with --update-known`,
-    )
-  if (standing.known > 0) lines.push(`${counted(standing.known, 'failure is', 'failures are')} known (baseline)`)
-  return lines
+  const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')
+  return [
+    ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
+    ...saidIf(summary.failed > 0, `${casesOf(summary.failed)} failed${forCauses}`),
+    ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
+    ...saidIf(standing.excused > 0, `${casesOf(standing.excused)} blocked by known failures`),
+    ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
+    ...saidIf(standing.known > 0, `${counted(standing.known, 'failure is', 'failures are')} known (baseline)`),
+  ]
 }
 
-function whatIsOpen({ summary }: Evidence, { blocked, halfShown, gaps }: Standing): string[] {
-  const lines: string[] = []
-  if (summary.notRun > 0)
-    lines.push(
-      `${counted(summary.notRun, 'case was', 'cases were')} not run, so ${summary.notRun === 1 ? 'it proves' : 'they prove'} nothing`,
-    )
-  if (blocked > 0)
-    lines.push(
-      `${casesOf(blocked)} blocked: a preparation or a control did not work, so ${blocked === 1 ? 'it proves' : 'they prove'} nothing`,
-    )
-  else if (summary.notRun === 0 && halfShown.length > 0)
-    lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)
-  if (gaps.length > 0) lines.push(...openMusts(gaps))
-  return lines
+function whatIsOpen({ summary: { notRun } }: Evidence, { blocked, halfShown, gaps }: Standing): string[] {
+  const prove = (count: number): string => `so ${count === 1 ? 'it proves' : 'they prove'} nothing`
+  const sides = halfShown.map(({ id }) => id).join(', ')
+  return [
+    ...saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`),
+    ...saidIf(blocked > 0, `${casesOf(blocked)} blocked: a preparation or a control did not work, ${prove(blocked)}`),
+    ...saidIf(blocked === 0 && notRun === 0 && sides !== '', `Only one side was shown of ${sides}`),
+    ...openMusts(gaps),
+  ]
 }
 
 function conformsBecause({ meta: { absent } }: Evidence, { warnings }: Standing, strict: boolean): string {

@@ -1,12 +1,11 @@
 import { buildPage, builtPage, pageStyle, withData } from '../../page/build-page.ts'
-import { styleFile } from '../html.ts'
 import type { Comparison } from './comparison.ts'
 
 const folder = 'suites/report/compare'
 
 /** The page of many servers without its reports. */
 export function buildComparison(): Promise<string> {
-  const style = pageStyle(styleFile, `${folder}/compare.css`)
+  const style = pageStyle('suites/report/report.css', `${folder}/compare.css`)
   return buildPage({ template: `${folder}/compare.html`, style, script: `${folder}/page.ts` })
 }
 

@@ -31,11 +31,6 @@ const dialog = byId('dialog') as HTMLDialogElement
 const own = new Set<string>()
 let comparison = data.comparison
 
-const choose: Choices = {
-  cell: (server, requirement) => show({ kind: 'cell', server, requirement }),
-  server: (server) => show({ kind: 'server', server, from: null, to: null }),
-}
-
 function drawHead(): void {
   const { servers } = comparison
   const reports = servers.reduce((sum, server) => sum + server.reports.length, 0)
@@ -56,7 +51,7 @@ function serverCard(server: ComparedServer, index: number): HTMLElement {
   return element(
     'li',
     own.has(server.name) ? { class: 'own' } : {},
-    serverButton(index, server.name, choose),
+    serverButton(index, server.name),
     element('span', { class: 'name' }, server.name),
     element(
       'span',
@@ -90,7 +85,7 @@ function legendItems(): HTMLElement[] {
 
 function drawMatrix(): void {
   const wanted = { words: text.value.toLowerCase().split(/\s+/).filter(Boolean), onlyDiffering: differing.checked }
-  const { table, shown } = drawTable(comparison, wanted, choose)
+  const { table, shown } = drawTable(comparison, wanted)
   byId('table').replaceChildren(table)
   byId('status').textContent = `${shown} of ${comparison.requirements.length} requirements`
 }
@@ -107,21 +102,16 @@ function show(place: Place): void {
 /** Opens what the address names: a place, or an element of the page. */
 function follow(): void {
   const place = readPlace(location.hash)
-  if (place.kind !== 'nothing') show(place)
+  if (place.server !== undefined) show(place)
   else document.getElementById(location.hash.slice(1))?.scrollIntoView()
 }
 
 function bodyOf(place: Place): Child[] {
-  if (place.kind === 'nothing') return []
+  if (place.server === undefined) return []
   const server = comparison.servers.find(({ name }) => name === place.server)
-  if (server === undefined)
-    return [element('h2', { id: 'dialog-title' }, place.server), element('p', 'No report of this server is here')]
-  if (place.kind === 'cell') return cellDetails(comparison, server, place.requirement)
-  return serverDetails(comparison, server, {
-    from: place.from,
-    to: place.to,
-    choose: (from, to) => show({ ...place, from, to }),
-  })
+  if (server === undefined) return [title(place.server), element('p', 'No report of this server is here')]
+  if (place.requirement !== undefined) return cellDetails(comparison, server, place.requirement)
+  return serverDetails(comparison, server, place)
 }
 
 function addOwn(report: ComparedReport): void {
@@ -181,31 +171,21 @@ function readReport(text: string): ComparedReport | null {
   }
 }
 
-/** The place that the page's address names after its `#`, so that everything on the page can be linked to. */
-type Place =
-  | { kind: 'nothing' }
-  /** The cases of a requirement on a server. */
-  | { kind: 'cell'; server: string; requirement: string }
-  /** A server, and the changes between two of its reports; null: the last two. */
-  | { kind: 'server'; server: string; from: string | null; to: string | null }
-
-function readPlace(hash: string): Place {
-  const values = new URLSearchParams(hash.replace(/^#/, ''))
-  const server = values.get('server')
-  const requirement = values.get('requirement')
-  if (server === null) return { kind: 'nothing' }
-  if (requirement !== null) return { kind: 'cell', server, requirement }
-  return { kind: 'server', server, from: values.get('from'), to: values.get('to') }
+/**
+ * The place that the page's address names after its `#`, so that everything on the page can be linked to: with a requirement its cases on the
+ * server, else the server and the changes between two of its reports; without them the last two.
+ */
+interface Place {
+  server?: string
+  requirement?: string
+  from?: string
+  to?: string
 }
 
-function writePlace(place: Place): string {
-  if (place.kind === 'nothing') return ''
-  const values = new URLSearchParams({ server: place.server })
-  if (place.kind === 'cell') values.set('requirement', place.requirement)
-  if (place.kind === 'server' && place.from !== null) values.set('from', place.from)
-  if (place.kind === 'server' && place.to !== null) values.set('to', place.to)
-  return `#${values}`
-}
+const readPlace = (hash: string): Place => Object.fromEntries(new URLSearchParams(hash.replace(/^#/, '')))
+
+const writePlace = (place: Place): string =>
+  place.server === undefined ? '' : `#${new URLSearchParams(Object.entries(place))}`
 
 /** The sign of a verdict, with its word for those who do not see it. */
 function sign(verdict: Verdict | null): HTMLElement {
@@ -225,17 +205,12 @@ interface Wanted {
   onlyDiffering: boolean
 }
 
-interface Choices {
-  cell(server: string, requirement: string): void
-  server(server: string): void
-}
-
 /**
  * The table of servers and requirements. One cell at a time is in the tab order; arrow keys go from cell to cell.
  *
  * @returns the table, and how many requirements it shows
  */
-function drawTable(comparison: Comparison, wanted: Wanted, choose: Choices): { table: HTMLElement; shown: number } {
+function drawTable(comparison: Comparison, wanted: Wanted): { table: HTMLElement; shown: number } {
   const newest = comparison.servers.map((server) => ({ name: server.name, report: newestOf(server) }))
   const rows = comparison.requirements
     .map((requirement, index) => ({
@@ -249,7 +224,7 @@ function drawTable(comparison: Comparison, wanted: Wanted, choose: Choices): { t
     element('th', { scope: 'col', role: 'columnheader' }, 'requirement'),
     element('th', { scope: 'col', role: 'columnheader', class: 'level' }, 'level'),
     ...newest.map(({ name }, index) =>
-      element('th', { scope: 'col', role: 'columnheader', title: name }, serverButton(index, name, choose)),
+      element('th', { scope: 'col', role: 'columnheader', title: name }, serverButton(index, name)),
     ),
   )
   const body = rows.map(({ id, level, text, verdicts }) =>
@@ -258,7 +233,7 @@ function drawTable(comparison: Comparison, wanted: Wanted, choose: Choices): { t
       { role: 'row' },
       element('th', { scope: 'row', role: 'rowheader', title: text }, element('code', ...breakable(id))),
       element('td', { class: 'level', role: 'gridcell' }, level),
-      ...verdicts.map((verdict, index) => cellOf(verdict, newest[index]?.name ?? '', id, choose)),
+      ...verdicts.map((verdict, index) => cellOf(verdict, newest[index]?.name ?? '', id)),
     ),
   )
   const table = element(
@@ -272,10 +247,10 @@ function drawTable(comparison: Comparison, wanted: Wanted, choose: Choices): { t
 }
 
 /** The letter that stands for a server. */
-function serverButton(index: number, name: string, choose: Choices): HTMLElement {
+function serverButton(index: number, name: string): HTMLElement {
   const letter = columnName(index)
   const button = element('button', { type: 'button', class: 'letter', 'aria-label': `${letter}: ${name}` }, letter)
-  button.addEventListener('click', () => choose.server(name))
+  button.addEventListener('click', () => show({ server: name }))
   return button
 }
 
@@ -285,7 +260,7 @@ function isWanted(row: { id: string; text: string; verdicts: (Verdict | null)[] 
   return wanted.words.every((word) => text.includes(word))
 }
 
-function cellOf(verdict: Verdict | null, server: string, requirement: string, choose: Choices): HTMLElement {
+function cellOf(verdict: Verdict | null, server: string, requirement: string): HTMLElement {
   if (verdict === null) return element('td', { role: 'gridcell', title: 'not run' })
   const label = `${requirement}, ${server}: ${words(verdict)}`
   const button = element(
@@ -293,7 +268,7 @@ function cellOf(verdict: Verdict | null, server: string, requirement: string, ch
     { type: 'button', class: `cell fill ${verdict}`, 'aria-label': label, title: label, tabindex: -1 },
     glyphs[verdict],
   )
-  button.addEventListener('click', () => choose.cell(server, requirement))
+  button.addEventListener('click', () => show({ server, requirement }))
   return element('td', { role: 'gridcell' }, button)
 }
 
@@ -374,7 +349,7 @@ function cellDetails(comparison: Comparison, server: ComparedServer, requirement
   const requirement = comparison.requirements[index]
   const newest = newestOf(server)
   if (requirement === undefined) return [title(requirementId), element('p', 'No report knows this requirement')]
-  const link = writePlace({ kind: 'cell', server: server.name, requirement: requirementId })
+  const link = writePlace({ server: server.name, requirement: requirementId })
   return [
     title(element('code', requirementId)),
     element('p', element('b', requirement.level), ` ${requirement.text}`),
@@ -432,11 +407,7 @@ function stripItem({ started }: CompactReport, verdict: Verdict | null): HTMLEle
 }
 
 /** The reports of a server, their trend, and what changed between two of them. */
-function serverDetails(
-  comparison: Comparison,
-  server: ComparedServer,
-  { from, to, choose }: { from: string | null; to: string | null; choose(from: string, to: string): void },
-): Child[] {
+function serverDetails(comparison: Comparison, server: ComparedServer, { from, to }: Place): Child[] {
   const { reports } = server
   const older = reports.find(({ started }) => started === from) ?? reports.at(-2)
   const newer = reports.find(({ started }) => started === to) ?? newestOf(server)
@@ -445,7 +416,7 @@ function serverDetails(
     element('div', { class: 'large' }, ...drawTrend(reports)),
     ...(older === undefined
       ? [element('p', 'One report: nothing to compare it with')]
-      : changesSection(comparison, server, { older, newer, choose })),
+      : changesSection(comparison, server, older, newer)),
     element('h3', 'Reports, newest first'),
     element('div', { class: 'table' }, reportTable(reports)),
   ]
@@ -453,13 +424,15 @@ function serverDetails(
 
 function changesSection(
   comparison: Comparison,
-  { reports }: ComparedServer,
-  { older, newer, choose }: { older: CompactReport; newer: CompactReport; choose(from: string, to: string): void },
+  { name, reports }: ComparedServer,
+  older: CompactReport,
+  newer: CompactReport,
 ): Child[] {
   const changes = changesBetween(comparison, older, newer)
   const from = reportSelect('from', reports, older)
   const to = reportSelect('to', reports, newer)
-  for (const select of [from, to]) select.addEventListener('change', () => choose(from.value, to.value))
+  for (const select of [from, to])
+    select.addEventListener('change', () => show({ server: name, from: from.value, to: to.value }))
   const requirements = changes.filter(({ kind }) => kind === 'requirement')
   const cases = changes.filter(({ kind }) => kind === 'case')
   return [
@@ -522,7 +495,7 @@ drawMatrix()
 byId('close').addEventListener('click', () => dialog.close())
 text.addEventListener('input', drawMatrix)
 differing.addEventListener('change', drawMatrix)
-dialog.addEventListener('close', () => show({ kind: 'nothing' }))
+dialog.addEventListener('close', () => show({}))
 addEventListener('hashchange', follow)
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || document.activeElement === text || dialog.open) return
