@@ -70,14 +70,6 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
-/** Other texts that say where things are. */
-const guides = ['CONTRIBUTING.md', 'fixtures/README.md', 'fixtures/worlds/README.md', 'suites/servers/README.md']
-
-test.each([...pages, ...guides])('the files and folders that %s names exist', (page) => {
-  const named = [...textOf(page).matchAll(/`((?:\.ci|docs|fixtures|load|mock-server|scripts|spec|suites)\/[\w./-]*)`/g)]
-  expect(named.map(([, path = '']) => path).filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
-})
-
 // npx makes its link once; a later build left a file that is not executable.
 test.skipIf(process.platform === 'win32')('npx can execute the build', () => {
   expect(statSync(bin).mode & 0o111).toBe(0o111)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -29,6 +29,20 @@ test('every import leads from an upper folder to a lower one', () => {
   const upward = { from: 'suites/engine/judge', to: 'suites/report' }
   const unknown = { from: 'suites/report', to: 'suites/attic' }
   expect(findUpwardArrows([...arrows, upward, unknown])).toEqual([upward, unknown])
+})
+
+/** Texts that say where things are. */
+const guides = [
+  ...['README.md', 'CONTRIBUTING.md', 'fixtures/README.md', 'fixtures/worlds/README.md', 'suites/servers/README.md'],
+  ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`),
+]
+
+test.each(guides)('the files and folders that %s names exist', (guide) => {
+  const folders = '(?:\\.ci|docs|fixtures|load|mock-server|scripts|spec|suites)'
+  const named =
+    shipped(guide).match(new RegExp(`(?<![\\w./-])${folders}/[\\w./-]*(?:\\.\\w+|/)(?=\\.?(?:[\\s\`;,:)]|$))`, 'gm')) ??
+    []
+  expect(named.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
 })
 
 interface Line {
@@ -62,6 +76,15 @@ const ofPackage =
   (name: string) =>
   ({ imported }: Line): boolean =>
     imported === name || imported.startsWith(`${name}/`)
+
+test('the functions and values that CONTRIBUTING.md names exist', () => {
+  const named = [...shipped('CONTRIBUTING.md').matchAll(/`([a-z]+[A-Z]\w*)(?:\([\w, ]*\))?`/g)].map(
+    ([, name = '']) => name,
+  )
+  expect(named.length).toBeGreaterThan(5)
+  const code = modules.map((file) => shipped(file)).join('\n')
+  expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([])
+})
 
 test('imports are read at all', () => {
   expect(lines.length).toBeGreaterThan(500)
