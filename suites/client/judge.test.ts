@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { call, grant, journal, start } from '../self/made-up-journal.ts'
+import { call, grant, journal, refused, start } from '../self/made-up-journal.ts'
 import { clientAuths, type Journal, type Start } from './journal.ts'
 import { checks, judgeJournals, selectChecks } from './judge.ts'
 import { scenarios } from './scenarios.ts'
@@ -65,3 +65,14 @@ test.each<[string, string, Partial<Start>]>([
     expect([verdictOn([working, silent(more)]), verdictOn([silent(more)])]).toEqual([verdict, 'not-exercised'])
   },
 )
+
+test.each([
+  ['warned', [grant(0, 'a'), call(9, 'a'), call(20, 'a')]],
+  // It may be right: a call was refused, or never made.
+  ['not-exercised', [grant(0, 'a'), call(9, 'a'), call(20, 'a', refused)]],
+  ['not-exercised', [grant(0, 'a'), call(9, 'a')]],
+])('"error" although every call got a result is %s', (verdict, entries) => {
+  const made = { ...journal(entries, {}, { starts: [start({ ok: 1, error: 1 })] }), scenario: 'create-key/token' }
+  const result = judgeJournals([made], [{ id: 'create-key/token', check }]).find((one) => one.check.id === check)
+  expect(result?.verdict).toBe(verdict)
+})

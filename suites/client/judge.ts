@@ -112,7 +112,9 @@ export function judgeJournals(
   // A client that never reaches a server proves nothing, even if it prints results.
   const isInert = evidence.every(({ story }) => story.requests.length === 0)
   const ofScenario = ({ id }: Check, story: Story): Finding[] =>
-    isInert || !isOf(story, id) ? [] : [...tooManyOk(story, takesErrors && id !== errorIn200), ...noEnd(story)]
+    isInert || !isOf(story, id)
+      ? []
+      : [...tooManyOk(story, takesErrors && id !== errorIn200), ...tooManyErrors(story), ...noEnd(story)]
   return checks.map((check) => judgeCheck(check, evidence, ofScenario))
 }
 
@@ -165,10 +167,22 @@ function tooManyOk({ requests, starts }: Story, takesErrors: boolean): Finding[]
   const excused = takesErrors ? others.filter(({ outcome }) => outcome === 'refused').length : 0
   const ok = (starts ?? []).reduce((sum, start) => sum + start.ok, 0)
   if (ok <= accepted + excused) return []
-  const times = ok === 1 ? 'once' : `${ok} times`
-  const message = `The client prints "ok" ${times}, and ${accepted} of its calls were accepted. Print "error" for a call without an accepted answer`
+  const message = `The client prints "ok" ${times(ok)}, and ${accepted} of its calls were accepted. Print "error" for a call without an accepted answer`
   return [finding(message, ...others.slice(0, 2))]
 }
+
+/** `error` lines of starts in which every call was made once and got its result. */
+function tooManyErrors({ requests, starts }: Story): Finding[] {
+  return (starts ?? []).flatMap(({ ok, error }, index) => {
+    const mine = requests.filter(({ start }) => start === index)
+    const calls = mine.filter(({ kind }) => kind === 'call')
+    const hasResults = calls.length === ok + error && mine.every(({ outcome }) => outcome === 'accepted')
+    const message = `The client prints "error" ${times(error)}, although every call got its result. Print "ok" for a result, whatever its id`
+    return error > 0 && hasResults ? [finding(message, ...calls.slice(0, 2))] : []
+  })
+}
+
+const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
 
 /** Starts that did not end by themselves. */
 function noEnd({ requests, starts }: Story): Finding[] {

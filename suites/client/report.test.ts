@@ -56,6 +56,9 @@ describe('the verdict', () => {
     ['conforms', 1, warned, { strict: true }],
     ['does-not-conform', 1, failed, {}],
     ['inconclusive', 1, journal([]), {}],
+    // One call without authorization, and "error" for all others.
+    ['inconclusive', 1, journal([{ at: 0, ...refused }], {}, { starts: [start({ error: 8 })] }), {}],
+    ['does-not-conform', 1, journal([{ at: 0, ...refused, target: '/apis' }]), {}],
     ['inconclusive', 130, right, { stopped: 'it was interrupted' }],
     ['conforms', 0, right, { reported: (id: string) => id === 'scopes/least' }],
   ] as const)('%s with exit code %i', (verdict, exitCode, made, given) => {

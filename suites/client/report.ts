@@ -202,7 +202,10 @@ function unknownBecause({ journals, results }: BuildInput, summary: ClientReport
     return 'No request of the client reached a server; it must call the URL in SVC_URL'
   if (passed + failed + warned + known === 0) return 'No check was exercised, so nothing is known about this client'
   const documentPassed = results.some(({ check, verdict }) => check.level === 'document' && verdict === 'passed')
-  return documentPassed ? null : 'No check of the document passed, so nothing is known about this client'
+  if (!documentPassed) return 'No check of the document passed, so nothing is known about this client'
+  const isAccepted = (exchange: Exchange): boolean => outcomeOf(exchange) === 'accepted'
+  if (failed + known > 0 || journals.some(({ exchanges }) => exchanges.some(isAccepted))) return null
+  return 'No call of the client was accepted, so nothing is known about this client'
 }
 
 function verdictOf({ failed, known }: ClientReport['summary'], isOpen: boolean): [RunVerdict, 0 | 1] {

@@ -73,13 +73,13 @@ export function call(at: number, name: string, more: Partial<Entry> = {}): Entry
 export function signed(
   at: number,
   nonce: string,
-  more: Partial<Entry> & { header?: (right: string) => string } = {},
+  more: Partial<Entry> & { header?: (right: string) => string; uri?: string } = {},
 ): Entry {
-  const { header = (right: string) => right, ...rest } = more
+  const { header = (right: string) => right, uri = '/api', ...rest } = more
   const body =
     rest.body ?? `{"jsonrpc":"2.0","id":${at},"method":"${rest.method ?? 'solution/listSolutions'}","params":{}}`
   const timestamp = beginMs + at
-  const data = `${timestamp};${nonce};POST\n/api\n${body}\n`
+  const data = `${timestamp};${nonce};POST\n${uri}\n${body}\n`
   const mac = createHmac('sha256', key.secret).update(data).digest().subarray(0, 20).toString('base64')
   return { at, body, authorization: header(`svc-hmac-sha256 ${key.id};1;${timestamp};${nonce};${mac}`), ...rest }
 }

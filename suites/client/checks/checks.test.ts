@@ -230,6 +230,11 @@ const rows: { [check: string]: Row[] } = {
     ['under way at once', [...refreshed, refresh(1300, 'a', null)], workers],
     ['before its first call', [...refreshed, refresh(1210, 'b', 'c')], workers],
     [pass, [...refreshed, call(1210, 'b'), refresh(1220, 'b', 'c')], workers],
+    // A timer that overflows fires at once: one finding, not one for each refresh.
+    [
+      '20 refreshes before the first call of their pairs, more often than once in 3 ms',
+      [first, ...times(21, (at) => refresh(100 + at * 2, at === 0 ? 'a' : `p${at}`, `p${at + 1}`, { took: 1 }))],
+    ],
     // An idle client may refresh ahead of the expiry.
     [pass, [...refreshed, refresh(2000, 'b', 'c')], workers],
     // Repeated after a lost answer, and not immediately.
@@ -281,6 +286,7 @@ const rows: { [check: string]: Row[] } = {
     asked(none, ['solution', 'session:mine'], ['solution']),
     asked('"ipAddr:127.0.0.1"', ['solution', 'session:s']),
     asked('"session:s"', ['ipAddr:127.0.0.1', 'session:S']),
+    ['from another address', [first, call(9, 'a', { ...refused, stage: 'token/address' })]],
   ],
   'scopes/least': [
     asked(pass, scope),

@@ -92,7 +92,14 @@ const scopeChecks: readonly Check[] = [
     sentence:
       'session:NAME creates a session with the given name; ipAddr:ADDR: token usable only from connections from the IPv4 address ADDR',
     source: 'interface part 5.4',
-    judge: entriesKept(/^(ipAddr|session):/),
+    judge(evidence) {
+      const kept = entriesKept(/^(ipAddr|session):/)(evidence)
+      const elsewhere = each(evidence.story.requests, ({ stage }) => [
+        stage === 'token/address' &&
+          'A token is sent from another address than the one it is bound to. Send it from the address of its scope',
+      ])
+      return { ...kept, findings: [...kept.findings, ...elsewhere] }
+    },
   },
   {
     id: 'scopes/least',

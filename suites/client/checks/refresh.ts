@@ -94,7 +94,7 @@ export const refreshChecks: readonly Check[] = [
       const refreshes = story.requests.filter((request) => isRefresh(request) && request.pair !== null)
       return {
         exercised: story.setting.parallel !== 1 && refreshes.length > 0,
-        findings: [...refreshes.flatMap((one) => atOnce(story, one)), ...refreshes.flatMap(unused)],
+        findings: [...refreshes.flatMap((one) => atOnce(story, one)), ...tooOften(refreshes.filter(isIdle))],
       }
     },
   },
@@ -266,18 +266,32 @@ function atOnce(story: Story, first: Request): Finding[] {
 const endOf = ({ deliveredMs, answeredMs }: Request): number => deliveredMs ?? answeredMs ?? Number.POSITIVE_INFINITY
 
 /** A pair that came from a refresh is refreshed while it is young, before any call was made with it. */
-function unused(refresh: Request): Finding[] {
-  const { pair } = refresh
-  if (pair === null || pair.parent === null || !Number.isFinite(pair.heldMs)) return []
-  const { heldMs, accessExpiryMs, family, issuedBy } = pair
+function isIdle({ pair, number, startedMs }: Request): boolean {
+  if (pair === null || pair.parent === null || !Number.isFinite(pair.heldMs)) return false
+  const { heldMs, accessExpiryMs, family } = pair
   // A call with an older token, although the client has this pair, is another check.
   const isUsed = family
     .flatMap(({ uses }) => uses)
-    .some((one) => !isRefresh(one) && one.number < refresh.number && (one.pair === pair || one.startedMs > heldMs))
-  const isYoung = refresh.startedMs < (heldMs + accessExpiryMs) / 2
-  if (isUsed || !isYoung) return []
-  const message = 'A new pair is refreshed before its first call. Check whether the token has changed before a refresh'
-  return [finding(message, issuedBy, refresh)]
+    .some((one) => !isRefresh(one) && one.number < number && (one.pair === pair || one.startedMs > heldMs))
+  return !isUsed && startedMs < (heldMs + accessExpiryMs) / 2
+}
+
+/** From this many on, something refreshes by itself: they are one finding. */
+const idleRefreshesOfTimer = 5
+
+function tooOften(idle: readonly Request[]): Finding[] {
+  const [first, last] = [idle[0], idle.at(-1)]
+  if (first === undefined || last === undefined || idle.length < idleRefreshesOfTimer)
+    return idle.map((refresh) =>
+      finding(
+        'A new pair is refreshed before its first call. Check whether the token has changed before a refresh',
+        ...(refresh.pair === null ? [] : [refresh.pair.issuedBy]),
+        refresh,
+      ),
+    )
+  const everyMs = Math.floor((last.startedMs - first.startedMs) / (idle.length - 1)) + 1
+  const message = `${idle.length} refreshes before the first call of their pairs, more often than once in ${everyMs} ms. Check the timer that refreshes: a delay that is too long for it fires at once`
+  return [finding(message, ...idle.slice(0, 3))]
 }
 
 function afterLoss({ requests, setting }: Story, first: Request): Finding[] {

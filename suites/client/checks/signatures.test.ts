@@ -61,6 +61,12 @@ describe('a signature', () => {
     expect(sent((body) => body.replaceAll(':', ': '))).not.toBe('passed')
   })
 
+  test.each(['/api?', '//api', '/API'])('covers the path /api, not %s', (uri) => {
+    const made = journal([signed(0, 'bm9uY2U=', { uri })], { auth: 'hmac' })
+    const [ofPath, ofValues] = judgedBy(['signature/method-path-newline', 'signature/values-as-signed'], made)
+    expect([ofPath, ofValues]).toEqual([expect.stringContaining(`The URI "${uri}" is signed`), 'passed'])
+  })
+
   test('has its five fields in order, with semicolons', () => {
     expect(found((right) => right.replaceAll(';', ','))).toEqual(['five-fields'])
     expect(found((right) => right.replace(/;1;(\d+);([^;]*)/, ';1;$2;$1'))).toEqual(['five-fields'])

@@ -236,6 +236,10 @@ const part: [id: string, ...scenarios: string[]][] = [
   ['create-key-repeated', 'create-key/'],
   ['redirect-followed', 'redirect/'],
   ['answer-id-not-read', 'foreign-id/'],
+  ['unpadded-base64-signature', 'plain/'],
+  ['signed-uri-question-mark', 'plain/'],
+  ['address-left', 'plain/'],
+  ['id-zero-rejected', 'plain/'],
   // Inert
   ['ok-without-a-call', 'plain/basic'],
 ]

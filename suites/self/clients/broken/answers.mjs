@@ -68,6 +68,18 @@ export const answerClients = [
     checksIds((id, own) => id >= own),
   ),
 
+  {
+    id: 'id-zero-rejected',
+    auth: ['hmac', 'basic'],
+    // The check of the plain scenario: the answer is thrown away although nothing is wrong with it.
+    check: 'request/envelope',
+    about: 'Counts its ids from 0, and takes an answer with the id 0 for one without',
+    parts: {
+      nextId: (client) => client.lastId++,
+      readBody: (answer, id) => (id === 0 ? { kind: 'refused', reason: 'No id' } : defaultParts.readBody(answer, id)),
+    },
+  },
+
   malformed('malformed-crashes', 'Crashes when an answer is not JSON', {
     readBody: (answer, id) => {
       if (parsed(answer.text) === undefined) throw defect('Unexpected end of JSON input')

@@ -1,5 +1,6 @@
 /** Clients that ask for other scopes than they should, or do not read what they got: interface.md §5.4 and §8, RFC 9700 §2.3. */
 import { randomUUID } from 'node:crypto'
+import { Agent } from 'node:http'
 import { call, createClient, defaultParts } from '../core.mjs'
 
 const auth = ['token']
@@ -9,6 +10,8 @@ const addressAndSession = of('scopes/address-and-session')
 const least = of('scopes/least')
 const grantedIsRead = of('scopes/granted-is-read')
 const reused = of('limits/keys-and-sessions-reused')
+
+const elsewhere = new Agent({ localAddress: '127.0.0.12' })
 
 const asks = (alter) => ({ scopeAsked: ({ scope, memory }) => alter(scope, memory) })
 const without = (prefix) => asks((scope) => scope.filter((entry) => !entry.startsWith(prefix)))
@@ -52,6 +55,10 @@ export const scopeClients = [
     'Writes a mask after the address',
     rewrites('ipAddr:', (address) => `ipAddr:${address}/32`),
   ),
+  addressAndSession('address-left', 'Sends its calls from another address than its grant', {
+    exchange: (client, wire) =>
+      defaultParts.exchange(wire.headers.authorization ? { ...client, agent: elsewhere } : client, wire),
+  }),
   addressAndSession('session-dropped', 'Leaves session out of the scope', without('session:')),
   addressAndSession(
     'session-prefixed',

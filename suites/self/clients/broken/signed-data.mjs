@@ -58,6 +58,7 @@ export const signedDataClients = [
   }),
   requestData('signed-uri-without-slash', 'Signs the URI api', { signedUri: () => 'api' }),
   requestData('signed-uri-trailing-slash', 'Signs the URI /api/', { signedUri: () => '/api/' }),
+  requestData('signed-uri-question-mark', 'Signs the URI /api?, as for an empty query', { signedUri: () => '/api?' }),
   requestData('last-newline-missing', 'Leaves out the newline after the body', {
     requestData: ({ method, uri, body }) => `${method}\n${uri}\n${body}`,
   }),
