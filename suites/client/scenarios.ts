@@ -144,6 +144,10 @@ function ofSignatures(auth: 'hmac' | 'ecc'): Scenario[] {
   ]
 }
 
+/** Tokens expire while calls go on, so that the client renews them. */
+const renewing = (name: string, parts: Parameters<typeof scenario>[2]): Scenario =>
+  scenario(name, 'token', { profile: { accessLifeMs: 900 }, pauseMs: 250, ...parts })
+
 const lostRefreshes = {
   lost: { about: 'The answer of a refresh is lost after its effect', fault: { fault: 'drop', when: 'after' } },
   malformed: { about: 'A refresh is answered with JSON that ends too early', fault: { fault: 'malformed' } },
@@ -151,7 +155,7 @@ const lostRefreshes = {
 } as const
 
 const ofTokens: readonly Scenario[] = [
-  scenario('expiry', 'token', {
+  renewing('expiry', {
     about: 'Access tokens live for a second, and calls go on for three',
     check: 'refresh/newest-used',
     exercises: [
@@ -165,27 +169,22 @@ const ofTokens: readonly Scenario[] = [
     calls: 10,
     pauseMs: 300,
   }),
-  scenario('restart', 'token', {
+  renewing('restart', {
     about: 'The client refreshes, ends, and is started again against the same server',
     check: 'refresh/newest-used',
     exercises: ['refresh/old-pair-gone', 'limits/keys-and-sessions-reused'],
-    profile: { accessLifeMs: 900 },
     calls: 6,
-    pauseMs: 250,
     starts: 2,
   }),
-  scenario('redirect-auth', 'token', {
+  renewing('redirect-auth', {
     about: 'The first grant and the first refresh are redirected to another origin',
     check: 'secrets/not-after-redirect',
-    profile: { accessLifeMs: 900 },
     calls: 7,
-    pauseMs: 250,
     faults: [redirect(307, grant), redirect(307, refresh)],
   }),
-  scenario('throttled-auth', 'token', {
+  renewing('throttled-auth', {
     about: 'The first grant is answered with 429, the first refresh with 503; both name a second to wait',
     check: 'retry/after-is-kept',
-    profile: { accessLifeMs: 900 },
     calls: 7,
     pauseMs: 200,
     faults: [
@@ -193,17 +192,16 @@ const ofTokens: readonly Scenario[] = [
       { fault: 'unavailable', retryAfterSeconds: 1, ...refresh },
     ],
   }),
-  scenario('workers', 'token', {
+  renewing('workers', {
     about: 'Four workers share tokens that live for 0.9 seconds, and a refresh takes a while',
     check: 'refresh/single-flight',
     exercises: ['refresh/old-pair-gone', 'refresh/newest-used'],
-    profile: { accessLifeMs: 900 },
     calls: 72,
     parallel: 4,
     pauseMs: 120,
     faults: [{ fault: 'delay', ms: 150, ...refresh, times: null }],
   }),
-  scenario('late-refusal', 'token', {
+  renewing('late-refusal', {
     about: 'One call of two workers is held back until the other worker has refreshed, and is refused then',
     check: 'refresh/late-loser-keeps-the-newer-pair',
     profile: { accessLifeMs: 2000 },
@@ -214,21 +212,18 @@ const ofTokens: readonly Scenario[] = [
     faults: [{ fault: 'delay', ms: 2600, ...call(2) }],
   }),
   ...(['lost', 'malformed', 'foreign-id'] as const).map((what) =>
-    scenario(`${what}-refresh`, 'token', {
+    renewing(`${what}-refresh`, {
       about: lostRefreshes[what].about,
       check: 'refresh/lost-answer',
-      profile: { accessLifeMs: 900 },
       calls: 8,
-      pauseMs: 250,
       faults: [{ ...lostRefreshes[what].fault, ...refresh }],
     }),
   ),
-  scenario('refused-refresh', 'token', {
+  renewing('refused-refresh', {
     about: 'Every refresh is refused',
     check: 'refresh/no-loop-after-refusal',
     profile: { accessLifeMs: 800 },
     calls: 8,
-    pauseMs: 250,
     faults: [{ fault: 'refuse', ...refresh, times: null }],
   }),
   scenario('refused-calls', 'token', {
