@@ -10,12 +10,16 @@ import { join } from 'node:path'
 import { packageRoot } from '../suites/engine/language/package-root.ts'
 import { writeBlock } from '../suites/self/sources.ts'
 import { readArguments } from './arguments.ts'
-import { installationMeasure } from './bench/installation.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
-import { bundledMeasure, startMeasure, testsMeasure } from './bench/runs.ts'
+import {
+  bundledMeasure,
+  installationMeasure,
+  simulatedMeasure,
+  startMeasure,
+  testsMeasure,
+  urlMeasures,
+} from './bench/runs.ts'
 import { eccMeasure, hmacMeasure, journalMeasure } from './bench/server.ts'
-import { simulatedMeasure } from './bench/simulated-runs.ts'
-import { urlMeasures } from './bench/url-runs.ts'
 
 const measures: readonly Measure[] = [
   installationMeasure,

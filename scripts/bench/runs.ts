@@ -1,7 +1,39 @@
 /** How long runs and starts take, from the start of the process to its end, as users have them built. */
-import { type Figure, type Measure, median, medianRatio } from './measure.ts'
-import { startScript } from './processes.ts'
-import { bin, emptyTest, emptyTestSeconds, node, npm, seconds } from './times.ts'
+
+import { spawn } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { createHandler } from '../../mock-server/handler.ts'
+import { packageRoot } from '../../suites/engine/language/package-root.ts'
+import {
+  bareSettings,
+  type Instance,
+  type Target,
+  type WireAnswer,
+  type WireRequest,
+} from '../../suites/engine/target.ts'
+import { openCorpus } from '../../suites/run/corpus-cache.ts'
+import { runAll } from '../../suites/run/run.ts'
+import { openInProcess } from '../../suites/targets/in-memory.ts'
+import { openSpares } from '../../suites/targets/transport.ts'
+import { urlSettings } from '../../suites/targets/url.ts'
+import {
+  bin,
+  emptyTest,
+  emptyTestSeconds,
+  type Figure,
+  type Measure,
+  median,
+  medianRatio,
+  node,
+  npm,
+  seconds,
+} from './measure.ts'
+import { basicRequest, sendAll, startScript } from './processes.ts'
 
 export const bundledMeasure: Measure = {
   id: 'bundled-run',
@@ -90,4 +122,375 @@ async function firstAnswerMs(): Promise<number> {
   const tookMs = performance.now() - begun
   await server.stop()
   return tookMs
+}
+
+/** How long runs against a URL take, near and far, from the start of the process to its end. */
+
+const rootKey = { id: 'bench', secret: 'not-a-secret-0001' }
+
+interface UrlRun {
+  id: string
+  name: string
+  roundTripMs: number
+  args: string[]
+  atMost?: number
+  /** How many runs are made at the same time: one against a distant server mostly waits. */
+  atOnce: number
+}
+
+/** The model is measured apart. */
+const disposable = ['--disposable', '--no-explore']
+
+const urlRuns: readonly UrlRun[] = [
+  {
+    id: 'loopback',
+    name: 'The cases of a disposable run, on the loopback',
+    roundTripMs: 0,
+    args: disposable,
+    atMost: 6,
+    atOnce: 1,
+  },
+  {
+    id: 'loopback-model',
+    name: 'A disposable run on the loopback, with the model',
+    roundTripMs: 0,
+    args: ['--disposable'],
+    atOnce: 1,
+  },
+  { id: 'without-allow', name: 'Without --allow, 100 ms away', roundTripMs: 100, args: [], atMost: 8, atOnce: 1 },
+  {
+    id: 'far-100',
+    name: 'The cases of a disposable run, 100 ms away',
+    roundTripMs: 100,
+    args: disposable,
+    atMost: 60,
+    atOnce: 2,
+  },
+  {
+    id: 'far-300',
+    name: 'The cases of a disposable run, 300 ms away',
+    roundTripMs: 300,
+    args: disposable,
+    atMost: 150,
+    atOnce: 5,
+  },
+]
+
+/** Runs that are made at the same time start one after another, because the start needs a whole core. */
+const apartMs = 2000
+
+export const urlMeasures: readonly Measure[] = urlRuns.map(({ id, name, roundTripMs, args, atMost, atOnce }) => ({
+  id,
+  async run(turns) {
+    const results: UrlTurn[] = []
+    while (results.length < turns) {
+      const batch = Array.from({ length: Math.min(atOnce, turns - results.length) }, async (_, index) => {
+        await setTimeout(index * apartMs)
+        return urlTurn(roundTripMs, args)
+      })
+      results.push(...(await Promise.all(batch)))
+    }
+    const times = results.map(({ runSeconds }) => runSeconds)
+    const references = results.map(({ referenceSeconds }) => referenceSeconds)
+    return [
+      {
+        name,
+        value: median(times),
+        unit: 's',
+        runs: turns,
+        reference: { name: roundTripMs === 0 ? emptyTest : 'one call', value: median(references) },
+        ratio: medianRatio(times, references),
+        wanted: atMost === undefined ? {} : { atMost },
+      },
+    ]
+  },
+}))
+
+interface UrlTurn {
+  runSeconds: number
+  /** Of an empty test; of one call where the server is distant. */
+  referenceSeconds: number
+}
+
+/** A run against its own, freshly started server. */
+async function urlTurn(roundTripMs: number, args: string[]): Promise<UrlTurn> {
+  const server = await startScript(new URL('../../suites/bin.js', import.meta.url).href, [
+    'serve',
+    ...['--key-id', rootKey.id, '--key-secret', rootKey.secret],
+  ])
+  const proxy = roundTripMs === 0 ? undefined : await startDelayingProxy(server.port, roundTripMs)
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
+  try {
+    const url = proxy?.url ?? `http://127.0.0.1:${server.port}`
+    const referenceSeconds = proxy === undefined ? await emptyTestSeconds() : await callSeconds(url)
+    return { referenceSeconds, runSeconds: await seconds(() => urlRun(['run', '--url', url, ...args], folder)) }
+  } finally {
+    await proxy?.close()
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The time of a call over an open connection: the median of three, of which the first has to open it. */
+async function callSeconds(url: string): Promise<number> {
+  const call = basicRequest(rootKey)
+  return (await sendAll(Number(new URL(url).port), [call, call, call], 1)).p50Ms / 1000
+}
+
+/** Not spawnSync: the proxy in this process must keep running. */
+async function urlRun(args: string[], folder: string): Promise<void> {
+  const child = spawn(process.execPath, [bin, ...args, '--report', 'json=report.json'], {
+    cwd: folder,
+    stdio: 'ignore',
+    env: { ...process.env, SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret, XDG_STATE_HOME: folder },
+  })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  if (code === 0) return
+  const report = readFileSync(join(folder, 'report.json'), 'utf8')
+  const { cases } = JSON.parse(report) as { cases: { key: string; verdict: string; problem?: { message: string } }[] }
+  const wrong = cases.filter(({ verdict }) => ['failed', 'blocked', 'warned'].includes(verdict))
+  const lines = wrong.map(({ key, verdict, problem }) => `${verdict} ${key}: ${problem?.message ?? ''}`)
+  throw new Error([`svc-conformance ${args.join(' ')} ended with ${code}`, ...lines].join('\n  '))
+}
+
+interface DelayingProxy {
+  url: string
+  close(): Promise<void>
+}
+
+/**
+ * A server that is far away: every byte of a connection arrives half of `roundTripMs` later, in both directions, and opening a connection
+ * takes a round trip, as the handshake of TCP does. Used by the benchmark only.
+ */
+async function startDelayingProxy(port: number, roundTripMs: number): Promise<DelayingProxy> {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    const openedAtMs = performance.now() + roundTripMs
+    delay(near, far, () => Math.max(openedAtMs, performance.now()) + roundTripMs / 2)
+    delay(far, near, () => performance.now() + roundTripMs / 2)
+    for (const socket of [near, far]) {
+      socket.setNoDelay(true)
+      sockets.add(socket)
+      socket.on('error', () => {
+        near.destroy()
+        far.destroy()
+      })
+      socket.on('close', () => sockets.delete(socket))
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        for (const socket of sockets) socket.destroy()
+      }),
+  }
+}
+
+/** Bytes leave in the order in which they came: a timer for each chunk would let one overtake another. */
+function delay(from: Socket, to: Socket, dueMs: () => number): void {
+  const waiting: { dueMs: number; send(): void }[] = []
+  const sendDue = (): void => {
+    for (let [first] = waiting; first !== undefined; [first] = waiting) {
+      const leftMs = first.dueMs - performance.now()
+      if (leftMs > 0) return void globalThis.setTimeout(sendDue, leftMs)
+      waiting.shift()
+      first.send()
+    }
+  }
+  const later = (send: () => void): void => {
+    waiting.push({ dueMs: dueMs(), send })
+    if (waiting.length === 1) sendDue()
+  }
+  from.on('data', (chunk) => later(() => to.writable && to.write(chunk)))
+  from.on('end', () => later(() => to.end()))
+}
+
+/** The dependencies that an installation of the package adds, as the lock file has them for this platform. */
+
+interface LockFile {
+  packages: { [path: string]: { dev?: boolean } }
+}
+
+export const installationMeasure: Measure = {
+  id: 'installation',
+  async run() {
+    const { packages } = JSON.parse(readFileSync(join(packageRoot, 'package-lock.json'), 'utf8')) as LockFile
+    const paths = Object.entries(packages)
+      .filter(([path, { dev = false }]) => path !== '' && !dev)
+      .map(([path]) => join(packageRoot, path))
+      // Those of other platforms are in the lock file and not here.
+      .filter((path) => existsSync(path))
+    const bytes = paths.reduce((sum, path) => sum + bytesIn(path), 0)
+    return [
+      { name: 'Packages in an installation', value: paths.length, unit: 'packages', runs: 1, wanted: {} },
+      { name: 'Their size', value: bytes / 1e6, unit: 'MB', runs: 1, wanted: {} },
+    ]
+  },
+}
+
+/** Without the packages inside, which the lock file lists by themselves. */
+function bytesIn(folder: string): number {
+  return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? sum : sum + bytesIn(path)
+    return entry.isFile() ? sum + statSync(path).size : sum
+  }, 0)
+}
+
+/** How long runs against a distant server take in simulated time: without the start of processes and the load of the machine. */
+
+const roundTripMs = 300
+
+/** Each turn has another order of the cases. */
+export const simulatedMeasure: Measure = {
+  id: 'simulated-300',
+  async run(turns) {
+    const corpus = await openCorpus()
+    const times: number[] = []
+    for (let seed = 1; seed <= turns; seed += 1) {
+      const startMs = Date.UTC(2026, 0, 1)
+      const time = createSimulatedTime(startMs)
+      const outcomes = await time.during(runAll({ target: simulatedTarget(time, roundTripMs), corpus, seed }))
+      const wrong = outcomes.filter(({ verdict }) => ['failed', 'blocked', 'warned'].includes(verdict))
+      if (wrong.length > 0) throw new Error(`These cases did not pass: ${wrong.map(({ key }) => key).join(', ')}`)
+      times.push((time.now() - startMs) / 1000)
+    }
+    return [
+      {
+        name: 'The cases of a disposable run, 300 ms away, in simulated time',
+        value: median(times),
+        unit: 's',
+        runs: turns,
+        reference: { name: 'one call', value: roundTripMs / 1000 },
+        ratio: median(times) / (roundTripMs / 1000),
+        wanted: { atMost: 150 },
+      },
+    ]
+  },
+}
+
+/** The reference server as a distant one in simulated time. What a call takes is modelled: round trips, and opening connections. */
+
+import type http from 'node:http'
+
+const baseUrl = 'http://127.0.0.1:9'
+/** What both sides need for a call. */
+const workMs = 4
+
+interface Connection {
+  readyAtMs: number
+}
+
+function simulatedTarget(time: SimulatedTime, roundTripMs: number): Target {
+  const clock = { now: time.now, advance() {}, set() {}, freeze() {}, frozen: false }
+  const { handle } = createHandler({ rootKey, clock })
+  const settings = urlSettings(baseUrl, bareSettings)
+  const inProcess = openInProcess({ handle, baseUrl, requestTimeoutMs: 10_000, secondAddress: settings.secondAddress })
+  const connect = (): Connection => ({ readyAtMs: time.now() + roundTripMs })
+
+  async function over({ readyAtMs }: Connection, request: WireRequest): Promise<WireAnswer> {
+    await time.sleep(Math.max(0, readyAtMs - time.now()) + roundTripMs / 2)
+    const answer = await inProcess({ ...request, raw: false })
+    await time.sleep(roundTripMs / 2 + workMs)
+    return answer ?? { kind: 'none', reason: 'not simulated', refusedConnection: false, stale: false }
+  }
+
+  function open(): Instance {
+    const kept: Connection[] = []
+    const warm: Connection[] = []
+    let underWay = 0
+    let mostAtOnce = 0
+    const agent = {
+      createConnection: () => Object.assign(new EventEmitter(), connect(), { ref() {}, unref() {}, destroy() {} }),
+    }
+    const spares = openSpares(agent as unknown as http.Agent, () => mostAtOnce, time.now)
+    const connectionFor = ({ from, connection = 'kept' }: WireRequest): Connection => {
+      if (from === 'second-address' || connection === 'fresh') return connect()
+      return connection === 'unused' ? agent.createConnection() : (kept.pop() ?? connect())
+    }
+    return {
+      baseUrl,
+      root: { kind: 'secret', ...rootKey },
+      settings,
+      clock: { now: () => Math.round(time.now()), sleep: time.sleep, controlled: false },
+      async send(request) {
+        const wasIdle = kept.length > 0
+        underWay += 1
+        mostAtOnce = Math.max(mostAtOnce, underWay)
+        const connection = connectionFor(request)
+        const answer = await over(connection, request)
+        underWay -= 1
+        if ((request.connection ?? 'kept') === 'kept' && request.from !== 'second-address') kept.push(connection)
+        if (request.connection === 'unused' && wasIdle && kept.length > 0) spares.allow()
+        return answer
+      },
+      async sendTogether(requests) {
+        const used = requests.map(({ connection }) => (connection === 'warm' && warm.pop()) || connect())
+        const readyAtMs = Math.max(...used.map((one) => one.readyAtMs))
+        const answers = await Promise.all(requests.map((request) => over({ readyAtMs }, request)))
+        warm.push(...used.filter((_, index) => requests[index]?.connection === 'warm'))
+        return answers
+      },
+      async endRaces() {
+        warm.length = 0
+      },
+      async close() {
+        spares.close()
+      },
+    }
+  }
+  return { name: baseUrl, lasting: true, fresh: true, open: async () => open() }
+}
+
+/** Time that passes only while nothing else happens, so that a run of minutes takes seconds and the load of the machine does not count. */
+interface SimulatedTime {
+  /** In ms since 1970. */
+  now(): number
+  /** @param signal ends the wait at once */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Lets time pass until the work has ended. */
+  during<T>(work: Promise<T>): Promise<T>
+}
+
+/** If no wait begins in this many turns of the event loop, all work is waiting, and time may pass. */
+const calmTurns = 6
+
+export function createSimulatedTime(startMs: number): SimulatedTime {
+  let nowMs = startMs
+  let calm = 0
+  let waiting: { dueMs: number; wake(): void }[] = []
+  const wakeNext = (): void => {
+    const dueMs = Math.min(...waiting.map((one) => one.dueMs))
+    const next = waiting.find((one) => one.dueMs === dueMs)
+    waiting = waiting.filter((one) => one !== next)
+    nowMs = Math.max(nowMs, dueMs)
+    next?.wake()
+  }
+  return {
+    now: () => nowMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        calm = 0
+        waiting.push({ dueMs: nowMs + ms, wake: resolve })
+        signal?.addEventListener('abort', () => resolve(), { once: true })
+      }),
+    async during(work) {
+      let isOver = false
+      const ended = work.finally(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve))
+        calm += 1
+        if (calm < calmTurns || waiting.length === 0) continue
+        calm = 0
+        wakeNext()
+      }
+      return ended
+    },
+  }
 }

@@ -3,10 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LoadResult, sendAll } from './load.ts'
 import { type Figure, type Measure, median, medianRatio } from './measure.ts'
-import { startScript } from './processes.ts'
-import { type Signer, signedRequests } from './requests.ts'
+import { type LoadResult, type Signer, sendAll, signedRequests, startScript } from './processes.ts'
 
 const script = (name: string): string => new URL(name, import.meta.url).href
 const serve = script('../../suites/bin.js')

@@ -1,7 +1,6 @@
 /** Clients that use or renew a pair of tokens wrongly: interface.md §3, §4.2 and §5.3. */
 import { readFileSync } from 'node:fs'
-import { fileOf, removeOldFiles, savePair } from '../core/files.mjs'
-import { defaultParts } from '../core.mjs'
+import { defaultParts, fileOf, removeOldFiles, savePair } from '../core.mjs'
 
 const auth = ['token']
 const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })

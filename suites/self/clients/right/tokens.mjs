@@ -1,7 +1,6 @@
 /** Right clients that differ in how they take, keep and renew tokens. */
 import { readFileSync, rmSync } from 'node:fs'
-import { fileOf, removeOldFiles, savePair } from '../core/files.mjs'
-import { defaultParts } from '../core.mjs'
+import { defaultParts, fileOf, removeOldFiles, savePair } from '../core.mjs'
 
 const auth = ['token']
 

@@ -7,7 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import cluster from 'node:cluster'
 import http from 'node:http'
-import { startMockServer } from '../targets/bundled.ts'
+import { startMockServer } from '../suites/targets/bundled.ts'
 
 export interface ClusterAddress {
   readonly port: number
