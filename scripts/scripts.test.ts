@@ -41,7 +41,7 @@ test('reads options and their defaults', () => {
 test.each([[['--turn', '7']], [['--turns']], [['seven']]])('%s is a mistake of the user, said in one line', (line) => {
   const { code, out } = readLine(...line)
   expect(code).toBe(2)
-  expect(out).toMatch(/^numbers: .*\(--help says what it takes\)$/)
+  expect(out).toMatch(/^pages: .*\(--help says what it takes\)$/)
 })
 
 test('--help prints the comment at the head of the script', () => {
