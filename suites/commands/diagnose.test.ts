@@ -124,6 +124,31 @@ describe('diagnose', () => {
     expect(diagnose(read).valid).toBe(true)
   })
 
+  test('curl -d @file: the signature of the file as it is is not valid, alone and with --body-file', () => {
+    const file = `{\n   "jsonrpc":"2.0",\n   "id":0\n}\n`
+    const outside = around({ b: file })
+    const signed = sign(signInputOf({ ...flags, body: file }, outside, fresh)).header
+    const asked = (how: string, more: { bodyFile?: string } = {}) =>
+      check({ header: `curl ${how} -H 'Authorization: ${signed}' http://h/api`, ...more }, outside)
+    for (const input of [asked('-d @b'), asked('-d @b', { bodyFile: 'b' })])
+      expect(diagnoseText(input, diagnose(input))).toMatch(
+        /data\/with-body-before-curl\n[\s\S]*curl --data-binary @FILE/,
+      )
+    expect(diagnose(asked('--data-binary @b')).valid).toBe(true)
+  })
+
+  test('a right signature over a body in chunks is valid', () => {
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const header = `POST /api HTTP/1.1\r\nTransfer-Encoding: chunked\r\nAuthorization: ${right}\r\n\r\n${chunks}`
+    expect(diagnose(check({ header })).valid).toBe(true)
+  })
+
+  test('what is no request is said in one sentence', () => {
+    expect(() => check({ header: "requests.post(url, headers={'Authorization': x})" })).toThrow(
+      'Cannot read "--header": it is not a header, a curl line or an HTTP/1.1 request',
+    )
+  })
+
   test('without a header there is nothing to diagnose', () => {
     expect(() => check({ header: 'curl http://h/api' })).toThrow('Cannot find an Authorization header in "--header"')
   })

@@ -21,7 +21,7 @@ import {
   unexplainedSentence,
 } from '../lab/diagnose.ts'
 import { ownDataSentences } from '../lab/own-data.ts'
-import { type PastedRequest, readPasted } from '../lab/request.ts'
+import { notARequest, type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
 import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
 import { baseUrl } from '../run/values.ts'
@@ -293,7 +293,7 @@ export function addCheckFlags(command: Command): Command {
   return addKeyFlags(addBodyFlags(command), '; further ones are other keys, to find a mix-up')
     .requiredOption(
       '--header <text>',
-      'the Authorization header, a curl line or a raw HTTP request; @FILE reads it from a file',
+      'the Authorization header, or a curl line, a raw HTTP request, a call of fetch or Invoke-RestMethod; @FILE reads it from a file',
     )
     .option('--public-key <file>', 'ED25519 public key (PEM)')
     .option('--method <method>', 'HTTP method, if only the header is given (default: POST)')
@@ -333,6 +333,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
   const text = textOf(flags.header ?? '', around)
   demandClosedQuotes(text)
   const pasted = readPasted(text)
+  if (pasted.isUnknown === true) throw usageError(`Cannot read "--header": ${notARequest}`)
   if (pasted.header === undefined) {
     throw usageError(
       'Cannot find an Authorization header in "--header": give the header, a curl line that sends it, or a raw request',
@@ -350,7 +351,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
     method: flags.method ?? pasted.method ?? 'POST',
     uri: flags.uri ?? '/api',
     ...(url === undefined ? {} : { url }),
-    body: bodyOf(flags, pasted, around),
+    ...sentBody(pasted, bodyOf(flags, pasted, around)),
     callersData:
       flags.dataToSignFile === undefined ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
   }
@@ -429,9 +430,8 @@ function demandClosedQuotes(text: string): void {
 function bodyOf(flags: BodyFlags, pasted: PastedRequest, around: Surroundings): Uint8Array {
   if (flags.body !== undefined || flags.bodyFile !== undefined) return readBody(flags, around)
   if (pasted.bodyFile !== undefined) {
-    const { path, withoutLineEnds } = pasted.bodyFile
-    const bytes = path === '-' ? readBody({}, around) : bytesOf(path, 'the body', around)
-    return withoutLineEnds ? bytes.filter((byte) => byte !== 0x0a && byte !== 0x0d && byte !== 0) : bytes
+    const { path } = pasted.bodyFile
+    return path === '-' ? readBody({}, around) : bytesOf(path, 'the body', around)
   }
   return pasted.body ?? readBody(flags, around)
 }

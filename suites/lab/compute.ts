@@ -5,12 +5,12 @@ import { type Piece, piecesOf, type Signed, type SigningKey, signDraft } from '.
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose } from './diagnose.ts'
-import { readPasted } from './request.ts'
+import { notARequest, readPasted, sentBody } from './request.ts'
 import { readHeader, type Verification, verify } from './verify.ts'
 
 /** The fields of the page, as typed. */
 export interface LabFields {
-  /** Header, curl line or raw request. */
+  /** Header, curl line, raw request, or call of fetch or PowerShell. */
   request: string
   body: string
   bodyForm: 'text' | 'crlf' | 'base64'
@@ -45,6 +45,7 @@ export type LabResult =
 /** Everything the page shows. Never throws. */
 export function labResult(fields: LabFields): LabResult {
   const pasted = readPasted(fields.request)
+  if (pasted.isUnknown === true) return waiting(`Cannot read the request: ${notARequest}`)
   if (fields.request.trim() === '' || pasted.header === undefined || pasted.header === '') {
     return waiting('Paste an Authorization header, a curl line or a raw request')
   }
@@ -61,7 +62,7 @@ export function labResult(fields: LabFields): LabResult {
     scheme: fields.scheme,
     method: fields.method || pasted.method || 'POST',
     uri: fields.uri,
-    body,
+    ...sentBody(pasted, body),
     ...(url === undefined ? {} : { url }),
     callersData: fields.ownData === '' ? undefined : utf8(fields.ownData),
   }
