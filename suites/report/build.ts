@@ -280,7 +280,7 @@ const mostCharacters = 3_000_000
 const lineLimits = [Number.POSITIVE_INFINITY, 2000, 500, 150, 40]
 
 /** Cuts the lines of all exchanges just enough for the limit of the whole report. Pure. */
-export function boundEvidence(cases: readonly CaseReport[]): CaseReport[] {
+function boundEvidence(cases: readonly CaseReport[]): CaseReport[] {
   const limit = lineLimits.find((one) => fits(cases, one)) ?? 0
   if (limit === Number.POSITIVE_INFINITY) return [...cases]
   return cases.map((testCase) => withShortLines(testCase, (line) => cut(line, limit)))

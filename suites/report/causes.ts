@@ -32,7 +32,11 @@ export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<st
   const reportedFor = new Map<string, string>()
   for (const { first, others } of groupByCause(levels, failures.map(asFailure)))
     for (const testCase of [first, ...others]) for (const cause of causesOf(testCase)) reportedFor.set(cause, first.key)
-  const firstOf = firstOfCause(levels, cases)
+  // Of failed cases, the one of each cause that is reported in full. Known failures have none, because what they block is known too.
+  const failed = cases.filter(({ verdict }) => verdict === 'failed')
+  const firstOf = new Map(
+    groupByCause(levels, failed).flatMap(({ first, others }) => others.map(({ key }) => [key, first.key] as const)),
+  )
   const blockers = new Map<string, string>()
   for (const testCase of cases) {
     if (testCase.verdict !== 'blocked' || testCase.problem === null) continue
@@ -43,14 +47,6 @@ export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<st
     if (blocker !== undefined) blockers.set(testCase.key, firstOf.get(blocker) ?? blocker)
   }
   return blockers
-}
-
-/** For each failed case the one of its cause that is reported in full. Known failures have none, because what they block is known too. */
-function firstOfCause(levels: Levels, cases: readonly CaseReport[]): Map<string, string> {
-  const failed = cases.filter(({ verdict }) => verdict === 'failed')
-  return new Map(
-    groupByCause(levels, failed).flatMap(({ first, others }) => others.map(({ key }) => [key, first.key] as const)),
-  )
 }
 
 /** The failure that causes an obstacle of this kind. */

@@ -82,6 +82,16 @@ const plainWord = /^[\w@%+=:,./-]+$/
 /** Quotes a word for a POSIX shell, if it needs quotes. */
 export const shellWord = (word: string): string => (plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
+/** A table of Markdown, of cells that are escaped. @param marks how each column is aligned */
+export function markdownTable(
+  head: readonly string[],
+  marks: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string[] {
+  const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
+  return [row(head), `|${marks.join('|')}|`, ...rows.map(row)]
+}
+
 /** Text within an element of HTML or XML. */
 export function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

@@ -2,7 +2,7 @@
 import { fewOf } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import type { Cause } from './causes.ts'
-import { escapeMarkup } from './lines.ts'
+import { escapeMarkup, markdownTable } from './lines.ts'
 import type { Report } from './report.ts'
 import { problemLines, type Told, type ToldCase, type ToldReport, type ToldRun, tellRun } from './tell.ts'
 import { casesOf, glyphs, words } from './verdict-words.ts'
@@ -18,11 +18,11 @@ export function renderMarkdown(raw: Report): Printable {
     bulletsOf(problemLines(run).map(inline)),
     areas === null
       ? ''
-      : [
-          row(['requirements', 'of', ...areas.columns]),
-          `|---|--:|${areas.columns.map(() => '--:').join('|')}|`,
-          ...areas.areas.map((cells) => row(cells.map((cell) => cell || ''))),
-        ].join('\n'),
+      : markdownTable(
+          ['requirements', 'of', ...areas.columns],
+          ['---', '--:', ...areas.columns.map(() => '--:')],
+          areas.areas.map((cells) => cells.map((cell) => cell || '')),
+        ).join('\n'),
   ]
   const findings = run.findings.map(({ told }) => details(told))
   const newerDetails = [
@@ -75,11 +75,14 @@ export function renderToldMarkdown(report: ToldReport): Printable {
   ]
   const after = [
     bulletsOf(stale.map((entry) => `Stale baseline entry: ${inline(entry)}`)),
-    folded(table.title, [
-      row(table.head),
-      row(table.head.map(() => '---')),
-      ...table.rows.map((cells) => row(cells.map((cell) => inline(String(cell))))),
-    ]),
+    folded(
+      table.title,
+      markdownTable(
+        table.head,
+        table.head.map(() => '---'),
+        table.rows.map((cells) => cells.map((cell) => inline(String(cell)))),
+      ),
+    ),
   ]
   return vouchedFor(
     fitted(
@@ -94,8 +97,6 @@ export function renderToldMarkdown(report: ToldReport): Printable {
 function signOf({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
   return glyphs[exitCode !== 0 ? 'failed' : verdict === 'conforms' ? 'passed' : 'warned']
 }
-
-const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
 
 /** The first case of a cause, with the others and what it blocks. */
 function failure({ first, others }: Cause<ToldCase>): string {
@@ -159,13 +160,10 @@ function observations(run: ToldRun): string {
   if (run.observations.length === 0) return ''
   const rows = run.observations.map(({ question, text, answers }) => {
     const lines = answers.map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
-    return row([code(question), inline(text), lines.join('<br>')])
+    return [code(question), inline(text), lines.join('<br>')]
   })
-  return folded(`Open questions observed, never judged (${rows.length})`, [
-    '| open question | | this server |',
-    '|---|---|---|',
-    ...rows,
-  ])
+  const table = markdownTable(['open question', '', 'this server'], ['---', '---', '---'], rows)
+  return folded(`Open questions observed, never judged (${rows.length})`, table)
 }
 
 /** Parts under a heading; empty without any. */

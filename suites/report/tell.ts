@@ -1,7 +1,7 @@
 /** What the reports for people and for test tools tell of a run: one value, made once, that each format puts into its own markup. */
 import { countBy, counted, fewOf, firstFew, groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
-import { type Printed, printable, printed } from '../engine/printable.ts'
+import { printable, printed } from '../engine/printable.ts'
 import { blockedByKnown, type Cause, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
 import { notRunText } from './problem-text.ts'
 import type { CaseReport, Explored, Finding, KnownEntry, Report } from './report.ts'
@@ -146,23 +146,14 @@ export function tellRun(raw: Report) {
   }
 }
 
-/** A finding with the verdict that a case would have for the same defect; the lines of its fixture stay lines. */
-type JudgedFinding = Omit<Finding, 'fixture'> & { fixture: string[] | null; verdict: Verdict }
-
-/** A report whose texts are all printable. */
-type PrintedReport = Printed<
-  Omit<Report, 'findings' | 'newer'> & {
-    findings: JudgedFinding[]
-    newer: { cases: CaseReport[]; findings: JudgedFinding[] }
-  }
->
-type PrintedFinding = PrintedReport['findings'][number]
-
 /** The maximum length of a text: enough for the command that repeats a case. */
 const longestText = 4000
 
+type PrintedReport = ReturnType<typeof printedReport>
+type PrintedFinding = PrintedReport['findings'][number]
+
 /** The report that every format except JSON prints: findings in the order of their verdicts, and of newer cases only those that show something. */
-function printedReport(report: Report): PrintedReport {
+function printedReport(report: Report) {
   const { findings, newer } = report
   const brokenCases = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
   return printed(
@@ -171,7 +162,8 @@ function printedReport(report: Report): PrintedReport {
   )
 }
 
-function toTell(findings: readonly Finding[]): JudgedFinding[] {
+/** Findings with the verdict that a case would have for the same defect; the lines of their fixtures stay lines. */
+function toTell(findings: readonly Finding[]) {
   const order: readonly Verdict[] = ['failed', 'warned', 'known']
   return findings
     .map((finding) => ({

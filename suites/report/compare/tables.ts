@@ -2,7 +2,7 @@
 import { fewOf } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
 import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { joinSections, table } from '../lines.ts'
+import { joinSections, markdownTable, table } from '../lines.ts'
 import type { Report } from '../report.ts'
 import { summarySentence } from '../tell.ts'
 import { casesOf, glyphs, shardWords, targetWords, verdictOrder, words } from '../verdict-words.ts'
@@ -41,31 +41,23 @@ export function renderMatrix(
     .filter((verdict) => rows.some(({ verdicts }) => verdicts.includes(verdict)))
     .map((verdict) => `${glyphs[verdict]} ${words(verdict)}`)
   const asTable = (mine: typeof rows): string[] => {
+    if (mine.length === 0) return []
     const head = ['requirement', 'level', ...labels]
     const cells = mine.map(({ id, level, verdicts }) => [
       id,
       level,
       ...verdicts.map((verdict) => (verdict === null ? '' : glyphs[verdict])),
     ])
-    if (!markdown) return table([head, ...cells])
-    return [
-      `| ${head.join(' | ')} |`,
-      `|---|---|${labels.map(() => ':-:').join('|')}|`,
-      ...cells.map((row) => `| ${row.join(' | ')} |`),
-    ]
+    const marks = ['---', '---', ...labels.map(() => ':-:')]
+    return markdown ? markdownTable(head, marks, cells) : table([head, ...cells])
   }
-  const different = rows.filter((row) => !isAlike(row))
-  const alike = rows.filter(isAlike)
+  const different = asTable(rows.filter((row) => !isAlike(row)))
+  const alike = asTable(rows.filter(isAlike))
+  const folded = ['<details><summary>They agree on</summary>', '', ...alike, '', '</details>']
   const sections = [
     servers,
-    different.length === 0
-      ? []
-      : [...(markdown ? ['### They differ on', ''] : ['They differ on']), ...asTable(different)],
-    alike.length === 0
-      ? []
-      : markdown
-        ? ['<details><summary>They agree on</summary>', '', ...asTable(alike), '', '</details>']
-        : ['They agree on', ...asTable(alike)],
+    different.length === 0 ? [] : [...(markdown ? ['### They differ on', ''] : ['They differ on']), ...different],
+    alike.length === 0 ? [] : markdown ? folded : ['They agree on', ...alike],
     [legend.join(', ')],
   ]
   return vouchedFor(joinSections(sections))
