@@ -17,7 +17,7 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   list: async () => (await import('./commands/show.ts')).registerList,
   compare: async () => (await import('./commands/compare.ts')).registerCompare,
   diff: async () => (await import('./commands/diff.ts')).registerDiff,
-  vectors: async () => (await import('./commands/vectors.ts')).registerVectors,
+  vectors: async () => (await import('./commands/signature.ts')).registerVectors,
   sign: async () => (await import('./commands/signature.ts')).registerSign,
   verify: async () => (await import('./commands/signature.ts')).registerVerify,
   diagnose: async () => (await import('./commands/signature.ts')).registerDiagnose,

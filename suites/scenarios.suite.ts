@@ -9,28 +9,22 @@ import { safetyClasses } from './run/capabilities.ts'
 import { openCorpus } from './run/corpus-cache.ts'
 import { recordKeys } from './run/key-record.ts'
 import { openRun } from './run/run.ts'
-import { openWorkerSide, type WorkerRequest } from './run/worker.ts'
+import { openWorkerSide, requestFor, type WorkerRequest } from './run/worker.ts'
 
 /** Under plain vitest no request is handed over: then all cases run against the bundled server. */
 async function everything(): Promise<WorkerRequest> {
   const corpus = await openCorpus()
-  return {
+  const items = allItems(corpus).map(({ key }) => key)
+  const unique = 'test'
+  return requestFor({
     url: null,
     corpus,
-    facts: null,
     allow: safetyClasses,
-    items: allItems(corpus).map(({ key }) => key),
+    items,
     seed: 1,
-    unique: 'test',
-    trace: false,
-    bail: null,
-    keyRecord: null,
-    keptTestKeys: [],
-    earlierKeys: [],
-    taken: null,
+    unique,
     channel: 'svc-conformance-test',
-    endsAtMs: null,
-  }
+  })
 }
 
 const handed: WorkerRequest | undefined = inject('request')

@@ -4,8 +4,7 @@ import { sign } from '../engine/signer/sign.ts'
 import { diagnose } from '../lab/diagnose.ts'
 import { ownDataSentences } from '../lab/own-data.ts'
 import { around, body, check, env, flags, fresh, right } from '../self/made-up-signature.ts'
-import { diagnoseJson, diagnoseText, readCheck, signInputOf } from './signature.ts'
-import { curlLine } from './visible.ts'
+import { curlLine, diagnoseJson, diagnoseText, readCheck, signInputOf } from './signature.ts'
 
 describe('diagnose', () => {
   const wrong = sign(signInputOf(flags, around(), fresh), { data: 'without-final-newline' }).header

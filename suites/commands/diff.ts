@@ -81,19 +81,11 @@ async function runDiffServers(flags: DiffServersFlags): Promise<number> {
   writeError(lines([line`Plan: about ${calls} calls to each server; ${lasting}`]))
   const seed = positive('--seed', flags.seed, 1)
   const corpus = await openCorpus()
-  const diff = await diffTargets(
-    { name: a.url, target: urlTarget(a) },
-    { name: b.url, target: urlTarget(b) },
-    {
-      corpus,
-      items: itemsForCalls(corpus, { allow, calls, seed }),
-      allow,
-      seed,
-      patientMs: positive('--wait', flags.wait, 0) * 1000,
-    },
-  )
+  const items = itemsForCalls(corpus, { allow, calls, seed })
+  const patientMs = positive('--wait', flags.wait, 0) * 1000
+  const diff = await diffTargets(urlTarget(a), urlTarget(b), { corpus, items, allow, seed, patientMs })
   writeOut(flags.json === true ? jsonLine(diff, 2) : renderServerDiff(diff))
-  return outcomesDiffer(diff) ? 1 : 0
+  return verdictsThatDiffer(diff) > 0 ? 1 : 0
 }
 
 /** @throws SuiteError (`usage`) */
@@ -113,20 +105,19 @@ function targetOf(flags: DiffServersFlags, place: 0 | 1): TargetOptions {
   return target
 }
 
-/** Whether a call that one server accepts is refused, or not answered, by the other. */
-function outcomesDiffer({ differences }: Pick<ServerDiff, 'differences'>): boolean {
-  return differences.some((one) => one.in.includes('outcome'))
-}
+/** How many calls that one server accepts are refused, or not answered, by the other. */
+const verdictsThatDiffer = ({ differences }: ServerDiff): number =>
+  differences.filter((one) => one.in.includes('outcome')).length
 
 /** The differences as a table for a terminal; repeated ones are one row. */
-function renderServerDiff({ a, b, calls, differences }: ServerDiff): Printable {
-  const verdicts = differences.filter((one) => one.in.includes('outcome')).length
+function renderServerDiff(diff: ServerDiff): Printable {
+  const { a, b, calls, differences } = diff
   return lines([
     line`A  ${a}`,
     line`B  ${b}`,
     printable(''),
     ...(differences.length === 0 ? [] : [...printedTable(head, rowsOf(differences)), printable('')]),
-    line`${calls - differences.length} of ${calls} calls are answered alike; ${verdicts} differ in their outcome`,
+    line`${calls - differences.length} of ${calls} calls are answered alike; ${verdictsThatDiffer(diff)} differ in their outcome`,
   ])
 }
 

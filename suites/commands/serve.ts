@@ -109,6 +109,8 @@ type ServeOptions = Parameters<typeof serve>[0]
 export function serveOptions(flags: ServeFlags): ServeOptions {
   const { seed, keyId, publicKey, scheme, tokenPrefix, basePath, now, journal, controlPort, controlToken } = flags
   if (controlToken === '') throw usageError('Give "--control-token" a token that is not empty')
+  // An empty word comes from an unset variable, and would give secrets that anyone can compute.
+  if (seed === '') throw usageError('Give "--seed" a word that is not empty')
   const opensControl = flags.control || controlPort !== undefined || controlToken !== undefined
   const port = controlPort === undefined ? undefined : portNumber('--control-port', controlPort)
   return {
@@ -121,7 +123,7 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
       now: now === undefined ? undefined : positive('--now', now, 0),
       journal: journal === undefined ? undefined : { size: wholeNumber('--journal', journal, 1_000_000) },
       cors: flags.cors?.map(originOf),
-      seed: seed === undefined ? undefined : seedOf(seed),
+      seed,
     }),
     profileWords: [...(flags.profile ?? []), ...settings(flags.set ?? [])],
     rootKey: defined({
@@ -138,26 +140,15 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
   }
 }
 
-/** Refuses an empty word: it comes from an unset variable, and would give secrets that anyone can compute. */
-function seedOf(seed: string): string {
-  if (seed === '') throw usageError('Give "--seed" a word that is not empty')
-  return seed
-}
-
 function publicKeyIn(file: string): string {
   const text = readText(file, 'the public key')
-  if (!isPublicKey(text))
-    throw usageError(`Cannot use "${file}" for "--public-key": it is not an ED25519 public key in PEM form`)
-  return text
-}
-
-function isPublicKey(text: string): boolean {
   try {
     // createPublicKey would also read a private key.
-    return text.includes('BEGIN PUBLIC KEY') && createPublicKey(text).asymmetricKeyType === 'ed25519'
+    if (text.includes('BEGIN PUBLIC KEY') && createPublicKey(text).asymmetricKeyType === 'ed25519') return text
   } catch {
-    return false
+    // It is not a key at all.
   }
+  throw usageError(`Cannot use "${file}" for "--public-key": it is not an ED25519 public key in PEM form`)
 }
 
 function keyIdOf(id: string): string {

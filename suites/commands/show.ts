@@ -3,7 +3,7 @@ import { allItems, aloneReasons, answersTo, claimsOf, type Item, provesOf } from
 import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/language/fixture-types.ts'
-import { suggestion } from '../engine/language/yaml-source.ts'
+import { didYouMean, suggestion } from '../engine/language/yaml-source.ts'
 import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { hanging, table } from '../report/lines.ts'
 import { envelopeCases } from '../report/outcomes.ts'
@@ -47,26 +47,21 @@ function showText(id: string, corpus: Corpus, mutants: readonly BrokenServer[]):
   const requirement = corpus.requirements.find((one) => one.id === id)
   const question = corpus.questions.find((one) => one.id === id)
   const mutant = mutants.find((one) => one.id === id)
-  const scenario = corpus.scenarios.find((one) => one.id === id || items.some((item) => isCaseOf(item, one, id)))
-  const testKey = items.find((item) => item.kind === 'test-key' && item.key === id)
+  const item = items.find(({ key }) => key === id)
+  const scenario = item?.kind === 'case' ? item.scenario : corpus.scenarios.find((one) => one.id === id)
   const found = [
     ...(requirement === undefined ? [] : [showRequirement(requirement, corpus, items, mutants)]),
     ...(scenario === undefined ? [] : [showScenario(scenario, id, items)]),
-    ...(testKey === undefined ? [] : [[`${id}: the creation of a test key`, ...listed('proves', provesOf(testKey))]]),
+    ...(item?.kind === 'test-key' ? [[`${id}: the creation of a test key`, ...listed('proves', provesOf(item))]] : []),
     ...(question === undefined ? [] : [showQuestion(question, corpus)]),
     ...(mutant === undefined ? [] : [showMutant(mutant, corpus)]),
   ]
   if (found.length > 0) return found.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
   const ids = [...corpus.requirements, ...corpus.questions, ...corpus.scenarios, ...mutants].map((one) => one.id)
-  const advice = suggestion(id, [...ids, ...items.map(({ key }) => key)])
-  throw usageError(`Nothing is named "${id}"${isLong(advice) ? '; "svc-conformance list" shows the ids' : advice}`)
+  const meant = didYouMean(id, [...ids, ...items.map(({ key }) => key)])
+  const advice = meant === undefined ? '; "svc-conformance list" shows the ids' : `, did you mean "${meant}"?`
+  throw usageError(`Nothing is named "${id}"${advice}`)
 }
-
-/** Without a similar id, the error would list every id. */
-const isLong = (advice: string): boolean => !advice.includes('did you mean')
-
-const isCaseOf = (item: Item, scenario: Scenario, key: string): boolean =>
-  item.kind === 'case' && item.scenario === scenario && item.key === key
 
 function showRequirement(
   { id, level, part, text, untestable }: Requirement,
@@ -76,12 +71,13 @@ function showRequirement(
 ): string[] {
   const cases = items.filter((item) => provesOf(item).includes(id)).map(keyOf)
   const [area = ''] = id.split('/')
+  const missing = untestable?.without === undefined ? 'Not testable' : `Without ${untestable.without}`
   const caught = mutants.filter(({ breaks }) => breaks === id).map((mutant) => mutant.id)
   const questions = corpus.questions.filter((question) => question.id.startsWith(`${area}/`))
   return [
     `${id}: ${level}, part ${part} of the document`,
     ...hanging('  ', text),
-    ...(untestable === undefined ? [] : hanging('  ', `${whatIsMissing(untestable.without)}: ${untestable.reason}`)),
+    ...(untestable === undefined ? [] : hanging('  ', `${missing}: ${untestable.reason}`)),
     ...listed('cases', cases),
     ...listed('mutants', caught),
     ...listed(`open questions about ${area}`, questions.map(named)),
@@ -89,9 +85,6 @@ function showRequirement(
 }
 
 const named = ({ id, question }: OpenQuestion): string => `${id}: ${question}`
-
-const whatIsMissing = (without: string | undefined): string =>
-  without === undefined ? 'Not testable' : `Without ${without}`
 
 function showScenario(scenario: Scenario, id: string, items: readonly Item[]): string[] {
   const cases = items.filter((item) => item.kind === 'case' && item.scenario === scenario)

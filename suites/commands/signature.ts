@@ -5,10 +5,11 @@ import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { defaultScheme } from '../engine/document.ts'
 import { SuiteError, usageError } from '../engine/errors.ts'
+import { parseRequirements } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
-import { parseRequirements } from '../engine/language/parse.ts'
+import { type FlatVector, flatVectors, loadVectors } from '../engine/language/vectors.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
-import { fromLatin1, fromUtf8, toBase64, toHex, utf8 } from '../engine/signer/bytes.ts'
+import { fromBase64Strict, fromLatin1, fromUtf8, toBase64, toHex, utf8 } from '../engine/signer/bytes.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type Signed, type SignInput, type SigningKey, sign } from '../engine/signer/sign.ts'
@@ -26,7 +27,6 @@ import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
 import { baseUrl } from '../run/values.ts'
 import { writeOut } from './console.ts'
-import { curlLine, hexRows, visibleLines } from './visible.ts'
 
 interface SignFlags extends KeyFlags, BodyFlags {
   method: string
@@ -479,4 +479,83 @@ function ed25519Key(path: string, half: 'private' | 'public', around: Surroundin
   } catch (cause) {
     throw usageError(`Cannot use the ${half} key "${path}": ${(cause as Error).message}`, { cause })
   }
+}
+
+/** `vectors [--json]`: every signature vector with its stages. */
+export function registerVectors(program: Command): void {
+  program
+    .command('vectors')
+    .description('print every signature vector with its stages')
+    .option('--json', 'print flat JSON for other languages, as in fixtures/vectors.json')
+    .action((flags: { json?: boolean }) => {
+      const flat = flatVectors(loadVectors(packageRoot))
+      writeOut(flags.json === true ? jsonLine(flat, 2) : printableLines(flat.vectors.map(vectorText).join('\n')))
+    })
+}
+
+/** One vector for people. */
+function vectorText(vector: FlatVector): string {
+  const { id, title, why, valid, failsAt, received } = vector
+  const data = fromBase64Strict(vector.dataToSignBase64) ?? utf8('')
+  const values: [string, string | undefined][] = [
+    ['key id', vector.keyId],
+    ['secret', vector.secret],
+    ['sha256', vector.dataToSignSha256],
+    ['mac', vector.mac],
+    ['first 20', vector.macFirst20],
+    ['signature', vector.signature],
+    ['header', vector.header],
+    ['received', received],
+  ]
+  return [
+    `${id}  ${title}${valid ? '' : ` (refused at ${failsAt})`}`,
+    ...(why === undefined ? [] : [`  ${why}`]),
+    ...shortened(visibleLines(data)).map((line, at) => `  ${(at === 0 ? 'data' : '').padEnd(11)}${line}`),
+    ...values.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(11)}${value}`])),
+    '',
+  ].join('\n')
+}
+
+/** Long lines are cut for reading; --json has them whole. */
+function shortened(lines: readonly string[]): string[] {
+  return lines.map((line) => (line.length > 160 ? `${line.slice(0, 120)} … (${line.length} characters)` : line))
+}
+
+/** Bytes and quoted text for a terminal, with visible line ends and without loss. */
+
+/** Lines with their ends visible; bytes that are not UTF-8 as \x escapes. */
+export function visibleLines(bytes: Uint8Array): string[] {
+  const text = fromUtf8(bytes) ?? [...bytes].map(asciiOrEscape).join('')
+  const shown = text
+    .replaceAll('\r', '␍')
+    .replaceAll('\t', '␉')
+    .replaceAll('\ufeff', '\\ufeff')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (mark) => `\\x${mark.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  const lines = shown.split('\n')
+  const last = lines.pop() ?? ''
+  return [...lines.map((line) => `${line}␊`), ...(last === '' ? [] : [last])]
+}
+
+/** Hex in rows of 32 bytes. */
+function hexRows(hex: string): string[] {
+  return hex.match(/.{1,64}/g)?.map((row) => row.replace(/(.{8})(?=.)/g, '$1 ')) ?? []
+}
+
+/** A curl line that sends these bytes with this header. */
+export function curlLine(url: string, method: string, header: string, body: Uint8Array): string {
+  const text = fromUtf8(body)
+  const head = `curl -sS -X ${method} ${quoted(url)} -H 'Content-Type: application/json' -H ${quoted(`Authorization: ${header}`)}`
+  // A shell word cannot hold NUL or bytes that are not text, and unprintable characters would be printed differently.
+  return text === null || printableLines(text) !== text
+    ? `printf %s ${toBase64(body)} | openssl base64 -d -A | ${head} --data-binary @-`
+    : `${head} --data-raw ${quoted(text)}`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+function asciiOrEscape(byte: number): string {
+  return byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../engine/signer/bytes.ts'
-import { curlLine, visibleLines } from './visible.ts'
+import { curlLine, visibleLines } from './signature.ts'
 
 const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 

@@ -4,7 +4,7 @@
  */
 import { defaultScheme } from './document.ts'
 
-export type OwnConnection = `own ${string}`
+type OwnConnection = `own ${string}`
 
 /** The local address to call from; undefined: the machine chooses. */
 export const localAddressOf = (from: WireRequest['from'], secondAddress: string | undefined): string | undefined =>

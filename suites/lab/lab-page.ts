@@ -12,7 +12,7 @@ export function labPage(): Promise<string> {
 /** The lab page with the vectors in it. Its script is bundled from this folder and the very modules of `diagnose`. */
 export async function buildLab(): Promise<string> {
   // Reading the vectors takes time that only the build needs.
-  const { parseRequirements } = await import('../engine/language/parse.ts')
+  const { parseRequirements } = await import('../engine/language/corpus.ts')
   const { flatVectors, loadVectors } = await import('../engine/language/vectors.ts')
   const style = pageStyle('suites/lab/lab.css')
   const page = await buildPage({ template: 'suites/lab/lab.html', style, script: 'suites/lab/page.ts' })

@@ -129,15 +129,21 @@ function realPath(file: string): string {
  * missing folders. A path that is not a file, such as /dev/stderr, is written directly.
  *
  * @param what as in `Cannot write the report`
+ * @param modes of the file, otherwise that of the old one, and of folders that it makes
  * @throws SuiteError (`usage`)
  */
-export function replaceFile(file: string, text: string, what: string): void {
+export function replaceFile(
+  file: string,
+  text: string,
+  what: string,
+  modes: { file?: number; folder?: number } = {},
+): void {
   try {
-    makeFolder(dirname(file))
+    makeFolder(dirname(file), modes.folder)
     const there = statSync(file, { throwIfNoEntry: false })
     if (there !== undefined && !there.isFile()) writeFileSync(file, text)
     // A symbolic link stays a link.
-    else writeBeside(there === undefined ? file : realpathSync(file), text, there?.mode)
+    else writeBeside(there === undefined ? file : realpathSync(file), text, modes.file ?? there?.mode)
   } catch (cause) {
     throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }

@@ -6,20 +6,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
   accessSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
-  fsyncSync,
   linkSync,
-  openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { homedir, tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,7 +28,7 @@ import {
 import { type SuiteError, usageError } from '../engine/errors.ts'
 import { parseJson } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
-import { type Environment, fileProblem, given, makeFolder, readText } from './files.ts'
+import { type Environment, fileProblem, given, makeFolder, readText, replaceFile } from './files.ts'
 
 const ownerOnly = 0o600
 const ownerOnlyFolder = 0o700
@@ -200,16 +195,11 @@ export function readKeyRecord(file: string): KeyRecord | null {
 export function writeKeyRecord(file: string, record: KeyRecord): void {
   const note = 'API keys that svc-conformance created and did not remove. They may be secret.'
   const header: Header = { format, version, note, ...record.owner }
-  const temporary = `${file}.${process.pid}.tmp`
-  try {
-    makeFolder(dirname(file), ownerOnlyFolder)
-    writeDurably(temporary, 'w', [header, ...asEntries(record)])
-    renameSync(temporary, file)
-  } catch (cause) {
-    rmSync(temporary, { force: true })
-    throw unwritable(file, cause)
-  }
+  const modes = { file: ownerOnly, folder: ownerOnlyFolder }
+  replaceFile(file, [header, ...asEntries(record)].map(jsonLine).join(''), 'the record of created keys', modes)
 }
+
+const jsonLine = (entry: object): string => `${JSON.stringify(entry)}\n`
 
 /**
  * Returns a listener that appends entries about created keys. An entry is on the disk when the listener returns, so a full disk prevents
@@ -219,9 +209,11 @@ export function recordKeys({ file, withSecrets }: RecordFile): RunListener {
   return (event) => {
     if (event.kind !== 'key-noted') return
     try {
-      writeDurably(file, 'a', [withSecrets ? event.entry : withoutSecrets(event.entry)])
+      const text = jsonLine(withSecrets ? event.entry : withoutSecrets(event.entry))
+      writeFileSync(file, text, { flag: 'a', mode: ownerOnly, flush: true })
     } catch (cause) {
-      throw unwritable(file, cause)
+      const why = fileProblem(cause, 'folder')
+      throw usageError(`Cannot write the record of created keys "${file}": ${why}`, { cause })
     }
   }
 }
@@ -232,21 +224,8 @@ function withoutSecrets(entry: CreatedKeysEntry): CreatedKeysEntry {
   return { created }
 }
 
-function writeDurably(file: string, flags: 'a' | 'w', lines: readonly object[]): void {
-  const descriptor = openSync(file, flags, ownerOnly)
-  try {
-    writeSync(descriptor, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
 const unusable = (file: string, why: string): SuiteError =>
   usageError(`Cannot use the record of created keys "${file}": ${why}`)
-
-const unwritable = (file: string, cause: unknown): SuiteError =>
-  usageError(`Cannot write the record of created keys "${file}": ${fileProblem(cause, 'folder')}`, { cause })
 
 // The state folder.
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { parseScenario } from '../engine/language/parse.ts'
+import { parseScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
 import { lastingTarget, loadIndependentVariants, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'

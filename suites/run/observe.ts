@@ -507,13 +507,12 @@ const comparable = ({ outcome, status, code, members }: SeenAnswer): ComparedAns
 
 /** Observes two targets one after the other. */
 export async function diffTargets(
-  a: { name: string; target: Target },
-  b: { name: string; target: Target },
+  a: Target,
+  b: Target,
   options: Pick<ObserveOptions, 'corpus' | 'items' | 'allow' | 'patientMs' | 'seed'>,
 ): Promise<ServerDiff> {
-  const ask = (target: Target): Promise<Observations> =>
-    observe({ ...options, target, random: systemRandom, maxWaitMs: null })
-  const first = await ask(a.target)
-  const second = await ask(b.target)
+  const asked = { ...options, random: systemRandom, maxWaitMs: null }
+  const first = await observe({ ...asked, target: a })
+  const second = await observe({ ...asked, target: b })
   return { a: a.name, b: b.name, ...differencesOf(first, second) }
 }

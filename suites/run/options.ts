@@ -326,24 +326,16 @@ function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTarge
   if (url !== undefined) return baseUrl(url)
   // Otherwise a run that should test a server would show that the bundled one conforms.
   if (path !== null) throw usageError(`Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
-  const { keyId, keySecret, keySecretFile, privateKey, disposable, allow, rate, concurrency, scheme, tokenPrefix } =
-    flags
-  const useless = {
-    '--key-id': keyId,
-    '--key-secret': keySecret,
-    '--key-secret-file': keySecretFile,
-    '--private-key': privateKey,
-    '--disposable': disposable,
-    '--allow': allow,
-    '--rate': rate,
-    '--concurrency': concurrency,
-    '--scheme': scheme,
-    '--token-prefix': tokenPrefix,
-  }
-  for (const [flag, value] of Object.entries(useless))
-    if (value !== undefined) throw usageError(`Name the target: "${flag}" needs "--url"`)
-  return null
+  const useless = uselessWithoutUrl.find((name) => flags[name] !== undefined)
+  if (useless === undefined) return null
+  const flag = useless.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  throw usageError(`Name the target: "--${flag}" needs "--url"`)
 }
+
+const uselessWithoutUrl = [
+  ...(['keyId', 'keySecret', 'keySecretFile', 'privateKey', 'disposable', 'allow', 'rate'] as const),
+  ...(['concurrency', 'scheme', 'tokenPrefix'] as const),
+]
 
 function allowed(words: string): SafetyClass[] {
   const classes = words.split(',').map((word) => oneOf('--allow', word.trim(), safetyClasses))

@@ -13,7 +13,7 @@ import { type Endings, openEndings } from './ending.ts'
 import { listeningFindings } from './explore/listen-to-cases.ts'
 import { cleanUpLimitMs } from './keys.ts'
 import { runInWorkers, type SuiteResult, type SuiteRun } from './run-vitest.ts'
-import type { WorkerRequest } from './worker.ts'
+import { requestFor, type WorkerRequest } from './worker.ts'
 
 /**
  * Runs the selected items in workers; against a URL with the preflight before, the model among them and the clean-up afterwards.
@@ -44,23 +44,19 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
 function requestOf({ options, corpus, planned, seed, known }: SuiteRun, { cases }: Endings): WorkerRequest {
   const { target, trace, bail } = options
   const unique = Date.now().toString(36)
-  return {
+  return requestFor({
     url: target,
     corpus,
-    facts: null,
     allow: target?.allow ?? safetyClasses,
     items: planned.selected.map(({ key }) => key),
     seed,
     unique,
     trace,
     bail: bail === null ? null : { failures: bail, known },
-    keyRecord: null,
-    keptTestKeys: [],
-    earlierKeys: [],
     taken: target === null ? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) : null,
     channel: `svc-conformance-${process.pid}-${unique}`,
     endsAtMs: cases.endsAtMs,
-  }
+  })
 }
 
 const goneExitCode = 3

@@ -1,4 +1,5 @@
 import { SuiteError } from '../engine/errors.ts'
+import { isObject } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import { type Path, type Problem, readYaml, suggestion, type YamlSource } from '../engine/language/yaml-source.ts'
@@ -71,7 +72,9 @@ export function parseTargetFile(text: string, file: string): TargetFile {
   }
   const circle = pathToItself(source.value)
   if (circle !== undefined) throw fail({ path: circle, message: 'this contains itself, through an alias' })
-  for (const wrong of oldNames(source.value)) throw fail(wrong)
+  // The key of an earlier version.
+  if (isObject(source.value) && 'cast' in source.value)
+    throw fail({ path: ['cast'], onKey: true, message: 'rename "cast" to "testKeys"' })
   const problem = problemWith(source.value, 'target')
   if (problem !== undefined) throw fail(problem)
   const target = source.value as TargetFile
@@ -117,22 +120,12 @@ export function pathToItself(value: unknown, path: Path = [], around: readonly u
   return undefined
 }
 
-/** Keys of an earlier version. */
-function* oldNames(target: unknown): Generator<Problem> {
-  if (typeof target !== 'object' || target === null || !('cast' in target)) return
-  yield { path: ['cast'], onKey: true, message: 'rename "cast" to "testKeys"' }
-}
-
 /** Refuses names that would spoil the run later, or have no effect. */
 function* wrongNames({ headers = {}, scopeNames = {}, absent = [], probes = {} }: TargetFile): Generator<Problem> {
   for (const name of Object.keys(headers)) {
     const instead = ownHeaders.get(name.toLowerCase())
     if (instead === undefined) continue
-    yield {
-      path: ['headers', name],
-      onKey: true,
-      message: `"${name}" cannot be sent with every call: ${instead}`,
-    }
+    yield { path: ['headers', name], onKey: true, message: `"${name}" cannot be sent with every call: ${instead}` }
   }
   for (const [index, area] of absent.entries()) {
     if (!Object.hasOwn(probes, area)) continue
@@ -147,16 +140,11 @@ function* wrongNames({ headers = {}, scopeNames = {}, absent = [], probes = {} }
 
 /** Checks that a call that deletes or disables a key names the key: a misspelt reference would be found only after the run. */
 function* wrongReferences({ cleanup, probes }: TargetFile): Generator<Problem> {
-  const calls: [(string | number)[], string, { params?: unknown } | undefined][] = [
-    [['cleanup'], 'cleanup', cleanup],
-    ...Object.entries(probes ?? {}).map(([name, call]): [string[], string, { params?: unknown }] => [
-      ['probes', name],
-      name,
-      call,
-    ]),
+  const calls = [
+    ...(cleanup === undefined ? [] : [{ path: ['cleanup'], name: 'cleanup', call: cleanup }]),
+    ...Object.entries(probes ?? {}).map(([name, call]) => ({ path: ['probes', name], name, call })),
   ]
-  for (const [path, name, call] of calls) {
-    if (call === undefined) continue
+  for (const { path, name, call } of calls) {
     const allowed = parameters[name] ?? []
     const used = [...JSON.stringify(call.params ?? {}).matchAll(/\$([a-zA-Z][\w.]*)/g)].map(([, word = '']) => word)
     const unknown = used.find((word) => !allowed.includes(word))

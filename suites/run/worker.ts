@@ -36,6 +36,22 @@ export interface WorkerRequest {
   endsAtMs: number | null
 }
 
+/** A request of which nothing is known besides. */
+export const requestFor = (
+  given: Pick<WorkerRequest, 'url' | 'corpus' | 'allow' | 'items' | 'seed' | 'unique' | 'channel'> &
+    Partial<WorkerRequest>,
+): WorkerRequest => ({
+  facts: null,
+  trace: false,
+  bail: null,
+  keyRecord: null,
+  keptTestKeys: [],
+  earlierKeys: [],
+  taken: null,
+  endsAtMs: null,
+  ...given,
+})
+
 declare module 'vitest' {
   export interface ProvidedContext {
     request: WorkerRequest

@@ -4,7 +4,7 @@ import { type Run, startRun } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { parseScenario } from '../engine/language/parse.ts'
+import { parseScenario } from '../engine/language/corpus.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import {
   bareSettings,

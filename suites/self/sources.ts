@@ -98,10 +98,9 @@ export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
 /** Text between `<!-- name:begin -->` and `<!-- name:end -->`, which a script writes and a test compares. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { resultSchemas } from '../engine/language/corpus.ts'
+import { parseQuestions, parseRequirements, parseTestKeys, resultSchemas } from '../engine/language/corpus.ts'
 import { type LintContext, lintContext } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
-import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/language/parse.ts'
 
 /** Returns the text between the markers without the blank lines around it, or undefined if a marker is missing. */
 export function blockIn(text: string, name: string): string | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../../run/corpus-cache.ts'
-import { parseScenario } from '../language/parse.ts'
+import { parseScenario } from '../language/corpus.ts'
 import { seededRandom } from '../signer/random.ts'
 import {
   allItems,

@@ -1,5 +1,5 @@
 import { hasDocumentedResult } from '../document.ts'
-import { deepestNesting, isNestedTooDeep, isObject, type JsonObject, parseJson } from '../json.ts'
+import { deepestNesting, defined, isNestedTooDeep, isObject, type JsonObject, parseJson } from '../json.ts'
 import type { WireAnswer } from '../target.ts'
 import type { AnswerSummary, EnvelopeProblem } from './problem.ts'
 
@@ -22,20 +22,14 @@ type Headers = { [name: string]: string }
  */
 export function classify(answer: WireAnswer, nowMs: number): Classified {
   if (answer.kind === 'none') {
-    return {
-      outcome: 'broken',
-      status: null,
-      headers: {},
-      reason: answer.reason,
-      refusedConnection: answer.refusedConnection,
-    }
+    const { reason, refusedConnection } = answer
+    return { outcome: 'broken', status: null, headers: {}, reason, refusedConnection }
   }
   const { status, headers } = answer
   if (answer.kind === 'unread') return { outcome: 'unread', status, headers, limitBytes: answer.limitBytes }
   const retryAfter = headers['retry-after']
   if (status === 429 || (status === 503 && retryAfter !== undefined)) {
-    const retryAfterMs = parseRetryAfter(retryAfter, nowMs)
-    return { outcome: 'throttled', status, headers, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    return { outcome: 'throttled', status, headers, ...defined({ retryAfterMs: parseRetryAfter(retryAfter, nowMs) }) }
   }
   const broken = (reason: string): Classified => ({
     outcome: 'broken',

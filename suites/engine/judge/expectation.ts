@@ -255,18 +255,15 @@ function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Sche
   }
   if (expect === 'accepted') return { kind: 'held', sides: ['accepted'] }
   const wanted = 'refused-or' in expect ? expect['refused-or'] : expect
-  const wrong = wrongResult(called, { accepted: wanted.accepted ?? undefined, where: wanted.where }, names, schemas)
+  const wrong = wrongResult(called, wanted, names, schemas)
   return wrong === undefined ? { kind: 'held', sides: ['accepted'] } : broke(called, wrong)
 }
 
 /** Judges an answer that proves nothing; undefined for any other. */
 function judgeUnclear(called: Called): Judgement | undefined {
   const { answer } = called
-  if (answer.outcome === 'throttled') {
-    return { kind: 'undecided', problem: { kind: 'throttled', status: answer.status }, called }
-  }
-  if (answer.outcome !== 'unread') return undefined
-  return { kind: 'undecided', problem: { kind: 'unread', limitBytes: answer.limitBytes }, called }
+  if (answer.outcome === 'throttled') return undecided(called, { kind: 'throttled', status: answer.status })
+  return answer.outcome === 'unread' ? undecided(called, { kind: 'unread', limitBytes: answer.limitBytes }) : undefined
 }
 
 /**
@@ -282,13 +279,9 @@ function judgeBroken(called: Called): Judgement {
     case 'effect-shown':
       return broke(called, { kind: 'effect-shown', effect: confirmation.effect, got })
     case 'effect-unknown':
-      return { kind: 'undecided', problem: { kind: 'effect-unknown', effect: confirmation.effect, got }, called }
+      return undecided(called, { kind: 'effect-unknown', effect: confirmation.effect, got })
     case 'control-failed':
-      return {
-        kind: 'undecided',
-        problem: { kind: 'control-after-broken', got, control: confirmation.control },
-        called,
-      }
+      return undecided(called, { kind: 'control-after-broken', got, control: confirmation.control })
     case undefined:
       return broke(called, { kind: 'wrong-outcome', expected: 'refused', got })
   }
@@ -296,12 +289,12 @@ function judgeBroken(called: Called): Judgement {
 
 function wrongResult(
   called: Called,
-  wanted: { accepted: string | undefined; where: Where | undefined },
+  wanted: { accepted?: string | null; where?: Where },
   names: Names,
   schemas: Schemas,
 ): Failure | undefined {
   const source = readable(called)
-  if (wanted.accepted !== undefined) {
+  if (typeof wanted.accepted === 'string') {
     const wrong = mismatchSchema(source.result, schemas[wanted.accepted])
     if (wrong !== undefined) return { kind: 'wrong-value', path: 'result', mismatch: wrong }
   }
@@ -316,10 +309,8 @@ function wrongResult(
 function judgeRounds(calls: Called[], tally: Tally): Judgement {
   const sides = new Set<Side>()
   for (const round of new Set(calls.map(({ race }) => race?.round))) {
-    const judgement = judgeTally(
-      calls.filter(({ race }) => race?.round === round),
-      tally,
-    )
+    const ofRound = calls.filter(({ race }) => race?.round === round)
+    const judgement = judgeTally(ofRound, tally)
     if (judgement.kind !== 'held') return judgement
     for (const side of judgement.sides) sides.add(side)
   }
@@ -394,10 +385,8 @@ function judgeUnanswered(calls: Called[], broken: Called[]): Judgement | undefin
   if (example === undefined) return undefined
   const dropped = broken.filter(({ answer, race }) => answer.status === null && race !== undefined)
   const answered = broken.find((called) => !dropped.includes(called))
-  if (answered === undefined) {
-    const problem = { kind: 'calls-dropped', calls: calls.length, dropped: dropped.length } as const
-    return { kind: 'undecided', problem, called: example }
-  }
+  if (answered === undefined)
+    return undecided(example, { kind: 'calls-dropped', calls: calls.length, dropped: dropped.length })
   return broke(answered, { kind: 'call-not-answered', calls: calls.length, got: summarizeAnswer(answered.answer) })
 }
 
@@ -408,6 +397,6 @@ function fits(count: number, wanted: number | string): boolean {
   return count === Number(number)
 }
 
-function broke(called: Called, problem: Failure): Judgement {
-  return { kind: 'broke', problem, called }
-}
+const broke = (called: Called, problem: Failure): Judgement => ({ kind: 'broke', problem, called })
+
+const undecided = (called: Called, problem: Obstacle): Judgement => ({ kind: 'undecided', problem, called })

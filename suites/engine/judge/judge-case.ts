@@ -305,11 +305,17 @@ export function judgeRequirement(requirement: Requirement, given: RequirementEvi
     )
   }
   if (verdict === 'blocked') {
-    return { verdict, reasons: reasonsOf(cases.filter((one) => one.verdict === 'blocked')), excused: false }
+    return verdictFor(verdict, reasonsOf(cases.filter((one) => one.verdict === 'blocked')))
   }
   if (verdict === 'passed' && requirement.kind === 'guard') return judgeSides(requirement, evidence)
-  return { verdict, reasons: [], excused: false }
+  return verdictFor(verdict)
 }
+
+const verdictFor = (verdict: Verdict, reasons: RequirementReason[] = [], excused = false): RequirementVerdict => ({
+  verdict,
+  reasons,
+  excused,
+})
 
 /**
  * Leaves out cases that request a longer lifetime than the target must grant, if other cases remain. The document allows lifetimes only up
@@ -334,16 +340,11 @@ function judgeWithoutCases(
   { untestable }: Requirement,
   { missing, selection }: RequirementEvidence,
 ): RequirementVerdict {
-  const notTestable = (reason: RequirementReason, excused = false): RequirementVerdict => ({
-    verdict: 'not-testable',
-    reasons: [reason],
-    excused,
-  })
-  if (missing.length > 0) return { ...notTestable({ kind: 'never-run' }), reasons: notSelected(missing, selection) }
-  const isChosen = selection.partial !== 'only'
-  if (untestable !== undefined && isChosen) return notTestable({ kind: 'untestable', reason: untestable.reason }, true)
+  if (missing.length > 0) return verdictFor('not-testable', notSelected(missing, selection))
   // The cases about every answer prove nothing if no call of the selected cases was accepted.
-  return notTestable(selection.partial === 'only' ? { kind: 'not-selected', by: 'only' } : { kind: 'no-scenario' })
+  if (selection.partial === 'only') return verdictFor('not-testable', [{ kind: 'not-selected', by: 'only' }])
+  if (untestable === undefined) return verdictFor('not-testable', [{ kind: 'no-scenario' }])
+  return verdictFor('not-testable', [{ kind: 'untestable', reason: untestable.reason }], true)
 }
 
 function judgeNotTestable(
@@ -354,23 +355,19 @@ function judgeNotTestable(
   const without = untestable?.without
   const isExcused = without !== undefined && open.every(({ id }) => needsOf(id).includes(without))
   return isExcused
-    ? { verdict: 'not-testable', reasons: [{ kind: 'untestable', reason: untestable?.reason ?? '' }], excused: true }
-    : { verdict: 'not-testable', reasons: reasonsOf(open), excused: false }
+    ? verdictFor('not-testable', [{ kind: 'untestable', reason: untestable?.reason ?? '' }], true)
+    : verdictFor('not-testable', reasonsOf(open))
 }
 
 /** A rule that lets in or keeps out is proved by both sides. */
 function judgeSides({ id }: Requirement, { cases, missing, selection }: RequirementEvidence): RequirementVerdict {
   const shown = new Set(cases.flatMap((testCase) => testCase.sides[id] ?? []))
   const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.has(side))
-  if (lacking.length === 0) return { verdict: 'passed', reasons: [], excused: false }
-  if (missing.length > 0) return { verdict: 'not-testable', reasons: notSelected(missing, selection), excused: false }
+  if (lacking.length === 0) return verdictFor('passed')
+  if (missing.length > 0) return verdictFor('not-testable', notSelected(missing, selection))
   // The other side would show in cases about API areas that the target does not have.
   const isApplicable = cases.every(({ verdict }) => verdict !== 'not-applicable')
-  return {
-    verdict: isApplicable ? 'blocked' : 'not-testable',
-    reasons: [{ kind: 'one-sided', lacking }],
-    excused: false,
-  }
+  return verdictFor(isApplicable ? 'blocked' : 'not-testable', [{ kind: 'one-sided', lacking }])
 }
 
 function reasonsOf(cases: readonly JudgedCase[]): RequirementReason[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { parseQuestions, parseRequirements, parseScenario, parseTestKeys, slugOf } from './corpus.ts'
 import type { Expect, Step, Tally } from './fixture-types.ts'
-import { parseQuestions, parseRequirements, parseScenario, parseTestKeys, slugOf } from './parse.ts'
 import { casePath, judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
 import { didYouMean, readYaml, suggestion } from './yaml-source.ts'
 

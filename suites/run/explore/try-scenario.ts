@@ -1,9 +1,8 @@
 /** Runs one scenario on a new instance of the bundled server, or of another server of this process. */
 import { allItems } from '../../engine/conversation/cases.ts'
-import { lintErrors } from '../../engine/language/corpus.ts'
+import { lintErrors, readScenario } from '../../engine/language/corpus.ts'
 import type { Corpus } from '../../engine/language/fixture-types.ts'
 import { lintContext } from '../../engine/language/lint.ts'
-import { readScenario } from '../../engine/language/parse.ts'
 import { seededRandom } from '../../engine/signer/random.ts'
 import type { TargetSettings } from '../../engine/target.ts'
 import { lastingTarget, type ServerOptions } from '../../targets/bundled.ts'
