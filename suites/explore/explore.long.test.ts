@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { readDeviations } from '../engine/language/deviations.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
 import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
