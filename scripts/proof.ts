@@ -45,6 +45,7 @@ const proofs: readonly Proof[] = [
       'suites/explore/locks.test.ts',
       'suites/explore/third-witness.long.test.ts',
       'suites/explore/worlds.test.ts',
+      'suites/lab/reported.test.ts',
       'suites/self/null-servers.test.ts',
       'suites/self/explore-proof.test.ts',
       'suites/self/list-matrix.test.ts',
