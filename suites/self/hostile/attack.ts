@@ -42,8 +42,8 @@ export interface Attack {
   /** Kebab-case, unique. */
   id: string
   about: string
-  /** The right exit codes. */
-  exits: readonly number[]
+  /** The right exit codes; 1 or 3 unless given, because the server is not usable. */
+  exits?: readonly number[]
   /** What the output must contain. */
   says?: RegExp
   /** What the output must not contain. */
@@ -98,12 +98,13 @@ export async function runAttack(attack: Attack, patience = 1): Promise<Finding> 
 }
 
 function problemsWith(attack: Attack, ran: Ran): string[] {
+  const { exits = [1, 3] } = attack
   const output = ran.stdout + ran.stderr
   const rules: [boolean, string][] = [
     [ran.exitCode === null, `still ran after ${Math.round(ran.durationMs)} ms`],
     [
-      ran.exitCode !== null && !attack.exits.includes(ran.exitCode),
-      `exit code ${ran.exitCode}, expected ${attack.exits.join(' or ')}`,
+      ran.exitCode !== null && !exits.includes(ran.exitCode),
+      `exit code ${ran.exitCode}, expected ${exits.join(' or ')}`,
     ],
     [/^\s+at .+:\d+:\d+\)?$/m.test(output), 'prints a stack trace'],
     [/defect of svc-conformance|double callback/.test(output), 'blames itself or prints text of a dependency'],

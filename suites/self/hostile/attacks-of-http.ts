@@ -3,7 +3,6 @@ import type { Attack, Setup } from './attack.ts'
 import { hostileServer, type Received, rawServer, sendJson, spoiltServer } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
 
-const notUsable = [1, 3]
 const mebibyte = 1024 * 1024
 const json = '{"jsonrpc":"2.0","id":1,"result":{}}'
 
@@ -69,7 +68,6 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'trailers-with-escapes',
     about: 'terminal escapes and a megabyte in the trailers of a chunked answer',
-    exits: notUsable,
     setUp: bytes(
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\n{}\r\n0\r\nx: \u001b[31mowned${'y'.repeat(mebibyte)}\r\n\r\n`,
     ),
@@ -77,7 +75,6 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'two-lengths',
     about: 'two lengths, and a length together with chunks',
-    exits: notUsable,
     setUp: bytes(
       `HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 36\r\nTransfer-Encoding: chunked\r\n\r\n${json}`,
     ),
@@ -85,19 +82,16 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'switches-protocols',
     about: '101 Switching Protocols, and then bytes',
-    exits: notUsable,
     setUp: bytes(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n${json}`),
   },
   {
     id: 'status-beyond-999',
     about: 'a status of four digits',
-    exits: notUsable,
     setUp: bytes(`HTTP/1.1 2000 OK\r\nContent-Length: 36\r\n\r\n${json}`),
   },
   {
     id: 'no-content-with-content',
     about: '304 for a call, with a body all the same',
-    exits: notUsable,
     setUp: bytes(`HTTP/1.1 304 Not Modified\r\nContent-Length: 36\r\n\r\n${json}`),
   },
   {
@@ -133,7 +127,6 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'redirect-with-credentials',
     about: 'a redirect within the origin, with credentials and escapes in its address',
-    exits: notUsable,
     setUp: async () => {
       let followed = 0
       const { url, close } = await hostileServer(({ request }, response) => {
@@ -150,7 +143,6 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'brotli-bomb',
     about: '200 MB of blanks in brotli, and 200 MB in gzip of gzip',
-    exits: notUsable,
     setUp: async () => {
       const blanks = Buffer.alloc(200 * mebibyte, ' ')
       const bombs: [string, Buffer][] = [
@@ -168,7 +160,6 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'answers-before-the-request',
     about: 'an answer as soon as a connection opens, and a reset',
-    exits: notUsable,
     setUp: async () => {
       const { createServer } = await import('node:net')
       const { listen } = await import('./attack.ts')
@@ -186,7 +177,6 @@ export const attacksOfHttp: readonly Attack[] = [
   {
     id: 'any-answer-at-all',
     about: 'another odd answer to every call, of a run that may do everything',
-    exits: notUsable,
     withinMs: 30_000,
     setUp: async () => {
       const choose = chooser()
@@ -236,38 +226,32 @@ export const attacksOfBytes: readonly Attack[] = [
   {
     id: 'short-body',
     about: 'less than Content-Length says',
-    exits: notUsable,
     setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"'),
   },
   {
     id: 'reset-in-body',
     about: 'a reset in the middle of an answer',
-    exits: notUsable,
     setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"', 'reset'),
   },
-  { id: 'not-http', about: 'bytes that are not HTTP', exits: notUsable, setUp: bytes('SSH-2.0-OpenSSH_9.2\r\n') },
+  { id: 'not-http', about: 'bytes that are not HTTP', setUp: bytes('SSH-2.0-OpenSSH_9.2\r\n') },
   {
     id: 'http-of-1991',
     about: 'an answer without a status line',
-    exits: notUsable,
     setUp: bytes('<html>hello</html>'),
   },
   {
     id: 'status-line-with-escapes',
     about: 'terminal escapes in the status line',
-    exits: notUsable,
     setUp: bytes('HTTP/1.1 500 \u001b[31mowned\r\nContent-Length: 0\r\n\r\n'),
   },
   {
     id: 'one-header-of-a-megabyte',
     about: 'a header field of 1 MB',
-    exits: notUsable,
     setUp: bytes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(mebibyte)}\r\n\r\n`),
   },
   {
     id: 'a-thousand-headers',
     about: '1,000 header fields',
-    exits: notUsable,
     setUp: bytes(
       `HTTP/1.1 200 OK\r\n${Array.from({ length: 1000 }, (_, index) => `x-${index}: y\r\n`).join('')}Content-Length: 2\r\n\r\n{}`,
     ),
@@ -275,7 +259,6 @@ export const attacksOfBytes: readonly Attack[] = [
   {
     id: 'headers-without-end',
     about: 'header fields that never end',
-    exits: notUsable,
     setUp: async () => {
       const { url, close } = await rawServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n')
@@ -288,14 +271,12 @@ export const attacksOfBytes: readonly Attack[] = [
   {
     id: 'continue-for-ever',
     about: '100 Continue again and again',
-    exits: notUsable,
     setUp: bytes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(5000), 'stay'),
     withinMs: 15_000,
   },
   {
     id: 'second-answer',
     about: 'a forged second answer on the same connection',
-    exits: notUsable,
     setUp: bytes(
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"jsonrpc":"2.0","id":2,"result":{}}',
       'stay',
@@ -304,13 +285,11 @@ export const attacksOfBytes: readonly Attack[] = [
   {
     id: 'huge-chunk-extension',
     about: 'a chunk extension of 1 MB',
-    exits: notUsable,
     setUp: bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;${'x'.repeat(mebibyte)}\r\n{}\r\n0\r\n\r\n`),
   },
   {
     id: 'wrong-chunk-length',
     about: 'a chunk length that is no number',
-    exits: notUsable,
     setUp: bytes('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'),
   },
 ]
