@@ -20,6 +20,9 @@ const longest = [
   'by-hand',
   'single-sequences',
   'shrink',
+  'reported',
+  'session-causes',
+  'worlds',
   'pages',
   'null-servers',
   'conforming',
@@ -45,7 +48,7 @@ class LongestFirst extends BaseSequencer {
     const rank = ({ moduleId }: TestSpecification): number => {
       const [, name = '', long] = /\/([^/]+?)(\.long)?\.test\.ts$/.exec(moduleId) ?? []
       const isOfSuite = moduleId.includes('/suites/self/')
-      if (longest.includes(name) && (isOfSuite || long || name === 'own-keys' || name === 'shrink'))
+      if (longest.includes(name) && (isOfSuite || long || name === 'own-keys'))
         return 2 + longest.length - longest.indexOf(name)
       return isOfSuite ? 2 : long ? 1 : 0
     }
