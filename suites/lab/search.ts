@@ -11,7 +11,7 @@ import {
 } from '../engine/signer/bytes.ts'
 import { type Draft, joinPieces, type Piece, wholeSignature } from '../engine/signer/draft.ts'
 import { ed25519Matcher, publicKeyOfSeed, withLowS } from '../engine/signer/ed25519.ts'
-import { type KnownMistake, knownMistake, spellingIds } from '../engine/signer/mistakes.ts'
+import { type KnownMistake, knownMistake, mistakeById, spellingIds } from '../engine/signer/mistakes.ts'
 
 /** A draft with the mistakes that were made in it. */
 interface Candidate {
@@ -101,14 +101,14 @@ function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candida
     for (const second of frequent) yield* pairOf(right, first, second)
   }
   const isSpelling = ({ made }: Candidate): boolean => made.every(({ id }) => spellingIds.has(id))
-  const inData = unusual.filter((candidate) => candidate.made.every(isInData) && !isSpelling(candidate))
-  const spelled = [...ordinary, ...unusual].filter(isSpelling)
-  for (const first of inData) {
-    for (const second of spelled) if (!second.made.every(isFrequent)) yield* pairOf(right, first, second)
+  const isBesideSpelling = (one: Candidate): boolean => one.made.every(goesWithSpellings) && !isSpelling(one)
+  const rareSpellings = unusual.filter(isSpelling)
+  const spellings = [...ordinary.filter((one) => isSpelling(one) && !frequent.includes(one)), ...rareSpellings]
+  for (const first of unusual.filter(isBesideSpelling)) {
+    for (const second of spellings) yield* pairOf(right, first, second)
   }
-  // A rare spelling with an ordinary mistake in the data.
-  for (const first of ordinary.filter(({ made }) => made.every(isInData))) {
-    for (const second of unusual.filter(isSpelling)) yield* pairOf(right, first, second)
+  for (const first of ordinary.filter(isBesideSpelling)) {
+    for (const second of rareSpellings) yield* pairOf(right, first, second)
   }
 }
 
@@ -278,8 +278,14 @@ function isFrequent({ id }: KnownMistake): boolean {
   return frequent.has(id)
 }
 
-function isInData({ stage }: KnownMistake): boolean {
-  return stage === 'data'
+/** What is told of clients that write their JSON again, too: other times, line ends, schemes and encodings; no guess at one request. */
+const besideSpellings = ['request-body', 'request-line-feeds', 'timestamp', 'data-to-sign'].map(
+  (it) => `signatures/${it}`,
+)
+
+function goesWithSpellings(mistake: KnownMistake): boolean {
+  const { id, stage, requirement } = mistake
+  return stage === 'data' && besideSpellings.includes(requirement) && mistakeById(id) === mistake
 }
 
 /** Whether two mistakes touch different things. */
