@@ -21,8 +21,6 @@ import { isProof, partUnlessProof } from './proof-form.ts'
 const corpus = await openCorpus()
 const source = join(packageRoot, 'suites', 'self', 'foreign')
 const goMissing = spawnSync('go', ['version']).status === 0 ? '' : ' (NOT RUN: needs go)'
-const buildMs = 240_000
-const runMs = 240_000
 /** `npm run proof` makes as many calls as a user's run does. */
 const exploreCalls = isProof ? '5000' : '100'
 
@@ -193,40 +191,32 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
   beforeAll(() => {
     const { status, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: source, encoding: 'utf8' })
     if (status !== 0) throw new Error(`go build failed: ${stderr}`)
-  }, buildMs)
+  })
 
-  test.concurrent.each(partUnlessProof(conforming, 1, 1))(
-    'conforms $name',
-    { timeout: runMs },
-    async ({ flags, only, warned }) => {
-      const said = await serve(flags, (started) => runAgainst(started, only))
-      expect({ failed: said.failed, blocked: said.blocked }).toEqual({ failed: [], blocked: [] })
-      expect(
-        said.warned.filter((testCase) => !Object.keys(warned).some((key) => testCase.startsWith(`${key}: `))),
-      ).toEqual([])
-      expect(said.warned).toHaveLength(Object.keys(warned).length)
-      expect(said.exitCode).toBe(0)
-    },
-  )
+  test.concurrent.each(partUnlessProof(conforming, 1, 1))('conforms $name', async ({ flags, only, warned }) => {
+    const said = await serve(flags, (started) => runAgainst(started, only))
+    expect({ failed: said.failed, blocked: said.blocked }).toEqual({ failed: [], blocked: [] })
+    expect(
+      said.warned.filter((testCase) => !Object.keys(warned).some((key) => testCase.startsWith(`${key}: `))),
+    ).toEqual([])
+    expect(said.warned).toHaveLength(Object.keys(warned).length)
+    expect(said.exitCode).toBe(0)
+  })
 
-  test.concurrent.each(partUnlessProof(broken, 4))(
-    '$flag is $verdict at $requirement',
-    { timeout: runMs },
-    async (one) => {
-      const { flag, requirement, only, verdict } = one
-      const items = allItems(corpus).filter((item) => answersTo(item, only))
-      const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
-        const root = { id, kind: 'secret' as const, secret }
-        const target = urlTarget({ url, root, settings: bareSettings, requestTimeoutMs: 10_000, disposable: true })
-        return runAll({ target, corpus, items })
-      })
-      const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
-      expect(seen).toContain(verdict)
-      const area = requirement.split('/')[0]
-      const elsewhere = outcomes.filter(
-        ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
-      )
-      expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
-    },
-  )
+  test.concurrent.each(partUnlessProof(broken, 4))('$flag is $verdict at $requirement', async (one) => {
+    const { flag, requirement, only, verdict } = one
+    const items = allItems(corpus).filter((item) => answersTo(item, only))
+    const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
+      const root = { id, kind: 'secret' as const, secret }
+      const target = urlTarget({ url, root, settings: bareSettings, requestTimeoutMs: 10_000, disposable: true })
+      return runAll({ target, corpus, items })
+    })
+    const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
+    expect(seen).toContain(verdict)
+    const area = requirement.split('/')[0]
+    const elsewhere = outcomes.filter(
+      ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
+    )
+    expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
+  })
 })

@@ -285,8 +285,6 @@ const cases = table
   .slice(0, -1)
   .map((line) => line.split('\t'))
 const headers = cases.map((columns) => columns[9])
-/** A first compilation on a busy machine. */
-const patienceMs = 180_000
 
 interface Recipe {
   language: string
@@ -329,7 +327,7 @@ describe('recipes', () => {
 
   for (const { language, command, probe, needs } of recipes) {
     const here = run(probe, '').status === 0
-    test.skipIf(!here)(`${language}${here ? '' : ` (NOT RUN: needs ${needs})`}`, { timeout: patienceMs }, () => {
+    test.skipIf(!here)(`${language}${here ? '' : ` (NOT RUN: needs ${needs})`}`, () => {
       const { status, stdout, stderr } = run(command, table)
       expect({ status, stderr: status === 0 ? '' : stderr, lines: stdout.split('\n').slice(0, -1) }).toEqual({
         status: 0,
@@ -345,7 +343,7 @@ describe('recipes', () => {
   })
 
   const inChromium = `WebCrypto, in Chromium${chromiumMissing}`
-  test.skipIf(chromiumMissing !== '')(inChromium, { timeout: patienceMs }, async () => {
+  test.skipIf(chromiumMissing !== '')(inChromium, async () => {
     const browser = await launchChromium()
     try {
       const page = await browser.newPage()

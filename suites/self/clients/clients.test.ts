@@ -12,7 +12,6 @@ import { isProof, partUnlessProof } from '../proof-form.ts'
 import { type ClientAuth, judgementProblem, judgeTestClient, loadCatalogue, type TestClient } from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, type Environment, type Ran, run, withServer } from './harness.ts'
 
-/** For a busy machine. */
 const catalogue = await loadCatalogue()
 const here = (file: string): string => new URL(file, import.meta.url).href
 const core: { runClient(env: object, parts: object): Promise<void> } = await import(here('core.mjs'))
