@@ -21,6 +21,7 @@ import type { Explorer, Seen } from './explorer-types.ts'
 import {
   byRoot,
   type Caller,
+  endDoubt,
   endingOf,
   expectAccepted,
   expectRefused,
@@ -245,7 +246,9 @@ async function areAccepted(run: Run, values: Values): Promise<boolean> {
   for (const raw of run.world.given ?? []) {
     try {
       const step = stepOf(run, raw, values)
-      if (step === null || (await run.caller.x.call(step.call))?.answer.kind !== 'accepted') return false
+      if (step === null) return false
+      await endDoubt(run.caller.x, step.call)
+      if ((await run.caller.x.call(step.call))?.answer.kind !== 'accepted') return false
       bind(run, step, values)
     } catch (error) {
       if (error instanceof Missing) return false
