@@ -300,7 +300,7 @@ const everyKey = 10
 
 /** Calls kept back for the stage that moves the clock by hours, and for keys in the places of those that are deleted. */
 const clockStageCalls = 440
-const otherKeysCalls = 260
+const otherKeysCalls = 330
 
 /** Whether the keys of the exploration may be replaced by others, once nothing needs them. */
 const mayReplaceKeys = ({ keyring, waysToEndKeys: ways }: Caller): boolean =>
