@@ -65,7 +65,7 @@ describe.sequential('a rule that no scripted case sees broken', () => {
 
   test('is found, and kept as a scenario that a person can read', async () => {
     const broken = await serverOf('broken')
-    const options = ['--explore-calls', '1100', '--for', '40', '--seed', '1', '--save', found, '--report', 'text']
+    const options = ['--explore-calls', '2000', '--for', '600', '--seed', '1', '--save', found, '--report', 'text']
     const { code, text } = await cli(
       'explore',
       '--url',
