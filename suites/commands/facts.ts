@@ -69,6 +69,9 @@ async function run(flags: FactsFlags): Promise<void> {
     items.map(({ key }) => key),
   )
   writeError(renderPlan(plan, { ids: false }))
+  say(
+    'Then searches for the time window, the longest nonce and the largest body (up to 4 MiB): about 100 calls, half of them refused',
+  )
   if (flags.plan === true) return
   const started = new Date().toISOString()
   const { result, left } = await observeTarget(target, {

@@ -66,6 +66,8 @@ interface Observations {
   observed: Observed[]
   outcomes: readonly CaseOutcome[]
   searched: { facts: Fact[]; profile: Partial<Profile> }
+  /** Every call that was sent, those of the preflight and of the search included. */
+  calls: number
   /** The scheme word and the base path, as the target file names them. */
   named: Partial<Profile>
 }
@@ -89,6 +91,11 @@ export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptio
     ...options,
     unique: options.random.bytes(4).reduce((text, byte) => text + byte.toString(36), 'f'),
   }
+  let calls = 0
+  setup.listener = (event) => {
+    if (event.kind === 'exchange-begun') calls += 1
+    options.listener?.(event)
+  }
   const facts = await runPreflight(setup, patientMs)
   const run = await openRun({ ...setup, facts })
   const outcomes: CaseOutcome[] = []
@@ -111,6 +118,7 @@ export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptio
         })),
       ),
       searched: redactValue(searched, talk.redactor),
+      calls,
       named: { scheme: settings.scheme, basePath: basePathOf(baseUrl) },
     }
   } finally {
@@ -143,7 +151,10 @@ export async function observeTarget(
 const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '')
 
 /** The sheet of one target. */
-export function sheetOf({ observed: unsorted, outcomes, searched, named }: Observations, corpus: Corpus): FactSheet {
+export function sheetOf(
+  { observed: unsorted, outcomes, searched, calls, named }: Observations,
+  corpus: Corpus,
+): FactSheet {
   const places = new Map(corpus.questions.map(({ id }, index) => [id, index]))
   const placeOf = ({ question }: Observed): number => places.get(question) ?? places.size
   const observed = unsorted.toSorted((one, other) => placeOf(one) - placeOf(other) || (one.at < other.at ? -1 : 1))
@@ -168,7 +179,7 @@ export function sheetOf({ observed: unsorted, outcomes, searched, named }: Obser
         name: key,
         reason: problem === null ? 'nothing was observed' : problemText(problem),
       })),
-    calls: outcomes.reduce((sum, { calls }) => sum + calls, 1),
+    calls,
   }
 }
 
