@@ -2,8 +2,8 @@
  * What a client did in one scenario, as plain data, and the same prepared for the checks, which see nothing else. SECRETS INCLUDED. Times
  * are ms since 1970.
  */
-import { createPublicKey } from 'node:crypto'
 import { isObject, isStrings, type JsonObject, membersOf, parseJson } from '../engine/json.ts'
+import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { RecordedExchange } from '../targets/bundled.ts'
 
 export const clientAuths = ['hmac', 'ecc', 'basic', 'token'] as const
@@ -249,8 +249,7 @@ function createdKeys(request: Request): JournalKey[] {
   const pem = textOf(request.params.publicKey)
   if (pem === null) return typeof secret === 'string' ? [{ kind: 'secret', id, secret }] : []
   try {
-    const { x } = createPublicKey(pem).export({ format: 'jwk' })
-    return x === undefined ? [] : [{ kind: 'public', id, publicKey: Buffer.from(x, 'base64url') }]
+    return [{ kind: 'public', id, publicKey: publicKeyFromPem(pem) }]
   } catch {
     return []
   }

@@ -1,6 +1,5 @@
 /** Watches a client: runs it once for each scenario against a server of its own, or serves whoever calls, and returns what arrived. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -9,6 +8,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultScheme } from '../engine/document.ts'
 import { portError, SuiteError } from '../engine/errors.ts'
+import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import { type Ed25519KeyPair, ed25519KeyPair } from '../engine/signer/pem.ts'
+import { systemRandom } from '../engine/signer/random.ts'
 import { type MockServer, type Profile, startMockServer } from '../targets/bundled.ts'
 import type { Ending, Journal, JournalKey, Setting, Start } from './journal.ts'
 import { elsewhere, type Scenario } from './scenarios.ts'
@@ -45,28 +47,20 @@ function connectionOf(url: string, key: JournalKey, { path }: PrivateKeyFile): {
 }
 
 /** A key pair; clients read its private key from a file. */
-interface PrivateKeyFile {
+interface PrivateKeyFile extends Ed25519KeyPair {
   path: string
-  publicKeyPem: string
   publicKey: Uint8Array
-  seed: Uint8Array
   remove(): void
 }
 
 /** Makes an ED25519 key pair and writes its private half (PKCS #8, PEM) to a fresh temporary folder. */
 function makePrivateKeyFile(): PrivateKeyFile {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const pair = ed25519KeyPair(systemRandom.bytes(32))
   const folder = mkdtempSync(join(tmpdir(), 'svc-client-'))
   const path = join(folder, 'private-key.pem')
-  writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
-  const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
-  return {
-    path,
-    publicKeyPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    publicKey: Buffer.from(x, 'base64url'),
-    seed: Buffer.from(d, 'base64url'),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  }
+  writeFileSync(path, pair.privateKeyPem, { mode: 0o600 })
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  return { ...pair, path, publicKey: publicKeyOfSeed(pair.seed), remove }
 }
 
 /** Where the client comes from. */

@@ -111,7 +111,7 @@ function faultsOf({ setting }: Story, request: Request, key: JournalKey, explain
   const hasTimestamp = header.split(/[\s;,]/).some((part) => isTimestamp(part))
   const form = hasTimestamp ? null : formFaults(input)
   if (form !== null) return explained(form)
-  const known = hexFaults(fields) ?? pathFaults(input)
+  const known = hexFaults(fields)
   if (known !== null) return explained([...ofTime, ...known])
   const url = `http://${headerOf(request, 'host') ?? '127.0.0.1'}${request.target}`
   const diagnosis = asSent(body, explain({ ...input, url }))
@@ -171,16 +171,6 @@ function hexFaults(fields: HeaderFields | null): Fault[] | null {
   const wholeMac = fault('signature/twenty-bytes', 'All 32 bytes of the MAC are sent. Send the first 20')
   const ofEncoding = encodingFault(`The signature is sent as ${signature.length} hex digits`)
   return signature.length === 64 ? [ofEncoding, wholeMac] : [ofEncoding]
-}
-
-/** What programs make of the path /api, besides the known mistakes. */
-const otherPaths = ['/api?', '/api#', '//api', '/API', '/Api']
-
-/** A right signature for another path than the document's. */
-function pathFaults(input: VerifyInput): Fault[] | null {
-  const uri = otherPaths.find((other) => isRight({ ...input, uri: other }))
-  if (uri === undefined) return null
-  return [fault('signature/method-path-newline', `The URI "${uri}" is signed. Sign ${callPath}, and nothing after it`)]
 }
 
 /** How many values are tried at most; a header in another form has fewer. */

@@ -467,6 +467,11 @@ export const mistakes: readonly KnownMistake[] = [
   ...about('request-uri', 'data', lab, [
     on('uri', 'with-encoded-uri', 'the URI is signed percent-encoded', encodeURIComponent),
     on('uri', 'with-double-slash', 'the URI is signed with two leading slashes', (path) => `/${path}`),
+    on('uri', 'with-question-mark', 'the URI is signed with a question mark after it', (path) => `${path}?`),
+    on('uri', 'with-number-sign', 'the URI is signed with a # after it', (path) => `${path}#`),
+    on('uri', 'with-capitalised-uri', 'the URI is signed with one capital letter', (path) =>
+      path.replace(/[a-z]/, (first) => first.toUpperCase()),
+    ),
     url('with-base-url', 'the base URL is signed instead of the URI', (whole) => whole.replace(/\/api.*$/, '')),
     rpc('with-rpc-method-as-uri', 'as the URI', 'uri', (name) => name),
     rpc('with-rpc-method-after-uri', 'after the URI', 'uri', (name, path) => `${path}/${name}`),
