@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ClientAuth, clientAuths } from '../client/journal.ts'
+import { clientAuths } from '../client/journal.ts'
 import { checks, judgeJournals, selectChecks } from '../client/judge.ts'
 import { renderHtml, renderMarkdown, renderText, testRun } from '../client/render.ts'
 import { buildReport, type ClientReport, parseClientKnown } from '../client/report.ts'
@@ -9,13 +9,25 @@ import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge, renderCtrf, renderJunit } from '../report/formats.ts'
-import { shellWord } from '../report/lines.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { type Environment, given, readText } from '../run/files.ts'
-import type { RunFlags } from '../run/options.ts'
-import { oneOf, portNumber, readReports, readSkips, someSeconds } from '../run/values.ts'
+import {
+  addFlags,
+  commandLine,
+  type FlagValues,
+  many,
+  mark,
+  portNumber,
+  type RawFlags,
+  readFlags,
+  skip,
+  someOf,
+  someSeconds,
+  value,
+  withText,
+} from '../run/flags.ts'
+import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { collect } from './run-flags.ts'
 import { type Renderers, writeFormats } from './write-reports.ts'
 
 const renderers: Renderers<ClientReport> = {
@@ -40,55 +52,51 @@ started; 130 interrupted.
   npx svc-conformance client --command './adapter' --auth hmac --only signature
   npx svc-conformance client --listen --port 8080`
 
-/** Adds `client` to the command line. */
-export function registerClient(program: Command): void {
-  program
-    .command('client')
-    .description('judge how a client signs, refreshes and retries')
-    .option('--command <cmd>', 'the adapter, as a shell command; run once for each scenario')
-    .option('--listen', 'judge every call until Ctrl-C or SIGTERM')
-    .option('--port <port>', 'port to listen on; 0: any free port')
-    .option('--auth <auth>', 'only this authorization: hmac, ecc, basic or token; repeatable', collect)
-    .option('--only <id>', 'only this check or scenario, or this id prefix; repeatable', collect)
-    .option('--skip <id=reason>', 'leave out an id, with a reason; repeatable', collect)
-    .option('--strict', 'fail the run for warnings')
-    .option('--known <file>', 'baseline of known failures')
-    .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
-    .option(
-      '--timeout <seconds>',
-      `end a client that runs for longer in one scenario; ${defaultTimeoutSeconds} by default`,
-    )
-    .option('--list', 'print the checks and scenarios, and stop')
-    .addHelpText('after', afterHelp)
-    .action(async (flags: ClientFlags) => {
-      process.exitCode = await judgeClient(flags)
-    })
-}
-
-/** The flags of `client` as they were typed. */
-interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {
-  command?: string
-  listen?: boolean
-  port?: string
-  auth?: string[]
-  list?: boolean
-}
-
 const defaultTimeoutSeconds = 20
 
+const clientFlags = {
+  command: value('--command <cmd>', 'the adapter, as a shell command; run once for each scenario'),
+  listen: mark('--listen', 'judge every call until Ctrl-C or SIGTERM'),
+  port: value('--port <port>', 'port to listen on; 0: any free port', portNumber),
+  auth: many('--auth <auth>', 'only this authorization: hmac, ecc, basic or token; repeatable', someOf(clientAuths)),
+  only: many('--only <id>', 'only this check or scenario, or this id prefix; repeatable'),
+  skip: many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', skip),
+  strict: mark('--strict', 'fail the run for warnings'),
+  known: value('--known <file>', 'baseline of known failures'),
+  report: reportFlag,
+  timeout: value(
+    '--timeout <seconds>',
+    `end a client that runs for longer in one scenario; ${defaultTimeoutSeconds} by default`,
+    someSeconds,
+  ),
+  list: mark('--list', 'print the checks and scenarios, and stop'),
+}
+
+/** Adds `client` to the command line. */
+export function registerClient(program: Command): void {
+  const command = program
+    .command('client')
+    .description('judge how a client signs, refreshes and retries')
+    .addHelpText('after', afterHelp)
+    .action(async (typed: RawFlags<typeof clientFlags>) => {
+      process.exitCode = await judgeClient(readFlags(clientFlags, typed))
+    })
+  addFlags(command, clientFlags)
+}
+
 /** @throws SuiteError (`usage`, `fixture`; exit code 2), (`command`; exit code 3) where the command cannot be started */
-async function judgeClient(flags: ClientFlags): Promise<number> {
-  if (flags.list === true) {
+async function judgeClient(flags: FlagValues<typeof clientFlags>): Promise<number> {
+  if (flags.list) {
     writeOut(printableLines(listText()))
     return 0
   }
-  const { only = [], known: file, strict = false } = flags
+  const { command, only, skip: skipped, known: file, strict } = flags
   const source = readSource(flags, process.env)
-  const skipped = readSkips(flags.skip ?? [])
-  const auth = readAuths(flags.auth)
+  const wanted = flags.auth.flat()
+  const auth = clientAuths.filter((one) => wanted.length === 0 || wanted.includes(one))
   const selected = selectChecks({ auth, only, skip: skipped })
-  const known = file === undefined ? [] : parseClientKnown(readText(file, 'the baseline'), file)
-  const reports = readReports(flags.report ?? [])
+  const known = file === null ? [] : parseClientKnown(readText(file, 'the baseline'), file)
+  const reports = withText(flags.report)
   const stop = new AbortController()
   const end = (): void => stop.abort()
   const stopListening = listenForSignals({ first: end, second: end })
@@ -110,7 +118,7 @@ async function judgeClient(flags: ClientFlags): Promise<number> {
         durationMs: Date.now() - started.getTime(),
         node: process.versions.node,
         auth,
-        again: againCommand(flags),
+        again: commandLine('client', command === null ? { listen: true } : { command, auth: flags.auth.flat() }),
         stopped: isCommand && stop.signal.aborted ? 'it was interrupted' : null,
         skipped,
       },
@@ -146,27 +154,17 @@ function listText(): string {
 }
 
 /** @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens */
-function readSource({ command, listen, port, timeout }: ClientFlags, env: Environment): ClientSource {
-  if (command !== undefined && listen === true) throw usageError('Choose one of "--command CMD" and "--listen"')
-  if (port !== undefined && listen !== true) throw usageError('"--port" needs "--listen"')
-  if (listen === true) {
+function readSource(
+  { command, listen: listens, port, timeout }: FlagValues<typeof clientFlags>,
+  env: Environment,
+): ClientSource {
+  if (command !== null && listens) throw usageError('Choose one of "--command CMD" and "--listen"')
+  if (port !== null && !listens) throw usageError('"--port" needs "--listen"')
+  if (listens) {
     const key = defined({ id: given(env.SVC_KEY_ID), secret: given(env.SVC_KEY_SECRET) })
-    return { kind: 'listen', port: portNumber('--port', port), key }
+    return { kind: 'listen', port: port ?? 0, key }
   }
-  if (command === undefined) throw usageError('Name the client: "--command CMD" runs it, "--listen" waits for it')
+  if (command === null) throw usageError('Name the client: "--command CMD" runs it, "--listen" waits for it')
   if (command.trim() === '') throw usageError('Give "--command" a command')
-  const timeoutSeconds = timeout === undefined ? defaultTimeoutSeconds : someSeconds('--timeout', timeout)
-  return { kind: 'command', command, timeoutSeconds }
-}
-
-function readAuths(words: readonly string[] = []): ClientAuth[] {
-  const wanted = words.flatMap((word) => word.split(',')).map((word) => oneOf('--auth', word.trim(), clientAuths))
-  return wanted.length === 0 ? [...clientAuths] : clientAuths.filter((auth) => wanted.includes(auth))
-}
-
-/** The command that repeats this run, without the flags that select checks. */
-function againCommand({ command, auth = [] }: ClientFlags): string {
-  const words = ['npx', 'svc-conformance', 'client']
-  if (command === undefined) return [...words, '--listen'].join(' ')
-  return [...words, '--command', command, ...auth.flatMap((word) => ['--auth', word])].map(shellWord).join(' ')
+  return { kind: 'command', command, timeoutSeconds: timeout ?? defaultTimeoutSeconds }
 }

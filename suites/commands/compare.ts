@@ -8,18 +8,18 @@ import { addReport, type Comparison, noComparison } from '../report/compare/comp
 import { renderMatrix } from '../report/compare/tables.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
+import { addFlags, mark, type RawFlags, type ReportRequest, readFlags, value, withText } from '../run/flags.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
-import { readReports } from '../run/values.ts'
+import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { collect } from './run-flags.ts'
 import { writeReports } from './write-reports.ts'
 
-interface CompareFlags {
-  markdown?: boolean
-  html?: string
-  merge?: boolean
-  strict?: boolean
-  report?: string[]
+const compareFlags = {
+  markdown: mark('--markdown', 'print a Markdown table'),
+  html: value('--html <file>', 'write one page of all servers, with their changes and trends'),
+  merge: mark('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run'),
+  strict: mark('--strict', 'with --merge: as in run'),
+  report: { ...reportFlag, about: 'with --merge: as in run; repeatable' },
 }
 
 const afterHelp = `
@@ -31,39 +31,35 @@ Exit codes: 0 compared; 2 wrong usage. With "--merge" the exit code is that of t
 
 /** `compare REPORT…`: reports side by side, on a page of many servers, or with `--merge` the shards of one run as one report. */
 export function registerCompare(program: Command): void {
-  program
+  const command = program
     .command('compare')
     .description('compare JSON reports side by side, or merge the shards of a run')
     .argument('<reports...>', 'JSON reports (run --report json=FILE)')
-    .option('--markdown', 'print a Markdown table')
-    .option('--html <file>', 'write one page of all servers, with their changes and trends')
-    .option('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run')
-    .option('--strict', 'with --merge: as in run')
-    .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
     .addHelpText('after', afterHelp)
-    .action(async (files: string[], flags: CompareFlags) => {
-      demandFlagsTogether(flags)
-      if (flags.merge === true) return merge(files, flags)
-      if (flags.html !== undefined) return writePage(files, flags.html)
-      const markdown = flags.markdown === true
+    .action(async (files: string[], typed: RawFlags<typeof compareFlags>) => {
+      demandFlagsTogether(typed)
+      const { merge, html, markdown, strict, report } = readFlags(compareFlags, typed)
+      if (merge) return mergeFiles(files, strict, report)
+      if (html !== null) return writePage(files, html)
       writeOut(renderMatrix(files.map(readReportFile), { files, markdown }))
     })
+  addFlags(command, compareFlags)
 }
 
-function demandFlagsTogether(flags: CompareFlags): void {
-  if (flags.merge !== true) {
+function demandFlagsTogether(typed: RawFlags<typeof compareFlags>): void {
+  if (typed.merge === undefined) {
     for (const flag of ['strict', 'report'] as const)
-      if (flags[flag] !== undefined) throw usageError(`"--${flag}" goes with "--merge"`)
+      if (typed[flag] !== undefined) throw usageError(`"--${flag}" goes with "--merge"`)
   }
-  const given = (['merge', 'html', 'markdown'] as const).filter((flag) => flags[flag] !== undefined)
-  if (given.length > 1) throw usageError(`Choose one of ${given.map((flag) => `"--${flag}"`).join(' and ')}`)
+  const chosen = (['merge', 'html', 'markdown'] as const).filter((flag) => typed[flag] !== undefined)
+  if (chosen.length > 1) throw usageError(`Choose one of ${chosen.map((flag) => `"--${flag}"`).join(' and ')}`)
 }
 
-async function merge(files: readonly string[], flags: CompareFlags): Promise<void> {
+async function mergeFiles(files: readonly string[], strict: boolean, asked: readonly ReportRequest[]): Promise<void> {
   const reports = files.map(readReportFile)
   const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
-  const merged = mergeReports(reports, await openCorpus(), { strict: flags.strict === true, set })
-  writeReports(merged, readReports(flags.report ?? []))
+  const merged = mergeReports(reports, await openCorpus(), { strict, set })
+  writeReports(merged, withText(asked))
   process.exitCode = merged.exitCode
 }
 

@@ -1,18 +1,47 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
-import { defined } from '../engine/json.ts'
 import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
 import { printedTable } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import {
+  addFlags,
+  count,
+  type Flag,
+  grouped,
+  many,
+  mark,
+  positive,
+  type RawFlags,
+  readFlags,
+  value,
+} from '../run/flags.ts'
 import { readReportFile } from '../run/inputs.ts'
 import { type ComparedAnswer, type Difference, diffTargets, itemsForCalls, type ServerDiff } from '../run/observe.ts'
-import { type RunFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
-import { count, positive } from '../run/values.ts'
+import { readTargetOptions, serverFlags, type TargetOptions } from '../run/options.ts'
 import { urlTarget } from '../targets/url.ts'
 import { writeError, writeOut } from './console.ts'
-import { addServerFlags, collect } from './run-flags.ts'
+
+/** The flags of a server, each for one of the two or for both. */
+const serversFlags = Object.fromEntries(
+  Object.entries(serverFlags).map(([name, { syntax, about }]) => [name, many(syntax, about.replace(' (SVC_URL)', ''))]),
+) as { [name in keyof typeof serverFlags]: Flag<string[]> }
+
+const diffFlags = {
+  json: mark('--json', 'print the differences as JSON'),
+  ...grouped('Two servers (give --url twice)', {
+    ...serversFlags,
+    allow: value('--allow <classes>', 'sessions: also grant tokens'),
+    disposable: mark('--disposable', 'these instances may be filled'),
+    rate: value('--rate <number>', 'maximum number of calls a second'),
+    wait: value('--wait <seconds>', 'how long to wait for a server to come up', positive),
+    calls: value('--calls <number>', 'how many calls to make to each server; 150 by default', count),
+    seed: value('--seed <number>', 'another order of the calls', positive),
+  }),
+}
+
+const usualCalls = 150
 
 const afterHelp = `
 Exit codes: 0 alike, 1 a verdict differs, 2 wrong usage, 3 a server cannot be used. Flags of a key may be
@@ -27,22 +56,15 @@ export function registerDiff(program: Command): void {
     .command('diff')
     .description('compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ')
     .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
-    .option('--json', 'print the differences as JSON')
-  addServerFlags(command, 'Two servers (give --url twice)', collect, 'base URL')
-    .option('--allow <classes>', 'sessions: also grant tokens')
-    .option('--disposable', 'these instances may be filled')
-    .option('--rate <number>', 'maximum number of calls a second')
-    .option('--wait <seconds>', 'how long to wait for a server to come up')
-    .option('--calls <number>', 'how many calls to make to each server; 150 by default')
-    .option('--seed <number>', 'another order of the calls')
     .addHelpText('after', afterHelp)
-    .action(async (files: string[], flags: DiffServersFlags) => {
-      const { json, ...ofServers } = flags
+    .action(async (files: string[], typed: RawFlags<typeof diffFlags>) => {
+      const { json, ...ofServers } = typed
       const comparesServers = Object.keys(ofServers).length > 0
       if (comparesServers && files.length > 0)
         throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
-      process.exitCode = comparesServers ? await runDiffServers(flags) : diffReportFiles(files, json === true)
+      process.exitCode = comparesServers ? await runDiffServers(typed) : diffReportFiles(files, json === true)
     })
+  addFlags(command, diffFlags)
 }
 
 /** @returns the exit code */
@@ -55,52 +77,41 @@ function diffReportFiles(files: readonly string[], asJson: boolean): number {
   return verdictsDiffer(diff) ? 1 : 0
 }
 
-/** A flag that is given once applies to both servers; given twice, to the first and the second. */
-const perServer = ['keyId', 'keySecret', 'keySecretFile', 'privateKey', 'target', 'scheme', 'tokenPrefix'] as const
-
-type PerServer = { [flag in (typeof perServer)[number]]?: string[] }
-
-interface DiffServersFlags extends PerServer, Pick<RunFlags, 'allow' | 'disposable' | 'rate' | 'wait' | 'seed'> {
-  url?: string[]
-  calls?: string
-  json?: boolean
-}
-
-const defaultCalls = '150'
-
 /**
  * Makes the same calls to two servers and prints where the answers differ.
  *
  * @returns the exit code
  */
-async function runDiffServers(flags: DiffServersFlags): Promise<number> {
-  const [a, b] = [targetOf(flags, 0), targetOf(flags, 1)]
-  const calls = count('--calls', flags.calls ?? defaultCalls)
+async function runDiffServers(typed: RawFlags<typeof diffFlags>): Promise<number> {
+  const [a, b] = [targetOf(typed, 0), targetOf(typed, 1)]
+  const { calls, wait, json, ...flags } = readFlags(diffFlags, typed)
   const allow = a.allow.filter((one) => one === 'sessions' && b.allow.includes(one))
   const lasting = allow.includes('sessions') ? 'grants tokens and opens two sessions' : 'creates nothing that lasts'
-  writeError(lines([line`Plan: about ${calls} calls to each server; ${lasting}`]))
-  const seed = positive('--seed', flags.seed, 1)
+  const asked = calls ?? usualCalls
+  writeError(lines([line`Plan: about ${asked} calls to each server; ${lasting}`]))
+  const seed = flags.seed ?? 1
   const corpus = await openCorpus()
-  const items = itemsForCalls(corpus, { allow, calls, seed })
-  const patientMs = positive('--wait', flags.wait, 0) * 1000
+  const items = itemsForCalls(corpus, { allow, calls: asked, seed })
+  const patientMs = (wait ?? 0) * 1000
   const diff = await diffTargets(urlTarget(a), urlTarget(b), { corpus, items, allow, seed, patientMs })
-  writeOut(flags.json === true ? jsonLine(diff, 2) : renderServerDiff(diff))
+  writeOut(json ? jsonLine(diff, 2) : renderServerDiff(diff))
   return verdictsThatDiffer(diff) > 0 ? 1 : 0
 }
 
 /** @throws SuiteError (`usage`) */
-function targetOf(flags: DiffServersFlags, place: 0 | 1): TargetOptions {
-  const { url = [], allow, disposable, rate } = flags
-  const own: RunFlags = defined({ url: url[place], allow, disposable, rate })
-  for (const flag of perServer) {
-    const values = flags[flag]
-    if (values !== undefined && values.length > 2)
+function targetOf(typed: RawFlags<typeof diffFlags>, place: 0 | 1): TargetOptions {
+  const { wait: _ofStart, ...ofServers } = typed
+  const own: { [name: string]: string | boolean } = {}
+  for (const [name, texts] of Object.entries(ofServers)) {
+    const values = [texts].flat()
+    if (values.length > 2 && name !== 'url')
       throw usageError('Give a flag once for both servers, or twice: for the first and for the second')
-    const value = values?.[place] ?? values?.[0]
-    if (value !== undefined) own[flag] = value
+    const given = values[place] ?? (name === 'url' ? undefined : values[0])
+    if (given !== undefined) own[name] = given
   }
   const target = readTargetOptions(own, process.env)
-  if (target === null || url.length > 2 || (url.length === 1 && flags.target?.length !== 2))
+  const urls = [typed.url ?? []].flat().length
+  if (target === null || urls > 2 || (urls === 1 && [typed.target ?? []].flat().length !== 2))
     throw usageError('Name two servers, as in "--url https://a.example --url https://b.example"')
   return target
 }

@@ -10,25 +10,16 @@ import { type Exploration, explore } from '../explore/explore.ts'
 import type { Found } from '../explore/findings.ts'
 import { openTarget } from '../explore/open.ts'
 import { exploreReport, renderExploration } from '../explore/report.ts'
-import { shellWord } from '../report/lines.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
 import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
-import { type RunFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
-import { count, positive, readReports, someSeconds } from '../run/values.ts'
+import { addFlags, commandLine, type FlagValues, type RawFlags, readFlags, withText } from '../run/flags.ts'
+import { exploreFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { startExploreProgress } from './progress.ts'
-import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
 import { writeReports } from './write-reports.ts'
-
-interface ExploreFlags extends RunFlags {
-  for?: string
-  seed?: string
-  save?: string
-  exploreCalls?: string
-}
 
 const defaultSeconds = 60
 const goneExitCode = 3
@@ -44,39 +35,28 @@ A seed repeats an exploration. With "--save" each finding is written as a scenar
 
 /** Adds `explore` to the command line. */
 export function registerExplore(program: Command): void {
-  addTargetFlags(
-    program
-      .command('explore')
-      .description(
-        'make calls that no case makes, and look for answers that no reading of the document allows; without --url the bundled server',
-      ),
-    bundledByDefault,
-  )
-    .optionsGroup('How long')
-    .option('--for <seconds>', `how long to make calls; ${defaultSeconds} by default`)
-    .option('--explore-calls <number>', 'maximum number of calls')
-    .option('--seed <number>', 'make the same calls again')
-    .optionsGroup('What to print')
-    .option('--save <dir>', 'write each finding as a scenario into this folder')
-    .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)
+  const command = program
+    .command('explore')
+    .description(
+      'make calls that no case makes, and look for answers that no reading of the document allows; without --url the bundled server',
+    )
     .addHelpText('after', afterHelp)
-    .action(async (flags: ExploreFlags) => {
+    .action(async (flags: RawFlags<typeof exploreFlags>) => {
       process.exitCode = await run(flags)
     })
+  addFlags(command, exploreFlags)
 }
 
 /** @returns the exit code */
-async function run(flags: ExploreFlags): Promise<number> {
-  const target = readTargetOptions(flags, process.env)
-  const reports = readReports(flags.report ?? [])
+async function run(typed: RawFlags<typeof exploreFlags>): Promise<number> {
+  const target = readTargetOptions(typed, process.env)
+  const flags = readFlags(exploreFlags, typed)
+  const reports = withText(flags.report)
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
-  if (flags.save !== undefined) demandPlaceFor(join(flags.save, 'language.yaml'), 'the scenarios', true)
-  const seconds = flags.for === undefined ? defaultSeconds : someSeconds('--for', flags.for)
-  const seed = flags.seed === undefined ? randomInt(2 ** 31) : positive('--seed', flags.seed, 0)
-  const maxCalls =
-    flags.exploreCalls === undefined
-      ? Math.ceil(seconds * mostCallsPerSecond)
-      : count('--explore-calls', flags.exploreCalls)
+  if (flags.save !== null) demandPlaceFor(join(flags.save, 'language.yaml'), 'the scenarios', true)
+  const seconds = flags.for ?? defaultSeconds
+  const seed = flags.seed ?? randomInt(2 ** 31)
+  const maxCalls = flags.exploreCalls ?? Math.ceil(seconds * mostCallsPerSecond)
   const corpus = await openCorpus()
   const started = new Date()
   const progress = startExploreProgress(process.stderr, { target: target?.url ?? 'the bundled server', seconds })
@@ -115,7 +95,7 @@ async function run(flags: ExploreFlags): Promise<number> {
   const others = reports.filter((one) => one !== onStdout)
   writeReports(report, others, { isTold: onStdout !== undefined })
   // Last, so that a full disk takes no report away.
-  if (flags.save !== undefined && exploration.findings.length > 0)
+  if (flags.save !== null && exploration.findings.length > 0)
     writeError(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))
   if (stopped !== null) return interruptedExitCode
   if (exploration.findings.length > 0) return 1
@@ -139,7 +119,7 @@ interface Explored {
   readonly corpus: Corpus
 }
 
-type Flags = Pick<RunFlags, 'url' | 'target' | 'disposable'>
+type Flags = Pick<FlagValues<typeof exploreFlags>, 'url' | 'target' | 'disposable'>
 
 /**
  * Writes `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. The bundled server must pass it, or the
@@ -194,18 +174,11 @@ async function whyNotWritten(
 }
 
 /** @param isImplied one breaks a requirement that is only implied, which fails a run only with `--strict` */
-function howToRun(flags: Flags, folder: string, isImplied: boolean): Printable[] {
-  const target = [
-    ...(flags.url === undefined ? [] : ['--url', flags.url]),
-    ...(flags.target === undefined ? [] : ['--target', flags.target]),
-    ...(flags.disposable === true ? ['--disposable'] : []),
-    ...(isImplied ? ['--strict'] : []),
-  ]
-  const command = ['npx', 'svc-conformance', 'run', ...target, '--fixtures', folder, '--only', 'found']
-  const place =
-    flags.disposable === true ? ' on a new instance, because the places for keys of this one may be taken' : ''
+function howToRun({ url, target, disposable }: Flags, folder: string, isImplied: boolean): Printable[] {
+  const command = commandLine('run', { url, target, disposable, strict: isImplied, fixtures: folder, only: 'found' })
+  const place = disposable ? ' on a new instance, because the places for keys of this one may be taken' : ''
   return [
-    line`Run them${place}: ${command.map(shellWord).join(' ')}`,
+    line`Run them${place}: ${command}`,
     ...(isImplied ? [line`With --strict a scenario fails also where the document only implies the rule`] : []),
     line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
   ]

@@ -6,6 +6,7 @@ import { printedTable } from '../report/lines.ts'
 import { renderPlan } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
+import { addFlags, type RawFlags, readFlags } from '../run/flags.ts'
 import {
   type Fact,
   type FactSheet,
@@ -15,17 +16,9 @@ import {
   type Refusal,
   sheetOf,
 } from '../run/observe.ts'
-import { type RunFlags, readRunOptions } from '../run/options.ts'
+import { factsFlags, readRunOptions } from '../run/options.ts'
 import { planRun } from '../run/plan.ts'
-import { positive } from '../run/values.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { addTargetFlags } from './run-flags.ts'
-
-interface FactsFlags extends RunFlags {
-  json?: boolean
-  asProfile?: string
-  nonceWait?: string
-}
 
 const afterHelp = `
 Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used; 130 interrupted. Nothing is judged.
@@ -35,30 +28,23 @@ Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used; 130 interrup
 
 /** `facts`: what a server does where the document is silent. */
 export function registerFacts(program: Command): void {
-  addTargetFlags(
-    program
-      .command('facts')
-      .description('measure what a server does where the document is silent; nothing is judged')
-      .argument('[url]', 'the same as --url'),
-  )
-    .option('--plan', 'print the plan, and stop')
-    .option('--wait <seconds>', 'how long to wait for the server to come up')
-    .option('--nonce-wait <seconds>', 'how long to wait to see when a nonce is forgotten; 0 by default')
-    .optionsGroup('What to print')
-    .option('--json', 'for scripts (spec/schemas/facts.schema.json)')
-    .option('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server')
+  const command = program
+    .command('facts')
+    .description('measure what a server does where the document is silent; nothing is judged')
+    .argument('[url]', 'the same as --url')
     .addHelpText('after', afterHelp)
-    .action(async (url: string | undefined, flags: FactsFlags) => {
+    .action(async (url: string | undefined, flags: RawFlags<typeof factsFlags>) => {
       await run(url === undefined ? flags : { ...flags, url })
     })
+  addFlags(command, factsFlags)
 }
 
-async function run(flags: FactsFlags): Promise<void> {
-  const { asProfile } = flags
-  const options = readRunOptions(flags, process.env)
+async function run(typed: RawFlags<typeof factsFlags>): Promise<void> {
+  const options = readRunOptions(typed, process.env)
+  const { asProfile, plan: isPlan, json, wait, nonceWait } = readFlags(factsFlags, typed)
   const { target } = options
   if (target === null) throw usageError('Name the server to measure, as in "--url https://service.example"')
-  if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
+  if (asProfile !== null) demandPlaceFor(asProfile, 'the profile', true)
   const { allow, url } = target
   const say = (text: string): void => writeError(lines([printable(text)]))
   const corpus = await openCorpus()
@@ -72,21 +58,21 @@ async function run(flags: FactsFlags): Promise<void> {
   say(
     'Then searches for the time window, the longest nonce and the largest body (up to 4 MiB): about 100 calls, half of them refused',
   )
-  if (flags.plan === true) return
+  if (isPlan) return
   const started = new Date().toISOString()
   const { result, left } = await observeTarget(target, {
     corpus,
     items,
-    patientMs: positive('--wait', flags.wait, 0) * 1000,
-    maxWaitMs: positive('--nonce-wait', flags.nonceWait, 0) * 1000,
+    patientMs: (wait ?? 0) * 1000,
+    maxWaitMs: (nonceWait ?? 0) * 1000,
     say,
   })
   const sheet = sheetOf(result, corpus)
-  if (asProfile !== undefined) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
+  if (asProfile !== null) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
   const meta = { version: packageVersion(), target: url, started, allow, node: process.version }
-  writeOut(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
+  writeOut(json ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
   for (const text of left) say(`Left on the target: ${text}`)
-  if (asProfile !== undefined) writeError(lines([line`Wrote ${asProfile}`]))
+  if (asProfile !== null) writeError(lines([line`Wrote ${asProfile}`]))
 }
 
 /** The sheet for a terminal. @param target the URL */

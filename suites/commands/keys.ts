@@ -2,16 +2,16 @@ import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
+import { addFlags, baseUrl, mark, type RawFlags, readFlags, value } from '../run/flags.ts'
 import { type KeyRecord, keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/key-record.ts'
 import { readTargetFile } from '../run/options.ts'
-import { baseUrl } from '../run/values.ts'
 import { writeOut } from './console.ts'
 
-interface KeysFlags {
-  url?: string
-  target?: string
-  json?: boolean
-  forget?: boolean
+const keysFlags = {
+  url: value('--url <url>', 'only keys on this server', baseUrl),
+  target: value('--target <file>', 'include the test keys that this target file keeps'),
+  json: mark('--json', 'print JSON, without secrets'),
+  forget: mark('--forget', 'remove the records: the keys were removed by hand, or their server is gone'),
 }
 
 interface FoundRecord extends KeyRecord {
@@ -22,24 +22,21 @@ interface FoundRecord extends KeyRecord {
 
 /** `keys`: API keys that past runs created and did not remove. */
 export function registerKeys(program: Command): void {
-  program
+  const command = program
     .command('keys')
     .description('list the API keys that past runs created and did not remove')
-    .option('--url <url>', 'only keys on this server')
-    .option('--target <file>', 'include the test keys that this target file keeps')
-    .option('--json', 'print JSON, without secrets')
-    .option('--forget', 'remove the records: the keys were removed by hand, or their server is gone')
-    .action((flags: KeysFlags) => {
-      const records = findRecords(flags)
-      if (flags.forget === true) forget(records)
-      else writeOut(flags.json === true ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
+    .action((typed: RawFlags<typeof keysFlags>) => {
+      const { json, forget } = readFlags(keysFlags, typed)
+      const records = findRecords(typed)
+      if (forget) forgetRecords(records)
+      else writeOut(json ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
     })
+  addFlags(command, keysFlags)
 }
 
-function findRecords(flags: KeysFlags): FoundRecord[] {
-  const { file, beside } = readTargetFile(flags, process.env)
-  const named = flags.url ?? file.url
-  const url = named === undefined ? null : baseUrl(named)
+function findRecords(typed: RawFlags<typeof keysFlags>): FoundRecord[] {
+  const { file, beside } = readTargetFile(typed, process.env)
+  const url = readFlags(keysFlags, typed).url ?? (file.url === undefined ? null : baseUrl(file.url))
   const files = [
     ...stateFolders(process.env).flatMap(keyRecordFiles),
     ...(file.testKeys === undefined ? [] : [beside(file.testKeys)]),
@@ -52,7 +49,7 @@ function findRecords(flags: KeysFlags): FoundRecord[] {
 }
 
 /** @throws SuiteError (`usage`) for a record that a run uses now */
-function forget(records: readonly FoundRecord[]): void {
+function forgetRecords(records: readonly FoundRecord[]): void {
   const inUse = records.find(({ holder }) => holder !== null)
   if (inUse !== undefined) throw usageError(`Cannot remove "${inUse.file}": process ${inUse.holder} uses it now`)
   for (const { file } of records) {

@@ -4,31 +4,34 @@ import { portError, usageError } from '../engine/errors.ts'
 import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
 import { replaceFile } from '../run/files.ts'
-import { portNumber } from '../run/values.ts'
+import { addFlags, portNumber, type RawFlags, readFlags, value } from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
-interface LabFlags {
-  out?: string
-  port?: string
+const labFlags = {
+  out: value('--out <file>', 'write the page to a file'),
+  port: value(
+    '--port <port>',
+    'serve the page on 127.0.0.1 (any free port without this and without --out)',
+    portNumber,
+  ),
 }
 
 /** `lab`: the signature lab as one HTML file, written or served. */
 export function registerLab(program: Command): void {
-  program
+  const command = program
     .command('lab')
     .description(
       'open the signature lab: one HTML page that names the mistake in a signature; nothing leaves the browser',
     )
-    .option('--out <file>', 'write the page to a file')
-    .option('--port <port>', 'serve the page on 127.0.0.1 (any free port without this and without --out)')
-    .action(async (flags: LabFlags) => {
-      if (flags.out !== undefined && flags.port !== undefined) throw usageError('Give "--out" or "--port", not both')
-      const port = portNumber('--port', flags.port)
+    .action(async (typed: RawFlags<typeof labFlags>) => {
+      const { out, port } = readFlags(labFlags, typed)
+      if (out !== null && port !== null) throw usageError('Give "--out" or "--port", not both')
       const page = await labPage()
-      if (flags.out === undefined) return serveUntilStopped(page, port)
-      replaceFile(flags.out, page, 'the page')
-      writeOut(lines([line`${flags.out}`]))
+      if (out === null) return serveUntilStopped(page, port ?? 0)
+      replaceFile(out, page, 'the page')
+      writeOut(lines([line`${out}`]))
     })
+  addFlags(command, labFlags)
 }
 
 async function serveUntilStopped(page: string, port: number): Promise<void> {

@@ -8,12 +8,12 @@ import type { KnownEntry } from '../report/report.ts'
 import { renderPlan } from '../report/text.ts'
 import { openCorpusWith } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
+import { addFlags, type RawFlags } from '../run/flags.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
-import { demandOwnFiles, type RunFlags, type RunOptions, readRunOptions } from '../run/options.ts'
+import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { type Progress, startProgress } from './progress.ts'
-import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
 import { lookOfStdout, writeReports } from './write-reports.ts'
 
 const afterHelp = `
@@ -33,35 +33,9 @@ export function registerRun(program: Command): void {
       'run every scenario against a server, and report which sentences it breaks; without --url the bundled server',
     )
     .argument('[url]', 'the same as --url')
-  addTargetFlags(command, bundledByDefault)
-    .option('--plan', 'print what the run would do, and stop')
-    .option('--concurrency <number>', 'maximum number of simultaneous calls')
-    .option('--wait <seconds>', 'the longest wait: for the target to come up, or for a lifetime to pass')
-    .option('--timeout <seconds>', 'end the whole run after this time')
-    .optionsGroup('What to run')
-    .option('--only <id>', 'run only the cases of this id prefix or requirement; repeatable', collect)
-    .option('--skip <id=reason>', 'leave out an id, with a reason; repeatable', collect)
-    .option('--failed <report>', 'run only what failed or was blocked in this JSON report')
-    .option('--watch', 'run the failed cases again whenever the target comes back after a restart')
-    .option('--bail <number>', 'stop after this many failures')
-    .option('--fixtures <folder>', 'add your own scenarios')
-    .option('--seed <number>', 'use the order of an earlier run')
-    .option('--explore', 'let the model of the document make further calls; on with --disposable')
-    .option('--no-explore', 'run the cases only; the model still judges their calls at a URL')
-    .option('--explore-calls <number>', 'maximum number of these calls; 16000 on the loopback, 1000 elsewhere')
-    .option('--shard <i/n>', 'run every n-th scenario, starting with the i-th; each shard needs its own instance')
-    .optionsGroup('How to judge')
-    .option('--known <file>', 'baseline of known failures')
-    .option('--update-known', 'rewrite the baseline; reasons are kept')
-    .option('--set <version>', 'the requirement set that decides the verdict')
-    .option('--strict', 'fail the run for warnings and for musts that are not testable')
-    .optionsGroup('What to print')
-    .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
-    .option('--observations', 'print the observations of each open question')
-    .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
     .addHelpText('after', afterHelp)
-    .action(async (url: string | undefined, given: RunFlags) => {
-      const flags = withUrl(given, url)
+    .action(async (url: string | undefined, typed: RawFlags<typeof runFlags>) => {
+      const flags = withUrl(typed, url)
       const progress = startProgress(process.stderr)
       try {
         await runAndReport(readRunOptions(flags, process.env), progress)
@@ -69,13 +43,14 @@ export function registerRun(program: Command): void {
         progress.end()
       }
     })
+  addFlags(command, runFlags)
 }
 
 /** Matches texts that begin like a URL, or like a host with a port. */
 const likeUrl = /^https?:|^[\w.-]+:\d|^\[|^[\w-]+(\.[\w-]+)+(\/|$)/
 
 /** `run http://…` means `run --url http://…`. @throws SuiteError (`usage`) for any other word */
-function withUrl(flags: RunFlags, url: string | undefined): RunFlags {
+function withUrl(flags: RawFlags<typeof runFlags>, url: string | undefined): RawFlags<typeof runFlags> {
   if (url === undefined) return flags
   if (flags.url !== undefined) throw usageError(`Name the server once: "${url}" and "--url ${flags.url}" were given`)
   if (!likeUrl.test(url))

@@ -1,79 +1,75 @@
 import { createPublicKey } from 'node:crypto'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
-import { defined } from '../engine/json.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { readText } from '../run/files.ts'
-import { portNumber, positive, schemeWord, wholeNumber } from '../run/values.ts'
+import {
+  addFlags,
+  many,
+  mark,
+  portNumber,
+  positive,
+  preset,
+  type RawFlags,
+  readFlags,
+  schemeWord,
+  upTo,
+  value,
+} from '../run/flags.ts'
 import { loadMutants, type ServerOptions, serve } from '../targets/bundled.ts'
-import { collect } from './run-flags.ts'
 
-interface ServeFlags {
-  port: string
-  host: string
-  scheme?: string
-  tokenPrefix?: string
-  basePath?: string
-  keyId?: string
-  keySecret?: string
-  publicKey?: string
-  seed?: string
-  set?: string[]
-  mutant?: string[]
-  trustProxy?: boolean
-  profile?: string[]
-  explain?: boolean
-  control?: boolean
-  controlPort?: string
-  controlToken?: string
-  virtualClock?: boolean
-  now?: string
-  journal?: string
-  cors?: string[]
+const serveFlags = {
+  port: preset('--port <port>', 'port to listen on; 0: any free port', '0', portNumber),
+  host: preset('--host <host>', 'address to listen on', '127.0.0.1'),
+  scheme: value('--scheme <word>', 'scheme word of signatures', schemeWord),
+  tokenPrefix: value('--token-prefix <word>', 'word before an access token; "" for no word'),
+  basePath: value('--base-path <path>', 'path before /api', basePath),
+  keyId: value('--key-id <id>', 'id of the initial key', keyIdOf),
+  keySecret: value('--key-secret <secret>', 'secret of the initial key'),
+  publicKey: value(
+    '--public-key <file>',
+    'ED25519 public key (PEM): the initial key accepts only ECC signatures',
+    publicKeyIn,
+  ),
+  seed: value(
+    '--seed <word>',
+    'the same seed gives the same ids, secrets and tokens; for tests only',
+    notEmpty('word'),
+  ),
+  set: many('--set <name=value>', 'answer an open question in another way; repeatable', setting),
+  mutant: many('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable'),
+  trustProxy: mark('--trust-proxy', 'take the caller address from X-Forwarded-For'),
+  profile: many(
+    '--profile <file>',
+    'answers to open questions: a JSON file, or "random", which prints them; repeatable',
+  ),
+  explain: mark(
+    '--explain',
+    'name the stage that refused a call in the header x-refused-at, and record what was computed in the journal (8 MiB at most)',
+  ),
+  control: mark(
+    '--control',
+    'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
+  ),
+  controlPort: value('--control-port <port>', 'port for it to listen on; 0: any free port', portNumber),
+  controlToken: value('--control-token <token>', 'token that it requires; random by default', notEmpty('token')),
+  virtualClock: mark('--virtual-clock', 'stop the clock; only the control port moves it'),
+  now: value('--now <ms>', 'start time of the clock, in milliseconds since 1970', positive),
+  journal: value('--journal <calls>', 'number of calls that the journal holds', upTo(1_000_000)),
+  cors: many('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', originOf),
 }
 
 /** `serve`: the reference server on its own, until it is stopped. */
 export function registerServe(program: Command): void {
-  program
+  const command = program
     .command('serve')
     .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
-    .option('--port <port>', 'port to listen on; 0: any free port', '0')
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--scheme <word>', 'scheme word of signatures')
-    .option('--token-prefix <word>', 'word before an access token; "" for no word')
-    .option('--base-path <path>', 'path before /api')
-    .option('--key-id <id>', 'id of the initial key')
-    .option('--key-secret <secret>', 'secret of the initial key')
-    .option('--public-key <file>', 'ED25519 public key (PEM): the initial key accepts only ECC signatures')
-    .option('--seed <word>', 'the same seed gives the same ids, secrets and tokens; for tests only')
-    .option('--set <name=value>', 'answer an open question in another way; repeatable', collect)
-    .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable', collect)
-    .option('--trust-proxy', 'take the caller address from X-Forwarded-For')
-    .option(
-      '--profile <file>',
-      'answers to open questions: a JSON file, or "random", which prints them; repeatable',
-      collect,
-    )
-    .option(
-      '--explain',
-      'name the stage that refused a call in the header x-refused-at, and record what was computed in the journal (8 MiB at most)',
-    )
-    .option(
-      '--control',
-      'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
-    )
-    .option('--control-port <port>', 'port for it to listen on; 0: any free port')
-    .option('--control-token <token>', 'token that it requires; random by default')
-    .option('--virtual-clock', 'stop the clock; only the control port moves it')
-    .option('--now <ms>', 'start time of the clock, in milliseconds since 1970')
-    .option('--journal <calls>', 'number of calls that the journal holds')
-    .option('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', collect)
-    .action(async (flags: ServeFlags) => {
-      const options = serveOptions(flags)
-      process.exitCode = await serve(
-        flags.mutant === undefined ? options : { ...options, ...(await brokenRules(flags.mutant)) },
-      )
+    .action(async (typed: RawFlags<typeof serveFlags>) => {
+      const { mutant } = readFlags({ mutant: serveFlags.mutant }, typed)
+      const options = serveOptions(typed)
+      process.exitCode = await serve(mutant.length === 0 ? options : { ...options, ...(await brokenRules(mutant)) })
     })
+  addFlags(command, serveFlags)
 }
 
 /** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
@@ -106,37 +102,39 @@ async function brokenRules(ids: readonly string[]): Promise<Pick<ServerOptions, 
 type ServeOptions = Parameters<typeof serve>[0]
 
 /** @throws SuiteError (`usage`) for values that cannot be used */
-export function serveOptions(flags: ServeFlags): ServeOptions {
-  const { seed, keyId, publicKey, scheme, tokenPrefix, basePath, now, journal, controlPort, controlToken } = flags
-  if (controlToken === '') throw usageError('Give "--control-token" a token that is not empty')
-  // An empty word comes from an unset variable, and would give secrets that anyone can compute.
-  if (seed === '') throw usageError('Give "--seed" a word that is not empty')
-  const opensControl = flags.control || controlPort !== undefined || controlToken !== undefined
-  const port = controlPort === undefined ? undefined : portNumber('--control-port', controlPort)
+export function serveOptions(typed: RawFlags<typeof serveFlags>): ServeOptions {
+  const flags = readFlags(serveFlags, typed)
+  const { keyId, keySecret, publicKey, controlPort, controlToken, trustProxy, scheme, tokenPrefix } = flags
+  const opensControl = flags.control || controlPort !== null || controlToken !== null
   return {
-    port: portNumber('--port', flags.port),
+    port: flags.port,
     host: flags.host,
-    ...defined({
-      control: opensControl ? defined({ port, token: controlToken }) : undefined,
-      explain: flags.explain,
-      clock: flags.virtualClock ? ('virtual' as const) : undefined,
-      now: now === undefined ? undefined : positive('--now', now, 0),
-      journal: journal === undefined ? undefined : { size: wholeNumber('--journal', journal, 1_000_000) },
-      cors: flags.cors?.map(originOf),
-      seed,
+    ...given({
+      control: opensControl ? given({ port: controlPort, token: controlToken }) : null,
+      explain: flags.explain || null,
+      clock: flags.virtualClock ? ('virtual' as const) : null,
+      now: flags.now,
+      journal: flags.journal === null ? null : { size: flags.journal },
+      cors: flags.cors.length === 0 ? null : flags.cors,
+      seed: flags.seed,
     }),
-    profileWords: [...(flags.profile ?? []), ...settings(flags.set ?? [])],
-    rootKey: defined({
-      id: keyId === undefined ? undefined : keyIdOf(keyId),
-      secret: flags.keySecret,
-      publicKey: publicKey === undefined ? undefined : publicKeyIn(publicKey),
-    }),
-    profile: defined({
-      trustProxy: flags.trustProxy,
-      scheme: scheme === undefined ? undefined : schemeWord('--scheme', scheme),
-      tokenPrefix,
-      basePath: basePath === undefined ? undefined : basePathOf(basePath),
-    }),
+    profileWords: [...flags.profile, ...flags.set],
+    rootKey: given({ id: keyId, secret: keySecret, publicKey }),
+    profile: given({ trustProxy: trustProxy || null, scheme, tokenPrefix, basePath: flags.basePath }),
+  }
+}
+
+/** The members that have a value. */
+const given = <T extends object>(members: T) =>
+  Object.fromEntries(Object.entries(members).filter(([, one]) => one !== null)) as {
+    [K in keyof T]?: Exclude<T[K], null>
+  }
+
+function notEmpty(what: string) {
+  return (text: string, name: string): string => {
+    // An empty word comes from an unset variable, and would give secrets that anyone can compute.
+    if (text === '') throw usageError(`Give "${name}" a ${what} that is not empty`)
+    return text
   }
 }
 
@@ -160,19 +158,17 @@ function keyIdOf(id: string): string {
 }
 
 /** Removes a trailing slash; "" and "/" mean no base path. */
-function basePathOf(path: string): string {
+function basePath(path: string, name: string): string {
   const plain = path.replace(/\/$/, '')
   if (!/^(\/[\w.~-]+)*$/.test(plain))
-    throw usageError(`Cannot use "${path}" for "--base-path": expected a path like "/service/v1"`)
+    throw usageError(`Cannot use "${path}" for "${name}": expected a path like "/service/v1"`)
   return plain
 }
 
-/** The words of `--set` as `serve` reads them, after those of `--profile`. */
-function settings(texts: readonly string[]): readonly string[] {
-  const wrong = texts.find((text) => !/^\w+=/.test(text))
-  if (wrong !== undefined)
-    throw usageError(`Cannot use "${wrong}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
-  return texts
+/** A word of `--set` as `serve` reads it, after those of `--profile`. */
+function setting(text: string, name: string): string {
+  if (/^\w+=/.test(text)) return text
+  throw usageError(`Cannot use "${text}" for "${name}": expected NAME=VALUE, such as "delayMs=80"`)
 }
 
 /** An origin as browsers write it: without a path, the default port and upper case. */

@@ -10,6 +10,7 @@ import { envelopeCases } from '../report/outcomes.ts'
 import { aloneText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
+import { addFlags, mark, type RawFlags, readFlags } from '../run/flags.ts'
 import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 
@@ -128,32 +129,33 @@ function listed(what: string, all: readonly string[]): string[] {
   return [`  ${what}:`, ...all.flatMap((one) => hanging('    ', one))]
 }
 
-interface ListFlags {
-  json?: boolean
-  mutants?: boolean
-  requirements?: boolean
-  matrix?: boolean
+const listFlags = {
+  json: mark('--json', 'print JSON'),
+  mutants: mark('--mutants', 'list the mutants: servers that are wrong in one way each'),
+  requirements: mark(
+    '--requirements',
+    'list the requirements with their sentences and how many cases and mutants each has',
+  ),
+  matrix: mark('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not"),
 }
 
 /** `list [ID]`: lists scenarios, cases, requirements, open questions, mutants and the pairs of the model's matrix. */
 export function registerList(program: Command): void {
-  program
+  const command = program
     .command('list')
     .description('list the scenarios with their cases and the requirements that they prove')
     .argument('[id]', 'only what this id prefix or requirement id names')
-    .option('--json', 'print JSON')
-    .option('--mutants', 'list the mutants: servers that are wrong in one way each')
-    .option('--requirements', 'list the requirements with their sentences and how many cases and mutants each has')
-    .option('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not")
-    .action(async (id: string | undefined, flags: ListFlags) => {
-      const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
+    .action(async (id: string | undefined, typed: RawFlags<typeof listFlags>) => {
+      const { json, ...flags } = readFlags(listFlags, typed)
+      const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind])
       if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
       const [kind = 'scenarios'] = kinds
-      if (kind === 'matrix') return writeOut(await matrixList(id, flags.json === true))
+      if (kind === 'matrix') return writeOut(await matrixList(id, json))
       const mutants = kind === 'scenarios' ? [] : await loadMutants()
       const listed = await listOf(await openCorpus(), mutants, id)
-      writeOut(flags.json === true ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
+      writeOut(json ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
     })
+  addFlags(command, listFlags)
 }
 
 /** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */

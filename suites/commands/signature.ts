@@ -25,18 +25,101 @@ import { ownDataSentences } from '../lab/own-data.ts'
 import { notARequest, type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
 import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
-import { baseUrl } from '../run/values.ts'
+import {
+  addFlags,
+  baseUrl,
+  type Flags,
+  type FlagValues,
+  many,
+  mark,
+  preset,
+  type RawFlags,
+  readFlags,
+  required,
+  value,
+} from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
-interface SignFlags extends KeyFlags, BodyFlags {
-  method: string
-  uri: string
-  keyId: string
-  timestamp?: string
-  nonce?: string
-  scheme: string
-  url: string
-  json?: boolean
+/** A secret with its source: a variable or a file. */
+interface NamedSecret {
+  flag: 'secret-env' | 'secret-file'
+  name: string
+}
+
+const bodyFlags = {
+  body: value('--body <text>', 'the body as sent'),
+  bodyFile: value('--body-file <file>', 'the body as sent, byte by byte; without both flags, stdin'),
+}
+
+/** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
+const keyFlags = {
+  secretEnv: many('--secret-env <name>', 'environment variable with the API key secret'),
+  secretFile: many('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)'),
+  privateKey: value('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)'),
+}
+
+const uri = preset('--uri <uri>', 'URI to sign', '/api')
+const scheme = preset('--scheme <word>', 'scheme word of the service', defaultScheme)
+
+const signFlags = {
+  ...bodyFlags,
+  ...keyFlags,
+  keyId: required('--key-id <id>', 'API key id'),
+  method: preset('--method <method>', 'HTTP method', 'POST'),
+  uri,
+  timestamp: value('--timestamp <ms>', 'milliseconds since 1970 (default: now)', milliseconds),
+  nonce: value('--nonce <text>', 'nonce (default: random)', fieldText),
+  scheme,
+  url: preset('--url <url>', 'base URL for the curl line', 'http://127.0.0.1:8080', baseUrl),
+  json: mark('--json', 'print JSON'),
+}
+
+const checkFlags = {
+  ...bodyFlags,
+  ...keyFlags,
+  secretEnv: {
+    ...keyFlags.secretEnv,
+    about: `${keyFlags.secretEnv.about}; further ones are other keys, to find a mix-up`,
+  },
+  header: required(
+    '--header <text>',
+    'the Authorization header, or a curl line, a raw HTTP request, a call of fetch or Invoke-RestMethod; @FILE reads it from a file',
+  ),
+  publicKey: value('--public-key <file>', 'ED25519 public key (PEM)'),
+  method: value('--method <method>', 'HTTP method, if only the header is given (default: POST)'),
+  uri,
+  url: value(
+    '--url <url>',
+    'the URL that was called, or the base URL: finds mistakes with host, base path or query',
+    calledUrl,
+  ),
+  keyId: value('--key-id <id>', 'id that the header must name'),
+  scheme,
+  dataToSignFile: value('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte'),
+  json: mark('--json', 'print JSON'),
+  verbose: mark('--verbose', 'list the mistakes that were ruled out'),
+}
+
+/** What commander parsed, with all secrets in the order of the command line. */
+type Typed<F extends Flags> = RawFlags<F> & { secrets?: NamedSecret[] }
+type SignFlags = Typed<typeof signFlags>
+export type CheckFlags = Typed<typeof checkFlags>
+
+/** commander keeps the order of one flag, not of two. */
+function addSigningFlags(command: Command, flags: Flags): Command {
+  const secrets: NamedSecret[] = []
+  for (const flag of ['secret-env', 'secret-file'] as const)
+    command.on(`option:${flag}`, (name: string) => {
+      secrets.push({ flag, name })
+      command.setOptionValue('secrets', secrets)
+    })
+  return addFlags(command, flags)
+}
+
+/** The flags that `verify` and `diagnose` share. */
+export function addCheckFlags(command: Command): Command {
+  const { verbose: _, ...shared } = checkFlags
+  return addSigningFlags(command, shared)
 }
 
 /** `sign`: every stage of a signature, and a header that works. */
@@ -44,44 +127,48 @@ export function registerSign(program: Command): void {
   const command = program
     .command('sign')
     .description('sign a request and show every stage, with a curl line that sends it')
-  addKeyFlags(addBodyFlags(command))
-    .requiredOption('--key-id <id>', 'API key id')
-    .option('--method <method>', 'HTTP method', 'POST')
-    .option('--uri <uri>', 'URI to sign', '/api')
-    .option('--timestamp <ms>', 'milliseconds since 1970 (default: now)')
-    .option('--nonce <text>', 'nonce (default: random)')
-    .option('--scheme <word>', 'scheme word of the service', defaultScheme)
-    .option('--url <url>', 'base URL for the curl line', 'http://127.0.0.1:8080')
-    .option('--json', 'print JSON')
-    .action((flags: SignFlags) => {
-      const input = signInputOf(flags, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
-      const url = baseUrl(flags.url)
+    .action((typed: SignFlags) => {
+      const input = signInputOf(typed, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
+      const { url, json } = readFlags(signFlags, typed)
       const signed = sign(input)
-      writeOut(flags.json === true ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
+      writeOut(json ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
     })
+  addSigningFlags(command, signFlags)
 }
 
 /** What to sign. @throws SuiteError (`usage`) */
 export function signInputOf(
-  flags: SignFlags,
+  typed: SignFlags,
   around: Surroundings,
   fresh: { nowMs: number; nonce: string },
 ): SignInput {
-  const { keyId, method, uri, scheme, timestamp = String(fresh.nowMs), nonce = fresh.nonce } = flags
-  if (!/^\d+$/.test(timestamp))
-    throw usageError(`Cannot use "${timestamp}" for "--timestamp": expected milliseconds since 1970`)
-  for (const [flag, value] of [
-    ['--key-id', keyId],
-    ['--nonce', nonce],
-  ] as const) {
-    if (value.includes(';') || value === '')
-      throw usageError(
-        `Cannot use "${value}" for "${flag}": it must not be empty or hold a semicolon, which separates fields`,
-      )
+  const flags = readFlags(signFlags, typed)
+  const { method, uri, scheme } = flags
+  demandOneKey(typed, 'sign')
+  const { key } = readKeys(typed, around)
+  return {
+    scheme,
+    keyId: fieldText(flags.keyId, '--key-id'),
+    key,
+    method,
+    uri,
+    body: readBody(flags, around),
+    timestamp: flags.timestamp ?? String(fresh.nowMs),
+    nonce: flags.nonce ?? fresh.nonce,
   }
-  demandOneKey(flags, 'sign')
-  const { key } = readKeys(flags, around)
-  return { scheme, keyId, key, method, uri, body: readBody(flags, around), timestamp, nonce }
+}
+
+function milliseconds(text: string, name: string): string {
+  if (/^\d+$/.test(text)) return text
+  throw usageError(`Cannot use "${text}" for "${name}": expected milliseconds since 1970`)
+}
+
+/** The text of one field of a header. */
+function fieldText(text: string, name: string): string {
+  if (text !== '' && !text.includes(';')) return text
+  throw usageError(
+    `Cannot use "${text}" for "${name}": it must not be empty or hold a semicolon, which separates fields`,
+  )
 }
 
 /** What `sign --json` prints. */
@@ -122,10 +209,10 @@ export function signText({ method, uri, body }: SignInput, signed: Signed, url: 
 /** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */
 export function registerVerify(program: Command): void {
   const command = program.command('verify').description('check a signed header stage by stage')
-  addCheckFlags(command).action((flags: CheckFlags) => {
-    const input = verifyInputOf(flags)
+  addCheckFlags(command).action((typed: CheckFlags) => {
+    const input = verifyInputOf(typed)
     const result = verify(input)
-    writeOut(flags.json === true ? jsonLine(result) : printableLines(verifyText(result, input.header)))
+    writeOut(typed.json === true ? jsonLine(result) : printableLines(verifyText(result, input.header)))
     process.exitCode = result.valid ? 0 : 1
   })
 }
@@ -155,13 +242,11 @@ function stageLines({ name, ok, expected, received }: Stage, header: string): st
 /** `diagnose`: names the mistake in a refused header; exit 0 valid, 1 explained, 3 unexplained. */
 export function registerDiagnose(program: Command): void {
   const command = program.command('diagnose').description('name the mistake in a refused header')
-  addCheckFlags(command).option('--verbose', 'list the mistakes that were ruled out')
-  command.action((flags: CheckFlags & { verbose?: boolean }) => {
-    const input = readCheck(flags)
+  addSigningFlags(command, checkFlags).action((typed: CheckFlags) => {
+    const { json, verbose } = readFlags(checkFlags, typed)
+    const input = readCheck(typed)
     const result = diagnose(input)
-    writeOut(
-      flags.json === true ? jsonLine(diagnoseJson(result)) : printableLines(diagnoseText(input, result, flags.verbose)),
-    )
+    writeOut(json ? jsonLine(diagnoseJson(result)) : printableLines(diagnoseText(input, result, verbose)))
     process.exitCode = result.valid ? 0 : result.explained ? 1 : 3
   })
 }
@@ -240,35 +325,6 @@ function requirementTexts(): Map<string, string> {
 
 /** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
 
-/** A secret with its source: a variable or a file. */
-interface NamedSecret {
-  flag: 'secret-env' | 'secret-file'
-  name: string
-}
-
-interface KeyFlags {
-  /** In the order of the command line. */
-  secrets?: NamedSecret[]
-  privateKey?: string
-  publicKey?: string
-}
-
-interface BodyFlags {
-  body?: string
-  bodyFile?: string
-}
-
-export interface CheckFlags extends KeyFlags, BodyFlags {
-  header?: string
-  method?: string
-  uri?: string
-  url?: string
-  scheme?: string
-  keyId?: string
-  dataToSignFile?: string
-  json?: boolean
-}
-
 /** Files, environment and stdin, so that tests can replace them. */
 export interface Surroundings {
   env: Environment
@@ -288,49 +344,10 @@ const processSurroundings: Surroundings = {
   readStdin: () => (isatty(0) ? null : readStandardInput(longestFile)),
 }
 
-/** The flags that `verify` and `diagnose` share. */
-export function addCheckFlags(command: Command): Command {
-  return addKeyFlags(addBodyFlags(command), '; further ones are other keys, to find a mix-up')
-    .requiredOption(
-      '--header <text>',
-      'the Authorization header, or a curl line, a raw HTTP request, a call of fetch or Invoke-RestMethod; @FILE reads it from a file',
-    )
-    .option('--public-key <file>', 'ED25519 public key (PEM)')
-    .option('--method <method>', 'HTTP method, if only the header is given (default: POST)')
-    .option('--uri <uri>', 'URI to sign', '/api')
-    .option('--url <url>', 'the URL that was called, or the base URL: finds mistakes with host, base path or query')
-    .option('--key-id <id>', 'id that the header must name')
-    .option('--scheme <word>', 'scheme word of the service', defaultScheme)
-    .option('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte')
-    .option('--json', 'print JSON')
-}
-
-/** The flags of the body. */
-function addBodyFlags(command: Command): Command {
-  return command
-    .option('--body <text>', 'the body as sent')
-    .option('--body-file <file>', 'the body as sent, byte by byte; without both flags, stdin')
-}
-
-/** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
-function addKeyFlags(command: Command, further = ''): Command {
-  command
-    .option('--secret-env <name>', `environment variable with the API key secret${further}`)
-    .option('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)')
-    .option('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)')
-  // commander keeps the order of one flag, not of two.
-  const secrets: NamedSecret[] = []
-  for (const flag of ['secret-env', 'secret-file'] as const)
-    command.on(`option:${flag}`, (name: string) => {
-      secrets.push({ flag, name })
-      command.setOptionValue('secrets', secrets)
-    })
-  return command
-}
-
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
-export function readCheck(flags: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
-  const text = textOf(flags.header ?? '', around)
+export function readCheck(typed: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
+  const flags = readFlags(checkFlags, typed)
+  const text = textOf(flags.header, around)
   demandClosedQuotes(text)
   const pasted = readPasted(text)
   if (pasted.isUnknown === true) throw usageError(`Cannot read "--header": ${notARequest}`)
@@ -339,21 +356,18 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
       'Cannot find an Authorization header in "--header": give the header, a curl line that sends it, or a raw request',
     )
   }
-  const { key, otherKeys } = readKeys(flags, around)
-  const url = flags.url === undefined ? (pasted.url?.includes('://') ? pasted.url : undefined) : calledUrl(flags.url)
+  const url = flags.url ?? (pasted.url?.includes('://') ? pasted.url : undefined)
   return {
     header: pasted.header,
-    key,
-    otherKeys,
-    scheme: flags.scheme ?? defaultScheme,
-    keyId: flags.keyId,
+    ...readKeys(typed, around),
+    scheme: flags.scheme,
+    keyId: flags.keyId ?? undefined,
     // curl lines often omit the method when they send a body.
     method: flags.method ?? pasted.method ?? 'POST',
-    uri: flags.uri ?? '/api',
+    uri: flags.uri,
     ...(url === undefined ? {} : { url }),
     ...sentBody(pasted, bodyOf(flags, pasted, around)),
-    callersData:
-      flags.dataToSignFile === undefined ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
+    callersData: flags.dataToSignFile === null ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
   }
 }
 
@@ -364,20 +378,20 @@ function calledUrl(url: string): string {
 }
 
 /** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
-function readBody({ body, bodyFile }: BodyFlags, around: Surroundings = processSurroundings): Uint8Array {
-  if (body !== undefined && bodyFile !== undefined) throw usageError('Give "--body" or "--body-file", not both')
-  if (body !== undefined) return utf8(body)
-  if (bodyFile !== undefined) return bytesOf(bodyFile, 'the body', around)
+function readBody({ body, bodyFile }: FlagValues<typeof bodyFlags>, around: Surroundings): Uint8Array {
+  if (body !== null && bodyFile !== null) throw usageError('Give "--body" or "--body-file", not both')
+  if (body !== null) return utf8(body)
+  if (bodyFile !== null) return bytesOf(bodyFile, 'the body', around)
   const piped = around.readStdin()
   if (piped === null) throw usageError('Give the body: "--body TEXT", "--body-file FILE" or stdin')
   return piped
 }
 
 /** @param to what the key is for, as in `Give one key to sign with` @throws SuiteError (`usage`) for two keys */
-function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, to: string): void {
+function demandOneKey({ secrets = [], ...typed }: CheckFlags | SignFlags, to: string): void {
   const named = [
-    ...(privateKey === undefined ? [] : [`"--private-key ${privateKey}"`]),
-    ...(publicKey === undefined ? [] : [`"--public-key ${publicKey}"`]),
+    ...(typed.privateKey === undefined ? [] : [`"--private-key ${typed.privateKey}"`]),
+    ...('publicKey' in typed ? [`"--public-key ${typed.publicKey}"`] : []),
     ...secrets.map(({ flag, name }) => `"--${flag} ${name}"`),
   ]
   if (named.length > 1) throw usageError(`Give one key to ${to} with: only one of ${named.join(', ')}`)
@@ -385,13 +399,17 @@ function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, to: str
 
 /** The key of the caller, and the other keys that were given: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
 function readKeys(
-  flags: KeyFlags,
+  { secrets = [], ...typed }: CheckFlags | SignFlags,
   around: Surroundings,
 ): { key: SigningKey; otherKeys: { name: string; key: SigningKey }[] } {
+  const { privateKey, publicKey } = readFlags(
+    { privateKey: checkFlags.privateKey, publicKey: checkFlags.publicKey },
+    typed,
+  )
   const keys = [
-    ...(flags.privateKey === undefined ? [] : [ed25519Key(flags.privateKey, 'private', around)]),
-    ...(flags.publicKey === undefined ? [] : [ed25519Key(flags.publicKey, 'public', around)]),
-    ...(flags.secrets ?? []).map(({ flag, name }) => {
+    ...(privateKey === null ? [] : [ed25519Key(privateKey, 'private', around)]),
+    ...(publicKey === null ? [] : [ed25519Key(publicKey, 'public', around)]),
+    ...secrets.map(({ flag, name }) => {
       const secret = flag === 'secret-env' ? secretFromEnv(name, around) : secretFromFile(name, around)
       return { name, key: secretKey(secret, name) }
     }),
@@ -427,11 +445,11 @@ function demandClosedQuotes(text: string): void {
     )
 }
 
-function bodyOf(flags: BodyFlags, pasted: PastedRequest, around: Surroundings): Uint8Array {
-  if (flags.body !== undefined || flags.bodyFile !== undefined) return readBody(flags, around)
+function bodyOf(flags: FlagValues<typeof bodyFlags>, pasted: PastedRequest, around: Surroundings): Uint8Array {
+  if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, around)
   if (pasted.bodyFile !== undefined) {
     const { path } = pasted.bodyFile
-    return path === '-' ? readBody({}, around) : bytesOf(path, 'the body', around)
+    return path === '-' ? readBody({ body: null, bodyFile: null }, around) : bytesOf(path, 'the body', around)
   }
   return pasted.body ?? readBody(flags, around)
 }

@@ -10,7 +10,7 @@ import type { Report } from '../report/report.ts'
 import { verdictLine } from '../report/tell.ts'
 import { renderText } from '../report/text.ts'
 import { type Environment, given, replaceFile } from '../run/files.ts'
-import type { ReportFormat, ReportRequest } from '../run/values.ts'
+import type { ReportFormat, ReportRequest } from '../run/flags.ts'
 import { writeError, writeOut } from './console.ts'
 
 /** How a text looks. */

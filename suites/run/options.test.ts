@@ -6,7 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
-import { demandOwnFiles, proxyFor, type RunFlags, readRunOptions, type TargetOptions } from './options.ts'
+import { demandOwnFiles, proxyFor, readRunOptions, type TargetOptions } from './options.ts'
+
+type Typed = Parameters<typeof readRunOptions>[0]
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-run-options-'))
 const url = 'https://service.example'
@@ -18,7 +20,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-function targetOf(flags: RunFlags, env: { [name: string]: string } = {}): TargetOptions {
+function targetOf(flags: Typed, env: { [name: string]: string } = {}): TargetOptions {
   const { target } = readRunOptions(flags, env)
   if (target === null) throw new Error('expected a target')
   return target
@@ -51,7 +53,7 @@ tls: { insecure: true }
   )
 
   test('the target file alone is enough', () => {
-    expect(readRunOptions({ target }, { XDG_STATE_HOME: '/state', HTTPS_PROXY: 'proxy.example:3128' })).toEqual({
+    expect(readRunOptions({ target }, { XDG_STATE_HOME: '/state', HTTPS_PROXY: 'proxy.example:3128' })).toMatchObject({
       target: {
         url: 'https://from-file.example/base',
         root: { id: 'file-id', kind: 'secret', secret: 'file-secret' },
@@ -91,8 +93,8 @@ tls: { insecure: true }
       fixtures: null,
       seed: null,
       watch: false,
-      waitSeconds: 0,
-      timeoutSeconds: null,
+      wait: null,
+      timeout: null,
       bail: null,
       known: null,
       updateKnown: false,
@@ -138,26 +140,10 @@ tls: { insecure: true }
       wait: '3',
     }
     const { url: seen, root, settings, allow } = targetOf(flags, env)
-    const { waitSeconds } = readRunOptions(flags, env)
-    expect([
-      seen,
-      root,
-      settings.scheme,
-      settings.tokenPrefix,
-      allow,
-      settings.rate,
-      settings.maxWaitMs,
-      waitSeconds,
-    ]).toEqual([
-      url,
-      { id: 'id-1', kind: 'secret', secret: 'secret-1' },
-      'flag-scheme',
-      '',
-      ['sessions', 'keys'],
-      5,
-      3000,
-      3,
-    ])
+    const { wait } = readRunOptions(flags, env)
+    expect([seen, root, settings.scheme, settings.tokenPrefix, allow, settings.rate, settings.maxWaitMs, wait]).toEqual(
+      [url, { id: 'id-1', kind: 'secret', secret: 'secret-1' }, 'flag-scheme', '', ['sessions', 'keys'], 5, 3000, 3],
+    )
   })
 
   test('a variable that is set to nothing is not given', () => {
@@ -286,7 +272,7 @@ const pkcs8 = {
   publicKeyEncoding: { type: 'spki', format: 'pem' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 } as const
-function refusal(flags: RunFlags, env: { [name: string]: string } = {}): string {
+function refusal(flags: Typed, env: { [name: string]: string } = {}): string {
   try {
     readRunOptions(flags, env)
   } catch (error) {
@@ -297,13 +283,16 @@ function refusal(flags: RunFlags, env: { [name: string]: string } = {}): string 
 }
 
 describe('wrong usage', () => {
+  const linked = file('linked.out', '')
+  const link = join(folder, 'link.out')
+  symlinkSync(linked, link)
   const nameless = file('nameless.yaml', 'allow: [keys]\n')
   const twice = file('twice.yaml', 'root: { id: a, secret: b, privateKeyFile: c }\n')
   const unknown = file('unknown.yaml', 'url: https://a.example\nalow: [keys]\n')
   const emptySecret = file('empty.txt', '\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
   const rsaKey = file('rsa.pem', String(generateKeyPairSync('rsa', pkcs8).privateKey))
-  test.each<[string, RunFlags, string]>([
+  test.each<[string, Typed, string]>([
     [
       'no key',
       { url },
@@ -384,6 +373,11 @@ describe('wrong usage', () => {
       'one file for two reports',
       { report: ['json=a.out', 'html=./a.out'] },
       'Only one report fits into "./a.out": give "json" or "html" another file',
+    ],
+    [
+      'one file for two reports, through a link',
+      { report: [`json=${linked}`, `html=${link}`] },
+      `Only one report fits into "${link}": give "json" or "html" another file`,
     ],
     [
       'a target file that names no target',

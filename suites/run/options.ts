@@ -1,112 +1,181 @@
-/** The options of a run, as one plain value: from flags, the environment and the target file. */
+/** The flags of `run` and of every command that asks a server, and what they, the environment and the target file say together. */
 import { dirname, resolve } from 'node:path'
 import { defaultScheme } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
-import { isLoopback, type RootKey, type TargetSettings } from '../engine/target.ts'
-import { shellWord } from '../report/lines.ts'
+import { isLoopback, type RootKey } from '../engine/target.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
 import { demandPlaceFor, type Environment, given, isSameFile, readText } from './files.ts'
+import {
+  baseUrl,
+  commandLine,
+  count,
+  type FlagValues,
+  fromEnvironment,
+  grouped,
+  many,
+  mark,
+  oneOf,
+  positive,
+  type RawFlags,
+  type ReportRequest,
+  readFlags,
+  report,
+  schemeWord,
+  shard,
+  skip,
+  someOf,
+  someSeconds,
+  value,
+  wholeSeed,
+  withText,
+} from './flags.ts'
 import { everyCase, requirementSets } from './inputs.ts'
 import { stateFolder } from './key-record.ts'
 import { parseTargetFile, type TargetFile } from './target-file.ts'
-import {
-  baseUrl,
-  count,
-  oneOf,
-  positive,
-  type ReportRequest,
-  readReports,
-  readShard,
-  readSkips,
-  schemeWord,
-  someSeconds,
-} from './values.ts'
 
-/** The flags of `run` as they were typed. */
-export interface RunFlags {
-  url?: string
-  keyId?: string
-  keySecret?: string
-  keySecretFile?: string
-  privateKey?: string
-  target?: string
-  scheme?: string
-  tokenPrefix?: string
-  allow?: string
-  disposable?: boolean
-  only?: string[]
-  skip?: string[]
-  known?: string
-  updateKnown?: boolean
-  strict?: boolean
-  report?: string[]
-  shard?: string
-  plan?: boolean
-  wait?: string
-  rate?: string
-  concurrency?: string
-  timeout?: string
-  trace?: boolean
-  observations?: boolean
-  failed?: string
-  watch?: boolean
-  bail?: string
-  fixtures?: string
-  set?: string
-  seed?: string
-  explore?: boolean
-  exploreCalls?: string
+/** A server, and its root key. */
+export const serverFlags = {
+  url: fromEnvironment('SVC_URL', value('--url <url>', 'base URL (SVC_URL); calls go to {url}/api', baseUrl)),
+  keyId: fromEnvironment('SVC_KEY_ID', value('--key-id <id>', 'API key id (SVC_KEY_ID)')),
+  keySecret: value('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows'),
+  keySecretFile: value('--key-secret-file <file>', 'read the secret from a file'),
+  privateKey: value('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key'),
+  target: fromEnvironment('SVC_TARGET', value('--target <file>', 'target file, see "init"')),
+  scheme: fromEnvironment('SVC_SCHEME', value('--scheme <word>', 'scheme word of signatures', schemeWord)),
+  tokenPrefix: fromEnvironment(
+    'SVC_TOKEN_PREFIX',
+    value('--token-prefix <word>', 'word before an access token; "" for no word'),
+  ),
 }
 
-export interface RunOptions {
+/** The heading of the flags of commands that use the bundled server when there is no URL. */
+const bundledByDefault = 'Target (without --url and SVC_URL: the bundled server)'
+const whatItMayDo = 'What it may do there'
+
+/** A server, how it is called and what may be done there. */
+const targetFlags = (heading: string) => ({
+  ...grouped(heading, serverFlags),
+  ...grouped(whatItMayDo, {
+    allow: fromEnvironment(
+      'SVC_ALLOW',
+      value(
+        '--allow <classes>',
+        'what may be created or filled: sessions, keys, limits; joined by commas',
+        someOf(safetyClasses),
+      ),
+    ),
+    disposable: mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
+    rate: value('--rate <number>', 'maximum number of calls a second', positive),
+  }),
+})
+
+const callFlags = {
+  concurrency: value('--concurrency <number>', 'maximum number of simultaneous calls', count),
+  wait: value('--wait <seconds>', 'the longest wait: for the target to come up, or for a lifetime to pass', positive),
+}
+
+/** A flag of several formats. */
+export const reportFlag = many(
+  '--report <format[=file]>',
+  'text, json, junit, html, markdown, ctrf or badge; repeatable',
+  report,
+)
+
+export const runFlags = {
+  ...targetFlags(bundledByDefault),
+  ...grouped(whatItMayDo, {
+    plan: mark('--plan', 'print what the run would do, and stop'),
+    ...callFlags,
+    timeout: value('--timeout <seconds>', 'end the whole run after this time', someSeconds),
+  }),
+  ...grouped('What to run', {
+    only: many('--only <id>', 'run only the cases of this id prefix or requirement; repeatable'),
+    skip: many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', skip),
+    failed: value('--failed <report>', 'run only what failed or was blocked in this JSON report'),
+    watch: mark('--watch', 'run the failed cases again whenever the target comes back after a restart'),
+    bail: value('--bail <number>', 'stop after this many failures', count),
+    fixtures: value('--fixtures <folder>', 'add your own scenarios'),
+    seed: value('--seed <number>', 'use the order of an earlier run', wholeSeed),
+    explore: value('--explore', 'let the model of the document make further calls; on with --disposable', (typed) =>
+      Boolean(typed),
+    ),
+    noExplore: mark('--no-explore', 'run the cases only; the model still judges their calls at a URL'),
+    exploreCalls: value(
+      '--explore-calls <number>',
+      'maximum number of these calls; 16000 on the loopback, 1000 elsewhere',
+      count,
+    ),
+    shard: value(
+      '--shard <i/n>',
+      'run every n-th scenario, starting with the i-th; each shard needs its own instance',
+      shard,
+    ),
+  }),
+  ...grouped('How to judge', {
+    known: value('--known <file>', 'baseline of known failures'),
+    updateKnown: mark('--update-known', 'rewrite the baseline; reasons are kept'),
+    set: value('--set <version>', 'the requirement set that decides the verdict', (version, name) =>
+      oneOf([everyCase, ...requirementSets()])(version, name),
+    ),
+    strict: mark('--strict', 'fail the run for warnings and for musts that are not testable'),
+  }),
+  ...grouped('What to print', {
+    report: reportFlag,
+    observations: mark('--observations', 'print the observations of each open question'),
+    trace: mark('--trace', 'print whole exchanges, SECRETS INCLUDED'),
+  }),
+}
+
+export const exploreFlags = {
+  ...targetFlags(bundledByDefault),
+  ...grouped('How long', {
+    for: value('--for <seconds>', 'how long to make calls; 60 by default', someSeconds),
+    exploreCalls: value('--explore-calls <number>', 'maximum number of calls', count),
+    seed: value('--seed <number>', 'make the same calls again', positive),
+  }),
+  ...grouped('What to print', {
+    save: value('--save <dir>', 'write each finding as a scenario into this folder'),
+    report: { ...reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
+  }),
+}
+
+export const factsFlags = {
+  ...targetFlags('Target'),
+  ...grouped(whatItMayDo, {
+    plan: mark('--plan', 'print the plan, and stop'),
+    wait: value('--wait <seconds>', 'how long to wait for the server to come up', positive),
+    nonceWait: value(
+      '--nonce-wait <seconds>',
+      'how long to wait to see when a nonce is forgotten; 0 by default',
+      positive,
+    ),
+  }),
+  ...grouped('What to print', {
+    json: mark('--json', 'for scripts (spec/schemas/facts.schema.json)'),
+    asProfile: value('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server'),
+  }),
+}
+
+type RunFlags = FlagValues<typeof runFlags>
+
+/** null stands for what is not given. */
+export interface RunOptions
+  extends Omit<RunFlags, keyof typeof serverFlags | 'explore' | 'noExplore' | 'exploreCalls' | 'report' | 'set'> {
   /** null: the bundled server. */
   target: TargetOptions | null
-  /** Print what the run would do, and stop. */
-  plan: boolean
   /** How many calls the model makes after the cases, and the only rows of its table and matrix; null: none. */
   explore: { calls: number; only: readonly string[] | null } | null
-
-  // Which cases run.
-  only: string[]
   /** Rows of the table or the matrix were named, and no cases. */
   rowsAlone: boolean
-  skip: { id: string; reason: string }[]
-  shard: { index: number; count: number } | null
-  /** A JSON report: only cases that failed or were blocked there run. */
-  failed: string | null
-  /** The folder of the user's own scenarios. */
-  fixtures: string | null
-  /** Decides the order of the cases; null: a new order in each run. */
-  seed: number | null
-  /** Run again whenever the target comes back. */
-  watch: boolean
-
-  // How long things may take.
-  /** How long to wait for the target to come up. */
-  waitSeconds: number
-  /** For the whole run; null: no limit. */
-  timeoutSeconds: number | null
-  /** Stop after this many failures; null: never. */
-  bail: number | null
-
-  // How it is judged and printed.
-  /** The file of the baseline. */
-  known: string | null
-  updateKnown: boolean
-  strict: boolean
-  /** The requirement set that decides the verdict. */
   set: string
-  /** Print the observations of each open question. */
-  observations: boolean
   reports: ReportRequest[]
-  trace: boolean
   /** The command that repeats this run, without secrets and without flags that select cases. */
   again: string
-  /** Files that were read for these options. `what` as in `the target file`. */
+  /** Files that were read for these options. */
   inputs: NamedFile[]
 }
 
@@ -120,52 +189,39 @@ export interface TargetOptions extends UrlTargetOptions {
 }
 
 /**
- * @param flags as commander parsed them
- * @param env SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE, SVC_TARGET, SVC_SCHEME, SVC_TOKEN_PREFIX, SVC_ALLOW
+ * @param env see the variables of the flags; and SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
-export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
-  const { only, seed, known, updateKnown = false, watch = false } = flags
-  const named = readTargetFile(flags, env)
-  const target = readTargetOptions(flags, env, named)
-  const shard = readShard(flags.shard)
-  if (shard !== null && target !== null && !target.disposable)
+export function readRunOptions(typed: RawFlags<typeof runFlags>, env: Environment): RunOptions {
+  const named = readTargetFile(typed, env)
+  const target = readTargetOptions(typed, env, named)
+  const flags = readFlags(runFlags, typed, env)
+  const { fixtures, scheme, tokenPrefix, disposable } = flags
+  if (flags.shard !== null && target !== null && !target.disposable)
     throw usageError(
       'Cannot run a shard against a shared URL: shards would use up one another\'s keys and sessions; give each shard its own instance and say so with "--disposable"',
     )
-  if (watch && target === null)
+  if (flags.watch && target === null)
     throw usageError('Name the target: "--watch" waits for a server to come back, and needs "--url"')
-  const skip = readSkips(flags.skip ?? [])
-  if (seed !== undefined && !(/^\d+$/.test(seed) && Number(seed) < 2 ** 32))
-    throw usageError(`Cannot use "${seed}" for "--seed": expected a whole number below ${2 ** 32}`)
-  const limits = {
-    waitSeconds: positive('--wait', flags.wait, 0),
-    timeoutSeconds: flags.timeout === undefined ? null : someSeconds('--timeout', flags.timeout),
-    bail: flags.bail === undefined ? null : count('--bail', flags.bail),
-  }
-  if (updateKnown && known === undefined)
+  if (flags.updateKnown && flags.known === null)
     throw usageError('Name the baseline to write: "--update-known" needs "--known FILE"')
   return {
+    ...flags,
     target,
-    plan: flags.plan === true,
-    only: (only ?? []).filter((id) => !isRow(id)),
-    rowsAlone: only !== undefined && only.length > 0 && only.every(isRow),
-    skip,
-    shard,
-    failed: flags.failed ?? null,
-    fixtures: flags.fixtures ?? null,
-    seed: seed === undefined ? null : Number(seed),
-    watch,
-    ...limits,
-    known: known ?? null,
-    updateKnown,
-    strict: flags.strict === true,
-    set: flags.set === undefined ? everyCase : oneOf('--set', flags.set, [everyCase, ...requirementSets()]),
-    observations: flags.observations === true,
-    reports: readReports(flags.report ?? []),
-    trace: flags.trace === true,
+    only: flags.only.filter((id: string) => !isRow(id)),
+    rowsAlone: flags.only.length > 0 && flags.only.every(isRow),
     explore: exploreOf(flags, target),
-    again: againCommand(flags, target, named.path),
+    set: flags.set ?? everyCase,
+    reports: withText(flags.report),
+    again: commandLine('run', {
+      url: target?.url ?? null,
+      target: named.path,
+      fixtures,
+      scheme: typed.scheme === undefined ? null : scheme,
+      tokenPrefix: typed.tokenPrefix === undefined ? null : tokenPrefix,
+      disposable,
+      allow: disposable || target === null || target.allow.length === 0 ? null : target.allow.join(','),
+    }),
     inputs: inputsOf(flags, env, named),
   }
 }
@@ -179,38 +235,25 @@ const isRow = (id: string): boolean => /^(table|matrix)(\/|$)/.test(id)
 /** Thousands of refused calls are made only at a disposable target, or if the user requests them. */
 function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
   const { only, explore, exploreCalls } = flags
-  const rows = (only ?? []).filter(isRow)
+  const rows = only.filter(isRow)
   if (target === null) {
     const [row] = rows
-    const ofCalls = exploreCalls === undefined ? row && `--only ${row}` : '--explore-calls'
+    const ofCalls = exploreCalls === null ? row && `--only ${row}` : '--explore-calls'
     const asked = explore === true ? '--explore' : ofCalls
     if (asked === undefined) return null
     throw usageError(
       `Name the target: "${asked}" needs "--url"; "svc-conformance explore" makes the calls of the model to the bundled server`,
     )
   }
-  const isPart = only !== undefined || flags.shard !== undefined || flags.failed !== undefined || flags.watch === true
+  const isPart = only.length > 0 || flags.shard !== null || flags.failed !== null || flags.watch
   const wanted = explore ?? (rows.length > 0 || (target.disposable && !isPart))
   if (!wanted) return null
-  const nearby = isLoopback(target.url) ? exploreCallsNearby : exploreCallsElsewhere
-  const calls = exploreCalls === undefined ? nearby : count('--explore-calls', exploreCalls)
-  return { calls, only: rows.length === 0 ? null : rows }
-}
-
-function againCommand(flags: RunFlags, target: TargetOptions | null, targetPath: string | null): string {
-  const words = ['npx', 'svc-conformance', 'run']
-  if (target !== null) words.push('--url', target.url)
-  if (targetPath !== null) words.push('--target', targetPath)
-  if (flags.fixtures !== undefined) words.push('--fixtures', flags.fixtures)
-  if (flags.scheme !== undefined) words.push('--scheme', flags.scheme)
-  if (flags.tokenPrefix !== undefined) words.push('--token-prefix', flags.tokenPrefix)
-  if (flags.disposable === true) words.push('--disposable')
-  else if (target !== null && target.allow.length > 0) words.push('--allow', target.allow.join(','))
-  return words.map(shellWord).join(' ')
+  const usual = isLoopback(target.url) ? exploreCallsNearby : exploreCallsElsewhere
+  return { calls: exploreCalls ?? usual, only: rows.length === 0 ? null : rows }
 }
 
 interface NamedFile {
-  /** As in `Cannot write the report`. */
+  /** As in `Cannot write the report "x": it is the target file`. */
   what: string
   file: string
 }
@@ -249,10 +292,9 @@ export function demandOwnFiles({ plan, reports, known, updateKnown, failed, targ
       ['the kept test keys', testKeys],
     ]),
   ]
-  for (const report of written) {
-    const same = read.find(({ file }) => isSameFile(file, report))
-    if (same !== undefined)
-      throw usageError(`Cannot write the report "${report}": it is ${same.what}; name another file`)
+  for (const file of written) {
+    const same = read.find((one) => isSameFile(one.file, file))
+    if (same !== undefined) throw usageError(`Cannot write the report "${file}": it is ${same.what}; name another file`)
   }
 }
 
@@ -270,14 +312,17 @@ interface NamedTargetFile {
 }
 
 /** Reads the target file that `--target` or SVC_TARGET names; empty if neither does. @throws SuiteError (`usage`, `fixture`) */
-export function readTargetFile(flags: Pick<RunFlags, 'target'>, env: Environment): NamedTargetFile {
-  const path = flags.target ?? given(env.SVC_TARGET) ?? null
+export function readTargetFile(typed: RawFlags<Pick<typeof serverFlags, 'target'>>, env: Environment): NamedTargetFile {
+  const { target: path } = readFlags({ target: serverFlags.target }, typed, env)
   return {
     path,
     file: path === null ? {} : parseTargetFile(readText(path, 'the target file'), path),
     beside: (name) => (path === null ? name : resolve(dirname(path), name)),
   }
 }
+
+const flagsOfTarget = { ...targetFlags(''), ...callFlags }
+type TargetFlags = FlagValues<typeof flagsOfTarget>
 
 /**
  * Reads the options of the target: flags win over the environment, the environment over the target file.
@@ -286,22 +331,35 @@ export function readTargetFile(flags: Pick<RunFlags, 'target'>, env: Environment
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
 export function readTargetOptions(
-  flags: RunFlags,
+  typed: RawFlags<typeof flagsOfTarget>,
   env: Environment,
-  named = readTargetFile(flags, env),
+  named = readTargetFile(typed, env),
 ): TargetOptions | null {
+  const flags = readFlags(flagsOfTarget, typed, env)
   const { file, beside } = named
-  const url = targetUrl(flags, env, named)
-  if (url === null) return null
-  const root = rootKey(url, flags, env, named)
-  const disposable = flags.disposable === true
-  const words = flags.allow ?? given(env.SVC_ALLOW)
+  const url = flags.url ?? (file.url === undefined ? null : baseUrl(file.url))
+  if (url === null) return demandNothingOfUrl(typed, named)
+  const { disposable } = flags
   const read = (path: string | undefined, what: string) => (path === undefined ? path : readText(beside(path), what))
   return {
     url,
-    root,
-    allow: disposable ? [...safetyClasses] : words === undefined ? (file.allow ?? []) : allowed(words),
-    settings: settingsOf(flags, env, file),
+    root: rootKey(url, flags, env, named),
+    allow: disposable ? [...safetyClasses] : (flags.allow ?? file.allow ?? []),
+    settings: {
+      signedUri: '/api',
+      scopeNames: {},
+      headers: {},
+      solutions: [],
+      ...defined({ absent: file.absent, secondAddress: file.secondAddress, clientAddress: file.clientAddress }),
+      ...defined({ signedUri: file.signedUri, scopeNames: file.scopeNames, headers: file.headers }),
+      ...defined({ solutions: file.solutions, concurrency: flags.concurrency ?? file.concurrency }),
+      scheme: flags.scheme ?? file.scheme ?? defaultScheme,
+      tokenPrefix: flags.tokenPrefix ?? file.tokenPrefix,
+      probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
+      cleanup: file.cleanup === undefined ? undefined : withParams(file.cleanup),
+      rate: flags.rate ?? file.rate ?? 0,
+      maxWaitMs: (flags.wait ?? defaultWaitSeconds) * 1000,
+    },
     requestTimeoutMs: file.requestTimeoutMs ?? defaultRequestTimeoutMs,
     ...defined({ maxAnswerBytes: file.maxAnswerBytes }),
     proxy: proxyFor(url, env),
@@ -320,48 +378,17 @@ export function readTargetOptions(
   }
 }
 
-/** @returns null if no URL is named @throws SuiteError (`usage`) if the user seems to have forgotten it */
-function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
-  const url = flags.url ?? given(env.SVC_URL) ?? file.url
-  if (url !== undefined) return baseUrl(url)
-  // Otherwise a run that should test a server would show that the bundled one conforms.
+/**
+ * A forgotten URL must not lead to a run of the bundled server, which would show that it conforms.
+ *
+ * @throws SuiteError (`usage`) where a target file or a flag says that another server was meant
+ */
+function demandNothingOfUrl(typed: RawFlags<typeof flagsOfTarget>, { path }: NamedTargetFile): null {
   if (path !== null) throw usageError(`Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
-  const useless = uselessWithoutUrl.find((name) => flags[name] !== undefined)
+  const { url: _url, target: _target, wait: _wait, ...ofUrl } = flagsOfTarget
+  const [, useless] = Object.entries(ofUrl).find(([name]) => typed[name as keyof typeof ofUrl] !== undefined) ?? []
   if (useless === undefined) return null
-  const flag = useless.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  throw usageError(`Name the target: "--${flag}" needs "--url"`)
-}
-
-const uselessWithoutUrl = [
-  ...(['keyId', 'keySecret', 'keySecretFile', 'privateKey', 'disposable', 'allow', 'rate'] as const),
-  ...(['concurrency', 'scheme', 'tokenPrefix'] as const),
-]
-
-function allowed(words: string): SafetyClass[] {
-  const classes = words.split(',').map((word) => oneOf('--allow', word.trim(), safetyClasses))
-  return safetyClasses.filter((one) => classes.includes(one))
-}
-
-function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): TargetSettings {
-  const word = given(env.SVC_SCHEME)
-  const scheme =
-    flags.scheme === undefined ? word && schemeWord('SVC_SCHEME', word) : schemeWord('--scheme', flags.scheme)
-  const concurrency = flags.concurrency === undefined ? file.concurrency : count('--concurrency', flags.concurrency)
-  return {
-    scheme: scheme ?? file.scheme ?? defaultScheme,
-    tokenPrefix: flags.tokenPrefix ?? given(env.SVC_TOKEN_PREFIX) ?? file.tokenPrefix,
-    signedUri: file.signedUri ?? '/api',
-    scopeNames: file.scopeNames ?? {},
-    headers: file.headers ?? {},
-    probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
-    ...defined({ absent: file.absent, concurrency }),
-    solutions: file.solutions ?? [],
-    cleanup: file.cleanup === undefined ? undefined : withParams(file.cleanup),
-    secondAddress: file.secondAddress,
-    clientAddress: file.clientAddress,
-    rate: flags.rate === undefined ? (file.rate ?? 0) : positive('--rate', flags.rate, 0),
-    maxWaitMs: positive('--wait', flags.wait, defaultWaitSeconds) * 1000,
-  }
+  throw usageError(`Name the target: "${useless.syntax.split(' ')[0]}" needs "--url"`)
 }
 
 function withParams<T extends { method: string; params?: unknown }>(call: T): T & { params: unknown } {
@@ -373,9 +400,9 @@ function withParams<T extends { method: string; params?: unknown }>(call: T): T 
  *
  * @throws SuiteError (`usage`) if no key or two keys are given, or a file cannot be used
  */
-function rootKey(url: string, flags: RunFlags, env: Environment, { file, beside }: NamedTargetFile): RootKey {
+function rootKey(url: string, flags: TargetFlags, env: Environment, { file, beside }: NamedTargetFile): RootKey {
   const { secret, privateKeyFile } = file.root ?? {}
-  const id = flags.keyId ?? given(env.SVC_KEY_ID) ?? file.root?.id
+  const id = flags.keyId ?? file.root?.id
   const found =
     oneSource({
       '"--key-secret"': flags.keySecret,
@@ -412,9 +439,9 @@ function rootKey(url: string, flags: RunFlags, env: Environment, { file, beside 
 const sourceKinds = ['secret', 'secret-file', 'private-key'] as const
 
 /** @param sources a secret, the file of a secret and the file of a private key, by their names */
-function oneSource(sources: { [name: string]: string | undefined }) {
+function oneSource(sources: { [name: string]: string | null | undefined }) {
   const found = Object.values(sources).flatMap((value, index) =>
-    value === undefined ? [] : [{ kind: sourceKinds[index], value }],
+    typeof value === 'string' ? [{ kind: sourceKinds[index], value }] : [],
   )
   if (found.length > 1) throw usageError(`Give the key once: only one of ${Object.keys(sources).join(', ')}`)
   return found[0]

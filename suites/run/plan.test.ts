@@ -6,7 +6,7 @@ import { bareSettings, type TargetSettings } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up-report.ts'
 import { whyNotRun } from './capabilities.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { type RunFlags, type RunOptions, readRunOptions } from './options.ts'
+import { type RunOptions, readRunOptions } from './options.ts'
 import { planRun } from './plan.ts'
 
 const corpus = await openCorpus()
@@ -14,7 +14,10 @@ const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 const near = 'http://192.0.2.1'
 
 /** Options for a lasting server, where everything is allowed. */
-function optionsFor(flags: RunFlags = {}, settings: Partial<TargetSettings> = {}): RunOptions {
+function optionsFor(
+  flags: Parameters<typeof readRunOptions>[0] = {},
+  settings: Partial<TargetSettings> = {},
+): RunOptions {
   const options = readRunOptions(
     { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys,limits', ...flags },
     { XDG_STATE_HOME: '/nowhere' },
@@ -25,8 +28,11 @@ function optionsFor(flags: RunFlags = {}, settings: Partial<TargetSettings> = {}
     : { ...options, target: { ...target, settings: { ...target.settings, secondAddress: '127.0.0.2', ...settings } } }
 }
 
-const planOf = (flags: RunFlags = {}, settings: Partial<TargetSettings> = {}, all: Corpus = corpus) =>
-  planRun(optionsFor(flags, settings), all).plan
+const planOf = (
+  flags: Parameters<typeof readRunOptions>[0] = {},
+  settings: Partial<TargetSettings> = {},
+  all: Corpus = corpus,
+) => planRun(optionsFor(flags, settings), all).plan
 
 test('the plan of the bundled server has every case, and takes no time on its virtual clock', () => {
   const { plan, reported } = planRun(readRunOptions({}, {}), corpus)
@@ -55,13 +61,13 @@ test('where keys stay, the plan names what would change that', () => {
 })
 
 test('the time follows from the calls, from how many are made at once, and from a rate', () => {
-  const seconds = (flags: RunFlags): number => planOf(flags).seconds
+  const seconds = (flags: Parameters<typeof readRunOptions>[0]): number => planOf(flags).seconds
   expect(seconds({ url: 'http://127.0.0.1:1' })).toBeLessThan(seconds({}) / 2)
   expect(seconds({ concurrency: '16' })).toBeLessThan(seconds({ concurrency: '1' }))
   expect(seconds({ concurrency: '16', rate: '1' })).toBeGreaterThan(planOf().calls)
 })
 
-test.each<[RunFlags, string]>([
+test.each<[Parameters<typeof readRunOptions>[0], string]>([
   [{ only: ['signature'] }, 'matches "--only signature", did you mean "signatures"?'],
   [{ only: ['basic', 'grant'] }, 'matches "--only grant", did you mean "grants"?'],
   [{ only: ['signatures/hmac-acceptd'] }, 'did you mean "signatures/hmac-accepted"?'],

@@ -29,7 +29,7 @@ export async function runAgainstUrl(
   request: WorkerRequest,
   endings: Endings,
 ): Promise<SuiteResult> {
-  const { waitSeconds, timeoutSeconds, explore } = suite.options
+  const { wait, timeout, explore } = suite.options
   const { result, left } = await workAtTarget(options, { endings, say: suite.say }, async (held) => {
     const { target, keys, removeLeftovers } = held
     const listener: RunListener = (event) => {
@@ -37,8 +37,8 @@ export async function runAgainstUrl(
       keys.listener(event)
     }
     const setup = { ...request, target, items: [], random: systemRandom, ending: endings.cases, bail: null, listener }
-    const goOn = (): void => demandToGoOn(endings, timeoutSeconds)
-    const facts = await runPreflight(setup, waitSeconds * 1000).finally(goOn)
+    const goOn = (): void => demandToGoOn(endings, timeout)
+    const facts = await runPreflight(setup, (wait ?? 0) * 1000).finally(goOn)
     const kept = await stillValidKeys({ ...setup, facts }, keys.read().keys.filter(keys.isKept))
     goOn()
     await removeLeftovers()

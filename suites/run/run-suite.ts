@@ -22,7 +22,7 @@ import { requestFor, type WorkerRequest } from './worker.ts'
  */
 export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   const { options, say } = suite
-  const { target, timeoutSeconds } = options
+  const { target, timeout: timeoutSeconds } = options
   const cleansUp = target?.settings.cleanup !== undefined
   const endings = openEndings({
     timeoutSeconds,
