@@ -47,9 +47,9 @@ function begun(more: Partial<Target> = {}): { file: string; held: KeysOfTarget; 
 
 test('a killed run leaves what it created and what it was about to create', () => {
   const { file, keys } = begun()
-  keys.intend('n')
-  keys.created(bob)
-  keys.intend('lost')
+  keys.note({ intend: 'n' })
+  keys.note({ created: bob })
+  keys.note({ intend: 'lost' })
   appendFileSync(file, '{"created":{"id":"half')
   expect(readKeyRecord(file)).toEqual({ owner, keys: [bobWithoutSecret], unanswered: ['lost'] })
 })
@@ -85,12 +85,12 @@ test('the keys of another target are not touched', () => {
 test('the next run finds the keys of an earlier one, and shortens the record', () => {
   const target = targetWith()
   const first = openKeysOfTarget(target)
-  first.open().intend('lost')
+  first.open().note({ intend: 'lost' })
   first.close([bob, other])
   const { held, keys, file } = begun(target)
   expect(held.read()).toMatchObject({ keys: [bob, other], unanswered: ['lost'] })
-  keys.removed('i')
-  keys.created({ id: 'k', name: 'new' })
+  keys.note({ removed: 'i' })
+  keys.note({ created: { id: 'k', name: 'new' } })
   expect(held.read().keys.map(({ id }) => id)).toEqual(['j', 'k'])
   held.close([other])
   expect(readKeyRecord(file)?.keys).toEqual([other])
@@ -114,12 +114,12 @@ test('keys of earlier runs do not exist on a fresh instance, and its own are not
 test('test keys are kept, with their secrets, only if the target file names a file for them', () => {
   const testKeysFile = join(newFolder(), 'test-keys.jsonl')
   const { held, keys } = begun({ testKeysFile })
-  keys.created(bob)
+  keys.note({ created: bob })
   expect([held.isKept(bob), held.isKept(other)]).toEqual([true, false])
   held.close([bob])
   expect(earlierKeys(targetWith({ testKeysFile })).keys).toEqual([bob])
   const without = begun()
-  without.keys.created(bob)
+  without.keys.note({ created: bob })
   expect(readFileSync(without.file, 'utf8')).not.toContain('a-secret')
 })
 

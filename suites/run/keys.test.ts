@@ -82,7 +82,7 @@ async function callerWithKeys(removable: string[], refusal: { status: number; bo
   })
   const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
   const talk = await openConversation(run)
-  for (const id of ['one', 'two', 'three']) talk.createdKeys.created({ id, name: id })
+  for (const id of ['one', 'two', 'three']) talk.createdKeys.note({ created: { id, name: id } })
   return talk
 }
 

@@ -1,19 +1,38 @@
-/** One try of a case: runs each step, has it judged, and records the result. */
+/** One try of a case: takes its steps in order until one ends it, and has each judged. */
 import { SuiteError } from '../errors.ts'
-import { membersOf } from '../json.ts'
-import { envelopeRequirements } from '../judge/classify.ts'
-import type { Called } from '../judge/expectation.ts'
-import { readable, type Schemas, type Side } from '../judge/expectation.ts'
-import type { CredentialKind } from '../judge/judge-case.ts'
-import { type Attempt, emptyAttempt, judgeStep, type StepEnd, type StepVerdict, stepEnd } from '../judge/judge-case.ts'
-import type { CallStep, Case, Scenario, SendStep, Step } from '../language/fixture-types.ts'
-import { type Names, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from '../language/resolve.ts'
+import { readable } from '../judge/expectation.ts'
+import {
+  type Attempt,
+  judgeStep,
+  type PlacedStep,
+  type StepVerdict,
+  stepEnd,
+  type TakenStep,
+  takenStep,
+} from '../judge/judge-case.ts'
+import type { Case, Scenario, Step } from '../language/fixture-types.ts'
+import {
+  judgementOf,
+  type Names,
+  referencesIn,
+  resolve,
+  UnresolvedReference,
+  valueAt,
+  withCase,
+} from '../language/resolve.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { derivedSecrets, publicKeyToPem } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { allProves, claimsOfCase } from './cases.ts'
-import type { Credential } from './conversation.ts'
-import { actor, type Conversation, credentialFor, UnsendableCredentials, UnusableValue } from './conversation.ts'
+import {
+  actor,
+  type Conversation,
+  type Credential,
+  credentialFor,
+  isMustIn,
+  UnsendableCredentials,
+  UnusableValue,
+} from './conversation.ts'
 import {
   hasRounds,
   isClockKnown,
@@ -27,36 +46,35 @@ import {
 } from './perform-step.ts'
 import { noteSessionFacts, tokenClockDoubt } from './target-facts.ts'
 
-/** What the steps of a case have in common. */
 interface CaseContext {
   talk: Conversation
   names: Names
-  schemas: Schemas
-  isMust: (requirement: string) => boolean
-}
-
-interface PlacedStep {
-  step: Step
-  given: boolean
-  /** For a preparation: everything that the case proves, because the preparation is its control. */
-  proves: string[]
+  /** Names that have no value because a `refused-or` step was refused; later steps that use them are skipped. */
+  notGiven: Set<string>
+  /** Names of times that the case requested. Judging by them needs no knowledge of the server's clock. */
+  requestedTimes: Set<string>
 }
 
 /** Runs the given steps and then the others, in order, until one ends the case. */
-export async function attemptCase(context: CaseContext, scenario: Scenario, testCase: Case): Promise<Attempt> {
-  const attempt = emptyAttempt()
+export async function attemptCase(
+  talk: Conversation,
+  names: Names,
+  scenario: Scenario,
+  testCase: Case,
+): Promise<Attempt> {
+  const context = { talk, names, notGiven: new Set<string>(), requestedTimes: new Set<string>() }
+  const isMust = isMustIn(talk.run.corpus)
   const steps = placeSteps(scenario, testCase)
+  const taken: TakenStep[] = []
   for (const [index, placed] of steps.entries()) {
-    const verdict = await takeStep(context, placed, attempt)
-    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.talk, attempt)
-    if (verdict.kind === 'held' || verdict.kind === 'nothing-expected') continue
-    attempt.stops.push({ ...verdict, step: placed.step, proves: verdict.kind === 'broke' ? placed.proves : [] })
+    const one = await takeStep(context, placed)
+    taken.push(one)
+    const { kind } = one.verdict
     // A warning ends nothing: the steps after it can still be judged.
-    if (verdict.kind === 'broke' && !placed.proves.some(context.isMust)) continue
-    recordUnreached(steps, index, verdict, attempt)
-    break
+    const ends = kind === 'broke' ? placed.proves.some(isMust) : kind !== 'held' && kind !== 'nothing-expected'
+    if (ends) return { taken, left: steps.slice(index + 1) }
   }
-  return attempt
+  return { taken, left: [] }
 }
 
 function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
@@ -71,65 +89,87 @@ function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
   return [...scenario.given.map(place(true)), ...scenario.steps.map(place(false))]
 }
 
-/** A step with the calls that it made. */
-interface PerformedStep {
-  step: CallStep | SendStep
-  calls: Called[]
-  names: Names
-}
-
 /** Runs one step and has it judged. */
-async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
+async function takeStep(context: CaseContext, placed: PlacedStep): Promise<TakenStep> {
   const { talk, names } = context
   const { step } = placed
   const { reason } = talk.run.stopping
-  if (reason !== null) return stepEnd('blocked', { kind: 'not-run', because: reason })
+  if (reason !== null) return takenStep(placed, stepEnd('blocked', { kind: 'not-run', because: reason }))
   try {
     if ('wait' in step) {
-      const isOwn = isRequestedTime(step.wait, attempt)
-      return (await waitStep(talk, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
+      const wait = resolve(step.wait, names) as Wait
+      const end = await waitStep(talk, wait, isRequestedTime(step.wait, context))
+      return takenStep(placed, end ?? { kind: 'nothing-expected' })
     }
-    const calls = await perform(talk, step, names)
-    recordCalls({ step, calls, names }, placed.proves, attempt)
-    if (calls.length === 0 && isJudged(step)) {
-      return stepEnd('not-testable', { kind: 'empty-list', list: String(step.for) })
-    }
-    noteSessionFacts(talk.facts, step, calls)
-    if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
-    return judgeStep(step, calls, names, {
-      given: placed.given,
-      proves: placed.proves,
-      schemas: context.schemas,
-      clockIsKnown: isClockKnown(talk) || isRequestedTime(step.before, attempt),
-      tokenClockAheadMs: isRequestedTime(step.before, attempt) ? 0 : tokenClockDoubt(talk.facts).aheadMs,
-      refreshLifeMs: talk.facts.refreshLifeMs,
-      judgeRefusal: talk.run.judgeRefusal,
-    })
+    return await takeCalls(context, { ...placed, step })
   } catch (error) {
-    return judgeNotCalled(error, placed, attempt)
+    return takenStep(placed, judgeNotCalled(error, placed, context))
   }
 }
 
-/** Whether a `$reference` names a time that the case requested. Judging by it needs no knowledge of the server's clock. */
-function isRequestedTime(wait: unknown, { requestedTimes }: Attempt): boolean {
-  return referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
+type Calling = PlacedStep & { step: Exclude<Step, { wait: unknown }> }
+
+async function takeCalls(context: CaseContext, placed: Calling): Promise<TakenStep> {
+  const { talk, names, notGiven } = context
+  const { step, given, proves } = placed
+  const calls = await perform(talk, step, names)
+  const kept = Object.entries(step.keep ?? {})
+  for (const [name, path] of kept) {
+    const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)
+    names[name] = hasRounds(step) ? values : values[0]
+    if (path === requestedTime) context.requestedTimes.add(name)
+  }
+  if (calls.length === 0) {
+    const isEmpty = judgementOf(step) !== undefined
+    const end = stepEnd('not-testable', { kind: 'empty-list', list: String(step.for) })
+    return takenStep(placed, isEmpty ? end : { kind: 'nothing-expected' })
+  }
+  noteSessionFacts(talk.facts, step, calls)
+  if (step.observe !== undefined) {
+    const answer = observation(step, calls, names)
+    const sentence = step.step === undefined ? {} : { step: step.step }
+    const observed = { question: step.observe, answer, seen: calls.map(seenAnswer), ...sentence }
+    return takenStep(placed, { kind: 'nothing-expected' }, calls, observed)
+  }
+  const judgesByOwnTime = isRequestedTime(step.before, context)
+  const verdict = judgeStep(step, calls, names, {
+    given,
+    proves,
+    schemas: talk.run.corpus.schemas,
+    clockIsKnown: isClockKnown(talk) || judgesByOwnTime,
+    tokenClockAheadMs: judgesByOwnTime ? 0 : tokenClockDoubt(talk.facts).aheadMs,
+    refreshLifeMs: talk.facts.refreshLifeMs,
+    judgeRefusal: talk.run.judgeRefusal,
+  })
+  if (verdict.kind === 'held') {
+    const isOptional = typeof step.expect === 'object' && 'refused-or' in step.expect
+    if (isOptional && verdict.sides.includes('refused')) for (const [name] of kept) notGiven.add(name)
+    const control = rootControl(step)
+    if (control !== undefined && verdict.sides.includes('accepted')) talk.run.acceptedControls.add(control)
+  }
+  return takenStep(placed, verdict, calls)
 }
 
+/** The path of a time that follows from the request alone, not from anything the server reported. */
+const requestedTime = 'sent.expiry'
+
+const isRequestedTime = (wait: unknown, { requestedTimes }: CaseContext): boolean =>
+  referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
+
 /** The verdict on a step whose call could not be made. */
-function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, attempt: Attempt): StepVerdict {
+function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, { notGiven }: CaseContext): StepVerdict {
   if (error instanceof UnresolvedReference) {
     const [name = ''] = error.reference.slice(1).split('.')
-    if (!attempt.notGiven.has(name)) return stepEnd('blocked', { kind: 'value-missing', reference: error.reference })
+    if (!notGiven.has(name)) return stepEnd('blocked', { kind: 'value-missing', reference: error.reference })
     // The values that this step would have kept are missing too.
-    for (const kept of Object.keys(('keep' in step && step.keep) || {})) attempt.notGiven.add(kept)
+    for (const kept of Object.keys(('keep' in step && step.keep) || {})) notGiven.add(kept)
     return { kind: 'nothing-expected' }
   }
   if (error instanceof UnusableValue) {
     return stepEnd('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
   }
   if (error instanceof UnsendableCredentials && error.isToken && !('wait' in step) && step.expect !== 'refused') {
-    const judgesIt = !given && proves.includes(tokensAuthorize)
-    return stepEnd(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
+    return stepEnd(!given && proves.includes(tokensWork) ? 'broke' : 'blocked', { kind: 'token-unsendable' })
   }
   // The mistake changes nothing at this target: its scheme word may already be in capitals.
   if (error instanceof SuiteError && error.code === 'fixture') {
@@ -138,74 +178,8 @@ function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, att
   throw error
 }
 
-/** The requirement that a token breaks if it cannot be sent in the Authorization header. */
-const tokensAuthorize = 'tokens/authorize'
-
-function isJudged(step: Step): boolean {
-  return !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)
-}
-
-/** Stores the values that the fixture keeps, counts successful answers, and records observations. */
-function recordCalls({ step, calls, names }: PerformedStep, proves: string[], attempt: Attempt): void {
-  attempt.calls.push(...calls.map(({ request, wire, throttled: times }) => ({ request, wire, throttled: times })))
-  attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
-  keepValues({ step, calls, names })
-  for (const [name, path] of Object.entries(step.keep ?? {}))
-    if (path === requestedTime) attempt.requestedTimes.add(name)
-  for (const called of calls) {
-    if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
-    for (const problem of called.departures) {
-      // A case about this requirement fails on its own.
-      if (!proves.includes(envelopeRequirements[problem.kind])) attempt.envelope.push({ problem, called })
-    }
-  }
-  if (step.observe === undefined || calls.length === 0) return
-  attempt.observations.push({
-    question: step.observe,
-    answer: observation(step, calls, names),
-    seen: calls.map(seenAnswer),
-    ...(step.step === undefined ? {} : { step: step.step }),
-  })
-}
-
-/** The path of a time that follows from the request alone, not from anything the server reported. */
-const requestedTime = 'sent.expiry'
-
-function keepValues({ step, calls, names }: PerformedStep): void {
-  const several = hasRounds(step)
-  for (const [name, path] of Object.entries(step.keep ?? {})) {
-    const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)
-    names[name] = several ? values : values[0]
-  }
-}
-
-function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], talk: Conversation, attempt: Attempt): void {
-  if ('wait' in step) return
-  for (const id of proves) {
-    const shown = attempt.sides.get(id) ?? new Set()
-    for (const side of sides) shown.add(side)
-    attempt.sides.set(id, shown)
-    if (!given) attempt.judged.add(id)
-  }
-  if (typeof step.expect === 'object' && 'refused-or' in step.expect && sides.includes('refused')) {
-    for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
-  }
-  const control = rootControl(step)
-  if (control !== undefined && sides.includes('accepted')) talk.run.acceptedControls.add(control)
-  if (given || 'send' in step) return
-  if (sides.includes('refused')) attempt.refusedMethods.add(step.call)
-  if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: credentialKindOf(step) })
-}
-
-/** Records that the steps after the end of a case were not judged, and the last step too unless it was. */
-function recordUnreached(steps: PlacedStep[], index: number, { kind }: StepEnd, attempt: Attempt): void {
-  const broke = kind === 'broke'
-  for (const later of steps.slice(broke ? index + 1 : index)) {
-    if (!later.given && isJudged(later.step)) for (const id of later.proves) attempt.unreached.add(id)
-  }
-  const ended = steps[index]
-  if (ended?.given && !broke) for (const id of ended.proves) attempt.unreached.add(id)
-}
+/** The requirement that access tokens authorize calls: a token breaks it that no header can carry. */
+export const tokensWork = 'tokens/authorize'
 
 /** Which ordinary call of the root key a step makes, if any. Its refusal may show a lock-out. */
 function rootControl(step: Step): 'basic' | 'hmac' | undefined {
@@ -215,64 +189,51 @@ function rootControl(step: Step): 'basic' | 'hmac' | undefined {
   return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
 }
 
-function credentialKindOf({ call, auth, params }: CallStep): CredentialKind {
-  if (call === 'manager/auth') {
-    const grant = membersOf(params).grantType
-    return grant === 'refresh_token' ? 'refresh' : 'credentials'
-  }
-  if (auth === 'none' || 'header' in auth) return 'none'
-  if ('basic' in auth) return 'basic'
-  if ('token' in auth) return 'token'
-  return 'ecc' in auth ? 'ecc' : 'hmac'
-}
-
-/** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
+/** The built-in names of a case (fixtures/README.md); `beyond`, `holder` and `created` are read when they are used. */
 export function builtInNames(
   talk: Conversation,
   { scenario, testCase }: { scenario: Scenario; testCase: Case },
   members: Iterable<string>,
   attempt: number,
 ): Names {
-  const { settings } = talk.instance
+  const { run, facts, createdKeys, instance } = talk
+  const { scopeNames, solutions, probes } = instance.settings
+  const letters = 'abcdefghijklmnopqrstuvwxyz'
   const names: Names = {
     case: testCase.values,
     life: suitableLifeMs(talk, attempt, claimsOfCase(scenario, testCase).grants),
-    apikey: settings.scopeNames.apikey ?? talk.facts.apikey,
-    solutions: settings.solutions,
-    probes: scopesOfProbes(settings.probes),
-    client: { address: talk.facts.clientAddress },
-    second: { address: talk.facts.secondAddress },
-    elsewhere: addressesElsewhere(talk.facts.clientAddress, talk.facts.secondAddress),
-    tiny: freshTinyText(talk),
+    apikey: scopeNames.apikey ?? facts.apikey,
+    solutions,
+    // The scope that each probe needs in addition to that of its area.
+    probes: Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }])),
+    client: { address: facts.clientAddress },
+    second: { address: facts.secondAddress },
+    elsewhere: addressesElsewhere(facts.clientAddress, facts.secondAddress),
+    // Short, and unlikely to occur twice.
+    tiny: Array.from({ length: 3 }, () => letters[run.random.below(letters.length)]).join(''),
     // Two cases that run at the same time must not use one name for two sessions.
-    unique: shortName(`${talk.run.unique}-${talk.next('try')}`, uniqueLength),
+    unique: shortName(`${run.unique}-${talk.next('try')}`, uniqueLength),
+    /** The key that requests the scope of one solution: one that was created with it, otherwise root. */
     get holder() {
-      return holderOfOneSolution(talk)
+      const holder = [...talk.testKeys].find(([, { scope }]) => scope?.includes(`solution:${solutions[0]}`))
+      return credentialFor(talk, holder?.[0] ?? actor(talk, 'root'))
     },
     get beyond() {
       return lifeBeyondRefreshMs(talk)
     },
     get created() {
-      return [...talk.createdKeys.keys]
+      return [...createdKeys.keys]
     },
   }
-  for (const member of members) {
-    names[member] = withPublicKey(credentialFor(talk, member === 'root' ? actor(talk, 'root') : member))
-  }
+  for (const member of members) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
   return names
-}
-
-/** The scope that each probe needs in addition to that of its area. */
-function scopesOfProbes(probes: Conversation['instance']['settings']['probes']): {
-  [area: string]: { scope: readonly string[] }
-} {
-  return Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }]))
 }
 
 /** Addresses from which no call of ours comes; the first three belong to networks for documentation (RFC 5737). */
 function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]: string } {
   const [last = '1'] = own.split('.').slice(-1)
   const network = own.split('.').slice(0, 3).join('.')
+  const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
   const choose = (...candidates: string[]): string =>
     candidates.find((address) => address !== own && address !== second && isAddress(address)) ?? '192.0.2.77'
   return {
@@ -282,22 +243,6 @@ function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]:
     neighbour: choose(`${network}.10`, `${network}.20`, `${network}.30`),
     longer: choose(`${own}11`, `${own}1`, `${network}.111`),
   }
-}
-
-const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
-
-/** The key that requests the scope of one solution: one that was created with it, otherwise root. */
-function holderOfOneSolution(talk: Conversation): Credential {
-  const [id] = talk.instance.settings.solutions
-  const holder = [...talk.testKeys].find(([, { scope }]) => scope?.includes(`solution:${id}`))?.[0]
-  return credentialFor(talk, holder ?? actor(talk, 'root'))
-}
-
-const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'
-
-/** Three letters: short, and unlikely to occur twice. */
-function freshTinyText({ run }: Conversation): string {
-  return Array.from({ length: 3 }, () => tinyLetters[run.random.below(tinyLetters.length)]).join('')
 }
 
 /**

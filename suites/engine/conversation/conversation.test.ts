@@ -15,9 +15,9 @@ import { narrowOffset, noFacts, offsetMs, offsetUncertaintyMs, signingOffsetMs }
 describe('created keys', () => {
   test('a creation whose answer was lost is remembered as a possible key', () => {
     const createdKeys = openCreatedKeys()
-    for (const name of ['a', 'b', 'c']) createdKeys.intend(name)
-    createdKeys.created({ id: '1', name: 'a', secret: 's' })
-    createdKeys.notCreated('b')
+    for (const name of ['a', 'b', 'c']) createdKeys.note({ intend: name })
+    createdKeys.note({ created: { id: '1', name: 'a', secret: 's' } })
+    createdKeys.note({ notCreated: 'b' })
     expect(createdKeys.keys.map(({ id }) => id)).toEqual(['1'])
     expect(createdKeys.unanswered).toEqual(['c'])
   })
@@ -25,11 +25,11 @@ describe('created keys', () => {
   test('what was written is what is read back, removed keys are gone', () => {
     const written: CreatedKeysEntry[] = []
     const createdKeys = openCreatedKeys((entry) => written.push(entry))
-    createdKeys.intend('a')
-    createdKeys.created({ id: '1', name: 'a' })
-    createdKeys.intend('b')
-    createdKeys.created({ id: '2', name: 'b' })
-    createdKeys.removed('1')
+    createdKeys.note({ intend: 'a' })
+    createdKeys.note({ created: { id: '1', name: 'a' } })
+    createdKeys.note({ intend: 'b' })
+    createdKeys.note({ created: { id: '2', name: 'b' } })
+    createdKeys.note({ removed: '1' })
     const again = openCreatedKeys(() => {}, JSON.parse(JSON.stringify(written)) as CreatedKeysEntry[])
     expect(again.keys).toEqual(createdKeys.keys)
     expect(again.keys.map(({ id }) => id)).toEqual(['2'])
@@ -37,7 +37,7 @@ describe('created keys', () => {
 
   test('the intent is written before the creation is known', () => {
     const written: CreatedKeysEntry[] = []
-    openCreatedKeys((entry) => written.push(entry)).intend('a')
+    openCreatedKeys((entry) => written.push(entry)).note({ intend: 'a' })
     expect(written).toEqual([{ intend: 'a' }])
   })
 })
@@ -153,7 +153,7 @@ describe('the record of keys', () => {
       (_request, calls) => answered(200, calls === 1 ? { result: 'OK' } : { error: { code: 1 } }),
       { ...bareSettings, cleanup },
     )
-    for (const id of ['k1', 'k2']) createdKeys.created({ id, name: id })
+    for (const id of ['k1', 'k2']) createdKeys.note({ created: { id, name: id } })
     for (const id of ['k1', 'k2']) await call({ id }, {}, cleanup.method)
     expect(createdKeys.keys.map(({ id }) => id)).toEqual(['k2'])
   })

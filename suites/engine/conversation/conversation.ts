@@ -53,13 +53,17 @@ export interface CreatedKey {
   scope?: readonly string[]
 }
 
+export type CreatedKeysEntry =
+  /** A call that creates a key of this name is about to be sent. */
+  | { intend: string }
+  | { created: CreatedKey }
+  /** The call was answered, and no key of this name was created. */
+  | { notCreated: string }
+  /** The key with this id was deleted through the method that the target declares. */
+  | { removed: string }
+
 export interface CreatedKeys {
-  intend(name: string): void
-  created(key: CreatedKey): void
-  /** The call was answered, and no key was created. */
-  notCreated(name: string): void
-  /** The key was deleted through the method that the target declares. */
-  removed(id: string): void
+  note(entry: CreatedKeysEntry): void
   /** The keys that exist, as far as is known. */
   readonly keys: readonly CreatedKey[]
   /** Names of creations that were never answered. */
@@ -67,12 +71,6 @@ export interface CreatedKeys {
   /** How many keys were removed or refused; a target may count them all the same. */
   readonly perhapsCounted: number
 }
-
-export type CreatedKeysEntry =
-  | { intend: string }
-  | { created: CreatedKey }
-  | { notCreated: string }
-  | { removed: string }
 
 /**
  * @param write called with each entry before it counts; an edge may append it to a file
@@ -85,34 +83,27 @@ export function openCreatedKeys(
   const keys: CreatedKey[] = []
   const unanswered: string[] = []
   let perhapsCounted = 0
-  const settle = (name: string): void => {
-    const index = unanswered.indexOf(name)
-    if (index >= 0) unanswered.splice(index, 1)
+  const without = <Item>(items: Item[], isMeant: (item: Item) => boolean): void => {
+    const index = items.findIndex(isMeant)
+    if (index >= 0) items.splice(index, 1)
   }
   const apply = (entry: CreatedKeysEntry): void => {
     if ('intend' in entry) unanswered.push(entry.intend)
     else if ('created' in entry) {
-      settle(entry.created.name)
+      without(unanswered, (name) => name === entry.created.name)
       keys.push(entry.created)
-    } else if ('removed' in entry) {
-      const index = keys.findIndex(({ id }) => id === entry.removed)
-      if (index >= 0) keys.splice(index, 1)
-      perhapsCounted += 1
     } else {
-      settle(entry.notCreated)
+      if ('removed' in entry) without(keys, ({ id }) => id === entry.removed)
+      else without(unanswered, (name) => name === entry.notCreated)
       perhapsCounted += 1
     }
   }
   for (const entry of earlier) apply(entry)
-  const note = (entry: CreatedKeysEntry): void => {
-    write(entry)
-    apply(entry)
-  }
   return {
-    intend: (name) => note({ intend: name }),
-    created: (key) => note({ created: key }),
-    notCreated: (name) => note({ notCreated: name }),
-    removed: (id) => note({ removed: id }),
+    note: (entry) => {
+      write(entry)
+      apply(entry)
+    },
     keys,
     unanswered,
     get perhapsCounted() {
@@ -376,7 +367,7 @@ export async function openConversation(run: Run): Promise<Conversation> {
   for (const key of run.keptTestKeys) {
     if (key.member !== undefined) talk.testKeys.set(key.member, credentialOfKey(key))
     for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) talk.redactor.add(secret)
-    if (!createdKeys.keys.some(({ id }) => id === key.id)) createdKeys.created(key)
+    if (!createdKeys.keys.some(({ id }) => id === key.id)) createdKeys.note({ created: key })
   }
   if (run.target.lasting) run.shared = talk
   return talk

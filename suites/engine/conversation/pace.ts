@@ -7,10 +7,18 @@ import type { TargetFacts } from './target-facts.ts'
 export interface Pace {
   /** Waits until this many more calls may be made. */
   take(clock: Clock, calls: number): Promise<void>
-  /** Slows down, because the target throttled the run. */
-  slowDown(clock: Clock): void
+  /** An answer came. Slows down where it shows that the calls come too fast. */
+  hear(clock: Clock, answer: HeardAnswer): void
   /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
   backOffMs(tries: number): number
+}
+
+interface HeardAnswer {
+  isThrottled: boolean
+  /** How long the target asks to wait. */
+  retryAfterMs?: number
+  /** How often the same call was throttled before. */
+  tries?: number
 }
 
 interface PaceOptions {
@@ -26,44 +34,40 @@ interface PaceOptions {
 /** The pace of a run at the beginning, away from loopback and without `--disposable`. */
 export const gentleStart = 20
 
-const slowerBy = 0.7
-const fasterBy = 1.5
 /** While all goes well a run becomes faster each second. In ms. */
 const calmMs = 1000
+const fasterBy = 1.5
 /** After the target has throttled, it must have borne the slower pace for so long first; twice as long each time that it throttles again. */
 const firstPatienceMs = 15_000
 const longestPatienceMs = 120_000
+/** A run stays this far below what the target was seen to bear in a second. */
+const justBelow = 0.9
+/** A pace that is throttled again and again falls by this, even where hardly a call was answered. */
+const slowerBy = 0.7
 /** Above this pace, waiting spares the target nothing. */
 const fastEnough = 500
 /** The slowest pace: a target that is still too busy answers with Retry-After, which is waited out. */
 const leastCallsPerSecond = 5
 /** Refusals of one burst count once. */
 const burstMs = 500
-/** Older calls are forgotten after this many. */
-const longestRecord = 10_000
+/** A target that throttles more of the latest calls is called too fast, even if each of them is accepted when it is made again. */
+const rareShare = 0.1
+const latestCalls = 50
 const firstBackOffMs = 100
 const longestBackOffMs = 3000
 
 export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
-  const mostOf = (wanted: number | null): number | null => lowest(limit > 0 ? limit : null, wanted)
-  let rate = mostOf(facts.callsPerSecond ?? start)
+  const bounded = (wanted: number | null): number | null => lowest(limit > 0 ? limit : null, wanted)
+  let rate = bounded(facts.callsPerSecond ?? start)
   let patienceMs = firstPatienceMs
   /** How long the target must have borne this pace before the next faster one. */
   let pauseMs = facts.callsPerSecond === undefined ? calmMs : patienceMs
   let freeAtMs = 0
   let slowedAtMs = Number.NEGATIVE_INFINITY
   let steadySinceMs: number | undefined
-  /** When calls were made, the last second from `oldest` on. */
-  let recent: number[] = []
-  let oldest = 0
-  const callsOfLastSecond = (nowMs: number): number => {
-    while (oldest < recent.length && (recent[oldest] ?? 0) <= nowMs - 1000) oldest += 1
-    if (oldest > longestRecord) {
-      recent = recent.slice(oldest)
-      oldest = 0
-    }
-    return recent.length - oldest
-  }
+  const borne = createLastSecond()
+  let mostBorne = 0
+  let throttledShare = 0
   const goFaster = (nowMs: number): void => {
     steadySinceMs ??= nowMs
     if (rate === null || nowMs - steadySinceMs < pauseMs) return
@@ -72,30 +76,47 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
     // Only what the target has borne is remembered.
     if (facts.callsPerSecond !== undefined) facts.callsPerSecond = rate
     const faster = rate * fasterBy
-    rate = mostOf(faster > fastEnough ? null : faster)
+    rate = bounded(faster > fastEnough ? null : faster)
+  }
+  const slowDown = (nowMs: number, count: number): void => {
+    if (facts.callsPerSecond !== undefined && pauseMs === calmMs)
+      patienceMs = Math.min(2 * patienceMs, longestPatienceMs)
+    pauseMs = patienceMs
+    slowedAtMs = nowMs
+    steadySinceMs = nowMs
+    const bearable = justBelow * Math.max(1, count, slowerBy * (rate ?? 0))
+    const slower = bounded(Math.max(leastCallsPerSecond, Math.min(rate ?? bearable, bearable))) ?? bearable
+    rate = slower
+    facts.callsPerSecond = slower
   }
   return {
     async take(clock, calls) {
       const nowMs = clock.now()
       goFaster(nowMs)
-      callsOfLastSecond(nowMs)
-      for (let call = 0; call < calls; call += 1) recent.push(nowMs)
       if (rate === null) return
-      // The place is taken before the wait, so that simultaneous calls wait one after another.
-      const waitMs = Math.ceil(freeAtMs - nowMs)
-      freeAtMs = Math.max(freeAtMs, nowMs) + (1000 / rate) * calls
+      // The place is taken before the wait, so that simultaneous calls wait one after another. Several at once need a second with room for them.
+      const roomMs = calls > 1 ? borne.roomAtMs(nowMs, rate - calls) : nowMs
+      const startMs = Math.max(freeAtMs, roomMs)
+      freeAtMs = Math.max(startMs, nowMs) + (1000 / rate) * calls
+      const waitMs = Math.ceil(startMs - nowMs)
       if (waitMs > 0) await clock.sleep(waitMs)
     },
-    slowDown(clock) {
+    hear(clock, { isThrottled, retryAfterMs = 0, tries = 0 }) {
       const nowMs = clock.now()
-      if (nowMs - slowedAtMs < burstMs) return
-      if (facts.callsPerSecond !== undefined && pauseMs === calmMs)
-        patienceMs = Math.min(2 * patienceMs, longestPatienceMs)
-      pauseMs = patienceMs
-      slowedAtMs = nowMs
-      steadySinceMs = nowMs
-      rate = Math.max(leastCallsPerSecond, (rate ?? Math.max(1, callsOfLastSecond(nowMs))) * slowerBy)
-      facts.callsPerSecond = rate
+      throttledShare += (Number(isThrottled) - throttledShare) / latestCalls
+      if (!isThrottled) {
+        borne.note(nowMs)
+        mostBorne = Math.max(mostBorne, borne.count(nowMs))
+        return
+      }
+      const count = borne.count(nowMs)
+      // A call that is accepted at once when it is made again did not come too fast. Where the target asks to wait, or is known to have a
+      // limit, it matters whether it has borne more calls in a second.
+      const hasLimit = retryAfterMs > 0 || facts.callsPerSecond !== undefined
+      const isAtLimit = hasLimit && count >= justBelow * Math.min(mostBorne, rate ?? mostBorne)
+      if (tries === 0 && throttledShare <= rareShare && !isAtLimit) return
+      freeAtMs = Math.max(freeAtMs, nowMs + Math.min(retryAfterMs, longestBackOffMs))
+      if (nowMs - slowedAtMs >= burstMs) slowDown(nowMs, count)
     },
     backOffMs(tries) {
       const jitter = 0.75 + random.below(51) / 100
@@ -107,6 +128,66 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
 function lowest(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other
   return Math.min(one, other)
+}
+
+/** Older entries are forgotten after this many. */
+const longestRecord = 10_000
+
+/** What happened within the last second. */
+function createLastSecond() {
+  let times: number[] = []
+  let oldest = 0
+  const forget = (nowMs: number): void => {
+    while (oldest < times.length && (times[oldest] ?? 0) <= nowMs - 1000) oldest += 1
+    if (oldest <= longestRecord) return
+    times = times.slice(oldest)
+    oldest = 0
+  }
+  return {
+    note: (nowMs: number): void => void times.push(nowMs),
+    count(nowMs: number): number {
+      forget(nowMs)
+      return times.length - oldest
+    },
+    /** When no more than this many will be left of the last second, or none. In ms since 1970. */
+    roomAtMs(nowMs: number, most: number): number {
+      forget(nowMs)
+      const last = times[times.length - 1 - Math.max(0, Math.floor(most))]
+      return last === undefined || last <= nowMs - 1000 ? nowMs : last + 1000
+    },
+  }
+}
+
+/**
+ * Lets calls in, in their order but urgent ones first, each as soon as nothing that is under way or waits before it keeps it out. No call
+ * overtakes one that keeps it out.
+ */
+function createGate<Item>(isKeptOut: (item: Item, before: readonly Item[]) => boolean) {
+  const inside = new Set<Item>()
+  let waiting: { item: Item; isFirst: boolean; start(): void }[] = []
+  const startNext = (): void => {
+    const left: typeof waiting = []
+    for (const one of [...waiting.filter(({ isFirst }) => isFirst), ...waiting.filter(({ isFirst }) => !isFirst)]) {
+      if (isKeptOut(one.item, [...inside, ...left.map(({ item }) => item)])) left.push(one)
+      else {
+        inside.add(one.item)
+        one.start()
+      }
+    }
+    waiting = left
+  }
+  return {
+    startNext,
+    waiting: (): number => waiting.length,
+    underWay: (): number => inside.size,
+    /** Resolves when the item may start; true if it had to wait. */
+    enter(item: Item, isFirst: boolean): { started: Promise<void>; hasToWait: boolean } {
+      const started = new Promise<void>((start) => waiting.push({ item, isFirst, start }))
+      startNext()
+      return { started, hasToWait: !inside.has(item) }
+    },
+    leave: (item: Item): void => void inside.delete(item),
+  }
 }
 
 // How many calls are under way at once: more while the target keeps up, fewer as soon as it answers more slowly or
@@ -134,38 +215,27 @@ const fewestAnswers = 8
 
 /** @param fixed the number of calls; null: as many as the target can take */
 export function createCallLimit(fixed: number | null, highest = most): CallLimit {
-  const lowest = Math.min(first, highest)
-  let atOnce = fixed ?? lowest
-  let underWay = 0
-  const urgent: (() => void)[] = []
-  const others: (() => void)[] = []
+  const fewest = Math.min(first, highest)
+  let atOnce = fixed ?? fewest
   let took: number[] = []
   let quickestMs = Number.POSITIVE_INFINITY
-  const startNext = (): void => {
-    while (underWay < atOnce) {
-      const start = urgent.shift() ?? others.shift()
-      if (start === undefined) return
-      underWay += 1
-      start()
-    }
-  }
+  const gate = createGate<object>((_call, before) => before.length >= atOnce)
   const change = (to: number): void => {
     took = []
     atOnce = Math.min(Math.max(1, to), highest)
-    startNext()
+    gate.startNext()
   }
   return {
     get atOnce() {
       return atOnce
     },
     async run(call, isUrgent = false) {
-      if (underWay < atOnce && urgent.length + others.length === 0) underWay += 1
-      else await new Promise<void>((start) => (isUrgent ? urgent : others).push(start))
+      await gate.enter(call, isUrgent).started
       try {
         return await call()
       } finally {
-        underWay -= 1
-        startNext()
+        gate.leave(call)
+        gate.startNext()
       }
     },
     hear(tookMs, answer) {
@@ -179,11 +249,8 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
       const usualMs = lowerQuartile(took)
       quickestMs = Math.min(quickestMs, usualMs)
       const isSlow = usualMs > timesSlower * quickestMs + slowerByMs
-      change(
-        isSlow
-          ? Math.min(atOnce, Math.max(lowest, Math.floor(0.75 * atOnce)))
-          : Math.max(atOnce + 2, Math.floor(1.5 * atOnce)),
-      )
+      const fewer = Math.min(atOnce, Math.max(fewest, Math.floor(0.75 * atOnce)))
+      change(isSlow ? fewer : Math.max(atOnce + 2, Math.floor(1.5 * atOnce)))
     },
   }
 }
@@ -224,37 +291,12 @@ export function lanesConflict(one: Lane, other: Lane): boolean {
   return one.user === other.user
 }
 
-interface Waiting {
-  lane: Lane
-  isUrgent: boolean
-  start(): void
-}
-
-const goesFirst = ({ lane, isUrgent }: Waiting): boolean => isUrgent || (lane.kind === 'grant' && lane.named)
-
 export function createGrantLanes(): GrantLanes {
-  const underWay = new Set<Lane>()
-  let waiting: Waiting[] = []
+  const gate = createGate<Lane>((lane, before) => before.some((other) => lanesConflict(lane, other)))
   let listener = (): void => {}
-  /**
-   * Starts grants in their order, but those with sessions and urgent ones first, because most others wait for them. No grant overtakes one
-   * that it conflicts with.
-   */
-  const startNext = (): void => {
-    const left: typeof waiting = []
-    for (const entry of [...waiting.filter(goesFirst), ...waiting.filter((one) => !goesFirst(one))]) {
-      const isBlocked = [...underWay, ...left.map(({ lane }) => lane)].some((other) => lanesConflict(entry.lane, other))
-      if (isBlocked) left.push(entry)
-      else {
-        underWay.add(entry.lane)
-        entry.start()
-      }
-    }
-    waiting = left
-  }
   return {
     get waiting() {
-      return waiting.length
+      return gate.waiting()
     },
     onWait: (added) => {
       listener = added
@@ -262,17 +304,16 @@ export function createGrantLanes(): GrantLanes {
     run: async (lane, grant, isUrgent = false) => {
       // A new object, so that equal lanes can be told apart.
       const mine = { ...lane }
-      await new Promise<void>((start) => {
-        waiting.push({ lane: mine, isUrgent, start })
-        startNext()
-        if (!underWay.has(mine)) listener()
-      })
+      // Grants with sessions and urgent ones go first, because most others wait for them.
+      const { started, hasToWait } = gate.enter(mine, isUrgent || (lane.kind === 'grant' && lane.named))
+      if (hasToWait) listener()
+      await started
       try {
         return await grant()
       } finally {
-        underWay.delete(mine)
+        gate.leave(mine)
         // The caller that waited for this grant may make another one, which goes first.
-        setImmediate(startNext)
+        setImmediate(gate.startNext)
       }
     },
   }

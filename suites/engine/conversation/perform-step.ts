@@ -387,7 +387,7 @@ async function keyWorks(talk: Conversation, { id, secret }: JsonObject): Promise
   }
   const works = (await makeCall(talk, call)).answer.outcome === 'accepted'
   // A key that works must be removed after the run, and may take a place.
-  if (works) talk.createdKeys.created({ id, name: '(in a broken answer)', secret })
+  if (works) talk.createdKeys.note({ created: { id, name: '(in a broken answer)', secret } })
   return works
 }
 

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
-import type { Attempt } from '../judge/judge-case.ts'
+import type { CaseStop } from '../judge/judge-case.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
 import { parseScenario } from '../language/corpus.ts'
-import type { Scenario } from '../language/fixture-types.ts'
+import type { Case, Scenario } from '../language/fixture-types.ts'
 import { type Conversation, type CreatedKeysEntry, openConversation, type Run } from './conversation.ts'
 import { placesUsedBefore } from './other-causes.ts'
-import { createTestKey, runCase } from './run-case.ts'
+import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
-import { ensureTestKeys } from './test-keys.ts'
+import { createTestKey, ensureTestKeys } from './test-keys.ts'
 
 describe('run case', async () => {
   const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
@@ -513,10 +513,11 @@ steps:
     ['a new instance', 'wrong-count', false, 3, false],
     ['no earlier creation that may count', 'wrong-count', true, 0, false],
   ])('whether used places explain that too few keys work: %s', (_what, kind, lasting, perhapsCounted, explains) => {
-    const needs = { needs: ['keys', 'limits', 'fresh-instance'] } as unknown as Scenario
-    const attempt = { stops: [{ kind: 'broke', problem: { kind } }] } as unknown as Attempt
+    const scenario = { needs: ['keys', 'limits', 'fresh-instance'] } as unknown as Scenario
+    const stops = [{ kind: 'broke', problem: { kind } }] as unknown as CaseStop[]
     const talk = { run: { target: { lasting } } } as unknown as Conversation
-    expect(placesUsedBefore(talk, needs, attempt, perhapsCounted)?.verdict).toBe(explains ? 'not-testable' : undefined)
+    const suspect = { talk, scenario, testCase: {} as Case, stops, perhapsCounted }
+    expect(placesUsedBefore(suspect)?.verdict).toBe(explains ? 'not-testable' : undefined)
   })
 
   test('an earlier creation that was not answered may have used a place', async () => {

@@ -1,21 +1,18 @@
 /** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and records what every answer shows. */
 
-import { isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
+import { defined, isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
 import { classify, envelopeProblems } from '../judge/classify.ts'
 import type { Called, CallTime, Delivered } from '../judge/expectation.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
-import { type CallSpec, type PreparedCall, prepareCall, prepareRaw, type RawSpec } from './call.ts'
+import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import type { Build, Conversation, CreatedKey, Line } from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
 import type { Lane } from './pace.ts'
 import {
   isWorthRepeating,
-  jumpMs,
-  leastJumpMs,
-  narrowOffset,
   noteAccepted,
+  noteDate,
   noteRepeated,
-  noteSession,
   offsetMs,
   offsetUncertaintyMs,
   sightTokenClock,
@@ -54,14 +51,13 @@ export function laneOf(specs: readonly CallSpec[], facts: Conversation['facts'])
 }
 
 async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Called[]> {
-  const prepared = specs.map((spec) => prepareCall(talk, { sharedBy: specs.length, ...spec }))
   talk.calls += specs.length
   const isBeyond = specs.some((spec) => mayBeBeyondLimit(talk, spec))
-  const deliveries = specs.map((spec, at): PreparedDelivery => {
-    const { method, params, member, privateKey } = spec
+  const prepared = specs.map((spec) => ({ spec, ...prepareCall(talk, { sharedBy: specs.length, ...spec }) }))
+  const deliveries = prepared.map(({ build, spec: { method, params, member, privateKey } }): Delivery => {
     const { scope } = membersOf(params)
     return {
-      build: prepared[at]?.build ?? missing(),
+      build,
       changes: method.startsWith('manager/'),
       ...(isBeyond ? { tries: 1 } : {}),
       ...(method === createApiKey ? { creates: keyName(params) } : {}),
@@ -71,14 +67,12 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
       },
     }
   })
-  const [only, ...others] = deliveries
-  const isAlone = only !== undefined && others.length === 0
-  const delivered = isAlone ? [await deliver(talk, only.build, only)] : await deliverTogether(talk, deliveries)
-  return delivered.map((answered, index) => {
-    const spec = specs[index] ?? missing()
+  const delivered = await deliverAll(talk, deliveries)
+  return prepared.map(({ spec, sent }, index) => {
+    const one = delivered[index] ?? missing()
     // A server that drops calls of a race is overloaded; that does not mean it went away.
-    if (isAlone) talk.silence.hear(answered.answer, spec.mayBeRefused)
-    return conclude(talk, spec, prepared[index] ?? missing(), answered)
+    if (specs.length === 1) talk.silence.hear(one.answer, spec.mayBeRefused)
+    return conclude(talk, spec, sent, one)
   })
 }
 
@@ -95,22 +89,29 @@ function keyName(params: unknown): string {
 }
 
 /** Learns from an answer, and combines it with the request. */
-function conclude(talk: Conversation, spec: CallSpec, { sent }: PreparedCall, answered: Delivered): Called {
+function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answered: Delivered): Called {
   const one = mayBeBeyondLimit(talk, spec) ? withLimitRefused(answered) : answered
-  learnTokens(talk, spec, one)
-  noteAccepted(talk, one)
+  const { answer, time } = one
+  const { facts, tokenExpiries } = talk
   const requestedLifeMs = requestedLife(spec)
-  const tokenExpiryMs = talk.tokenExpiries.get(tokenUsed(spec))
-  // The latest expiry that the requested lifetime allows.
-  if (requestedLifeMs !== undefined) sent.expiry = one.time.answeredAtMs + requestedLifeMs
-  return {
-    ...one,
-    time: requestedLifeMs === undefined ? one.time : witnessed(talk, one, requestedLifeMs),
-    sent,
-    departures: envelopeProblems(one.answer, sent.id, spec.method),
-    ...(requestedLifeMs === undefined ? {} : { requestedLifeMs }),
-    ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
+  const tokenExpiryMs = tokenExpiries.get(tokenUsed(spec))
+  if (answer.outcome === 'accepted') {
+    noteAccepted(facts, spec, membersOf(answer.result), time)
+    for (const [token, expiry] of grantedTokens(membersOf(answer.result), time)) tokenExpiries.set(token, expiry)
   }
+  const called = {
+    ...one,
+    sent,
+    departures: envelopeProblems(answer, sent.id, spec.method),
+    ...defined({ tokenExpiryMs }),
+  }
+  if (requestedLifeMs === undefined) return called
+  // The latest expiry that the requested lifetime allows.
+  sent.expiry = time.answeredAtMs + requestedLifeMs
+  const witnesses = tokenClockWitnesses(facts, requestedLifeMs)
+  if (answer.outcome === 'accepted')
+    sightTokenClock(facts, requestedLifeMs, membersOf(answer.result).accessTokenExpiry, time)
+  return { ...called, time: { ...time, witnesses }, requestedLifeMs }
 }
 
 /** The number of created keys that the interface allows (part 8); the initial key may count. */
@@ -125,14 +126,6 @@ function withLimitRefused(one: Delivered): Delivered {
   if (one.answer.outcome !== 'throttled') return one
   const { status, headers } = one.answer
   return { ...one, answer: { outcome: 'refused', status, headers, json: undefined, error: undefined } }
-}
-
-/** The time of a grant, with what other grants showed about the clock of expiries. Remembers what this grant shows. */
-function witnessed({ facts }: Conversation, { answer, time }: Delivered, requestedLifeMs: number): CallTime {
-  const witnesses = tokenClockWitnesses(facts, requestedLifeMs)
-  if (answer.outcome === 'accepted')
-    sightTokenClock(facts, requestedLifeMs, membersOf(answer.result).accessTokenExpiry, time)
-  return { ...time, witnesses }
 }
 
 /** The lifetime in ms that a grant requests with `expiresIn:NUMBER`, the longest of several; undefined for other calls. */
@@ -152,21 +145,15 @@ function tokenUsed({ auth, params }: CallSpec): string {
 /** Tokens of megabytes are not kept for a whole run. */
 const longToken = 65_536
 
-/** Remembers when granted tokens end, how long a refresh token lives, and how many sessions were granted. */
-function learnTokens(talk: Conversation, { method, params }: CallSpec, { answer, time }: Delivered): void {
-  if (answer.outcome !== 'accepted') return
-  noteSession(talk.facts, method, params)
-  const result = membersOf(answer.result)
-  for (const kind of ['access', 'refresh']) {
+/** The tokens of a grant with their ends, in ms since 1970 on the server's clock. */
+function grantedTokens(result: JsonObject, { answeredAtMs }: CallTime): [token: string, expiry: number][] {
+  return ['access', 'refresh'].flatMap((kind): [string, number][] => {
     const token = result[`${kind}Token`]
     const expiry = result[`${kind}TokenExpiry`]
     // An expiry in the past, or one that is not a time, does not say when the token ends.
-    const isToCome = typeof expiry === 'number' && expiry > time.answeredAtMs
-    if (typeof token === 'string' && token.length < longToken && isToCome) talk.tokenExpiries.set(token, expiry)
-  }
-  const { refreshTokenExpiry } = result
-  if (typeof refreshTokenExpiry === 'number')
-    talk.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - time.answeredAtMs))
+    const isToCome = typeof expiry === 'number' && expiry > answeredAtMs
+    return typeof token === 'string' && token.length < longToken && isToCome ? [[token, expiry]] : []
+  })
 }
 
 /** Sends raw HTTP; assumes nothing about its answer. */
@@ -181,6 +168,7 @@ export async function sendRaw(talk: Conversation, spec: RawSpec): Promise<Called
 // What follows sends any request, whoever made it.
 
 interface Delivery {
+  readonly build: Build
   /** How often a throttled call is tried again before it counts as throttled. */
   readonly tries?: number
   /** It may change the state of the target, so it is not sent again where it may have arrived. */
@@ -193,105 +181,97 @@ interface Delivery {
   readonly key?: Partial<CreatedKey>
 }
 
-interface PreparedDelivery extends Delivery {
-  readonly build: Build
-}
-
-interface Sending extends PreparedDelivery {
+interface Sending extends Delivery {
   readonly record: KeyRecord
 }
 
 const throttleTries = 8
 
 /** Sends one request. Waits out throttling, and repeats a call whose kept connection was closed or that did not reach the service. */
-export async function deliver(line: Line, build: Build, how: Delivery = {}): Promise<Delivered> {
-  const sending = { ...how, build, record: keyRecord(line, how) }
-  return sending.record.end(await repeat(line, sending, await sendOnce(line, sending)))
+export async function deliver(line: Line, build: Build, how: Omit<Delivery, 'build'> = {}): Promise<Delivered> {
+  const [delivered] = await deliverAll(line, [{ ...how, build }])
+  return delivered ?? missing()
 }
 
-/** Several at once, racing; throttled ones are repeated one by one afterwards. */
-async function deliverTogether(line: Line, deliveries: readonly PreparedDelivery[]): Promise<Delivered[]> {
-  const { instance, emit } = line
-  await line.pace.take(instance.clock, deliveries.length)
-  const sentAtMs = instance.clock.now()
-  const racing = deliveries.map((how) => ({
-    sending: { ...how, record: keyRecord(line, how) },
-    request: how.build(signingNow(line)),
-  }))
-  for (const { sending, request } of racing) {
-    sending.record.begin(request)
-    rememberSent(line, request)
-    emit({ kind: 'exchange-begun', request })
-  }
-  const wires = await instance.sendTogether(racing.map(({ request }) => request))
+/** Sends one request, or several at once as a race; throttled ones are repeated one by one afterwards. */
+async function deliverAll(line: Line, deliveries: readonly Delivery[]): Promise<Delivered[]> {
+  const sendings = deliveries.map((how): Sending => ({ ...how, record: keyRecord(line, how) }))
+  const [only, ...others] = sendings
+  const isAlone = only !== undefined && others.length === 0
+  const firsts = isAlone ? [await sendOnce(line, only)] : await transmit(line, sendings)
   const results: Delivered[] = []
-  for (const [index, { sending, request }] of racing.entries()) {
-    const first = concludeOne(line, request, wires[index] ?? missing(), sentAtMs)
-    results.push(sending.record.end(await repeat(line, sending, first)))
-  }
+  for (const [index, sending] of sendings.entries())
+    results.push(sending.record.end(await repeat(line, sending, firsts[index] ?? missing())))
   return results
 }
 
-async function sendOnce(
-  line: Line,
-  { build, record, atOnce = false }: Sending,
-  connection: Pick<WireRequest, 'connection'> = {},
-): Promise<Delivered> {
-  const { instance, limit } = line
-  const send = async (): Promise<Delivered> => {
-    await line.pace.take(instance.clock, 1)
-    const sentAtMs = instance.clock.now()
+type Connection = Pick<WireRequest, 'connection'>
+
+async function sendOnce(line: Line, sending: Sending, connection: Connection = {}): Promise<Delivered> {
+  const send = () => transmit(line, [sending], connection)
+  const [one] = sending.atOnce === true ? await send() : await line.limit.run(send, line.isUrgent)
+  return one ?? missing()
+}
+
+/** Sends requests, written and signed now, in the same moment. */
+async function transmit(line: Line, sendings: readonly Sending[], connection: Connection = {}): Promise<Delivered[]> {
+  const { instance, pace, limit, emit } = line
+  await pace.take(instance.clock, sendings.length)
+  const sentAtMs = instance.clock.now()
+  const requests = sendings.map(({ build, record }) => {
     const request = { ...build(signingNow(line)), ...connection }
     record.begin(request)
     rememberSent(line, request)
-    line.emit({ kind: 'exchange-begun', request })
-    const wire = await instance.send(request)
-    if (request.connection === 'kept') limit.hear(instance.clock.now() - sentAtMs, wire)
-    return concludeOne(line, request, wire, sentAtMs)
+    emit({ kind: 'exchange-begun', request })
+    return request
+  })
+  const [only, ...others] = requests
+  if (only === undefined || others.length > 0) {
+    const wires = await instance.sendTogether(requests)
+    return requests.map((request, index) => concludeOne(line, request, wires[index] ?? missing(), sentAtMs))
   }
-  return atOnce ? send() : limit.run(send, line.isUrgent)
+  const wire = await instance.send(only)
+  if (only.connection === 'kept') limit.hear(instance.clock.now() - sentAtMs, wire)
+  return [concludeOne(line, only, wire, sentAtMs)]
 }
 
 async function repeat(line: Line, sending: Sending, first: Delivered): Promise<Delivered> {
-  const { clock, settings } = line.instance
-  const again = (connection?: Pick<WireRequest, 'connection'>): Promise<Delivered> =>
-    sendOnce(line, sending, connection)
+  const { facts, pace, instance } = line
+  const { clock, settings } = instance
   const unlessStale = async (one: Delivered): Promise<Delivered> =>
     // Another kept connection may be closed as well.
-    isStale(one, sending) ? again(isKept(one) ? { connection: 'fresh' } : {}) : one
+    isStale(one, sending) ? sendOnce(line, sending, isKept(one) ? { connection: 'fresh' } : {}) : one
   let current = await unlessStale(first)
   let wasUnavailable = false
-  for (let tried = 1; tried <= mostTries(line, current, sending); tried += 1) {
+  for (let tried = 1; tried <= mostTries(facts, current, sending); tried += 1) {
     const isThrottled = current.answer.outcome === 'throttled'
     wasUnavailable ||= !isThrottled
-    if (isThrottled) line.pace.slowDown(clock)
-    const { retryAfterMs = 0 } = 'retryAfterMs' in current.answer ? current.answer : {}
-    if (retryAfterMs > patienceMs(line.instance)) break
-    const waitMs = retryAfterMs > 0 ? retryAfterMs : line.pace.backOffMs(tried)
+    const { retryAfterMs } = { retryAfterMs: undefined, ...current.answer }
+    if (isThrottled) pace.hear(clock, { isThrottled, tries: tried - 1, ...defined({ retryAfterMs }) })
+    if ((retryAfterMs ?? 0) > patienceMs(instance)) break
+    // A target that asks for no wait may take the next try at once.
+    const isFree = retryAfterMs === 0 && tried === 1
+    const waitMs = isFree ? 0 : retryAfterMs || pace.backOffMs(tried)
     await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
     // Another connection may lead to another server behind the same proxy.
-    const isElsewhere = !isThrottled && isKept(current)
-    current = {
-      ...(await unlessStale(await again(isElsewhere ? { connection: 'fresh' } : {}))),
-      throttled: tried,
-    }
+    const elsewhere: Connection = !isThrottled && isKept(current) ? { connection: 'fresh' } : {}
+    current = { ...(await unlessStale(await sendOnce(line, sending, elsewhere))), throttled: tried }
   }
-  if (wasUnavailable) noteAvailability(line, current)
+  if (['accepted', 'refused'].includes(current.answer.outcome)) pace.hear(clock, { isThrottled: false })
+  if (wasUnavailable) {
+    const helped = current.answer.outcome !== 'broken'
+    noteRepeated(facts, helped)
+    // Where calls must be repeated more than once, they come too fast, and not only too many at once.
+    if (helped && current.throttled > 1) pace.hear(clock, { isThrottled: true, tries: current.throttled - 1 })
+  }
   return current
 }
 
 /** How often a call with this answer is tried again. */
-function mostTries({ facts }: Line, { answer }: Delivered, { tries = throttleTries, changes = false }: Delivery) {
+function mostTries(facts: Line['facts'], { answer }: Delivered, { tries = throttleTries, changes = false }: Delivery) {
   if (answer.outcome === 'throttled') return tries
   if (answer.outcome !== 'broken' || !isWorthRepeating(facts, answer.status, changes)) return 0
   return Math.min(tries, unavailableTries)
-}
-
-/** Where calls must be repeated more than once, they come too fast, and not only too many at once. */
-function noteAvailability({ facts, pace, instance }: Line, { answer, throttled }: Delivered): void {
-  const helped = answer.outcome !== 'broken'
-  noteRepeated(facts, helped)
-  if (helped && throttled > 1) pace.slowDown(instance.clock)
 }
 
 /** All tries together wait no longer than this, so that a longer Retry-After need not be waited for at all. */
@@ -306,35 +286,20 @@ const isStale = ({ wire, request: { connection } }: Delivered, { changes = false
 
 const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
 
-/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
-const mostStepMs = 10_000
-
 function concludeOne(line: Line, request: WireRequest, wire: WireAnswer, sentAtMs: number): Delivered {
   const { facts, instance } = line
-  const answeredAtMs = instance.clock.now()
-  line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs, answeredAtMs })
-  if (wire.kind === 'answer' && facts.wrongDateMs === undefined) {
-    const offset = narrowOffset(facts.offset, wire.headers.date, sentAtMs, answeredAtMs)
-    const jump = jumpMs(facts.offset, offset)
-    if (jump > leastJumpMs) facts.clockJumps += 1
-    if (jump > mostStepMs) facts.clockWasSet = true
-    if (offset !== undefined) facts.offset = offset
-  }
+  const ours = { sentAtMs, answeredAtMs: instance.clock.now() }
+  line.emit({ kind: 'exchange-made', request, answer: wire, ...ours })
+  if (wire.kind === 'answer') noteDate(facts, wire.headers.date, ours)
   const ahead = offsetMs(facts.offset)
-  const answer = classify(wire, answeredAtMs + ahead)
-  rememberGiven(line, answer, wire)
-  return {
-    answer,
-    request,
-    wire: cutAnswer(wire),
-    time: {
-      sentAtMs: sentAtMs + ahead,
-      answeredAtMs: answeredAtMs + ahead,
-      uncertaintyMs: offsetUncertaintyMs(facts.offset),
-    },
-    ours: { sentAtMs, answeredAtMs },
-    throttled: 0,
+  const time = {
+    sentAtMs: ours.sentAtMs + ahead,
+    answeredAtMs: ours.answeredAtMs + ahead,
+    uncertaintyMs: offsetUncertaintyMs(facts.offset),
   }
+  const answer = classify(wire, time.answeredAtMs)
+  rememberGiven(line, answer, wire)
+  return { answer, request, wire: cutAnswer(wire), time, ours, throttled: 0 }
 }
 
 /** The server's time, as well as it is known. */
@@ -360,18 +325,19 @@ function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key
     begin({ body }) {
       if (name !== undefined) return
       name = creates ?? (mentions(body, 'createApiKey') ? keyName(paramsIn(body)) : undefined)
-      if (name !== undefined) createdKeys.intend(name)
+      if (name !== undefined) createdKeys.note({ intend: name })
     },
     end(delivered) {
       const { answer, request, wire } = delivered
-      if (answer.outcome === 'accepted') for (const id of idsRemovedBy(request, settings)) createdKeys.removed(id)
+      if (answer.outcome === 'accepted')
+        for (const removed of idsRemovedBy(request, settings)) createdKeys.note({ removed })
       if (name === undefined) return delivered
       if (answer.outcome === 'accepted') {
         const { id, secret } = membersOf(answer.result)
         const shown = { id: typeof id === 'string' ? id : '(no id)', name }
-        createdKeys.created({ ...shown, ...(typeof secret === 'string' ? { secret } : {}), ...key })
+        createdKeys.note({ created: { ...shown, ...(typeof secret === 'string' ? { secret } : {}), ...key } })
       } else if (answer.status !== null || (wire.kind === 'none' && wire.wasNotSent === true)) {
-        createdKeys.notCreated(name)
+        createdKeys.note({ notCreated: name })
       }
       return delivered
     },
@@ -406,20 +372,15 @@ const secretParams = ['apiKeySecret', 'refreshToken']
 function rememberSent({ redactor, instance, facts, createdKeys }: Line, { headers, body }: WireRequest): void {
   if (redactor === null) return
   const header = headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
-  const params = secretParams.some((name) => mentions(body, name)) ? Object.entries(paramsIn(body)) : []
-  const inParams = params.flatMap(([name, value]) =>
-    secretParams.includes(name) && typeof value === 'string' ? [value] : [],
-  )
-  const ids = new Set([instance.root.id, ...createdKeys.keys.map(({ id }) => id)])
-  const { settings } = instance
+  const params = secretParams.some((name) => mentions(body, name)) ? paramsIn(body) : {}
+  const inParams = secretParams.map((name) => params[name]).filter((value) => typeof value === 'string')
+  const { settings, root } = instance
+  const isId = (text: string): boolean => text === root.id || createdKeys.keys.some(({ id }) => id === text)
   // The prefix in use may be the token type that the server reported. The words of a header are not case-sensitive.
-  const words = new Set(
-    [...ordinaryWords, settings.scheme, wordOfTokens(settings, facts) ?? '', wordOfTokens({}, facts) ?? ''].map(
-      (word) => word.toLowerCase(),
-    ),
-  )
+  const prefixes = [settings.scheme, wordOfTokens(settings, facts) ?? '', wordOfTokens({}, facts) ?? '']
+  const words = new Set([...ordinaryWords, ...prefixes].map((word) => word.toLowerCase()))
   for (const text of [...credentialsIn(header), ...inParams])
-    if (!ids.has(text) && !words.has(text.trim().toLowerCase())) redactor.add(text)
+    if (!isId(text) && !words.has(text.trim().toLowerCase())) redactor.add(text)
 }
 
 function credentialsIn(header: string): string[] {
@@ -436,12 +397,8 @@ function credentialsIn(header: string): string[] {
 function rememberGiven({ redactor }: Line, answer: Delivered['answer'], wire: WireAnswer): void {
   if (redactor === null || wire.kind !== 'answer') return
   const isBroken = answer.outcome === 'broken' && mentions(wire.body, 'result')
-  const result =
-    answer.outcome === 'accepted'
-      ? membersOf(answer.result)
-      : isBroken
-        ? membersOf(membersOf(parseJson(new TextDecoder().decode(wire.body))).result)
-        : {}
+  const inBody = isBroken ? membersOf(parseJson(new TextDecoder().decode(wire.body))).result : undefined
+  const result = membersOf(answer.outcome === 'accepted' ? answer.result : inBody)
   for (const name of ['secret', 'accessToken', 'refreshToken']) {
     const value = result[name]
     if (typeof value === 'string') redactor.add(value)

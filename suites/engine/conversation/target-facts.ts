@@ -1,6 +1,6 @@
 /** What a run learns about its target, and the functions by which answers change it: clocks, tokens, sessions, patience. */
 
-import type { Classified } from '../judge/classify.ts'
+import { membersOf } from '../json.ts'
 import type { Called, CallTime, ClockWitness } from '../judge/expectation.ts'
 import { firstTimestampMs, roundingMs } from '../judge/expectation.ts'
 import type { JunkControl } from '../judge/judge-case.ts'
@@ -131,12 +131,24 @@ function common(one: ClockOffset, other: ClockOffset): ClockOffset | undefined {
 }
 
 /** A smaller step may be drift. */
-export const leastJumpMs = 1000
+const leastJumpMs = 1000
+/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
+const mostStepMs = 10_000
 
-/** By how much the clock was set between two answers, as far as their Date headers show; 0 where they agree. In ms. */
-export function jumpMs(known: ClockOffset | undefined, now: ClockOffset | undefined): number {
-  if (known === undefined || now === undefined) return 0
-  return Math.max(0, now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
+/** Learns from the Date header of an answer how far the server's clock is ahead, and whether it was set meanwhile. */
+export function noteDate(
+  facts: TargetFacts,
+  date: string | undefined,
+  ours: { sentAtMs: number; answeredAtMs: number },
+): void {
+  if (facts.wrongDateMs !== undefined) return
+  const known = facts.offset
+  const now = narrowOffset(known, date, ours.sentAtMs, ours.answeredAtMs)
+  if (now === undefined) return
+  facts.offset = now
+  const jumpMs = known === undefined ? 0 : Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
+  if (jumpMs > leastJumpMs) facts.clockJumps += 1
+  if (jumpMs > mostStepMs) facts.clockWasSet = true
 }
 
 /** The offset to calculate with: 0 if that is possible, otherwise the middle of the interval. */
@@ -218,16 +230,10 @@ export function unnamedAreFree({ unnamedTakePlaces, unnamedReplaced }: TargetFac
   return unnamedTakePlaces === false && unnamedReplaced !== true
 }
 
-/** Counts the sessions that a run was granted; some may have been removed since. */
-export function noteSession(facts: TargetFacts, method: string, params: unknown): void {
-  if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
-}
-
 /** Whether the params of a grant request a session. */
 export function requestsSession(params: unknown): params is { scope: unknown[] } {
-  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
-    return false
-  return params.scope.some((word) => String(word).startsWith('session:'))
+  const { scope } = membersOf(params)
+  return Array.isArray(scope) && scope.some((word) => String(word).startsWith('session:'))
 }
 
 // What stands in front of a service (a proxy, a load balancer) answers in its place while it restarts or is
@@ -285,10 +291,18 @@ export function noteSilence({ facts }: Knowing, wire: WireAnswer): void {
   if (wire.kind === 'none' && wire.timedOut === true) facts.silences += 1
 }
 
-/** Remembers how long the slowest accepted call took. */
-export function noteAccepted({ facts }: Knowing, { answer, time }: { answer: Classified; time: CallTime }): void {
-  if (answer.outcome !== 'accepted') return
-  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, time.answeredAtMs - time.sentAtMs)
+/** Learns from an accepted call how long one takes, how many sessions were granted, and how long a refresh token lives. */
+export function noteAccepted(
+  facts: TargetFacts,
+  { method, params }: { method: string; params?: unknown },
+  { refreshTokenExpiry }: { [member: string]: unknown },
+  { sentAtMs, answeredAtMs }: CallTime,
+): void {
+  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, answeredAtMs - sentAtMs)
+  // Some of the sessions may have been removed since.
+  if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
+  if (typeof refreshTokenExpiry === 'number')
+    facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - answeredAtMs))
 }
 
 /** How long a refusal may take, in ms; undefined: as long as any call. */

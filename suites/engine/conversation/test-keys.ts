@@ -1,19 +1,29 @@
+/** The test keys of a run: each is created in its declared way, which is evidence by itself, or else in any way that works. */
+import { membersOf } from '../json.ts'
+import { summarizeAnswer } from '../judge/classify.ts'
 import type { Called } from '../judge/expectation.ts'
-import type { ProblemFacts } from '../judge/problem.ts'
-import type { Auth, TestKey } from '../language/fixture-types.ts'
-import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
+import { type Attempt, type StepVerdict, stepEnd, takenStep } from '../judge/judge-case.ts'
+import type { CaseOutcome, Hint, ProblemFacts } from '../judge/problem.ts'
+import type { Auth, CallStep, TestKey } from '../language/fixture-types.ts'
+import { ed25519KeyPair } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
-import { type Way, ways } from './cases.ts'
+import { creationCase, creationScenario, declaredWay, unjudged, type Way, ways } from './cases.ts'
 import {
   actor,
   type Conversation,
   type CreatedKey,
+  closeConversation,
   credentialOfKey,
-  type HeldKey,
   isSendable,
+  openConversation,
   type Run,
+  standInOf,
 } from './conversation.ts'
+import { recordCase } from './outcome.ts'
 import { makeCall } from './send.ts'
+
+const listSolutions = 'solution/listSolutions'
+const createApiKey = 'manager/createApiKey'
 
 /**
  * Makes sure that the talk has these test keys, created in any way that works, and that the target knows them; returns why one of them
@@ -39,11 +49,9 @@ export function hasNoPlace(problem: ProblemFacts): boolean {
 async function createInAnyWay(talk: Conversation, name: string): Promise<ProblemFacts | undefined> {
   const testKey = talk.run.corpus.testKeys.find((candidate) => candidate.name === name)
   if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
-  const { root } = talk.instance
   const tried: Extract<ProblemFacts, { kind: 'test-key-missing' }>['tried'] = []
-  for (const way of ways) {
-    if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
-    if (root.kind === 'ed25519' && way === 'token') continue
+  const usable = talk.instance.root.kind === 'ed25519' ? (['ecc'] as const) : ways.filter((way) => way !== 'ecc')
+  for (const way of usable) {
     const { called, problem } = await createKeyOf(talk, testKey, way, 'root')
     if (problem === undefined || talk.testKeys.has(name)) return undefined
     tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
@@ -51,16 +59,14 @@ async function createInAnyWay(talk: Conversation, name: string): Promise<Problem
   return { kind: 'test-key-missing', testKey: name, tried, fresh: talk.run.target.fresh }
 }
 
-export interface Creation {
+interface Creation {
   called?: Called
-  /** The ways that failed. */
-  problem?: CreationProblem
+  /** Why the key was not created as it should be. */
+  problem?:
+    | { kind: 'not-accepted' | 'no-scope' }
+    | Extract<ProblemFacts, { kind: 'no-token' }>
+    | Extract<ProblemFacts, { kind: 'creation-result' }>
 }
-
-type CreationProblem =
-  | { kind: 'not-accepted' }
-  | { kind: 'no-scope' }
-  | Extract<ProblemFacts, { kind: 'no-token' | 'creation-result' }>
 
 /** Creates a test key in one way, and gives it to the talk. */
 export async function createKeyOf(talk: Conversation, member: TestKey, way: Way, by: string): Promise<Creation> {
@@ -85,8 +91,7 @@ async function creatingToken(
   { creator, member, spelling }: { creator: string; member: TestKey; spelling: string },
 ): Promise<string | undefined> {
   const given = declaredScope(talk, member).filter((word) => !/^apikey$/i.test(word))
-  const lists = [given, given.filter((word) => shownScopes.includes(word)), []]
-  for (const scope of lists) {
+  for (const scope of [given, given.filter((word) => shownScopes.includes(word)), []]) {
     const token = await tokenOf(talk, creator, [spelling, ...scope])
     if (token !== undefined) return token
   }
@@ -96,11 +101,9 @@ async function creatingToken(
 async function create(talk: Conversation, member: TestKey, auth: Auth): Promise<Creation> {
   const { facts } = talk
   const [way = ''] = Object.keys(auth)
+  const all = scopesOf(declaredScope(talk, member), facts.keysWithout)
   // A target that refuses every list has another reason, so later keys try fewer lists.
-  const lists = scopesOf({ ...member, scope: declaredScope(talk, member) }, facts.keysWithout).slice(
-    0,
-    facts.keyScopesTried.includes(way) ? 1 : undefined,
-  )
+  const lists = facts.keyScopesTried.includes(way) ? all.slice(0, 1) : all
   let refused: Creation | undefined
   for (const { scope, without } of lists) {
     const creation = await createWith(talk, member, auth, scope)
@@ -116,12 +119,11 @@ async function create(talk: Conversation, member: TestKey, auth: Auth): Promise<
 
 /** The scope with the ids of the solutions that the target file names; words for solutions that it does not name are left out. */
 function declaredScope({ instance }: Conversation, { scope }: TestKey): string[] {
-  const { solutions } = instance.settings
   return scope.flatMap((word) => {
-    const [, index] = /\$solutions\.(\d+)$/.exec(word) ?? []
-    if (index === undefined) return [word]
-    const id = solutions[Number(index)]
-    return id === undefined ? [] : [word.replace(/\$solutions\.\d+$/, id)]
+    const [reference, index] = /\$solutions\.(\d+)$/.exec(word) ?? []
+    if (reference === undefined) return [word]
+    const id = instance.settings.solutions[Number(index)]
+    return id === undefined ? [] : [word.replace(reference, () => id)]
   })
 }
 
@@ -132,51 +134,43 @@ const shownScopes = ['apikey', 'apiKey', 'context', 'solution']
  * Which words a key's scope may contain is open, and so is the spelling of one of them. A refused list is tried again without the words
  * that no example shows, without one spelling or the other, and without both.
  */
-function scopesOf({ scope }: TestKey, keysWithout: string[]): { scope: string[]; without: string[] }[] {
-  const unshown = scope.filter((word) => !shownScopes.includes(word))
-  const lists = [keysWithout, [], unshown, ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]].map(
-    (without) => ({
-      scope: scope.filter((word) => !without.includes(word)),
-      without,
-    }),
-  )
-  return [...new Map(lists.reverse().map((list) => [list.scope.join(' '), list])).values()].reverse()
+function scopesOf(words: readonly string[], keysWithout: string[]): { scope: string[]; without: string[] }[] {
+  const unshown = words.filter((word) => !shownScopes.includes(word))
+  const seen = new Set<string>()
+  return [keysWithout, [], unshown, ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]]
+    .map((without) => ({ scope: words.filter((word) => !without.includes(word)), without }))
+    .filter(({ scope }) => !seen.has(scope.join(' ')) && seen.add(scope.join(' ')))
 }
 
 async function createWith(talk: Conversation, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
-  const pair = member.key === 'ed25519' ? pairOf(talk.run, member.name) : undefined
-  const called = await makeCall(talk, {
-    method: 'manager/createApiKey',
-    params: {
-      name: `${member.name}-${shortName(talk.run.unique, uniqueLength)}`,
-      scope,
-      ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
-    },
-    auth,
-    member: member.name,
-    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
-  })
+  const { run, testKeys } = talk
+  const pair =
+    member.key === 'ed25519' ? (run.keyPairs.get(member.name) ?? ed25519KeyPair(run.random.bytes(32))) : undefined
+  if (pair !== undefined) run.keyPairs.set(member.name, pair)
+  const own = pair === undefined ? {} : { privateKey: pair.privateKeyPem }
+  const name = `${member.name}-${shortName(run.unique, uniqueLength)}`
+  const params = { name, scope, ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }) }
+  const called = await makeCall(talk, { method: createApiKey, params, auth, member: member.name, ...own })
   if (called.answer.outcome !== 'accepted') return { called, problem: { kind: 'not-accepted' } }
-  const result = called.answer.result as { id?: unknown; secret?: unknown } | null
-  if (typeof result?.id !== 'string') return { called, problem: { kind: 'creation-result', lacks: 'id' } }
-  if (!isSendable(result.id)) return { called, problem: { kind: 'creation-result', lacks: 'sendable-id' } }
-  const hasSecret = typeof result.secret === 'string'
-  const key: CreatedKey = {
-    id: result.id,
-    name: member.name,
-    ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
-    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
-  }
+  const { id, secret } = membersOf(called.answer.result)
+  const lacks = (what: 'id' | 'sendable-id' | 'secret'): Creation => ({
+    called,
+    problem: { kind: 'creation-result', lacks: what },
+  })
+  if (typeof id !== 'string') return lacks('id')
+  if (!isSendable(id)) return lacks('sendable-id')
+  const hasSecret = typeof secret === 'string'
+  const key: CreatedKey = { id, name: member.name, ...(hasSecret ? { secret } : {}), ...own }
   // A key with a public key needs no secret, and creating another would take one more of the ten places.
   if (hasSecret || pair !== undefined) {
-    const held: HeldKey = { ...credentialOfKey(key), ...(member.key === 'secret' ? { scope } : {}) }
-    talk.testKeys.set(member.name, held)
+    const held = { ...credentialOfKey(key), ...(member.key === 'secret' ? { scope } : {}) }
+    testKeys.set(member.name, held)
     const known = awaitKey(talk, member)
-    held.known = known
+    testKeys.set(member.name, { ...held, known })
     // Whoever needs the key gets the error.
     known.catch(() => {})
   }
-  return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }
+  return hasSecret ? { called } : lacks('secret')
 }
 
 const firstPauseMs = 50
@@ -189,21 +183,14 @@ const longestPauseMs = 800
 async function awaitKey(talk: Conversation, { name, scope }: TestKey): Promise<void> {
   const { clock } = talk.instance
   if (!talk.run.target.lasting || clock.controlled) return
-  const isKnown = async (): Promise<boolean> => {
-    if (!scope.includes('solution')) return (await tokenOf(talk, name, scope)) !== undefined
-    const call = { method: 'solution/listSolutions', params: {}, auth: { key: name } }
-    return (await makeCall(talk, call)).answer.outcome === 'accepted'
-  }
+  const isKnown = async (): Promise<boolean> =>
+    scope.includes('solution')
+      ? (await makeCall(talk, { method: listSolutions, params: {}, auth: { key: name } })).answer.outcome === 'accepted'
+      : (await tokenOf(talk, name, scope)) !== undefined
   for (let pauseMs = firstPauseMs; pauseMs <= longestPauseMs; pauseMs *= 2) {
     if (talk.run.stopping.reason !== null || (await isKnown())) return
     await clock.sleep(pauseMs)
   }
-}
-
-function pairOf(run: Run, member: string): Ed25519KeyPair {
-  const pair = run.keyPairs.get(member) ?? ed25519KeyPair(run.random.bytes(32))
-  run.keyPairs.set(member, pair)
-  return pair
 }
 
 /** Requests tokens for a test key with these scopes. */
@@ -220,7 +207,121 @@ export async function tokenOf(talk: Conversation, by: string, scope: string[]): 
 
 /** The access token in the answer to a grant, if it can be sent. */
 export function accessTokenOf({ answer }: Called): string | undefined {
-  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
-  const token = result?.accessToken
-  return typeof token === 'string' && isSendable(token) ? token : undefined
+  const { accessToken } = membersOf(answer.outcome === 'accepted' ? answer.result : undefined)
+  return typeof accessToken === 'string' && isSendable(accessToken) ? accessToken : undefined
+}
+
+// The creation as evidence.
+
+/** Creates a test key in its declared way. If that fails, the cases create it in another way. */
+export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
+  const startedMs = performance.now()
+  const talk = await openConversation(run)
+  const callsBefore = talk.calls
+  try {
+    const evidence = await tryCreation(talk, testKey)
+    const scenario = creationScenario(testKey)
+    const outcome =
+      'attempt' in evidence
+        ? recordCase({ talk, scenario, testCase: creationCase, attempt: evidence.attempt }, evidence.hint, noJunk)
+        : unjudged(scenario, creationCase, evidence.verdict, evidence.problem)
+    const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
+    return { ...outcome, calls: talk.calls - callsBefore, durationMs }
+  } finally {
+    await closeConversation(talk)
+  }
+}
+
+/** Whether junk creates keys too is judged by the cases about credentials. */
+const noJunk = { junkTaken: [] }
+
+/** What the creation showed, or why nothing could be judged. */
+type Evidence =
+  | { attempt: Attempt; hint?: Hint | undefined }
+  | { verdict: 'blocked' | 'not-testable'; problem: ProblemFacts }
+
+const blocked = (problem: ProblemFacts): Evidence => ({
+  verdict: hasNoPlace(problem) ? 'not-testable' : 'blocked',
+  problem,
+})
+
+async function tryCreation(talk: Conversation, testKey: TestKey): Promise<Evidence> {
+  const { run, facts, testKeys } = talk
+  if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
+  const declared = wayOf(testKey, talk)
+  if (declared === undefined) return blocked({ kind: 'no-way-to-create' })
+  const { way, by } = declared
+  if (testKeys.has(testKey.name)) {
+    const isKept = run.keptTestKeys.some((key) => key.member === testKey.name)
+    return { verdict: 'not-testable', problem: { kind: isKept ? 'test-key-kept' : 'test-key-made-before' } }
+  }
+  if (way === 'token' && facts.tokenWord !== undefined)
+    return blocked({ kind: 'no-token-word', because: facts.tokenWord })
+  if (by === testKey.name) return blocked({ kind: 'root-has-public-key' })
+  const missing = await ensureTestKeys(talk, [by])
+  if (missing !== undefined) return blocked(missing)
+  const { called, problem } = await createKeyOf(talk, testKey, way, by)
+  if (called === undefined) return blocked(problem?.kind === 'no-token' ? problem : { kind: 'no-way-to-create' })
+  if (problem === undefined) return { attempt: creationShown(testKey, called) }
+  if (problem.kind === 'creation-result') return { attempt: creationShown(testKey, called, problem) }
+  return whyRefused(talk, testKey, declared, called)
+}
+
+/** The declared way, with the stand-in if the root key has no secret. */
+function wayOf(testKey: TestKey, talk: Conversation): { way: Way; by: string } | undefined {
+  // Only the root key itself can create its stand-in.
+  if (standInOf(talk.run.corpus.testKeys, talk.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
+  const declared = declaredWay(testKey)
+  if (declared === undefined || declared.way === 'ecc') return declared
+  return { way: declared.way, by: actor(talk, declared.by) }
+}
+
+/** A refused creation proves something only if an ordinary call with the same authorization is accepted. */
+async function whyRefused(
+  talk: Conversation,
+  testKey: TestKey,
+  { way, by }: { way: Way; by: string },
+  refused: Called,
+): Promise<Evidence> {
+  const { run } = talk
+  const token = way === 'token' ? await tokenOf(talk, by, ['solution']) : undefined
+  if (way === 'token' && token === undefined) return blocked({ kind: 'no-token', testKey: by })
+  const auth = (token === undefined ? { [way]: by } : { token }) as Auth
+  const control = await makeCall(talk, { method: listSolutions, params: {}, auth })
+  const end = (kind: 'broke' | 'blocked', called: Called) =>
+    stepEnd(kind, { kind: 'wrong-outcome', expected: 'accepted', got: summarizeAnswer(called.answer) }, [called])
+  if (control.answer.outcome !== 'accepted') {
+    const verdict = { ...end('blocked', control), inPreparation: true as const }
+    const step = { ...creationStep, call: listSolutions }
+    const attempt = { taken: [takenStep({ step, given: true, proves: testKey.proves }, verdict)], left: [] }
+    return { attempt, hint: await run.diagnose?.signature(talk, auth) }
+  }
+  const missing = await ensureTestKeys(talk, [testKey.name])
+  if (missing !== undefined && !run.target.fresh) return blocked(missing)
+  const judged = testKey.proves.filter((id) => id !== resultRequirement)
+  const attempt = {
+    taken: [creation(judged, end(refused.answer.outcome === 'throttled' ? 'blocked' : 'broke', refused))],
+    left: [{ step: creationStep, given: false, proves: testKey.proves.filter((id) => !judged.includes(id)) }],
+  }
+  return missing !== undefined && run.target.lasting ? { attempt, hint: { kind: 'perhaps-not-fresh' } } : { attempt }
+}
+
+const creationStep: CallStep = { call: createApiKey, auth: 'none', expect: 'accepted', at: { line: 1, column: 1 } }
+const resultRequirement = 'keys/create-result'
+
+const creation = (proves: string[], verdict: StepVerdict, calls: Called[] = []) =>
+  takenStep({ step: creationStep, given: false, proves }, verdict, calls)
+
+/** An accepted creation. @param lacking what its result lacks */
+function creationShown({ proves }: TestKey, called: Called, lacking?: ProblemFacts): Attempt {
+  const held = proves.filter((id) => lacking === undefined || id !== resultRequirement)
+  const taken = [creation(held, { kind: 'held', sides: ['accepted'] }, [called])]
+  if (lacking !== undefined)
+    taken.push(
+      creation(
+        proves.filter((id) => !held.includes(id)),
+        stepEnd('broke', lacking, [called]),
+      ),
+    )
+  return { taken, left: [] }
 }

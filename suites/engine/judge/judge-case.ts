@@ -1,5 +1,7 @@
+/** Verdicts: how a step ends, what a case shows, and what its cases make of a requirement. */
+import { membersOf } from '../json.ts'
 import type { CallStep, Requirement, SendStep, Step } from '../language/fixture-types.ts'
-import { type Names, resolve } from '../language/resolve.ts'
+import { judgementOf, type Names, resolve } from '../language/resolve.ts'
 import type { WireRequest } from '../target.ts'
 import { envelopeRequirements, showJson } from './classify.ts'
 import {
@@ -13,87 +15,16 @@ import {
   type Side,
 } from './expectation.ts'
 import {
+  type CaseObservation,
   type CaseOutcome,
   type EnvelopeProblem,
   type Failure,
-  type LostPreparation,
   type Obstacle,
   type ProblemFacts,
   type RefusalJudgement,
   type Verdict,
   worst,
 } from './problem.ts'
-
-/** A step that ended its case, or a warning on the way. */
-export interface CaseStop extends StepEnd {
-  step: Step
-  /** The requirements that the step was to prove; empty unless it broke. */
-  proves: string[]
-}
-
-/** A call as it is shown. */
-export type Exchanged = Pick<Called, 'request' | 'wire' | 'throttled'>
-
-/** What one try of a case showed. */
-export interface Attempt {
-  /** Sides of each requirement that held. */
-  sides: Map<string, Set<Side>>
-  /** Requirements with a judged step outside the preparation. */
-  judged: Set<string>
-  /** Requirements whose last step was not judged. */
-  unreached: Set<string>
-  stops: CaseStop[]
-  observations: CaseOutcome['observations']
-  envelope: { problem: EnvelopeProblem; called: Called }[]
-  envelopeAnswers: number
-  /** Judged acceptances outside the preparation, to be compared with the junk-credential controls. */
-  acceptances: { method: string; kind: CredentialKind }[]
-  /** Methods on which an expected refusal held. */
-  refusedMethods: Set<string>
-  /** Names that have no value because a `refused-or` step was refused; later steps that use them are skipped. */
-  notGiven: Set<string>
-  /** Names of times that the case requested. */
-  requestedTimes: Set<string>
-  throttled: boolean
-  /** Every call, in order, without the values of its answer, which may be megabytes. */
-  calls: Exchanged[]
-}
-
-/** An attempt before its first step. */
-export function emptyAttempt(): Attempt {
-  return {
-    sides: new Map(),
-    judged: new Set(),
-    unreached: new Set(),
-    stops: [],
-    observations: [],
-    envelope: [],
-    envelopeAnswers: 0,
-    acceptances: [],
-    refusedMethods: new Set(),
-    notGiven: new Set(),
-    requestedTimes: new Set(),
-    throttled: false,
-    calls: [],
-  }
-}
-
-/** Junk credentials that the target accepts. A method that accepts anything proves nothing by accepting a call. */
-
-/** Kinds of credentials that are tried with junk; `none` is no Authorization header at all. */
-export type CredentialKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credentials' | 'refresh'
-
-export interface JunkControl {
-  /** `method kind` pairs on which junk was accepted. */
-  junkTaken: string[]
-}
-
-/** Whether a method also accepts junk of this kind, or calls without authorization: an acceptance proves nothing then. */
-function takesJunk({ junkTaken }: JunkControl, method: string, kind: CredentialKind): boolean {
-  return junkTaken.includes(`${method} ${kind}`) || junkTaken.includes(`${method} none`)
-}
-
-/** Judges a step: it held, or the case ends there. Every ending of a step is decided here. */
 
 /**
  * How a step ends its case. `broke`: an expectation did not hold. `blocked`: nothing could be judged. `not-testable`: the target lacks
@@ -110,11 +41,51 @@ export interface StepEnd {
 
 export type StepVerdict = { kind: 'held'; sides: Side[] } | { kind: 'nothing-expected' } | StepEnd
 
-interface StepContext {
-  /** A step of `given` prepares the case; when it does not hold, the case is blocked. */
+/** A step of a case, with what it is to prove. */
+export interface PlacedStep {
+  step: Step
+  /** It prepares the case, so it is the control of everything that the case proves. */
   given: boolean
-  /** The requirements that the step proves. */
   proves: string[]
+}
+
+/** A call as it is shown, without the values of its answer, which may be megabytes. */
+export type Exchanged = Pick<Called, 'request' | 'wire' | 'throttled'>
+
+export interface TakenStep extends PlacedStep {
+  verdict: StepVerdict
+  calls: readonly Exchanged[]
+  /** How many of its answers were successful. */
+  accepted: number
+  /** Their departures from the envelope that the step itself does not judge. */
+  departures: readonly { problem: EnvelopeProblem; called: Exchanged }[]
+  observation?: CaseObservation
+}
+
+/** One try of a case: its steps up to the one that ended it, and those that it left out. Everything else is derived from them. */
+export interface Attempt {
+  taken: readonly TakenStep[]
+  left: readonly PlacedStep[]
+}
+
+/** A step that ended its case, or a warning on the way. */
+export interface CaseStop extends StepEnd {
+  step: Step
+  /** The requirements that the step was to prove; empty unless it broke. */
+  proves: string[]
+}
+
+const isEnd = (verdict: StepVerdict): verdict is StepEnd =>
+  verdict.kind !== 'held' && verdict.kind !== 'nothing-expected'
+
+export const stopsOf = ({ taken }: Pick<Attempt, 'taken'>): CaseStop[] =>
+  taken.flatMap(({ verdict, step, proves }) =>
+    isEnd(verdict) ? [{ ...verdict, step, proves: verdict.kind === 'broke' ? proves : [] }] : [],
+  )
+
+// Steps. Every ending of a step is decided here.
+
+interface StepContext extends Pick<PlacedStep, 'given' | 'proves'> {
   schemas: Schemas
   /** Whether the server's clock is known. Times can only be judged by a known clock. */
   clockIsKnown: boolean
@@ -135,12 +106,43 @@ export function judgeStep(step: CallStep | SendStep, calls: Called[], names: Nam
   const late = judgeLateness(step, calls, names, context.tokenClockAheadMs)
   if (late !== undefined) return late
   if (judgement.kind === 'broke') return judgeFailure(step, calls, judgement, context)
-  const departure = context.given ? undefined : judgeEnvelope(calls, context.proves)
-  return departure ?? { kind: 'held', sides: judgement.sides }
+  // Departures from the envelope are collected over the whole run. They fail a step only if the step is about them.
+  const departed = calls.flatMap((called) =>
+    context.given ? [] : called.departures.filter(isOf(context.proves)).map((problem) => ({ problem, called })),
+  )[0]
+  if (departed !== undefined) return stepEnd('broke', departed.problem, [departed.called])
+  return { kind: 'held', sides: judgement.sides }
 }
+
+const isOf =
+  (proves: readonly string[]) =>
+  ({ kind }: EnvelopeProblem): boolean =>
+    proves.includes(envelopeRequirements[kind])
 
 export function stepEnd(kind: StepEnd['kind'], problem: ProblemFacts, called: Called[] = []): StepEnd {
   return { kind, problem, called }
+}
+
+/** What a case keeps of a step. */
+export function takenStep(
+  placed: PlacedStep,
+  verdict: StepVerdict,
+  calls: readonly Called[] = [],
+  observation?: CaseObservation,
+): TakenStep {
+  const shown = calls.map(({ request, wire, throttled }): Exchanged => ({ request, wire, throttled }))
+  const isOwn = isOf(placed.proves)
+  return {
+    ...placed,
+    verdict,
+    calls: shown,
+    accepted: calls.filter(({ answer }) => answer.outcome === 'accepted').length,
+    departures: calls.flatMap(({ departures }, index) =>
+      // A case about this requirement fails on its own.
+      departures.filter((one) => !isOwn(one)).map((problem) => ({ problem, called: shown[index] as Exchanged })),
+    ),
+    ...(observation === undefined ? {} : { observation }),
+  }
 }
 
 /** Judges an expectation that did not hold: it is a failure, unless there is a reason why it says nothing about the requirement. */
@@ -150,29 +152,35 @@ function judgeFailure(
   { problem, called }: Extract<Judgement, { kind: 'broke' }>,
   { given, refreshLifeMs, tokenClockAheadMs, judgeRefusal }: StepContext,
 ): StepEnd {
+  const { outcome } = called.answer
   const requestedMs = expectsAcceptance(step) ? called.requestedLifeMs : undefined
   if (requestedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(requestedMs, refreshLifeMs)) {
     return stepEnd('not-testable', { kind: 'lifetime-too-long', requestedMs, refreshLifeMs }, [called])
   }
-  const lost = failsByRefusal(step) ? lossOf(calls, called, judgeRefusal) : undefined
-  if (lost !== undefined) return stepEnd('preparation-lost', { kind: 'preparation-lost', because: lost }, [called])
-  if (failsByRefusal(step) && endedToken(calls, tokenClockAheadMs))
-    return stepEnd('preparation-lost', { kind: 'token-ended' }, [called])
-  const failure = failsByRefusal(step) ? withDoubt(problem, called, judgeRefusal) : problem
+  let failure = problem
+  if (failsByRefusal(step)) {
+    const judged = calls
+      .filter(({ answer }) => answer.outcome === 'refused')
+      .map(({ request }) => judgeRefusal?.(request))
+    const [first] = judged
+    // The calls had to be refused only if that is certain of each that was.
+    if (outcome === 'refused' && first?.is === 'required' && judged.every((one) => one?.is === 'required'))
+      return stepEnd('preparation-lost', { kind: 'preparation-lost', because: first.because }, [called])
+    if (endedToken(calls, tokenClockAheadMs)) return stepEnd('preparation-lost', { kind: 'token-ended' }, [called])
+    failure = withDoubt(problem, called, judgeRefusal)
+  }
   if (!given) return stepEnd('broke', failure, [called])
-  const { outcome } = called.answer
   const reason = outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
   if (reason !== undefined) return stepEnd('not-testable', { kind: 'as-declared', reason }, [called])
   return { ...stepEnd('blocked', failure, [called]), inPreparation: true }
 }
 
-/** Departures from the envelope are collected over the whole run. They fail a step only if the step is about them. */
-function judgeEnvelope(calls: Called[], proves: string[]): StepEnd | undefined {
-  for (const called of calls) {
-    const problem = called.departures.find(({ kind }) => proves.includes(envelopeRequirements[kind]))
-    if (problem !== undefined) return stepEnd('broke', problem, [called])
-  }
-  return undefined
+/** Adds what may have made the refusal right. */
+function withDoubt(problem: Failure, { answer, request }: Called, judgeRefusal: StepContext['judgeRefusal']): Failure {
+  if (answer.outcome !== 'refused' || (problem.kind !== 'wrong-outcome' && problem.kind !== 'wrong-count'))
+    return problem
+  const judged = judgeRefusal?.(request)
+  return judged?.is === 'open' ? { ...problem, doubt: judged.because } : problem
 }
 
 /** Whether a step judges by a time on the server's clock. */
@@ -186,17 +194,19 @@ function judgesByClock(step: CallStep | SendStep): boolean {
 function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names, aheadMs: number): StepEnd | undefined {
   if (step.before === undefined) return undefined
   const time = resolve(step.before, names)
-  if (typeof time !== 'number') return stepEnd('blocked', { kind: 'not-a-time', got: showJson(time) }, calls.slice(-1))
   const wrong = expiryProblem(time)
   if (wrong !== undefined) return stepEnd('blocked', wrong, calls.slice(-1))
-  const isLate = calls.some(
-    ({ time: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs + aheadMs > time - roundingMs,
-  )
+  const isLate = calls.some((called) => isAfter(called, time as number, aheadMs))
   return isLate ? stepEnd('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
 }
 
-/** Returns why a reported expiry cannot be used: it is not a 13-digit timestamp. */
-export function expiryProblem(time: number): ProblemFacts | undefined {
+/** Whether an answer came at a time of the server, or so near to it that it may have. */
+const isAfter = ({ time: { answeredAtMs, uncertaintyMs } }: Called, timeMs: number, aheadMs: number): boolean =>
+  answeredAtMs + uncertaintyMs + aheadMs > timeMs - roundingMs
+
+/** Returns why a reported time cannot be used: it is not a number, or not a 13-digit timestamp. */
+export function expiryProblem(time: unknown): ProblemFacts | undefined {
+  if (typeof time !== 'number') return { kind: 'not-a-time', got: showJson(time) }
   if (time >= firstTimestampMs && time < endOfTimestampsMs) return undefined
   return { kind: 'expiry-not-a-timestamp', digits: Math.trunc(Math.abs(time)).toFixed().length }
 }
@@ -217,41 +227,134 @@ function failsByRefusal({ expect, tally }: CallStep | SendStep): boolean {
   return expect === undefined ? tally?.accepted !== undefined : expect !== 'refused'
 }
 
-/** Why the calls of a step had to be refused; undefined unless that is certain of each that was. */
-function lossOf(
-  calls: Called[],
-  { answer }: Called,
-  judgeRefusal: StepContext['judgeRefusal'],
-): LostPreparation | undefined {
-  if (judgeRefusal === undefined || answer.outcome !== 'refused') return undefined
-  const losses = calls
-    .filter((one) => one.answer.outcome === 'refused')
-    .map(({ request }) => {
-      const judged = judgeRefusal(request)
-      return judged?.is === 'required' ? judged.because : undefined
-    })
-  return losses.every((loss) => loss !== undefined) ? losses[0] : undefined
-}
-
-/** Adds what may have made the refusal right. */
-function withDoubt(problem: Failure, { answer, request }: Called, judgeRefusal: StepContext['judgeRefusal']): Failure {
-  const isWrongRefusal =
-    answer.outcome === 'refused' && (problem.kind === 'wrong-outcome' || problem.kind === 'wrong-count')
-  const judged = isWrongRefusal ? judgeRefusal?.(request) : undefined
-  return isWrongRefusal && judged?.is === 'open' ? { ...problem, doubt: judged.because } : problem
-}
-
 /** Whether a token had expired, or nearly, when it was used. Its refusal proves nothing then. */
 function endedToken(calls: Called[], aheadMs: number): boolean {
   return calls.some(
-    ({ answer, tokenExpiryMs, time: { answeredAtMs, uncertaintyMs } }) =>
-      answer.outcome === 'refused' &&
-      tokenExpiryMs !== undefined &&
-      answeredAtMs + uncertaintyMs + aheadMs > tokenExpiryMs - roundingMs,
+    (called) =>
+      called.answer.outcome === 'refused' &&
+      called.tokenExpiryMs !== undefined &&
+      isAfter(called, called.tokenExpiryMs, aheadMs),
   )
 }
 
-/** The verdict of a requirement: the worst of its cases; a guard needs both of its sides. */
+// Junk credentials that the target accepts. A method that accepts anything proves nothing by accepting a call.
+
+/** Kinds of credentials that are tried with junk; `none` is no Authorization header at all. */
+export type CredentialKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credentials' | 'refresh'
+
+export interface JunkControl {
+  /** `method kind` pairs on which junk was accepted. */
+  junkTaken: string[]
+}
+
+/** Whether a method also accepts junk of this kind, or calls without authorization: an acceptance proves nothing then. */
+function takesJunk({ junkTaken }: JunkControl, method: string, kind: CredentialKind): boolean {
+  return junkTaken.includes(`${method} ${kind}`) || junkTaken.includes(`${method} none`)
+}
+
+function credentialKindOf({ call, auth, params }: CallStep): CredentialKind {
+  if (call === 'manager/auth') return membersOf(params).grantType === 'refresh_token' ? 'refresh' : 'credentials'
+  if (auth === 'none' || 'header' in auth) return 'none'
+  return (['basic', 'token', 'ecc'] as const).find((kind) => kind in auth) ?? 'hmac'
+}
+
+/** A case that shows only acceptances proves nothing if the same method accepts junk. */
+function acceptedWithJunk(facts: JunkControl, { taken }: Attempt): Obstacle | undefined {
+  const judged = taken.flatMap(({ step, given, verdict }) =>
+    given || !('call' in step) || verdict.kind !== 'held' ? [] : [{ step, sides: verdict.sides }],
+  )
+  const isRefused = (method: string): boolean =>
+    judged.some(({ step, sides }) => step.call === method && sides.includes('refused'))
+  const open = judged.find(
+    ({ step, sides }) =>
+      sides.includes('accepted') && takesJunk(facts, step.call, credentialKindOf(step)) && !isRefused(step.call),
+  )
+  return open === undefined ? undefined : { kind: 'junk-accepted', method: open.step.call }
+}
+
+/**
+ * A method that accepts calls without any authorization does not look at credentials. That it accepts wrong ones is the same defect again,
+ * and says nothing about the rule for these credentials.
+ */
+function openToAll(facts: JunkControl, stops: readonly CaseStop[]): Obstacle | undefined {
+  const methods = stops.map(({ kind, step }) => {
+    const isOfCredentials =
+      kind === 'broke' &&
+      'call' in step &&
+      step.auth !== 'none' &&
+      (step.expect === 'refused' || step.tally !== undefined)
+    return isOfCredentials && takesJunk(facts, step.call, 'none') ? step.call : undefined
+  })
+  const [method] = methods
+  return method !== undefined && !methods.includes(undefined) ? { kind: 'open-to-all', method } : undefined
+}
+
+// Cases: the verdict follows from what the steps showed.
+
+export interface CaseVerdict extends Pick<CaseOutcome, 'verdict' | 'requirements' | 'sides'> {
+  /**
+   * What decided the verdict: a step that ended the case, an accepted junk credential, or that nothing was judged; null for a passed case.
+   */
+  because: { kind: 'step'; stop: CaseStop } | { kind: 'control'; problem: Obstacle } | { kind: 'nothing-judged' } | null
+}
+
+/** @param proves everything that the case proves */
+export function judgeCase(
+  attempt: Attempt,
+  proves: string[],
+  facts: JunkControl,
+  isMust: (requirement: string) => boolean,
+): CaseVerdict {
+  const stops = stopsOf(attempt)
+  const sides = sidesOf(attempt, proves)
+  const forAll = (verdictOf: (id: string) => Verdict) => Object.fromEntries(proves.map((id) => [id, verdictOf(id)]))
+  const problem = stops.length === 0 ? acceptedWithJunk(facts, attempt) : openToAll(facts, stops)
+  if (problem !== undefined)
+    return { verdict: 'blocked', requirements: forAll(() => 'blocked'), sides, because: { kind: 'control', problem } }
+  const requirements = forAll((id) => verdictOfRequirement(id, attempt, stops, isMust))
+  const verdictOf = (stop: CaseStop): Verdict => judgeStop(stop, proves, isMust)
+  const verdict = worst([...Object.values(requirements), ...stops.map(verdictOf)])
+  const stop = stops.find((one) => verdictOf(one) === verdict)
+  if (stop !== undefined) return { verdict, requirements, sides, because: { kind: 'step', stop } }
+  return { verdict, requirements, sides, because: verdict === 'passed' ? null : { kind: 'nothing-judged' } }
+}
+
+/** The sides of each requirement that held. */
+function sidesOf({ taken }: Attempt, proves: readonly string[]): CaseOutcome['sides'] {
+  const shown = (id: string): Side[] =>
+    taken.flatMap(({ verdict, proves: own }) => (verdict.kind === 'held' && own.includes(id) ? verdict.sides : []))
+  const all = proves.map((id): [string, Side[]] => [id, [...new Set(shown(id))]])
+  return Object.fromEntries(all.filter(([, sides]) => sides.length > 0))
+}
+
+function verdictOfRequirement(
+  id: string,
+  { taken, left }: Attempt,
+  stops: readonly CaseStop[],
+  isMust: (requirement: string) => boolean,
+): Verdict {
+  if (stops.some(({ proves }) => proves.includes(id))) return isMust(id) ? 'failed' : 'warned'
+  const isUnjudged = ({ step, given, proves }: PlacedStep, evenGiven: boolean): boolean =>
+    proves.includes(id) && (given ? evenGiven : judgementOf(step) !== undefined)
+  const wasNotReached =
+    left.some((one) => isUnjudged(one, false)) ||
+    taken.some((one) => isEnd(one.verdict) && one.verdict.kind !== 'broke' && isUnjudged(one, true))
+  if (wasNotReached) return stops.some(isNotTestable) ? 'not-testable' : 'blocked'
+  const isJudged = taken.some(({ given, verdict, proves }) => !given && verdict.kind === 'held' && proves.includes(id))
+  return isJudged ? 'passed' : 'not-testable'
+}
+
+/** A target may choose short lifetimes, and others may use it too, so a preparation that no longer holds is not a defect. */
+const isNotTestable = ({ kind }: CaseStop): boolean => kind === 'not-testable' || kind === 'preparation-lost'
+
+/** A case that proves nothing only observes, so what keeps it from that blocks no verdict. */
+function judgeStop(stop: CaseStop, proves: readonly string[], isMust: (requirement: string) => boolean): Verdict {
+  if (isNotTestable(stop)) return 'not-testable'
+  if (stop.kind !== 'broke') return proves.length === 0 ? 'not-testable' : 'blocked'
+  return stop.proves.some(isMust) ? 'failed' : 'warned'
+}
+
+// Requirements: the worst of their cases; a guard needs both of its sides.
 
 /** Why a requirement is blocked or not testable. */
 export type RequirementReason =
@@ -262,7 +365,7 @@ export type RequirementReason =
   /** spec/requirements.yaml says why no case can prove it. */
   | { kind: 'untestable'; reason: string }
   | { kind: 'no-scenario' }
-  | { kind: 'one-sided'; lacking: ('accepted' | 'refused')[] }
+  | { kind: 'one-sided'; lacking: Side[] }
 
 export interface RequirementVerdict {
   verdict: Verdict
@@ -291,83 +394,51 @@ interface RequirementEvidence {
   selection: Selection
 }
 
-export function judgeRequirement(requirement: Requirement, given: RequirementEvidence): RequirementVerdict {
-  const evidence = withoutExcusedCases(requirement, withoutExcessiveCases(given))
-  const { cases } = evidence
-  if (cases.length === 0) return judgeWithoutCases(requirement, evidence)
-  const verdicts = cases.map((testCase) => testCase.requirements[requirement.id] ?? testCase.verdict)
-  const verdict = worst(verdicts)
-  if (verdict === 'not-testable') {
-    return judgeNotTestable(
-      requirement,
-      cases.filter((_case, index) => verdicts[index] === 'not-testable'),
-      evidence,
-    )
-  }
-  if (verdict === 'blocked') {
-    return verdictFor(verdict, reasonsOf(cases.filter((one) => one.verdict === 'blocked')))
-  }
-  if (verdict === 'passed' && requirement.kind === 'guard') return judgeSides(requirement, evidence)
-  return verdictFor(verdict)
-}
-
-const verdictFor = (verdict: Verdict, reasons: RequirementReason[] = [], excused = false): RequirementVerdict => ({
-  verdict,
-  reasons,
-  excused,
-})
-
-/**
- * Leaves out cases that request a longer lifetime than the target must grant, if other cases remain. The document allows lifetimes only up
- * to that of the refresh token, so those cases leave nothing unproved.
- */
-function withoutExcessiveCases(evidence: RequirementEvidence): RequirementEvidence {
-  const cases = evidence.cases.filter(({ problem }) => problem?.kind !== 'lifetime-too-long')
-  return cases.length === 0 ? evidence : { ...evidence, cases }
-}
-
-/** Leaves out cases that need what the register says few targets offer, if other cases remain. */
-function withoutExcusedCases({ untestable }: Requirement, evidence: RequirementEvidence): RequirementEvidence {
-  const { without } = untestable ?? {}
-  if (without === undefined) return evidence
-  const cases = evidence.cases.filter(
-    ({ id, verdict }) => verdict !== 'not-testable' || !evidence.needsOf(id).includes(without),
-  )
-  return cases.length === 0 ? evidence : { ...evidence, cases }
-}
-
-function judgeWithoutCases(
-  { untestable }: Requirement,
-  { missing, selection }: RequirementEvidence,
+export function judgeRequirement(
+  { id, kind, untestable }: Requirement,
+  { missing, needsOf, selection, ...evidence }: RequirementEvidence,
 ): RequirementVerdict {
-  if (missing.length > 0) return verdictFor('not-testable', notSelected(missing, selection))
-  // The cases about every answer prove nothing if no call of the selected cases was accepted.
-  if (selection.partial === 'only') return verdictFor('not-testable', [{ kind: 'not-selected', by: 'only' }])
-  if (untestable === undefined) return verdictFor('not-testable', [{ kind: 'no-scenario' }])
-  return verdictFor('not-testable', [{ kind: 'untestable', reason: untestable.reason }], true)
-}
-
-function judgeNotTestable(
-  { untestable }: Requirement,
-  open: readonly JudgedCase[],
-  { needsOf }: RequirementEvidence,
-): RequirementVerdict {
+  const conclude = (verdict: Verdict, reasons: RequirementReason[] = [], excused = false): RequirementVerdict => ({
+    verdict,
+    reasons,
+    excused,
+  })
+  const untestableFor = (reason: string) => conclude('not-testable', [{ kind: 'untestable', reason }], true)
   const without = untestable?.without
-  const isExcused = without !== undefined && open.every(({ id }) => needsOf(id).includes(without))
-  return isExcused
-    ? verdictFor('not-testable', [{ kind: 'untestable', reason: untestable?.reason ?? '' }], true)
-    : verdictFor('not-testable', reasonsOf(open))
+  const isExcused = (one: JudgedCase): boolean => without !== undefined && needsOf(one.id).includes(without)
+  // The document allows lifetimes only up to that of the refresh token, so cases beyond it leave nothing unproved.
+  const bearable = othersIfAny(evidence.cases, ({ problem }) => problem?.kind === 'lifetime-too-long')
+  // Neither do cases that need what the register says few targets offer.
+  const cases = othersIfAny(bearable, (one) => one.verdict === 'not-testable' && isExcused(one))
+  if (cases.length === 0) {
+    if (missing.length > 0) return conclude('not-testable', notSelected(missing, selection))
+    // The cases about every answer prove nothing if no call of the selected cases was accepted.
+    if (selection.partial === 'only') return conclude('not-testable', [{ kind: 'not-selected', by: 'only' }])
+    return untestable === undefined
+      ? conclude('not-testable', [{ kind: 'no-scenario' }])
+      : untestableFor(untestable.reason)
+  }
+  const verdictOf = (one: JudgedCase): Verdict => one.requirements[id] ?? one.verdict
+  const verdict = worst(cases.map(verdictOf))
+  if (verdict === 'not-testable') {
+    const open = cases.filter((one) => verdictOf(one) === verdict)
+    return open.every(isExcused) ? untestableFor(untestable?.reason ?? '') : conclude(verdict, reasonsOf(open))
+  }
+  if (verdict === 'blocked') return conclude(verdict, reasonsOf(cases.filter((one) => one.verdict === verdict)))
+  const shown = cases.flatMap(({ sides }) => sides[id] ?? [])
+  const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.includes(side))
+  // A rule that lets in or keeps out is proved by both sides.
+  if (verdict !== 'passed' || kind !== 'guard' || lacking.length === 0) return conclude(verdict)
+  if (missing.length > 0) return conclude('not-testable', notSelected(missing, selection))
+  // The other side would show in cases about API areas that the target does not have.
+  const isApplicable = cases.every((one) => one.verdict !== 'not-applicable')
+  return conclude(isApplicable ? 'blocked' : 'not-testable', [{ kind: 'one-sided', lacking }])
 }
 
-/** A rule that lets in or keeps out is proved by both sides. */
-function judgeSides({ id }: Requirement, { cases, missing, selection }: RequirementEvidence): RequirementVerdict {
-  const shown = new Set(cases.flatMap((testCase) => testCase.sides[id] ?? []))
-  const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.has(side))
-  if (lacking.length === 0) return verdictFor('passed')
-  if (missing.length > 0) return verdictFor('not-testable', notSelected(missing, selection))
-  // The other side would show in cases about API areas that the target does not have.
-  const isApplicable = cases.every(({ verdict }) => verdict !== 'not-applicable')
-  return verdictFor(isApplicable ? 'blocked' : 'not-testable', [{ kind: 'one-sided', lacking }])
+/** Leaves out such cases if others remain. */
+function othersIfAny(cases: readonly JudgedCase[], isLeftOut: (one: JudgedCase) => boolean): readonly JudgedCase[] {
+  const others = cases.filter((one) => !isLeftOut(one))
+  return others.length === 0 ? cases : others
 }
 
 function reasonsOf(cases: readonly JudgedCase[]): RequirementReason[] {
@@ -382,80 +453,4 @@ function notSelected(missing: readonly string[], selection: Selection): Requirem
   const skipped = [...new Set(missing.map(selection.skipReason).filter((reason) => reason !== undefined))]
   if (skipped.length > 0) return [{ kind: 'skipped', reason: skipped.join('; ') }]
   return [selection.partial === null ? { kind: 'never-run' } : { kind: 'not-selected', by: selection.partial }]
-}
-
-/** The verdict of a case, from what its steps showed. */
-
-export interface CaseVerdict {
-  verdict: Verdict
-  /** Verdict per requirement that the case proves: a failing step fails only what it proves. */
-  requirements: { [id: string]: Verdict }
-  /**
-   * What decided the verdict: a step that ended the case, an accepted junk credential, or that nothing was judged; null for a passed case.
-   */
-  because: { kind: 'step'; stop: CaseStop } | { kind: 'control'; problem: Obstacle } | { kind: 'nothing-judged' } | null
-}
-
-export function judgeCase(
-  attempt: Attempt,
-  proves: string[],
-  facts: JunkControl,
-  isMust: (requirement: string) => boolean,
-): CaseVerdict {
-  const control = attempt.stops.length === 0 ? acceptedWithJunk(facts, attempt) : openToAll(facts, attempt)
-  if (control !== undefined) {
-    return {
-      verdict: 'blocked',
-      requirements: Object.fromEntries(proves.map((id) => [id, 'blocked'])),
-      because: { kind: 'control', problem: control },
-    }
-  }
-  const requirements = Object.fromEntries(proves.map((id) => [id, verdictOfRequirement(id, attempt, isMust)]))
-  const verdictOf = (stop: CaseStop): Verdict => judgeStop(stop, proves, isMust)
-  const verdict = worst([...Object.values(requirements), ...attempt.stops.map(verdictOf)])
-  const stop = attempt.stops.find((one) => verdictOf(one) === verdict)
-  if (stop !== undefined) return { verdict, requirements, because: { kind: 'step', stop } }
-  return { verdict, requirements, because: verdict === 'passed' ? null : { kind: 'nothing-judged' } }
-}
-
-function verdictOfRequirement(id: string, attempt: Attempt, isMust: (requirement: string) => boolean): Verdict {
-  if (attempt.stops.some(({ proves }) => proves.includes(id))) return isMust(id) ? 'failed' : 'warned'
-  if (attempt.unreached.has(id)) return attempt.stops.some(isNotTestable) ? 'not-testable' : 'blocked'
-  return attempt.judged.has(id) ? 'passed' : 'not-testable'
-}
-
-/** A target may choose short lifetimes, and others may use it too, so a preparation that no longer holds is not a defect. */
-const isNotTestable = ({ kind }: CaseStop): boolean => kind === 'not-testable' || kind === 'preparation-lost'
-
-/** A case that proves nothing only observes, so what keeps it from that blocks no verdict. */
-function judgeStop(stop: CaseStop, proves: readonly string[], isMust: (requirement: string) => boolean): Verdict {
-  if (isNotTestable(stop)) return 'not-testable'
-  if (stop.kind !== 'broke') return proves.length === 0 ? 'not-testable' : 'blocked'
-  return stop.proves.some(isMust) ? 'failed' : 'warned'
-}
-
-/** A case that shows only acceptances proves nothing if the same method accepts junk. */
-function acceptedWithJunk(facts: JunkControl, attempt: Attempt): Obstacle | undefined {
-  const open = attempt.acceptances.find(
-    ({ method, kind }) => takesJunk(facts, method, kind) && !attempt.refusedMethods.has(method),
-  )
-  return open === undefined ? undefined : { kind: 'junk-accepted', method: open.method }
-}
-
-/**
- * A method that accepts calls without any authorization does not look at credentials. That it accepts wrong ones is the same defect again,
- * and says nothing about the rule for these credentials.
- */
-function openToAll(facts: JunkControl, { stops }: Attempt): Obstacle | undefined {
-  const methods = stops.map(({ kind, step }) =>
-    kind === 'broke' &&
-    'call' in step &&
-    step.auth !== 'none' &&
-    (step.expect === 'refused' || step.tally !== undefined)
-      ? step.call
-      : undefined,
-  )
-  const [method] = methods
-  const isOpen = methods.every((one) => one !== undefined && takesJunk(facts, one, 'none'))
-  return isOpen && method !== undefined ? { kind: 'open-to-all', method } : undefined
 }
