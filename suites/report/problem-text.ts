@@ -236,7 +236,7 @@ const stopTexts: TextOfKind<StopReason> = {
   gone: ({ target, because }) =>
     because.kind === 'refuses-connections'
       ? `${target} went away: it refuses connections`
-      : `${target} went away: ${because.reason ?? `${because.calls} calls in a row got no answer`}`,
+      : `${target} went away: ${because.reason}`,
 }
 
 /** Why a run ended before its last case. */

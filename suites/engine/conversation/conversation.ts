@@ -1,6 +1,6 @@
 /** One talk with one target: its state, and the functions that change it. */
 import { SuiteError } from '../errors.ts'
-import { type Classified, showJson } from '../judge/classify.ts'
+import { showJson } from '../judge/classify.ts'
 import type { CaseOutcome, Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
 import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
@@ -118,63 +118,19 @@ interface Stopping {
   readonly reason: StopReason | null
   /** Ends the run. The first reason stays. */
   stop(reason: StopReason): void
-  /** Ends the run because the target seems to have gone away, unless every case has its own instance. */
-  targetIsGone(because: Extract<StopReason, { kind: 'gone' }>['because']): void
-  /** Until `resume`, an unreachable target does not count as gone, because it may not be up yet. */
-  pause(): void
-  resume(): void
 }
 
 /** @param emit hears once that the run stops, and why */
-function createStopping(target: { name: string; lasting: boolean }, emit: RunListener): Stopping {
+function createStopping(emit: RunListener): Stopping {
   let reason: StopReason | null = null
-  let paused = false
-  const stop = (given: StopReason): void => {
-    if (reason !== null) return
-    reason = given
-    emit({ kind: 'stopped', reason })
-  }
   return {
     get reason() {
       return reason
     },
-    stop,
-    targetIsGone(because) {
-      if (!paused && target.lasting) stop({ kind: 'gone', target: target.name, because })
-    },
-    pause() {
-      paused = true
-    },
-    resume() {
-      paused = false
-    },
-  }
-}
-
-// Notices that a target has stopped answering. Each case counts its own calls, because a target may leave many
-// simultaneous refusals unanswered.
-
-interface Silence {
-  /** @param mayBeRefused silence may be how the target refuses */
-  hear(answer: Classified, mayBeRefused?: boolean): void
-}
-
-/** This many refused connections, or unanswered calls, in a row mean that a lasting target went away. */
-const refusedInARow = 2
-const unansweredInARow = 3
-
-export function createSilence(stopping: Stopping): Silence {
-  let refused = 0
-  let unanswered = 0
-  return {
-    hear(answer, mayBeRefused = false) {
-      const isSilence = answer.outcome === 'broken' && answer.status === null
-      // The control after it counts too.
-      if (isSilence && mayBeRefused && answer.refusedConnection !== true) return
-      unanswered = isSilence ? unanswered + 1 : 0
-      refused = isSilence && answer.refusedConnection === true ? refused + 1 : 0
-      if (refused >= refusedInARow) stopping.targetIsGone({ kind: 'refuses-connections' })
-      else if (unanswered >= unansweredInARow) stopping.targetIsGone({ kind: 'no-answers', calls: unansweredInARow })
+    stop(given) {
+      if (reason !== null) return
+      reason = given
+      emit({ kind: 'stopped', reason })
     },
   }
 }
@@ -307,7 +263,6 @@ export interface Conversation extends Line {
   calls: number
   /** Grants of one user are made one at a time. */
   readonly grants: GrantLanes
-  silence: Silence
   /** Skips waits that only separate the sessions created before and after them. */
   skipsSessionWaits: boolean
   /** The key of the case that runs; null outside of cases. */
@@ -327,7 +282,7 @@ export function startRun(options: RunOptions): Run {
     trace: options.trace ?? false,
     keptTestKeys: options.keptTestKeys ?? [],
     earlierKeys: options.earlierKeys ?? [],
-    stopping: createStopping(options.target, emit),
+    stopping: createStopping(emit),
     emit,
     spoilt: new Map(),
     acceptedControls: new Set(),
@@ -359,7 +314,6 @@ export async function openConversation(run: Run): Promise<Conversation> {
     },
     calls: 0,
     grants: createGrantLanes(),
-    silence: createSilence(run.stopping),
     skipsSessionWaits: false,
     caseKey: null,
     tokenExpiries: new Map(),

@@ -75,7 +75,7 @@ export async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined
       ? undefined
       : { verdict: 'blocked', problem: { kind: 'not-run', because: stopping.reason } }
   if (stops.some(isUnanswered)) {
-    if (mayAsk()) await noticeGone(talk)
+    await noticeGone(talk)
     if (stopping.reason !== null) return ended()
   }
   if (mayAsk() && (await hasNoPlaceForKeys(suspect))) {
@@ -100,21 +100,22 @@ const isRefused = ({ answer }: Called): boolean => answer.outcome === 'refused'
 const isUnanswered = ({ called }: CaseStop): boolean => called.some(({ answer }) => isAway(answer))
 
 /** Nothing answered, or something in front of the target answered for it. */
-const isAway = (answer: Classified): answer is Extract<Classified, { outcome: 'broken' }> =>
+export const isAway = (answer: Classified): answer is Extract<Classified, { outcome: 'broken' }> =>
   answer.outcome === 'broken' && (answer.status === null || isUnavailable(answer.status))
 
-/** Checks after an unanswered call whether the target is still there. */
-async function noticeGone(talk: Conversation): Promise<void> {
+/** Checks after an unanswered call whether a lasting target is still there; otherwise the run ends. */
+export async function noticeGone(talk: Conversation): Promise<void> {
   const { stopping, target } = talk.run
+  if (!target.lasting || stopping.reason !== null) return
   // On a new connection: a server that is shutting down may still answer on a kept one. With the root key: a target may hang up on others.
   const auth = { key: actor(talk, 'root') }
   const { answer } = await makeCall(talk, { method: listSolutions, params: {}, auth, freshConnection: true })
-  if (isAway(answer))
-    stopping.stop({
-      kind: 'gone',
-      target: target.name,
-      because: { kind: 'no-answers', calls: 1, reason: answer.reason },
-    })
+  if (!isAway(answer)) return
+  const { refusedConnection, reason } = answer
+  const because = refusedConnection
+    ? ({ kind: 'refuses-connections' } as const)
+    : ({ kind: 'no-answers', reason } as const)
+  stopping.stop({ kind: 'gone', target: target.name, because })
 }
 
 /**

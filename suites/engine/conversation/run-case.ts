@@ -5,14 +5,7 @@ import type { Case, Scenario } from '../language/fixture-types.ts'
 import { caseKey } from '../language/resolve.ts'
 import { attemptCase, builtInNames } from './attempt-case.ts'
 import { claimsOfCase, isWaitedFor, limitOf, testKeysUsed, unjudged } from './cases.ts'
-import {
-  type Conversation,
-  closeConversation,
-  createSilence,
-  openConversation,
-  type Run,
-  standInOf,
-} from './conversation.ts'
+import { type Conversation, closeConversation, openConversation, type Run, standInOf } from './conversation.ts'
 import { explainRefusal, findSpoiler, isRefusedInstead, noteSpoilt, obstacleBefore } from './other-causes.ts'
 import { recordCase } from './outcome.ts'
 import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
@@ -36,7 +29,6 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
     const talk = {
       ...shared,
       calls: 0,
-      silence: createSilence(run.stopping),
       skipsSessionWaits: number === 1 && maySkipSessionWaits(shared, scenario),
       caseKey: caseKey(scenario, testCase),
       isUrgent: isWaitedFor(claimsOfCase(scenario, testCase)),

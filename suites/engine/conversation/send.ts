@@ -68,12 +68,7 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
     }
   })
   const delivered = await deliverAll(talk, deliveries)
-  return prepared.map(({ spec, sent }, index) => {
-    const one = delivered[index] ?? missing()
-    // A server that drops calls of a race is overloaded; that does not mean it went away.
-    if (specs.length === 1) talk.silence.hear(one.answer, spec.mayBeRefused)
-    return conclude(talk, spec, sent, one)
-  })
+  return prepared.map(({ spec, sent }, index) => conclude(talk, spec, sent, delivered[index] ?? missing()))
 }
 
 function missing(): never {
@@ -161,7 +156,6 @@ export async function sendRaw(talk: Conversation, spec: RawSpec): Promise<Called
   const { build, sent } = prepareRaw(talk, spec)
   talk.calls += 1
   const delivered = await deliver(talk, build, { changes: true })
-  talk.silence.hear(delivered.answer, spec.mayBeRefused)
   return { ...delivered, sent, departures: [] }
 }
 

@@ -19,6 +19,7 @@ import {
   type Run,
   standInOf,
 } from './conversation.ts'
+import { isAway, noticeGone } from './other-causes.ts'
 import { recordCase } from './outcome.ts'
 import { makeCall } from './send.ts'
 
@@ -55,6 +56,8 @@ async function createInAnyWay(talk: Conversation, name: string): Promise<Problem
     const { called, problem } = await createKeyOf(talk, testKey, way, 'root')
     if (problem === undefined || talk.testKeys.has(name)) return undefined
     tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
+    if (called !== undefined && isAway(called.answer)) await noticeGone(talk)
+    if (talk.run.stopping.reason !== null) break
   }
   return { kind: 'test-key-missing', testKey: name, tried, fresh: talk.run.target.fresh }
 }

@@ -24,176 +24,152 @@ export type Mismatch =
   /** `wanted`: what the JSON Schema requires at a place inside the value. */
   | { rule: 'schema'; wanted: string; place: string; got: string }
 
+/** One problem for each of these kinds, all with the same fields. */
+type Of<Kind extends string, Fields = unknown> = Kind extends string ? { kind: Kind } & Fields : never
+
 /** An expectation that did not hold. */
 export type Failure =
-  | {
-      kind: 'wrong-outcome'
-      expected: 'accepted' | 'refused' | 'refused or accepted'
-      got: AnswerSummary
-      doubt?: Doubt
-    }
-  | { kind: 'wrong-value'; path: string; mismatch: Mismatch }
-  | {
-      kind: 'wrong-count'
-      side: 'accepted' | 'refused'
-      wanted: number | string
-      calls: number
-      counted: number
-      /** For a race: its round, from 1, and its connections. */
-      round?: number
-      connections?: 'new' | 'warm'
-      doubt?: Doubt
-    }
-  | { kind: 'call-not-answered'; calls: number; got: AnswerSummary }
+  | Of<'wrong-outcome', { expected: 'accepted' | 'refused' | 'refused or accepted'; got: AnswerSummary; doubt?: Doubt }>
+  | Of<'wrong-value', { path: string; mismatch: Mismatch }>
+  | Of<'wrong-count', Count & { doubt?: Doubt }>
+  | Of<'call-not-answered', { calls: number; got: AnswerSummary }>
   /** A call that must be refused got a broken answer, but the key or token in the answer works. */
-  | { kind: 'effect-shown'; effect: Effect; got: AnswerSummary }
+  | Of<'effect-shown', { effect: Effect; got: AnswerSummary }>
   | EnvelopeProblem
   /** Departures from the envelope, collected over a whole run. */
-  | { kind: 'envelope-of-answers'; departures: EnvelopeProblem[]; more: number; count: number; answers: number }
-  | { kind: 'creation-result'; lacks: 'id' | 'secret' | 'sendable-id' }
+  | Of<'envelope-of-answers', { departures: EnvelopeProblem[]; more: number; count: number; answers: number }>
+  | Of<'creation-result', { lacks: 'id' | 'secret' | 'sendable-id' }>
   /** An access token is "for the Authorization header" (part 4.2). */
-  | { kind: 'token-unsendable' }
+  | Of<'token-unsendable'>
+
+/** How many of several calls were accepted or refused. */
+interface Count {
+  side: 'accepted' | 'refused'
+  wanted: number | string
+  calls: number
+  counted: number
+  /** For a race: its round, from 1, and its connections. */
+  round?: number
+  connections?: 'new' | 'warm'
+}
 
 /** What an accepted call creates. */
 export type Effect = 'key' | 'token'
 
 /** A successful answer that departs from the response envelope (part 1). */
 export type EnvelopeProblem =
-  | { kind: 'wrong-jsonrpc'; got: string }
-  | { kind: 'wrong-id'; sent: string; got: string }
-  | { kind: 'wrong-result-type'; method: string; got: string }
+  | Of<'wrong-jsonrpc', { got: string }>
+  | Of<'wrong-id', { sent: string; got: string }>
+  | Of<'wrong-result-type', { method: string; got: string }>
 
 /** Why a run ended before its last case. `gone` gives exit code 3 and `interrupted` 130. */
 export type StopReason =
-  | {
-      kind: 'gone'
-      target: string
-      because: { kind: 'refuses-connections' } | { kind: 'no-answers'; calls: number; reason?: string }
-    }
-  | { kind: 'locked-out'; target: string }
+  | Of<'gone', { target: string; because: Of<'refuses-connections'> | Of<'no-answers', { reason: string }> }>
+  | Of<'locked-out', { target: string }>
   /** The time of `--timeout` is up, or that of the clean-up. */
-  | { kind: 'time'; cleanUpLimitMs?: number }
-  | { kind: 'interrupted'; during: 'run' | 'clean-up' }
+  | Of<'time', { cleanUpLimitMs?: number }>
+  | Of<'interrupted', { during: 'run' | 'clean-up' }>
   /** As many cases failed as `--bail` allows. */
-  | { kind: 'bail'; failures: number }
+  | Of<'bail', { failures: number }>
 
 /** Why nothing could be judged: something before the judged step did not work. */
 export type Obstacle =
-  | { kind: 'not-run'; because: StopReason | { kind: 'defect' } }
-  | { kind: 'throttled'; status: number }
-  | { kind: 'unread'; limitBytes: number }
+  | Of<'not-run', { because: StopReason | Of<'defect'> }>
+  | Of<'throttled', { status: number }>
+  | Of<'unread', { limitBytes: number }>
   /** A broken answer may be a refusal, but the control right after it was not accepted. */
-  | { kind: 'control-after-broken'; got: AnswerSummary; control: AnswerSummary }
+  | Of<'control-after-broken', { got: AnswerSummary; control: AnswerSummary }>
   /** A call with an effect got a broken answer, and the effect may have happened. */
-  | { kind: 'effect-unknown'; effect: Effect; got: AnswerSummary }
+  | Of<'effect-unknown', { effect: Effect; got: AnswerSummary }>
   /** An overloaded server may drop connections; that says nothing about the race. */
-  | { kind: 'calls-dropped'; calls: number; dropped: number }
-  | { kind: 'clock-jumped' }
-  | { kind: 'too-late' }
-  | { kind: 'junk-accepted'; method: string }
-  | { kind: 'open-to-all'; method: string }
-  | { kind: 'value-missing'; reference: string }
-  | { kind: 'value-unusable'; wanted: 'token' | 'key'; got: string }
-  | { kind: 'expiry-not-a-timestamp'; digits: number }
-  | { kind: 'not-a-time'; got: string }
-  | { kind: 'not-a-duration'; got: string }
-  | {
-      kind: 'test-key-missing'
-      testKey: string
-      tried: { way: string; outcome: AnswerSummary['outcome'] | 'no-token' | 'no-scope' }[]
-      /** On a target that is not fresh, all ten places may be taken. */
-      fresh: boolean
-    }
-  | { kind: 'not-a-test-key'; testKey: string }
-  | { kind: 'no-token'; testKey: string }
-  | { kind: 'no-token-word'; because: TokenWord }
-  | { kind: 'no-way-to-create' }
-  | { kind: 'root-has-public-key' }
-  | { kind: 'no-successful-answer' }
+  | Of<'calls-dropped', { calls: number; dropped: number }>
+  | Of<'clock-jumped' | 'too-late' | 'no-way-to-create' | 'root-has-public-key' | 'no-successful-answer'>
+  | Of<'junk-accepted' | 'open-to-all', { method: string }>
+  | Of<'value-missing', { reference: string }>
+  | Of<'value-unusable', { wanted: 'token' | 'key'; got: string }>
+  | Of<'expiry-not-a-timestamp', { digits: number }>
+  | Of<'not-a-time' | 'not-a-duration', { got: string }>
+  /** `fresh`: on a target that is not fresh, all ten places may be taken. */
+  | Of<'test-key-missing', { testKey: string; tried: TriedWay[]; fresh: boolean }>
+  | Of<'not-a-test-key' | 'no-token', { testKey: string }>
+  | Of<'no-token-word', { because: TokenWord }>
   /** An earlier case broke a limit and left the target beyond it. */
-  | { kind: 'limit-spoilt'; what: 'sessions' | 'keys'; by: string }
+  | Of<'limit-spoilt', { what: 'sessions' | 'keys'; by: string }>
   /** The target refuses every further session instead of removing the oldest. */
-  | { kind: 'no-room-for-sessions' }
+  | Of<'no-room-for-sessions'>
+
+interface TriedWay {
+  way: string
+  outcome: AnswerSummary['outcome'] | 'no-token' | 'no-scope'
+}
 
 /**
  * Why a call that was right when its case began had to be refused later: what the target's own answers made certain. With the requirement
  * that says so.
  */
-export type LostPreparation =
-  /** `newer`: how many sessions of its key were created after its last use; absent where the model follows the sessions themselves. */
-  | { kind: 'session-removed'; requirement: string; newer?: number }
-  | { kind: 'pair-refreshed'; requirement: string }
+export type LostPreparation = { requirement: string } & (
+  | /** `newer`: how many sessions of its key were created after its last use; absent where the model follows the sessions themselves. */
+  Of<'session-removed', { newer?: number }>
+  | Of<'pair-refreshed'>
   /** `agoMs`: how long before the call, at least. */
-  | { kind: 'token-expired'; requirement: string; agoMs: number }
+  | Of<'token-expired', { agoMs: number }>
+)
 
 /** What may have made a refusal right, where the document or the calls of the run leave that open; with the open question. */
 export type Doubt =
   /** `newer`: how many newer tokens of its key were issued; a server may limit how many live. */
-  | { kind: 'newer-tokens'; newer: number; question: string }
+  | Of<'newer-tokens', { newer: number; question: string }>
   /** A refresh of its pair was lost or refused, or a used refresh token was sent. */
-  | { kind: 'pair-uncertain'; question: string }
+  | Of<'pair-uncertain', { question: string }>
   /** An eleventh key was created, or a method that the document does not show named its key. */
-  | { kind: 'key-perhaps-removed' }
+  | Of<'key-perhaps-removed'>
   /** `refused`: how many calls with its key were refused before it, one after another; a server may lock a key. */
-  | { kind: 'key-perhaps-locked'; refused: number; question: string }
+  | Of<'key-perhaps-locked', { refused: number; question: string }>
   /** Its token is bound to a session, and others may create sessions on the target. */
-  | { kind: 'sessions-of-others' }
+  | Of<'sessions-of-others'>
 
 /** What the model says of a refused call that a case needed accepted: it had to be refused, or that is open. */
 export type RefusalJudgement = { is: 'required'; because: LostPreparation } | { is: 'open'; because: Doubt }
 
 /** What a target or its user does not offer. */
 export type Gap =
-  | { kind: 'needs-permission'; permission: 'sessions' | 'keys' | 'limits' }
-  | { kind: 'needs-fresh-instance' }
-  | { kind: 'needs-second-address'; because?: SecondAddressProblem }
-  | { kind: 'needs-client-address' }
-  | { kind: 'needs-clock-control' }
-  | { kind: 'needs-cleanup' }
-  | { kind: 'needs-solutions' }
-  | { kind: 'needs-probe'; probe: string }
+  | Of<'needs-permission', { permission: 'sessions' | 'keys' | 'limits' }>
+  | Of<'needs-fresh-instance' | 'needs-client-address' | 'needs-clock-control' | 'needs-cleanup' | 'needs-solutions'>
+  | Of<'needs-second-address', { because?: SecondAddressProblem }>
+  | Of<'needs-probe', { probe: string }>
   /** The target file says so (`absent`): the case does not apply. */
-  | { kind: 'area-absent'; area: string }
-  | { kind: 'few-places-for-keys'; places: number }
-  | { kind: 'no-place-for-keys'; fresh: boolean; created: number }
+  | Of<'area-absent', { area: string }>
+  | Of<'few-places-for-keys', { places: number }>
+  | Of<'no-place-for-keys', { fresh: boolean; created: number }>
   /** Removed keys and refused creations may count towards the limit. */
-  | { kind: 'places-perhaps-used'; count: number }
-  | { kind: 'left-out'; reason: string }
-  /** The fixture says why this is not a failure (`if-refused`, `if-accepted`). */
-  | { kind: 'as-declared'; reason: string }
-  | { kind: 'empty-list'; list: string }
-  | { kind: 'clock-unknown' }
-  | { kind: 'wait-too-long'; waitMs: number }
-  | { kind: 'lifetime-too-long'; requestedMs: number; refreshLifeMs: number }
-  | { kind: 'token-ended' }
-  | { kind: 'preparation-lost'; because: LostPreparation }
-  | { kind: 'cannot-be-sent'; reason: string }
-  | { kind: 'test-key-kept' }
-  | { kind: 'test-key-made-before' }
-  | { kind: 'no-call' }
-  /** No judging step made a call. */
-  | { kind: 'nothing-judged' }
+  | Of<'places-perhaps-used', { count: number }>
+  /** `as-declared`: the fixture says why this is not a failure (`if-refused`, `if-accepted`). */
+  | Of<'left-out' | 'as-declared' | 'cannot-be-sent', { reason: string }>
+  | Of<'empty-list', { list: string }>
+  | Of<'wait-too-long', { waitMs: number }>
+  | Of<'lifetime-too-long', { requestedMs: number; refreshLifeMs: number }>
+  | Of<'preparation-lost', { because: LostPreparation }>
+  /** `nothing-judged`: no judging step made a call. */
+  | Of<'clock-unknown' | 'token-ended' | 'test-key-kept' | 'test-key-made-before' | 'no-call' | 'nothing-judged'>
 
 /** Why no token can be sent. */
-export type TokenWord = { kind: 'not-found' } | { kind: 'not-accepted'; prefix: string }
+export type TokenWord = Of<'not-found'> | Of<'not-accepted', { prefix: string }>
 
 /** Why the given second address cannot be used. */
 export type SecondAddressProblem =
-  | { kind: 'same-address'; address: string }
-  | { kind: 'no-answer'; address: string; reason: string }
-  | { kind: 'seen-as-another'; address: string }
-  | { kind: 'no-token-accepted'; address: string }
+  | Of<'same-address' | 'seen-as-another' | 'no-token-accepted', { address: string }>
+  | Of<'no-answer', { address: string; reason: string }>
 
 export type ProblemFacts = Failure | Obstacle | Gap
 
 /** A possible explanation of a failure, found by further calls. */
 export type Hint =
   /** A deliberate mistake with which the server accepts the call: its id in the signer's list. */
-  | { kind: 'server-mistake'; mistake: string }
-  | { kind: 'signature-unexplained'; scheme: string; schemeIsKnown: boolean }
-  | { kind: 'no-token-accepted'; prefix?: string }
-  | { kind: 'client-address'; address: string }
-  | { kind: 'perhaps-not-fresh' }
+  | Of<'server-mistake', { mistake: string }>
+  | Of<'signature-unexplained', { scheme: string; schemeIsKnown: boolean }>
+  | Of<'no-token-accepted', { prefix?: string }>
+  | Of<'client-address', { address: string }>
+  | Of<'perhaps-not-fresh'>
 
 /** The verdict of a case, and of a requirement. */
 export type Verdict =

@@ -35,31 +35,25 @@ export async function preflight(
   allow: readonly SafetyClass[],
   patientMs = 0,
 ): Promise<TargetFacts> {
-  const { target, stopping } = talk.run
-  // A target that is still starting does not answer, and a second address may get no answer.
-  stopping.pause()
-  try {
-    const first = await firstCall(talk, patientMs)
-    await measureRefused(talk, first, 1)
+  const { target } = talk.run
+  const first = await firstCall(talk, patientMs)
+  await measureRefused(talk, first, 1)
+  adaptLimit(talk)
+  await checkDate(talk)
+  await Promise.all([measureRefused(talk, first, 2), tryRootKey(talk, first, allow)])
+  const isTimed = !talk.instance.clock.controlled
+  if (allow.includes('sessions')) {
+    await Promise.all([learnTokens(talk), isTimed && measureAccepted(talk)])
+    if (isTimed) await measureGrant(talk)
     adaptLimit(talk)
-    await checkDate(talk)
-    await Promise.all([measureRefused(talk, first, 2), tryRootKey(talk, first, allow)])
-    const isTimed = !talk.instance.clock.controlled
-    if (allow.includes('sessions')) {
-      await Promise.all([learnTokens(talk), isTimed && measureAccepted(talk)])
-      if (isTimed) await measureGrant(talk)
-      adaptLimit(talk)
-      if (target.lasting) await checkExpiry(talk)
-      await Promise.all([learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
-    } else {
-      const isTimedMeanwhile = isTimed && measureAccepted(talk)
-      await Promise.all([isTimedMeanwhile, learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
-    }
-    if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(talk)
-    return talk.facts
-  } finally {
-    stopping.resume()
+    if (target.lasting) await checkExpiry(talk)
+    await Promise.all([learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
+  } else {
+    const isTimedMeanwhile = isTimed && measureAccepted(talk)
+    await Promise.all([isTimedMeanwhile, learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
   }
+  if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(talk)
+  return talk.facts
 }
 
 /** A talk whose calls go before those of others: each of them waits for the one before. */
