@@ -7,29 +7,20 @@ import { applyKnown } from './report/build.ts'
 import { problemText } from './report/problem-text.ts'
 import { safetyClasses } from './run/capabilities.ts'
 import { openCorpus } from './run/corpus-cache.ts'
-import { recordKeys } from './run/key-record.ts'
+import { recordKeys } from './run/keys.ts'
 import { openRun } from './run/run.ts'
-import { openWorkerSide, requestFor, type WorkerRequest } from './run/worker.ts'
+import { openWorkerSide, type WorkerRequest } from './run/worker.ts'
 
 /** Under plain vitest no request is handed over: then all cases run against the bundled server. */
 async function everything(): Promise<WorkerRequest> {
   const corpus = await openCorpus()
   const items = allItems(corpus).map(({ key }) => key)
-  const unique = 'test'
-  return requestFor({
-    url: null,
-    corpus,
-    allow: safetyClasses,
-    items,
-    seed: 1,
-    unique,
-    channel: 'svc-conformance-test',
-  })
+  return { url: null, corpus, allow: safetyClasses, items, seed: 1, unique: 'test', channel: 'svc-conformance-test' }
 }
 
 const handed: WorkerRequest | undefined = inject('request')
 const request = handed ?? (await everything())
-const { url, corpus, seed, keyRecord, bail } = request
+const { url, corpus, seed, keyRecord = null, bail = null } = request
 
 /** Only one of the two is needed, and loading the other takes time. */
 async function openTarget(): Promise<Target> {
@@ -68,7 +59,7 @@ const ask = url === null ? test : test.concurrent
 const casesOfATest = handed !== undefined && url === null ? 25 : 1
 
 /** The workers take the cases in turn. Whichever is faster takes more, so that they end at the same time. */
-const taken = request.taken === null ? null : new Int32Array(request.taken)
+const taken = request.taken === undefined ? null : new Int32Array(request.taken)
 
 /** @param index the place of a test and of a case in it, which is the place of the case if there is one worker */
 const itemAt = (index: number): Item | undefined => run.items[taken === null ? index : Atomics.add(taken, 0, 1)]

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import { addFlags, baseUrl, mark, type RawFlags, readFlags, value } from '../run/flags.ts'
-import { type KeyRecord, keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/key-record.ts'
+import { type KeyRecord, keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
 import { writeOut } from './console.ts'
 

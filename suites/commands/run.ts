@@ -82,7 +82,7 @@ interface Ran {
 async function watch(options: RunOptions, progress: Progress, first: Ran): Promise<void> {
   const { target } = options
   if (target === null) return
-  const { targetReturned } = await import('../run/run-against-url.ts')
+  const { targetReturned } = await import('../run/target-return.ts')
   for (let ran = first; ran.exitCode !== interruptedExitCode; ) {
     progress.say(`Waiting until ${target.url} goes away and comes back; Ctrl-C ends`)
     const controller = new AbortController()

@@ -58,6 +58,9 @@ export interface Endings {
   stop(): void
 }
 
+/** The maximum duration of removing keys after a run. In ms. */
+export const cleanUpLimitMs = 10_000
+
 /** The part of the time that is reserved for removing keys, if the target can remove keys; and the most that it takes. */
 const cleanUpShare = 0.2
 

@@ -1,15 +1,37 @@
 /** What a run does with the keys that it and earlier runs created on a target: removes them, and says which are left. */
+
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
 import {
   type Conversation,
   type CreatedKey,
+  type CreatedKeys,
+  type CreatedKeysEntry,
   openConversation,
+  openCreatedKeys,
   type RunListener,
   startRun,
 } from '../engine/conversation/conversation.ts'
 import { makeCall } from '../engine/conversation/send.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
+import { type SuiteError, usageError } from '../engine/errors.ts'
 import { counted, fewOf } from '../engine/group.ts'
+import { parseJson } from '../engine/json.ts'
 import { describe } from '../engine/judge/classify.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { resolve } from '../engine/language/resolve.ts'
 import { printable, printableJson } from '../engine/printable.ts'
 import { systemRandom } from '../engine/signer/random.ts'
@@ -17,12 +39,9 @@ import type { Target, TargetSettings } from '../engine/target.ts'
 import { shellWord } from '../report/lines.ts'
 import { stopText } from '../report/problem-text.ts'
 import { urlTarget } from '../targets/url.ts'
-import { type Ending, type Endings, endedTarget, interruptedInstead } from './ending.ts'
-import { type KeysOfTarget, openKeysOfTarget } from './key-record.ts'
+import { cleanUpLimitMs, type Ending, type Endings, endedTarget, interruptedInstead } from './ending.ts'
+import { type Environment, fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
 import type { TargetOptions } from './options.ts'
-
-/** The maximum duration of removing keys after a run. In ms. */
-export const cleanUpLimitMs = 10_000
 
 /** A target during a run, and the keys on it. */
 interface HeldTarget {
@@ -222,4 +241,317 @@ function removalCommand(url: string, cleanup: Cleanup, key: CreatedKey): string 
   const params = removalParams(cleanup, key)
   const body = printableJson({ jsonrpc: '2.0', id: 1, method: cleanup.method, params })
   return `curl -sS ${shellWord(`${url}/api`)} -u "$SVC_KEY_ID:$SVC_KEY_SECRET" -H 'Content-Type: application/json' -d ${shellWord(body)}`
+}
+
+/**
+ * The record of created keys: one file for each target and root key. It survives every end of a run. A header line, then one JSON
+ * line for each entry, written to the disk before the call that it describes. A lock beside it lets one run at a time use a target.
+ */
+
+const ownerOnly = 0o600
+const ownerOnlyFolder = 0o700
+const format = 'svc-conformance created keys'
+const version = 1
+
+/** What was created on a target: keys that exist, and names of creations whose answer was lost. */
+interface Created {
+  keys: readonly CreatedKey[]
+  unanswered: readonly string[]
+}
+
+/** The content of a record, with the target and the root key that it belongs to. */
+export interface KeyRecord extends Created {
+  owner: { url: string; rootId: string }
+}
+
+/** How the worker of a run continues a record. */
+export interface RecordFile {
+  file: string
+  /** The next run will use the keys. */
+  withSecrets: boolean
+}
+
+/** The record of created keys, held by one run. */
+export interface KeysOfTarget {
+  /** null if this run creates nothing. */
+  record: RecordFile | null
+  listener: RunListener
+  read(): Created
+  /** The created keys of the target, which continue the record. */
+  open(): CreatedKeys
+  /** Whether a key is a test key that is kept for the next run. */
+  isKept(key: CreatedKey): boolean
+  /** Writes the keys that are still on the target into the record, and releases it. */
+  close(left: readonly CreatedKey[]): void
+}
+
+/** What decides the record of a target: a disposable one is fresh, so keys of earlier runs are gone. */
+interface Recorded {
+  url: string
+  root: { id: string }
+  allow: readonly SafetyClass[]
+  disposable: boolean
+  /** The folder of the records. */
+  stateFolder: string
+  /** The path of the record where the target file names one; the test keys are then kept. */
+  testKeysFile: string | null
+}
+
+const nothing: Created = { keys: [], unanswered: [] }
+
+/** The keys that earlier runs left on a target, according to the record; empty without a record. @throws SuiteError (`usage`) */
+export function earlierKeys(target: Recorded): Created {
+  if (target.disposable && target.testKeysFile === null) return nothing
+  const file = fileOf(target, target.stateFolder)
+  const record = readKeyRecord(file)
+  if (record === null) return nothing
+  const { url, rootId } = record.owner
+  if (url !== target.url || rootId !== target.root.id)
+    throw unusable(file, `it holds the keys of another target ("${url}", key "${rootId}"); name another file`)
+  return record
+}
+
+/**
+ * Locks the record of a target and its root key for this run, so that no other run uses up the same places for keys.
+ *
+ * @throws SuiteError (`usage`) if another run holds it, or it cannot be read or written
+ */
+export function openKeysOfTarget(target: Recorded): KeysOfTarget {
+  const { url, root, testKeysFile, disposable } = target
+  const withSecrets = testKeysFile !== null
+  const isKept = ({ member }: CreatedKey): boolean => withSecrets && member !== undefined
+  if (!target.allow.includes('keys')) {
+    const found = earlierKeys(target)
+    const open = (): CreatedKeys => openCreatedKeys(() => {}, asEntries(found))
+    return { record: null, listener: () => {}, read: () => found, open, isKept, close: () => {} }
+  }
+  const stateFolder = withSecrets ? target.stateFolder : writableFolder(target.stateFolder)
+  const file = fileOf(target, stateFolder)
+  const owner = { url, rootId: root.id }
+  const lock = takeLock(lockFile(file))
+  if ('holder' in lock)
+    throw usageError(
+      `Cannot create API keys at "${url}" now: process ${lock.holder.pid} runs there with the same key "${root.id}", and two runs would use up one another's keys and sessions; wait until it ends, or give each run its own instance and key`,
+    )
+  try {
+    writeKeyRecord(file, { owner, ...earlierKeys({ ...target, stateFolder }) })
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+  const read = (): Created => readKeyRecord(file) ?? nothing
+  const listener = recordKeys({ file, withSecrets })
+  return {
+    record: { file, withSecrets },
+    listener,
+    read,
+    open: () => openCreatedKeys((entry) => listener({ kind: 'key-noted', entry }), asEntries(read())),
+    isKept,
+    close: (keys) => {
+      try {
+        const { unanswered } = read()
+        // A disposable instance is thrown away with its keys.
+        const isEmpty = (disposable && !withSecrets) || keys.length + unanswered.length === 0
+        if (isEmpty) rmSync(file, { force: true })
+        else writeKeyRecord(file, { owner, keys, unanswered })
+      } finally {
+        lock.release()
+      }
+    },
+  }
+}
+
+/** The entries with which a worker continues a record. */
+export function asEntries({ keys, unanswered }: Created): CreatedKeysEntry[] {
+  return [...keys.map((created) => ({ created })), ...unanswered.map((intend) => ({ intend }))]
+}
+
+/** Every record of a folder. Files that are not ours are left out. */
+export function keyRecordFiles(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => name.endsWith('.keys.jsonl'))
+  return names.sort().map((name) => join(folder, name))
+}
+
+/** The file of a target and its root key: the one that the target file names, or one in the state folder. */
+function fileOf({ url, root, testKeysFile }: Recorded, folder: string): string {
+  const name = createHash('sha256').update(`${url}\n${root.id}`).digest('hex').slice(0, 24)
+  return testKeysFile ?? join(folder, `${name}.keys.jsonl`)
+}
+
+interface Header {
+  format: string
+  version: number
+  note: string
+  url: string
+  rootId: string
+}
+
+/**
+ * @returns null if the file does not exist
+ *
+ * @throws SuiteError (`usage`) for a file that cannot be read, or that is not a record of this version
+ */
+export function readKeyRecord(file: string): KeyRecord | null {
+  if (!existsSync(file)) return null
+  const [first = '', ...lines] = readText(file, 'the record of created keys').split('\n')
+  const header = parseJson(first) as Header | undefined
+  if (header?.format !== format) throw unusable(file, 'it is not a record that svc-conformance wrote')
+  if (header.version !== version) throw unusable(file, `it has version ${header.version}, expected ${version}`)
+  const entries: CreatedKeysEntry[] = []
+  for (const [index, line] of lines.entries()) {
+    const entry = parseJson(line) as CreatedKeysEntry | undefined
+    if (entry !== undefined) entries.push(entry)
+    // A killed process may have left half of its last line.
+    else if (line !== '' && index < lines.length - 1) throw unusable(file, `line ${index + 2} is not JSON`)
+  }
+  const { keys, unanswered } = openCreatedKeys(() => {}, entries)
+  return { owner: { url: header.url, rootId: header.rootId }, keys, unanswered }
+}
+
+/** Begins or replaces a record, for its owner only. @throws SuiteError (`usage`) */
+export function writeKeyRecord(file: string, record: KeyRecord): void {
+  const note = 'API keys that svc-conformance created and did not remove. They may be secret.'
+  const header: Header = { format, version, note, ...record.owner }
+  const modes = { file: ownerOnly, folder: ownerOnlyFolder }
+  replaceFile(file, [header, ...asEntries(record)].map(jsonLine).join(''), 'the record of created keys', modes)
+}
+
+const jsonLine = (entry: object): string => `${JSON.stringify(entry)}\n`
+
+/**
+ * Returns a listener that appends entries about created keys. An entry is on the disk when the listener returns, so a full disk prevents
+ * the creation.
+ */
+export function recordKeys({ file, withSecrets }: RecordFile): RunListener {
+  return (event) => {
+    if (event.kind !== 'key-noted') return
+    try {
+      const text = jsonLine(withSecrets ? event.entry : withoutSecrets(event.entry))
+      writeFileSync(file, text, { flag: 'a', mode: ownerOnly, flush: true })
+    } catch (cause) {
+      const why = fileProblem(cause, 'folder')
+      throw usageError(`Cannot write the record of created keys "${file}": ${why}`, { cause })
+    }
+  }
+}
+
+function withoutSecrets(entry: CreatedKeysEntry): CreatedKeysEntry {
+  if (!('created' in entry)) return entry
+  const { secret: _secret, privateKey: _privateKey, ...created } = entry.created
+  return { created }
+}
+
+const unusable = (file: string, why: string): SuiteError =>
+  usageError(`Cannot use the record of created keys "${file}": ${why}`)
+
+// The state folder.
+
+/**
+ * Returns the folder and creates it if needed. In a container with a read-only home it is a folder of this user among the temporary files.
+ */
+export function writableFolder(folder: string, temporary: string = tmpdir()): string {
+  return [folder, temporaryFolder(temporary)].find(isWritable) ?? folder
+}
+
+/** Every folder in which a run may have left something. */
+export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder(tmpdir())]
+
+const temporaryFolder = (temporary: string): string => join(temporary, `svc-conformance-${userInfo().uid}`)
+
+/** Checks that no other user created the folder, because that user could read the keys. */
+function isWritable(folder: string): boolean {
+  try {
+    makeFolder(folder, ownerOnlyFolder)
+    accessSync(folder, constants.W_OK)
+    return process.getuid === undefined || statSync(folder).uid === process.getuid()
+  } catch {
+    return false
+  }
+}
+
+// The lock of a record.
+
+const lockFile = (file: string): string => `${file}.lock`
+
+/** The process that holds a lock. */
+interface Holder {
+  pid: number
+  /** Tells a process from a later one with the same id, if the system supports it; otherwise empty. */
+  born: string
+}
+
+/** The id of the running process that holds a record; null if none does. */
+export function recordHolder(file: string): number | null {
+  return holderOf(lockFile(file))?.pid ?? null
+}
+
+/**
+ * Takes a lock file for this process, also one that a dead process left.
+ *
+ * @returns a function that releases the lock, or the running process that holds it
+ */
+export function takeLock(file: string): { release: () => void } | { holder: Holder } {
+  makeFolder(dirname(file), ownerOnlyFolder)
+  const mine = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+  const holder: Holder = { pid: process.pid, born: bornOf(process.pid) }
+  writeFileSync(mine, JSON.stringify(holder), { mode: ownerOnly })
+  try {
+    for (;;) {
+      try {
+        placeLock(mine, file)
+        return { release: () => rmSync(file, { force: true }) }
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+        const other = holderOf(file)
+        if (other !== null) return { holder: other }
+        rmSync(file, { force: true })
+      }
+    }
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+/** The error codes of file systems without hard links. */
+const withoutLinks = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
+
+/** Creates a complete lock file in one step, so that no process reads half of it. @throws if it exists already */
+function placeLock(from: string, file: string): void {
+  try {
+    linkSync(from, file)
+  } catch (error) {
+    if (!withoutLinks.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    copyFileSync(from, file, constants.COPYFILE_EXCL)
+  }
+}
+
+/** The running process that holds a lock; null if none does. */
+function holderOf(file: string): Holder | null {
+  try {
+    const holder = JSON.parse(readFileSync(file, 'utf8')) as Holder
+    return isAlive(holder) ? holder : null
+  } catch {
+    return null
+  }
+}
+
+function isAlive({ pid, born }: Holder): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  return born === '' || bornOf(pid) === born
+}
+
+/** When a process started, in ticks of the system; empty if the system does not say. */
+function bornOf(pid: number): string {
+  try {
+    // The second field is a name in parentheses that may contain spaces; the 22nd is the start time.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
 }

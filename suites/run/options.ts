@@ -8,7 +8,7 @@ import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { isLoopback, type RootKey } from '../engine/target.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
-import { demandPlaceFor, type Environment, given, isSameFile, readText } from './files.ts'
+import { demandPlaceFor, type Environment, given, isSameFile, readText, stateFolder } from './files.ts'
 import {
   baseUrl,
   commandLine,
@@ -34,7 +34,6 @@ import {
   withText,
 } from './flags.ts'
 import { everyCase, requirementSets } from './inputs.ts'
-import { stateFolder } from './key-record.ts'
 import { parseTargetFile, type TargetFile } from './target-file.ts'
 
 /** A server, and its root key. */

@@ -25,7 +25,7 @@ import { urlSettings } from '../targets/url.ts'
 import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
 import { mostNewKeys } from './explore/explore-after-cases.ts'
 import { failedIds, readReportFile } from './inputs.ts'
-import { earlierKeys } from './key-record.ts'
+import { earlierKeys } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 
 /** About how many calls the preflight makes. */

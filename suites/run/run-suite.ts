@@ -1,7 +1,17 @@
-/** One run from start to clean-up, and its report. */
-import { skipItem } from '../engine/conversation/cases.ts'
+/** One run in the main thread, which outlives the workers that run the cases: preflight, workers, model, clean-up, report. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { createVitest, type Reporter, type Vitest } from 'vitest/node'
+import { fillsPlaces, notReached, skipItem } from '../engine/conversation/cases.ts'
+import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
-import { interruptedExitCode } from '../engine/errors.ts'
+import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
+import { systemRandom } from '../engine/signer/random.ts'
+import type { Exploration } from '../explore/explore.ts'
 import { withoutReason } from '../explore/findings.ts'
 import { exploredOf } from '../explore/report.ts'
 import { buildReport, updatedKnown } from '../report/build.ts'
@@ -9,11 +19,46 @@ import type { RequirementSet } from '../report/outcomes.ts'
 import { stopText } from '../report/problem-text.ts'
 import type { KnownEntry, Meta, Report } from '../report/report.ts'
 import { safetyClasses } from './capabilities.ts'
-import { type Endings, openEndings } from './ending.ts'
+import { cleanUpLimitMs, type Endings, interruptedBeforeCases, openEndings } from './ending.ts'
 import { listeningFindings } from './explore/listen-to-cases.ts'
-import { cleanUpLimitMs } from './keys.ts'
-import { runInWorkers, type SuiteResult, type SuiteRun } from './run-vitest.ts'
-import { requestFor, type WorkerRequest } from './worker.ts'
+import { asEntries, workAtTarget } from './keys.ts'
+import type { RunOptions, TargetOptions } from './options.ts'
+import type { PlannedRun } from './plan.ts'
+import { openMainSide, type WorkerRequest } from './worker.ts'
+
+/** One run, after its options and files were read. */
+interface SuiteRun {
+  options: RunOptions
+  corpus: Corpus
+  planned: PlannedRun
+  seed: number
+  /** The baseline. */
+  known: readonly KnownEntry[]
+  listener: RunListener
+  /** Prints one line for the user. */
+  say(line: string): void
+}
+
+/** The results of the workers. */
+interface CasesResult {
+  outcomes: CaseOutcome[]
+  /** null for the bundled server. */
+  facts: TargetFacts | null
+  /** Why the run ended before its last case; null if it did not. */
+  stopped: StopReason | null
+  /** Cases that the suite itself could not run: never a defect of the target. */
+  defects: string[]
+  /** The worker did not end in time, so the process must be ended. */
+  isStuck: boolean
+}
+
+/** The results of a run, and what it left on the target. */
+interface SuiteResult extends CasesResult {
+  /** What the model found after the cases; null if it made no calls. */
+  exploration: Exploration | null
+  /** Lines about created keys that are still on the target, and creations whose answer was lost. */
+  left: string[]
+}
 
 /**
  * Runs the selected items in workers; against a URL with the preflight before, the model among them and the clean-up afterwards.
@@ -21,30 +66,16 @@ import { requestFor, type WorkerRequest } from './worker.ts'
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130) when the target cannot be used at all
  */
 export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
-  const { options, say } = suite
-  const { target, timeout: timeoutSeconds } = options
+  const { options, corpus, planned, seed, known, say } = suite
+  const { target, timeout, trace, bail } = options
   const cleansUp = target?.settings.cleanup !== undefined
   const endings = openEndings({
-    timeoutSeconds,
+    timeoutSeconds: timeout,
     cleanUpMs: cleansUp && target.allow.includes('keys') ? cleanUpLimitMs : 0,
     tell: () => say(cleansUp ? 'Interrupted: cleaning up; press Ctrl-C again to leave at once' : 'Interrupted'),
   })
-  const request = requestOf(suite, endings)
-  try {
-    if (target !== null) {
-      const { runAgainstUrl } = await import('./run-against-url.ts')
-      return await runAgainstUrl(suite, target, request, endings)
-    }
-    return { ...(await runInWorkers(suite, request, endings)), exploration: null, left: [] }
-  } finally {
-    endings.stop()
-  }
-}
-
-function requestOf({ options, corpus, planned, seed, known }: SuiteRun, { cases }: Endings): WorkerRequest {
-  const { target, trace, bail } = options
   const unique = Date.now().toString(36)
-  return requestFor({
+  const request: WorkerRequest = {
     url: target,
     corpus,
     allow: target?.allow ?? safetyClasses,
@@ -53,11 +84,280 @@ function requestOf({ options, corpus, planned, seed, known }: SuiteRun, { cases 
     unique,
     trace,
     bail: bail === null ? null : { failures: bail, known },
-    taken: target === null ? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) : null,
+    ...(target === null ? { taken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) } : {}),
     channel: `svc-conformance-${process.pid}-${unique}`,
-    endsAtMs: cases.endsAtMs,
-  })
+    endsAtMs: endings.cases.endsAtMs,
+  }
+  try {
+    if (target !== null) return await runAgainstUrl(suite, target, request, endings)
+    return { ...(await runInWorkers(suite, request, endings)), exploration: null, left: [] }
+  } finally {
+    endings.stop()
+  }
 }
+
+/** Makes the preflight, lets workers run the cases, and removes created keys, also after a failure. */
+async function runAgainstUrl(
+  suite: SuiteRun,
+  options: TargetOptions,
+  request: WorkerRequest,
+  endings: Endings,
+): Promise<SuiteResult> {
+  // A run of the bundled server does not need it in this thread.
+  const { runPreflight, stillValidKeys } = await import('./run.ts')
+  const { wait, timeout, explore } = suite.options
+  const { result, left } = await workAtTarget(options, { endings, say: suite.say }, async (held) => {
+    const { target, keys, removeLeftovers } = held
+    const listener: RunListener = (event) => {
+      suite.listener(event)
+      keys.listener(event)
+    }
+    const setup = { ...request, target, items: [], random: systemRandom, ending: endings.cases, bail: null, listener }
+    const goOn = (): void => demandToGoOn(endings, timeout)
+    const facts = await runPreflight(setup, (wait ?? 0) * 1000).finally(goOn)
+    const kept = await stillValidKeys({ ...setup, facts }, keys.read().keys.filter(keys.isKept))
+    goOn()
+    await removeLeftovers()
+    const prepared: WorkerRequest = {
+      ...request,
+      facts,
+      keyRecord: keys.record,
+      keptTestKeys: kept,
+      earlierKeys: asEntries(keys.read()),
+    }
+    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
+    return runWithModel(suite, { ...explore, options, request: prepared, listener: keys.listener }, endings)
+  })
+  return { ...result, left }
+}
+
+/** @throws SuiteError (`interrupted`, `unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
+function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | null): void {
+  if (reason === null) return
+  if (reason.kind === 'interrupted') throw interruptedBeforeCases()
+  const why = reason.kind === 'time' ? `--timeout ${timeoutSeconds} was too short` : stopText(reason)
+  throw new SuiteError('unreachable', `The run ended before its first case: ${why}`)
+}
+
+interface WithModel {
+  calls: number
+  /** Of the table and the matrix, these rows alone; null: everything. */
+  only: readonly string[] | null
+  options: TargetOptions
+  request: WorkerRequest
+  /** Records created keys. */
+  listener: RunListener
+}
+
+/**
+ * Runs the cases, the model, the cases that fill the places for keys, and last the calls that may lock a key: the model makes its calls
+ * while places for keys are free.
+ */
+async function runWithModel(
+  suite: SuiteRun,
+  { calls, only, options, request, listener }: WithModel,
+  endings: Endings,
+): Promise<Omit<SuiteResult, 'left'>> {
+  const { keptTestKeys = [], earlierKeys = [] } = request
+  const entries: CreatedKeysEntry[] = [...earlierKeys]
+  const heard: SuiteRun = {
+    ...suite,
+    listener: (event) => {
+      if (event.kind === 'key-noted') entries.push(event.entry)
+      suite.listener(event)
+    },
+  }
+  const filling = suite.planned.selected.filter(fillsPlaces)
+  const keysOfFilling = filling.map(({ key }) => key)
+  const before = request.items.filter((key) => !keysOfFilling.includes(key))
+  const first = before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings)
+  if (first.stopped !== null)
+    return { ...first, outcomes: [...first.outcomes, ...notReached(filling, first.stopped)], exploration: null }
+  const ending = endings.cases
+  const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
+  const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
+  const { openModelOfRun } = await import('./explore/explore-after-cases.ts')
+  const places = { entries: [...entries], testKeys, hasPlaces: options.disposable }
+  const model = await openModelOfRun(
+    suite,
+    options,
+    { allow: options.allow, calls, only, ending, ...places },
+    (created) => {
+      entries.push({ created })
+      listener({ kind: 'key-noted', entry: { created } })
+    },
+  )
+  await model.ask()
+  const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
+  const goesOn = filling.length > 0 && ending.reason === null
+  const last = goesOn
+    ? await runInWorkers(heard, later, endings)
+    : { ...first, outcomes: notReached(filling, ending.reason), defects: [] }
+  if (goesOn) model.giveWay()
+  const exploration = await model.finish()
+  return {
+    ...last,
+    outcomes: [...first.outcomes, ...last.outcomes],
+    stopped: ending.reason ?? last.stopped,
+    defects: [...first.defects, ...last.defects],
+    isStuck: first.isStuck || last.isStuck,
+    exploration,
+  }
+}
+
+const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }
+
+// The workers.
+
+/** How long to wait for the workers after a run was ended; their calls and waits end at once. In ms. */
+const graceMs = 2000
+
+/** Runs the cases in vitest workers. The vitest configuration of a user's project is not read. */
+async function runInWorkers(
+  { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
+  request: WorkerRequest,
+  { cases: ending, cleanUp }: Endings,
+): Promise<CasesResult> {
+  const collected = collectOutcomes(listener)
+  // The report decides the exit code.
+  const exitCode = process.exitCode
+  const close = openMainSide(request.channel, ending, listener)
+  // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
+  // times as long as usual is worth it, such as hashing.
+  if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
+  const workers = workersFor(request)
+  const folder = makeSuiteFolder(workers)
+  const vitest = await startVitest(request, collected.reporter, { folder, workers })
+  // As an option it would be copied twice more, with all scenarios.
+  vitest.provide('request', request)
+  const whole = async (): Promise<boolean> => {
+    try {
+      if (ending.reason === null) await vitest.start()
+    } finally {
+      await vitest.close()
+    }
+    return false
+  }
+  /** A worker has had its time to end, or the user presses Ctrl-C again. */
+  const stuck = new Promise<boolean>((resolve) => {
+    ending.onEnd(() => setTimeout(() => resolve(true), graceMs).unref())
+    cleanUp.onEnd(() => resolve(true))
+  })
+  try {
+    const isStuck = await Promise.race([whole(), stuck])
+    const { outcomes, defects } = collected
+    const stopped = ending.reason ?? collected.stopped()
+    const missing = planned.selected.filter(({ key }) => request.items.includes(key) && !outcomes.has(key))
+    return {
+      outcomes: [...outcomes.values(), ...notReached(missing, stopped)],
+      facts: request.facts ?? null,
+      stopped,
+      defects: stopped === null ? defects : [],
+      isStuck,
+    }
+  } finally {
+    close()
+    rmSync(folder, { recursive: true, force: true })
+    process.exitCode = exitCode
+  }
+}
+
+/** Turns the reports of vitest into events and into the result of the run. */
+function collectOutcomes(listener: RunListener) {
+  const outcomes = new Map<string, CaseOutcome>()
+  const defects: string[] = []
+  let stopped: StopReason | null = null
+  const reporter: Reporter = {
+    onTestCaseResult(test) {
+      const { outcomes: ended = [], stopped: reason, began = test.name } = test.meta()
+      if (stopped === null && reason !== undefined) {
+        stopped = reason
+        listener({ kind: 'stopped', reason })
+      }
+      const result = test.result()
+      for (const outcome of ended) {
+        outcomes.set(outcome.key, outcome)
+        listener({ kind: 'case-ended', outcome })
+      }
+      if (result.state === 'failed') defects.push(`${began}: ${result.errors[0]?.message ?? 'no reason given'}`)
+    },
+    onTestModuleEnd(module) {
+      for (const error of module.errors()) defects.push(error.message)
+    },
+  }
+  return { reporter, outcomes, defects, stopped: () => stopped }
+}
+
+/** More threads would mostly load the suite. */
+const mostWorkers = 4
+/** The minimum number of cases for one more thread; fewer finish before it is ready. */
+const leastCases = 100
+
+/** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */
+function workersFor({ url, items }: WorkerRequest): number {
+  if (url !== null) return 1
+  return Math.max(1, Math.min(availableParallelism(), mostWorkers, Math.floor(items.length / leastCases)))
+}
+
+/**
+ * Creates a folder with one suite for each worker, which loads the real one, by an address of its own because a thread that runs two of
+ * them would not load it again. vitest treats paths as patterns and URLs, so it must not see the path of this package, which may contain
+ * any character.
+ */
+function makeSuiteFolder(workers: number): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-suite-'))
+  const suite = new URL(`../scenarios.suite.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url).href
+  for (let part = 0; part < workers; part += 1)
+    writeFileSync(join(folder, `part-${part}.suite.mjs`), `import ${JSON.stringify(`${suite}?part=${part}`)}\n`)
+  return folder
+}
+
+async function startVitest(
+  request: WorkerRequest,
+  reporter: Reporter,
+  { folder, workers }: { folder: string; workers: number },
+): Promise<Vitest> {
+  return keepSignals(() =>
+    createVitest(
+      'test',
+      {
+        root: folder,
+        config: false,
+        include: ['*.suite.mjs'],
+        exclude: [],
+        pool: 'threads',
+        isolate: false,
+        fileParallelism: workers > 1,
+        maxWorkers: workers,
+        watch: false,
+        // The schedule decides which cases of one server run at the same time.
+        maxConcurrency: request.items.length + 1,
+        testTimeout: 0,
+        hookTimeout: 0,
+        reporters: [reporter],
+        // Everything is already compiled; transforming it again would take half a second.
+        server: { deps: { external: [/./] } },
+        silent: true,
+      },
+      { cacheDir: join(tmpdir(), 'svc-conformance-vite'), logLevel: 'silent', clearScreen: false },
+    ),
+  )
+}
+
+/** Keeps vitest from handling signals: it exits within a millisecond, but a run must first remove what it created. */
+async function keepSignals<T>(start: () => Promise<T>): Promise<T> {
+  const refuse = (event: string | symbol, listener: (...args: unknown[]) => void): void => {
+    if (event === 'SIGINT' || event === 'SIGTERM') queueMicrotask(() => process.removeListener(event, listener))
+  }
+  process.on('newListener', refuse)
+  try {
+    return await start()
+  } finally {
+    process.removeListener('newListener', refuse)
+  }
+}
+
+// The report.
 
 const goneExitCode = 3
 const defectExitCode = 2

@@ -23,7 +23,7 @@ import type { Listening } from '../explore/listen.ts'
 import { signatureHint } from '../lab/signature-hint.ts'
 import { type Capabilities, safetyClasses } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
-import { preflight } from './preflight/preflight.ts'
+import { preflight } from './preflight.ts'
 import { createRunner } from './schedule.ts'
 
 export interface RunSetup

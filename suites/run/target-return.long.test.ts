@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { bareSettings } from '../engine/target.ts'
-import { targetReturned } from './run-against-url.ts'
+import { targetReturned } from './target-return.ts'
 
 /** Listens, and answers with the status of the moment; 0: hangs up. */
 async function front() {

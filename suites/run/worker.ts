@@ -7,50 +7,34 @@ import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import type { KnownEntry } from '../report/report.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { createEnding, type Ending } from './ending.ts'
-import type { RecordFile } from './key-record.ts'
+import type { RecordFile } from './keys.ts'
 
 /** The request of the main thread to the workers that run the cases. Plain data. */
 export interface WorkerRequest {
   /** null: the bundled server. */
   url: UrlTargetOptions | null
   corpus: Corpus
-  /** null: the worker starts with the preflight. */
-  facts: TargetFacts | null
+  /** What the preflight found; otherwise the worker starts with it. */
+  facts?: TargetFacts
   allow: readonly SafetyClass[]
   /** Keys of items. */
   items: string[]
   seed: number
   unique: string
-  trace: boolean
+  trace?: boolean
   /** Stop after this many failures that the baseline does not list; null: never. */
-  bail: { failures: number; known: readonly KnownEntry[] } | null
+  bail?: { failures: number; known: readonly KnownEntry[] } | null
   /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
-  keyRecord: RecordFile | null
-  keptTestKeys: CreatedKey[]
-  earlierKeys: CreatedKeysEntry[]
-  /** How many items the workers have taken, in one Int32 that they share; null if one worker runs all of them. */
-  taken: SharedArrayBuffer | null
+  keyRecord?: RecordFile | null
+  keptTestKeys?: CreatedKey[]
+  earlierKeys?: CreatedKeysEntry[]
+  /** How many items the workers have taken, in one Int32 that they share; one worker runs all of them without it. */
+  taken?: SharedArrayBuffer
   /** The name of the channel between the threads. */
   channel: string
   /** When the run must end, on the monotonic clock; null: no limit. */
-  endsAtMs: number | null
+  endsAtMs?: number | null
 }
-
-/** A request of which nothing is known besides. */
-export const requestFor = (
-  given: Pick<WorkerRequest, 'url' | 'corpus' | 'allow' | 'items' | 'seed' | 'unique' | 'channel'> &
-    Partial<WorkerRequest>,
-): WorkerRequest => ({
-  facts: null,
-  trace: false,
-  bail: null,
-  keyRecord: null,
-  keptTestKeys: [],
-  earlierKeys: [],
-  taken: null,
-  endsAtMs: null,
-  ...given,
-})
 
 declare module 'vitest' {
   export interface ProvidedContext {

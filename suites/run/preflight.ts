@@ -1,5 +1,5 @@
-import { type Conversation, isSendable, limitFor } from '../../engine/conversation/conversation.ts'
-import { makeCall } from '../../engine/conversation/send.ts'
+import { type Conversation, isSendable, limitFor } from '../engine/conversation/conversation.ts'
+import { makeCall } from '../engine/conversation/send.ts'
 import {
   isUnavailable,
   noteRepeated,
@@ -8,19 +8,19 @@ import {
   patienceForRefusalMs,
   repeatNothing,
   type TargetFacts,
-} from '../../engine/conversation/target-facts.ts'
-import { accessTokenOf, createKeyOf, grantFor } from '../../engine/conversation/test-keys.ts'
-import { refusedRootKey, unreachableTarget } from '../../engine/conversation/unusable-target.ts'
-import { SuiteError } from '../../engine/errors.ts'
-import { membersOf } from '../../engine/json.ts'
-import { describe } from '../../engine/judge/classify.ts'
-import type { Called } from '../../engine/judge/expectation.ts'
-import { firstTimestampMs, roundingMs } from '../../engine/judge/expectation.ts'
-import type { CredentialKind } from '../../engine/judge/judge-case.ts'
-import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
-import type { Auth, SafetyClass } from '../../engine/language/fixture-types.ts'
-import { printable } from '../../engine/printable.ts'
-import { shortName, uniqueLength } from '../../engine/signer/random.ts'
+} from '../engine/conversation/target-facts.ts'
+import { accessTokenOf, createKeyOf, grantFor } from '../engine/conversation/test-keys.ts'
+import { refusedRootKey, unreachableTarget } from '../engine/conversation/unusable-target.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { membersOf } from '../engine/json.ts'
+import { describe } from '../engine/judge/classify.ts'
+import type { Called } from '../engine/judge/expectation.ts'
+import { firstTimestampMs, roundingMs } from '../engine/judge/expectation.ts'
+import type { CredentialKind } from '../engine/judge/judge-case.ts'
+import type { SecondAddressProblem } from '../engine/judge/problem.ts'
+import type { Auth, SafetyClass } from '../engine/language/fixture-types.ts'
+import { printable } from '../engine/printable.ts'
+import { shortName, uniqueLength } from '../engine/signer/random.ts'
 
 /**
  * The first calls of a run. They find out whether the target is up, whether it accepts the root key, what its clock says, which token

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { noFacts, offsetMs, type TargetFacts } from '../../engine/conversation/target-facts.ts'
-import type { SafetyClass } from '../../engine/language/fixture-types.ts'
-import { seededRandom } from '../../engine/signer/random.ts'
-import { bareSettings, type Target, type WireRequest } from '../../engine/target.ts'
-import { madeUpCorpus } from '../../self/made-up-report.ts'
-import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
-import { type Capabilities, whyNotRun } from '../capabilities.ts'
-import { runPreflight } from '../run.ts'
+import { noFacts, offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
+import { seededRandom } from '../engine/signer/random.ts'
+import { bareSettings, type Target, type WireRequest } from '../engine/target.ts'
+import { madeUpCorpus } from '../self/made-up-report.ts'
+import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+import { type Capabilities, whyNotRun } from './capabilities.ts'
+import { runPreflight } from './run.ts'
 
 describe('preflight', () => {
   const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
