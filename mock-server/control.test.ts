@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { controlRoutes } from './control.ts'
 import { createHandler } from './handler.ts'
-import { createOperator, playScene } from './operator.ts'
+import { createOperator } from './operator.ts'
 import { type MockServer, startMockServer } from './start.ts'
 import { createTestClient, httpCall } from './test-client.ts'
 
@@ -72,7 +72,7 @@ test('the file describes the routes of the server, and no others', () => {
   const described = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`),
   )
-  expect(described.sort()).toEqual([...controlRoutes.keys()].sort())
+  expect(described.sort()).toEqual([...controlRoutes].sort())
 })
 
 test('every route answers as spec/control.openapi.json describes', async () => {
@@ -320,18 +320,18 @@ describe('a fault', () => {
 
   test.each([
     [{ fault: 'fire' }, 'Cannot use "fire" for "fault", expected one of "delay"'],
-    [{ fault: 'delay' }, 'a number "ms"'],
-    [{ fault: 'drop' }, '"before" or "after"'],
-    [{ fault: 'error', times: -1 }, 'Give "times"'],
+    [{ fault: 'delay' }, '"ms" of the fault'],
+    [{ fault: 'drop' }, 'one of "before", "after"'],
+    [{ fault: 'error', times: -1 }, 'Give the member "times"'],
     [{ fault: 'error', probability: 2 }, 'from 0 to 1'],
-    [{ fault: 'error', method: 7 }, 'Give "method" a text'],
-    [{ fault: 'error', inARow: 0 }, 'Give "inARow"'],
-    [{ fault: 'unavailable' }, 'a number "retryAfterSeconds"'],
-    [{ fault: 'redirect', status: 200, location: 'http://127.0.0.1' }, 'a "status" of 301'],
+    [{ fault: 'error', method: 7 }, 'Give the member "method" of the fault "error" a text, not 7'],
+    [{ fault: 'error', inARow: 0 }, '"inARow" of the fault "error" a whole number of 1 or more'],
+    [{ fault: 'unavailable' }, '"retryAfterSeconds" of the fault "unavailable" a whole number'],
+    [{ fault: 'redirect', status: 200, location: 'http://127.0.0.1' }, '"status" of the fault "redirect" one of 301'],
     [{ fault: 'redirect', status: 307, location: 'there' }, 'a URL'],
-    [{ fault: 'refuse', as: 'rudely' }, 'an "as" of parse'],
+    [{ fault: 'refuse', as: 'rudely' }, '"as" of the fault "refuse" one of "parse"'],
     [{ fault: 'narrow-grant', scope: 'solution' }, 'a list of texts'],
-    [{ fault: 'shorten-lifetime', ms: -1 }, 'a number "ms"'],
+    [{ fault: 'shorten-lifetime', ms: -1 }, '"ms" of the fault'],
   ])('that makes no sense is refused: %j', (fault, message) => {
     const { faults } = createHandler()
     expect(() => faults.add(fault as never)).toThrow(message)
@@ -341,7 +341,7 @@ describe('a fault', () => {
 describe('a scene', () => {
   test('nine keys: one more succeeds, the next is refused', async () => {
     const client = createTestClient()
-    const { keys } = await playScene(client.context, 'nine-keys')
+    const { keys } = await createOperator(client).scene('nine-keys')
     expect(keys).toHaveLength(9)
     for (const basic of keys) expect(works(await client.list({ basic }))).toBe(true)
     expect(works(await client.createKey({ name: 'k', scope: [] }))).toBe(true)
@@ -350,7 +350,7 @@ describe('a scene', () => {
 
   test('fifteen sessions: the second grant from here removes the first of them', async () => {
     const client = createTestClient()
-    const { tokens } = await playScene(client.context, 'fifteen-sessions')
+    const { tokens } = await createOperator(client).scene('fifteen-sessions')
     await client.grant(['solution', 'session:a'])
     expect(works(await client.list({ token: tokens[0]?.accessToken ?? '' }))).toBe(true)
     await client.grant(['solution', 'session:b'])
@@ -360,7 +360,7 @@ describe('a scene', () => {
 
   test('a token about to expire works for one second', async () => {
     const client = createTestClient()
-    const { tokens } = await playScene(client.context, 'token-about-to-expire')
+    const { tokens } = await createOperator(client).scene('token-about-to-expire')
     const { accessToken = '', accessTokenExpiry = 0, refreshToken = '' } = tokens[0] ?? {}
     expect(accessTokenExpiry).toBe(client.context.now() + 1000)
     client.clock.advance(999)
@@ -372,14 +372,14 @@ describe('a scene', () => {
 
   test('a revoked pair, and a disabled key', async () => {
     const client = createTestClient()
-    const { tokens } = await playScene(client.context, 'revoked-pair')
+    const { tokens } = await createOperator(client).scene('revoked-pair')
     const [old, renewed] = client.journal.lineage()
     expect(renewed).toMatchObject({ parent: old?.pair, generation: 1, revokedMs: null })
     expect(renewed?.pair).not.toBe(old?.pair)
     const lists = await Promise.all(tokens.map(({ accessToken }) => client.list({ token: accessToken })))
     expect(lists.map(works)).toEqual([false, true])
     expect(works(await client.refresh(tokens[0]?.refreshToken ?? ''))).toBe(false)
-    const scene = await playScene(client.context, 'disabled-key')
+    const scene = await createOperator(client).scene('disabled-key')
     const [key = { id: '', secret: '' }] = scene.keys
     expect(works(await client.list({ basic: key }))).toBe(false)
     expect(createOperator(client).enableKey(key.id, true)).toBe(true)

@@ -1,8 +1,9 @@
 import { createSecretKey } from 'node:crypto'
+import { demandKnownNames, demandWord } from './checks.ts'
 import { createClock, createRandom, type MockClock, type RandomBytes } from './clock.ts'
 import type { ServerContext, ServerOptions } from './context.ts'
 import { readPublicKey } from './encoding.ts'
-import { createProfile, defaultBounds, demandKnownNames, demandWord, readProfile } from './profile.ts'
+import { createProfile, defaultBounds, readProfile } from './profile.ts'
 import { rules } from './rules.ts'
 import { type ApiKey, createState, type Solution, type State } from './state.ts'
 
@@ -103,7 +104,7 @@ function checkOptions(options: { readonly [name: string]: unknown }): void {
     const value = options[option]
     if (value === undefined) continue
     if (typeof value !== 'object' || value === null) throw new TypeError(`Give the option "${option}" an object`)
-    demandKnownNames(`member of "${option}"`, value, names)
+    demandKnownNames('member', value, names, { of: ` of the option "${option}"` })
   }
 }
 

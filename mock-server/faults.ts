@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { aText, check, demandFields, demandWord, type Fields, oneOf, optional, texts, wholeNumber } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import { decodeUtf8 } from './encoding.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
-import { demandKnownNames, demandWord } from './profile.ts'
 import { type RefusalKind, refusalKinds, refuse } from './refusal.ts'
 import { emptyAnswer, plainAnswer, renderOutcome, withHeaders } from './rpc.ts'
+import type { TokenPair } from './state.ts'
 
 /** A deliberate fault. */
 export type FaultKind =
@@ -70,30 +71,106 @@ interface FaultSource extends Faults {
   /** The faults that apply to a call; counts them as used. */
   meet(call: { method: string | undefined; grantType: string | undefined }): ArmedFault[]
   /** Resolves when enough calls wait at the barrier. */
-  waitAt(barrier: ArmedFault): Promise<void>
+  waitAt(barrier: ArmedFault): Promise<undefined>
 }
 
-/** The fields that each kind of fault has in addition. */
-const fieldsOf: { readonly [K in FaultKind['fault']]: readonly string[] } = {
-  delay: ['ms'],
-  drop: ['when'],
-  throttle: ['retryAfterSeconds'],
-  unavailable: ['retryAfterSeconds'],
-  redirect: ['status', 'location'],
-  refuse: ['as'],
-  error: [],
-  malformed: [],
-  'wrong-id': [],
-  'narrow-grant': ['scope'],
-  'shorten-lifetime': ['ms'],
-  'expire-token': [],
-  barrier: ['calls'],
+/** A call that a fault applies to, and the server. */
+interface Met {
+  context: ServerContext
+  source: FaultSource
+  request: MockRequest
 }
-export const faultKinds = Object.keys(fieldsOf) as FaultKind['fault'][]
-/** The fields that are numbers of 0 or more. */
-const counts = ['ms', 'retryAfterSeconds', 'calls']
-const choiceNames = ['fault', 'method', 'grantType', 'skip', 'times', 'probability', 'inARow']
-const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
+
+/** How a kind of fault works. */
+interface Kind<F> {
+  /** The fields that it has in addition. */
+  fields: Fields
+  /** Before the call has its effect: does nothing, waits, or gives an answer instead. */
+  before?(met: Met, fault: F): MockAnswer | undefined | Promise<undefined>
+  /** Changes the answer. */
+  after?(context: ServerContext, answer: MockAnswer, fault: F): MockAnswer
+  /** The call had its effect, and the client cannot see it in the answer. */
+  spoils?: true
+}
+
+const seconds = { retryAfterSeconds: wholeNumber(0) }
+
+const kinds: { readonly [K in FaultKind['fault']]: Kind<Extract<ArmedFault, { fault: K }>> } = {
+  delay: { fields: { ms: wholeNumber(0) }, before: ({ context }, { ms }) => letPass(context, ms) },
+  drop: {
+    fields: { when: oneOf(['before', 'after']) },
+    before: ({ context }, { when }) => (when === 'before' ? { ...emptyAnswer(context, 0), hangUp: true } : undefined),
+    after: (_, answer) => ({ ...answer, hangUp: true }),
+    spoils: true,
+  },
+  throttle: { fields: seconds, before: ({ context }, fault) => laterAnswer(context, 429, 'Too many requests', fault) },
+  unavailable: {
+    fields: seconds,
+    before: ({ context }, fault) => laterAnswer(context, 503, 'Service unavailable', fault),
+  },
+  redirect: {
+    fields: {
+      status: oneOf([301, 302, 303, 307, 308]),
+      location: check('a URL', (value) => URL.canParse(String(value))),
+    },
+    before: ({ context }, { status, location }) => withHeaders(emptyAnswer(context, status), { location }),
+  },
+  refuse: { fields: { as: optional(oneOf(refusalKinds)) }, before: refusedAnswer },
+  error: { fields: {}, before: ({ context }) => plainAnswer(context, 500, 'Internal server error') },
+  malformed: {
+    fields: {},
+    after: (_, answer) => ({ ...answer, body: answer.body.slice(0, Math.floor(answer.body.length / 2)) }),
+    spoils: true,
+  },
+  'wrong-id': {
+    fields: {},
+    after: (_, answer) => ({ ...answer, body: withWrongId(answer.body) }),
+    spoils: true,
+  },
+  'narrow-grant': {
+    fields: { scope: texts },
+    after: (context, answer, { scope }) =>
+      lesserGrant(context, answer, (pair) => {
+        pair.scope = pair.scope.filter((word) => scope.includes(word))
+        pair.scopeEcho = pair.scopeEcho.filter((word) => scope.includes(word))
+        return { scope: pair.scopeEcho }
+      }),
+  },
+  'shorten-lifetime': {
+    fields: { ms: wholeNumber(0) },
+    after: (context, answer, { ms }) =>
+      lesserGrant(context, answer, (pair) => {
+        pair.accessExpiryMs = Math.min(pair.accessExpiryMs, context.now() + ms)
+        return { accessTokenExpiry: pair.accessExpiryMs }
+      }),
+  },
+  'expire-token': { fields: {}, before: expirePresented },
+  barrier: { fields: { calls: wholeNumber(0) }, before: ({ source }, fault) => source.waitAt(fault) },
+}
+
+const kindOf = (fault: ArmedFault): Kind<ArmedFault> => kinds[fault.fault]
+export const faultKinds = Object.keys(kinds) as FaultKind['fault'][]
+
+const choiceFields: Fields = {
+  fault: oneOf(faultKinds),
+  method: optional(aText),
+  grantType: optional(aText),
+  skip: optional(wholeNumber(0)),
+  times: optional(
+    check('a whole number of 0 or more, or null for all calls', (value) => value === null || !wholeNumber(0)(value)),
+  ),
+  probability: optional(
+    check('a number from 0 to 1', (value) => typeof value === 'number' && value >= 0 && value <= 1),
+  ),
+  inARow: optional(wholeNumber(1)),
+}
+
+/** Throws a TypeError that says what is wrong with a fault from outside. */
+function demandFault(fault: Fault): void {
+  demandWord('"fault"', fault.fault, faultKinds)
+  const fields = { ...choiceFields, ...kinds[fault.fault].fields }
+  demandFields('member', fault, fields, { of: ` of the fault "${fault.fault}"` })
+}
 
 /** An armed fault, and what became of the calls that it concerns. */
 interface Entry {
@@ -115,8 +192,7 @@ export function createFaults(chance: () => number): FaultSource {
   }
   return {
     add(fault) {
-      const problem = faultProblem(fault)
-      if (problem !== undefined) throw new TypeError(problem)
+      demandFault(fault)
       if (armed.size >= 1000) throw new TypeError('Remove faults before adding more: at most 1000 are held')
       const id = randomUUID()
       armed.set(id, { fault: { ...fault, id, met: 0 }, passed: 0, inARow: 0, waiting: [] })
@@ -136,9 +212,9 @@ export function createFaults(chance: () => number): FaultSource {
     },
     waitAt(barrier) {
       const entry = armed.get(barrier.id)
-      if (barrier.fault !== 'barrier' || !entry) return Promise.resolve()
+      if (barrier.fault !== 'barrier' || !entry) return Promise.resolve(undefined)
       return new Promise((resolve) => {
-        entry.waiting.push(resolve)
+        entry.waiting.push(() => resolve(undefined))
         if (entry.waiting.length < barrier.calls) return
         for (const go of entry.waiting.splice(0)) go()
       })
@@ -169,53 +245,8 @@ function exhausted(fault: ArmedFault): boolean {
   return times !== null && fault.met >= times
 }
 
-/** Returns what is wrong with a fault from outside; undefined for a valid one. */
-function faultProblem(fault: Fault): string | undefined {
-  demandWord('"fault"', fault.fault, faultKinds)
-  demandKnownNames(`member of the fault "${fault.fault}"`, fault, [...choiceNames, ...fieldsOf[fault.fault]])
-  const own = fieldsOf[fault.fault].find((name) => counts.includes(name))
-  const all: { readonly [name: string]: unknown } = { ...fault }
-  if (own !== undefined && !isCount(all[own])) return `Give the fault "${fault.fault}" a number "${own}" of 0 or more`
-  const ofKind = kindProblem(fault)
-  if (ofKind !== undefined) return ofKind
-  for (const name of ['method', 'grantType']) {
-    if (all[name] !== undefined && typeof all[name] !== 'string') return `Give "${name}" a text`
-  }
-  if (fault.skip !== undefined && !isCount(fault.skip)) return 'Give "skip" a number of 0 or more'
-  if (fault.inARow !== undefined && !(isCount(fault.inARow) && fault.inARow > 0))
-    return 'Give "inARow" a number of 1 or more'
-  if (fault.times !== undefined && fault.times !== null && !isCount(fault.times))
-    return 'Give "times" a number, or null for all calls'
-  const { probability } = fault
-  const isPart = probability === undefined || (typeof probability === 'number' && probability >= 0 && probability <= 1)
-  return isPart ? undefined : 'Give "probability" a number from 0 to 1'
-}
-
-/** Returns what is wrong with the fields of one kind of fault; undefined if they are valid. */
-function kindProblem(fault: Fault): string | undefined {
-  switch (fault.fault) {
-    case 'drop':
-      if (fault.when === 'before' || fault.when === 'after') return undefined
-      return 'Give the fault "drop" a "when" of "before" or "after"'
-    case 'redirect':
-      if (!redirectStatuses.includes(fault.status))
-        return `Give the fault "redirect" a "status" of ${redirectStatuses.join(', ')}`
-      return URL.canParse(fault.location) ? undefined : 'Give the fault "redirect" a URL as "location"'
-    case 'refuse':
-      if (fault.as === undefined || refusalKinds.includes(fault.as)) return undefined
-      return `Give the fault "refuse" an "as" of ${refusalKinds.join(', ')}`
-    case 'narrow-grant':
-      if (Array.isArray(fault.scope) && fault.scope.every((word) => typeof word === 'string')) return undefined
-      return 'Give the fault "narrow-grant" a list of texts as "scope"'
-    default:
-      return undefined
-  }
-}
-
-const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0
-
 /** Lets `ms` pass: moves a frozen clock, and otherwise really waits. */
-export async function letPass({ clock }: ServerContext, ms: number): Promise<void> {
+export async function letPass({ clock }: ServerContext, ms: number): Promise<undefined> {
   if (ms === 0) return
   if (clock.frozen) clock.advance(ms)
   else await sleep(ms)
@@ -238,12 +269,12 @@ export async function answerUnderFaults(
   const met = source.meet(peek(request.body))
   const names = met.map(({ fault }) => fault)
   for (const fault of met) {
-    const instead = await applyBefore(context, source, fault, request)
+    const instead = await kindOf(fault).before?.({ context, source, request }, fault)
     if (instead) return noteFaults(noteUnanswered(instead, names), names)
   }
-  const right = await answer(names.some(spoils) ? names : undefined)
+  const right = await answer(met.some((fault) => kindOf(fault).spoils) ? names : undefined)
   return noteFaults(
-    met.reduce((whole, fault) => spoil(context, whole, fault), right),
+    met.reduce((whole, fault) => changed(context, whole, fault), right),
     names,
   )
 }
@@ -253,48 +284,21 @@ function noteFaults(answer: MockAnswer, faults: string[]): MockAnswer {
   return answer
 }
 
-/** Applies a fault before the call has its effect: it does nothing, waits, or gives an answer instead. */
-async function applyBefore(
-  context: ServerContext,
-  source: FaultSource,
-  fault: ArmedFault,
-  request: MockRequest,
-): Promise<MockAnswer | undefined> {
-  switch (fault.fault) {
-    case 'delay':
-      await letPass(context, fault.ms)
-      return undefined
-    case 'barrier':
-      await source.waitAt(fault)
-      return undefined
-    case 'expire-token':
-      expirePresented(context, request)
-      return undefined
-    case 'drop':
-      return fault.when === 'before' ? { ...emptyAnswer(context, 0), hangUp: true } : undefined
-    case 'throttle':
-      return withHeaders(plainAnswer(context, 429, 'Too many requests'), retryAfter(fault))
-    case 'unavailable':
-      return withHeaders(plainAnswer(context, 503, 'Service unavailable'), retryAfter(fault))
-    case 'redirect':
-      return withHeaders(emptyAnswer(context, fault.status), { location: fault.location })
-    case 'refuse':
-      return refused(context, fault, request)
-    case 'error':
-      return plainAnswer(context, 500, 'Internal server error')
-    default:
-      return undefined
-  }
+function changed(context: ServerContext, answer: MockAnswer, fault: ArmedFault): MockAnswer {
+  const { after, spoils } = kindOf(fault)
+  if (after === undefined) return answer
+  const next = after(context, answer, fault)
+  return spoils ? { ...next, notes: { unspoilt: answer.body, ...answer.notes } } : next
 }
 
-const retryAfter = ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
-  'retry-after': String(retryAfterSeconds),
-})
+function laterAnswer(context: ServerContext, status: number, text: string, fault: { retryAfterSeconds: number }) {
+  return withHeaders(plainAnswer(context, status, text), { 'retry-after': String(fault.retryAfterSeconds) })
+}
 
-function refused(context: ServerContext, { as }: Extract<ArmedFault, { fault: 'refuse' }>, { body }: MockRequest) {
-  const { method, grantType } = peek(body)
+function refusedAnswer({ context, request: { body } }: Met, { as }: Extract<FaultKind, { fault: 'refuse' }>) {
+  const { id, method, grantType } = peek(body)
   return renderOutcome(context, {
-    id: readObject(decodeUtf8(body) ?? '')?.id,
+    id,
     method,
     params: undefined,
     caller: undefined,
@@ -303,71 +307,46 @@ function refused(context: ServerContext, { as }: Extract<ArmedFault, { fault: 'r
   })
 }
 
-const spoils = (fault: string) => fault === 'drop' || fault === 'malformed' || fault === 'wrong-id'
-
-function spoil(context: ServerContext, answer: MockAnswer, fault: ArmedFault): MockAnswer {
-  const notes = { unspoilt: answer.body, ...answer.notes }
-  switch (fault.fault) {
-    case 'drop':
-      return { ...answer, notes, hangUp: true }
-    case 'malformed':
-      return { ...answer, notes, body: answer.body.slice(0, Math.floor(answer.body.length / 2)) }
-    case 'wrong-id':
-      return { ...answer, notes, body: withWrongId(answer.body) }
-    case 'narrow-grant':
-    case 'shorten-lifetime':
-      return { ...answer, body: withLesserGrant(context, answer.body, fault) }
-    default:
-      return answer
-  }
-}
-
-/** Grants less than requested, both in the server's state and in the answer. */
-function withLesserGrant({ state, now }: ServerContext, body: string, fault: ArmedFault): string {
-  const parsed = readObject(body)
-  const result = typeof parsed?.result === 'object' && parsed.result !== null ? { ...parsed.result } : {}
-  const pair = 'accessToken' in result ? state.tokens.get(String(result.accessToken))?.pair : undefined
-  if (!pair) return body
-  if (fault.fault === 'narrow-grant') {
-    pair.scope = pair.scope.filter((word) => fault.scope.includes(word))
-    pair.scopeEcho = pair.scopeEcho.filter((word) => fault.scope.includes(word))
-    Object.assign(result, { scope: pair.scopeEcho })
-  }
-  if (fault.fault === 'shorten-lifetime') {
-    pair.accessExpiryMs = Math.min(pair.accessExpiryMs, now() + fault.ms)
-    Object.assign(result, { accessTokenExpiry: pair.accessExpiryMs })
-  }
-  return JSON.stringify({ ...parsed, result })
+/** Grants less than requested, both in the server's state and in the answer. @param lessen returns the members that change */
+function lesserGrant({ state }: ServerContext, answer: MockAnswer, lessen: (pair: TokenPair) => object): MockAnswer {
+  const parsed = readObject(answer.body)
+  const result = membersOf(parsed.result)
+  const pair = state.tokens.get(String(result.accessToken))?.pair
+  return pair ? { ...answer, body: JSON.stringify({ ...parsed, result: { ...result, ...lessen(pair) } }) } : answer
 }
 
 function withWrongId(body: string): string {
   const parsed = readObject(body)
-  return parsed ? JSON.stringify({ ...parsed, id: typeof parsed.id === 'number' ? parsed.id + 1 : 0 }) : body
+  if (!('jsonrpc' in parsed)) return body
+  return JSON.stringify({ ...parsed, id: typeof parsed.id === 'number' ? parsed.id + 1 : 0 })
 }
 
-function expirePresented({ state, now }: ServerContext, { headers }: MockRequest): void {
+function expirePresented({ context: { state, now }, request: { headers } }: Met): undefined {
   const text = headers.authorization?.split(' ').pop() ?? ''
   const token = state.tokens.get(text)
   if (token?.kind === 'access') token.pair.accessExpiryMs = Math.min(token.pair.accessExpiryMs, now())
 }
 
 /** The method and the grant type of a body, if they can be read; they select the faults. */
-function peek(bytes: Buffer): { method: string | undefined; grantType: string | undefined } {
-  const body = readObject(decodeUtf8(bytes) ?? '')
-  const params = body?.params
-  const grantType =
-    typeof params === 'object' && params !== null && 'grantType' in params ? params.grantType : undefined
+function peek(bytes: Buffer): { id: unknown; method: string | undefined; grantType: string | undefined } {
+  const { id, method, params } = readObject(decodeUtf8(bytes) ?? '')
+  const { grantType } = membersOf(params)
   return {
-    method: typeof body?.method === 'string' ? body.method : undefined,
+    id,
+    method: typeof method === 'string' ? method : undefined,
     grantType: typeof grantType === 'string' ? grantType : undefined,
   }
 }
 
-function readObject(text: string): { [member: string]: unknown } | undefined {
+type Members = { readonly [name: string]: unknown }
+
+const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? { ...value } : {})
+
+/** The members of a JSON text; none where it is no object. */
+function readObject(text: string): Members {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
+    return membersOf(JSON.parse(text))
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -1,7 +1,8 @@
+import { aNumber, aText, demandFields, type Fields, oneOf, optional } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
 import { methods } from './methods/index.ts'
-import { demandKnownNames, demandWord } from './profile.ts'
+import type { Params } from './methods/method.ts'
 import type { RpcOutcome } from './rpc.ts'
 import type { Means, TokenPair } from './state.ts'
 
@@ -78,113 +79,63 @@ export const defaultJournalBounds: JournalBounds = { size: 1000, bytes: 8 * 1024
 
 /** Creates a journal of the last calls, within both bounds. A size of 0 keeps no call. */
 export function createJournal(context: ServerContext, { size, bytes }: JournalBounds): JournalWriter {
-  const ring = createRing(size, bytes)
+  let all: Entry[] = []
+  /** Entries before this one were dropped. */
+  let first = 0
+  let heldBytes = 0
   let total = 0
+  function drop(): void {
+    const oldest = all[first]
+    if (oldest !== undefined) heldBytes -= bytesOf(oldest)
+    first += 1
+    if (first <= size) return
+    all = all.slice(first)
+    first = 0
+  }
   function entries(filter: JournalFilter = {}): JournalEntry[] {
-    checkFilter(filter)
+    demandFields('filter', filter, filterFields)
     const wanted = Object.entries(filter)
-    return ring
-      .held()
-      .filter((place) => wanted.every(([name, value]) => place[name as keyof JournalFilter] === value))
-      .map(entryIn)
+    return all
+      .slice(first)
+      .filter((entry) => wanted.every(([name, value]) => entry[name as keyof JournalFilter] === value))
+      .map(withoutAbsent)
   }
   return {
     entries,
     count: (filter) => entries(filter).length,
     lineage: () => lineage(context),
     get dropped() {
-      return total - ring.count()
+      return total - (all.length - first)
     },
     clear() {
-      ring.clear()
-      total = 0
+      all = []
+      first = heldBytes = total = 0
     },
     record(request, answer, outcome, faults) {
       if (size === 0) return
       total += 1
-      const place = ring.next()
-      note(place, context, request, { number: total, status: answer.status, outcome, faults })
-      ring.keep(place)
-      if (place.stage !== undefined) answer.notes = { ...answer.notes, stage: place.stage }
+      const entry = entryOf(context, request, { number: total, status: answer.status, outcome, faults })
+      all.push(entry)
+      heldBytes += bytesOf(entry)
+      while (all.length - first > size || (heldBytes > bytes && all.length - first > 1)) drop()
+      if (entry.stage !== undefined) answer.notes = { ...answer.notes, stage: entry.stage }
     },
   }
 }
 
-/** An entry in its place: every member is there, so that the places can be used again and again. */
-type Place = { [member in keyof Required<JournalEntry>]: JournalEntry[member] | undefined }
-
-const emptyPlace = (): Place => ({
-  number: 0,
-  timeMs: 0,
-  httpMethod: '',
-  path: '',
-  remoteAddress: '',
-  status: 0,
-  verdict: 'refused',
-  stage: undefined,
-  method: undefined,
-  grantType: undefined,
-  keyId: undefined,
-  means: undefined,
-  pair: undefined,
-  issued: undefined,
-  faults: undefined,
-  computed: undefined,
-})
+/** Every member is there, so that all entries have one shape. */
+type Entry = { [member in keyof Required<JournalEntry>]: JournalEntry[member] | undefined }
 
 /** A copy for the reader, without the members that do not apply. */
-function entryIn(place: Place): JournalEntry {
-  return Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)) as unknown as JournalEntry
+function withoutAbsent(entry: Entry): JournalEntry {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined)) as unknown as JournalEntry
 }
 
 /** The size of an entry without the computed data: names, numbers and cut texts. */
 const entryBytes = 1024
 
-const bytesOf = ({ computed }: Place): number =>
+const bytesOf = ({ computed }: Entry): number =>
   computed === undefined ? entryBytes : entryBytes + 2 * computed.dataToSign.length
-
-/**
- * A ring of the newest entries; the oldest are dropped when places or bytes run out. A new object for each call would outlive the next
- * garbage collection, and calls wait while it is moved.
- */
-function createRing(size: number, mostBytes: number) {
-  let places: Place[] = []
-  let first = 0
-  let count = 0
-  let held = 0
-  function dropOldest(): void {
-    const oldest = places[first]
-    if (oldest !== undefined) {
-      held -= bytesOf(oldest)
-      oldest.computed = undefined
-    }
-    first = (first + 1) % size
-    count -= 1
-  }
-  return {
-    count: () => count,
-    held: () => [...places.slice(first), ...places.slice(0, first)].slice(0, count),
-    clear() {
-      places = []
-      first = 0
-      count = 0
-      held = 0
-    },
-    /** The place for the next entry; it may hold an old one. */
-    next(): Place {
-      if (count === size) dropOldest()
-      const at = (first + count) % size
-      places[at] ??= emptyPlace()
-      count += 1
-      return places[at]
-    },
-    /** Call it when the entry is in its place. */
-    keep(place: Place) {
-      held += bytesOf(place)
-      while (held > mostBytes && count > 1) dropOldest()
-    },
-  }
-}
 
 interface Recorded {
   number: number
@@ -193,43 +144,28 @@ interface Recorded {
   faults: string[] | undefined
 }
 
-function note(
-  place: Place,
-  context: ServerContext,
-  request: MockRequest,
-  { number, status, outcome, faults }: Recorded,
-): void {
-  place.stage = place.method = place.grantType = place.keyId = place.means = undefined
-  place.pair = place.issued = place.computed = undefined
-  place.number = number
-  place.timeMs = context.now()
-  place.httpMethod = request.method
-  place.path = pathOf(request.target)
-  place.remoteAddress = request.remoteAddress
-  place.status = status
-  place.verdict = faults ? 'faulted' : 'refused'
-  place.faults = faults
-  if ('stage' in outcome) {
-    place.stage = outcome.stage
-    return
+function entryOf(context: ServerContext, request: MockRequest, { number, status, outcome, faults }: Recorded): Entry {
+  const call = 'stage' in outcome ? undefined : outcome
+  const refusal = call?.outcome.ok === false ? call.outcome.refusal : undefined
+  const presented = call?.caller ?? presentedIn(context, call?.params)
+  return {
+    number,
+    timeMs: context.now(),
+    httpMethod: request.method,
+    path: pathOf(request.target),
+    remoteAddress: request.remoteAddress,
+    status,
+    verdict: call?.outcome.ok ? 'accepted' : faults && call === undefined ? 'faulted' : 'refused',
+    stage: 'stage' in outcome ? outcome.stage : refusal?.stage,
+    method: call?.method === undefined ? undefined : (methods.get(call.method)?.name ?? bounded(call.method)),
+    grantType: typeof call?.params?.grantType === 'string' ? bounded(call.params.grantType) : undefined,
+    keyId: presented?.key?.id,
+    means: call?.caller?.means,
+    pair: presented?.pair?.id,
+    issued: call?.outcome.ok && call.caller === undefined ? issuedIn(context, call.outcome.value) : undefined,
+    faults,
+    computed: refusal?.computed,
   }
-  const { method, params, caller } = outcome
-  if (method !== undefined) place.method = methods.get(method)?.name ?? bounded(method)
-  if (typeof params?.grantType === 'string') place.grantType = bounded(params.grantType)
-  if (caller) {
-    place.keyId = caller.key.id
-    place.means = caller.means
-    place.pair = caller.pair?.id
-  } else if (params) nameGrant(context, place, params)
-  if (outcome.outcome.ok) {
-    place.verdict = 'accepted'
-    nameIssued(context, place, outcome.outcome.value)
-    return
-  }
-  const { refusal } = outcome.outcome
-  place.verdict = 'refused'
-  place.stage = refusal.stage
-  place.computed = refusal.computed
 }
 
 /** Most calls have one path: one text for all of them. */
@@ -242,20 +178,15 @@ function pathOf(target: string): string {
 }
 
 /** manager/auth has no caller; the key or the refresh token is in its params. */
-function nameGrant({ state }: ServerContext, place: Place, params: { readonly [name: string]: unknown }): void {
-  const key = typeof params.apiKeyId === 'string' ? state.keys.get(params.apiKeyId) : undefined
-  const pair = typeof params.refreshToken === 'string' ? state.tokens.get(params.refreshToken)?.pair : undefined
-  if (key) place.keyId = key.id
-  if (pair) {
-    place.keyId = pair.key.id
-    place.pair = pair.id
-  }
+function presentedIn({ state }: ServerContext, { apiKeyId, refreshToken }: Params = {}) {
+  const pair = typeof refreshToken === 'string' ? state.tokens.get(refreshToken)?.pair : undefined
+  return { pair, key: pair?.key ?? (typeof apiKeyId === 'string' ? state.keys.get(apiKeyId) : undefined) }
 }
 
-function nameIssued({ state }: ServerContext, place: Place, value: unknown): void {
-  if (place.grantType === undefined || typeof value !== 'object' || value === null || !('accessToken' in value)) return
-  const issued = state.tokens.get(String(value.accessToken))
-  if (issued) place.issued = issued.pair.id
+/** The pair that a result of manager/auth holds. */
+function issuedIn({ state }: ServerContext, value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !('accessToken' in value)) return undefined
+  return state.tokens.get(String(value.accessToken))?.pair.id
 }
 
 function lineage({ state }: ServerContext): LineageEntry[] {
@@ -277,14 +208,15 @@ function lineage({ state }: ServerContext): LineageEntry[] {
 }
 
 /** What the calls of a journal can be filtered by. */
-export const journalFilterNames = ['method', 'grantType', 'verdict', 'stage', 'keyId', 'means', 'status', 'pair']
-
-function checkFilter(filter: JournalFilter): void {
-  demandKnownNames('filter', filter, journalFilterNames)
-  if (filter.verdict !== undefined)
-    demandWord('the filter "verdict"', filter.verdict, ['accepted', 'refused', 'faulted'])
-  if (filter.means !== undefined)
-    demandWord('the filter "means"', filter.means, ['hmac', 'ecc', 'basic', 'grant', 'token'])
+const filterFields: Fields = {
+  method: optional(aText),
+  grantType: optional(aText),
+  verdict: optional(oneOf(['accepted', 'refused', 'faulted'])),
+  stage: optional(aText),
+  keyId: optional(aText),
+  means: optional(oneOf(['hmac', 'ecc', 'basic', 'grant', 'token'])),
+  status: optional(aNumber),
+  pair: optional(aText),
 }
 
 /** Cuts text from a caller. */

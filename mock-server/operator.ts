@@ -1,18 +1,18 @@
 import { initialCaller } from './caller.ts'
+import { demandWord } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import type { MockHandler } from './handler.ts'
 import { createApiKey } from './methods/api-keys.ts'
 import { tokenResult } from './methods/auth.ts'
-import { demandWord } from './profile.ts'
 import type { Outcome } from './refusal.ts'
 import type { TokenResult } from './rules.ts'
 import type { ApiKey, TokenPair } from './state.ts'
-import { issuePair, openSession } from './token-state.ts'
+import { endPair, issuePair, openSession } from './token-state.ts'
 
 /** What tests can do to a server without a call. */
 export interface Operator {
   /** Creates a key without a call; it takes one of the ten places. Rejects with a RangeError if no place is left. */
-  makeKey(params?: { name?: string; scope?: string[]; publicKey?: string }): Promise<SceneKey>
+  makeKey(params?: SceneKeyParams): Promise<SceneKey>
   /** Disables a key, or enables it again; false when there is no such key. */
   enableKey(id: string, enabled: boolean): boolean
   /** Deletes a key; false when there is no such key. */
@@ -51,8 +51,17 @@ export function createOperator({ context }: MockHandler): Operator {
       else token.pair.refreshExpiryMs = endMs
       return true
     },
-    scene: (name) => playScene(context, name),
+    async scene(name) {
+      demandWord('the scene', name, sceneNames)
+      return scenes[name](context)
+    },
   }
+}
+
+export interface SceneKeyParams {
+  name?: string
+  scope?: string[]
+  publicKey?: string
 }
 
 export interface SceneKey {
@@ -68,65 +77,47 @@ export interface Scene {
   tokens: SceneTokens[]
 }
 
-export const sceneNames = [
-  'nine-keys',
-  'fifteen-sessions',
-  'token-about-to-expire',
-  'revoked-pair',
-  'disabled-key',
-] as const
-export type SceneName = (typeof sceneNames)[number]
+/** Scenes bring a server to a state in one go and return the keys and tokens in play. Made for a server just started or reset. */
+const scenes = {
+  /** Nine of the ten keys are created; one more succeeds, the next is refused. */
+  async 'nine-keys'(context) {
+    const keys: SceneKey[] = []
+    while (keys.length < 9) keys.push(shown(await makeSceneKey(context)))
+    return { keys, tokens: [] }
+  },
+  /** The root key has 15 sessions; the 17th grant from here removes the first of them. */
+  'fifteen-sessions': (context) => {
+    const names = Array.from({ length: 15 }, (_, index) => `session-${index + 1}`)
+    return { keys: [], tokens: names.map((name) => tokenResult(context, takePair(context, context.root, name))) }
+  },
+  /** The access token ends in one second. */
+  'token-about-to-expire': (context) => {
+    const pair = takePair(context, context.root)
+    pair.accessExpiryMs = context.now() + 1000
+    return { keys: [], tokens: [tokenResult(context, pair)] }
+  },
+  /** Two pairs; the first was refreshed, so only the second works. */
+  'revoked-pair': (context) => {
+    const old = takePair(context, context.root)
+    endPair(old)
+    old.revokedMs = context.now()
+    const renewed = issuePair(context, { ...old, old })
+    return { keys: [], tokens: [tokenResult(context, old), tokenResult(context, renewed)] }
+  },
+  /** A key that was disabled, and tokens that it took before. */
+  async 'disabled-key'(context) {
+    const key = await makeSceneKey(context)
+    const tokens = tokenResult(context, takePair(context, key))
+    key.enabled = false
+    return { keys: [shown(key)], tokens: [tokens] }
+  },
+} as const satisfies { readonly [name: string]: (context: ServerContext) => Scene | Promise<Scene> }
 
-/**
- * Brings a server to a state in one go and returns the keys and tokens in play. Made for a server just started or reset:
- * - nine-keys: nine of the ten keys are created; one more succeeds, the next is refused
- * - fifteen-sessions: the root key has 15 sessions; the 17th grant from here removes the first of them
- * - token-about-to-expire: the access token ends in one second
- * - revoked-pair: two pairs; the first was refreshed, so only the second works
- * - disabled-key: a key that was disabled, and tokens that it took before
- */
-export async function playScene(context: ServerContext, scene: SceneName): Promise<Scene> {
-  demandWord('the scene', scene, sceneNames)
-  const { root } = context
-  switch (scene) {
-    case 'nine-keys': {
-      const keys: SceneKey[] = []
-      while (keys.length < 9) keys.push(shown(await makeSceneKey(context)))
-      return { keys, tokens: [] }
-    }
-    case 'fifteen-sessions': {
-      const tokens = Array.from({ length: 15 }, (_, index) =>
-        tokenResult(context, takePair(context, root, `session-${index + 1}`)),
-      )
-      return { keys: [], tokens }
-    }
-    case 'token-about-to-expire': {
-      const pair = takePair(context, root)
-      pair.accessExpiryMs = context.now() + 1000
-      return { keys: [], tokens: [tokenResult(context, pair)] }
-    }
-    case 'revoked-pair': {
-      const old = takePair(context, root)
-      old.accessRevoked = true
-      old.refreshRevoked = true
-      old.revokedMs = context.now()
-      const renewed = issuePair(context, { ...old, old })
-      return { keys: [], tokens: [tokenResult(context, old), tokenResult(context, renewed)] }
-    }
-    case 'disabled-key': {
-      const key = await makeSceneKey(context)
-      const tokens = tokenResult(context, takePair(context, key))
-      key.enabled = false
-      return { keys: [shown(key)], tokens: [tokens] }
-    }
-  }
-}
+export type SceneName = keyof typeof scenes
+export const sceneNames = Object.keys(scenes) as SceneName[]
 
 /** Creates a key as the operator: it needs no call, but it takes one of the places. Throws if no place is left. */
-async function makeSceneKey(
-  context: ServerContext,
-  params: { name?: string; scope?: string[]; publicKey?: string } = {},
-): Promise<ApiKey> {
+async function makeSceneKey(context: ServerContext, params: SceneKeyParams = {}): Promise<ApiKey> {
   const call = {
     context,
     request: { method: 'POST', target: '/api', headers: {}, body: Buffer.alloc(0), remoteAddress: '127.0.0.1' },
