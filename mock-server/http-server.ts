@@ -42,8 +42,7 @@ interface AnswerNotes {
 
 export type Handle = (request: MockRequest) => MockAnswer | Promise<MockAnswer>
 
-interface HttpServerOptions {
-  bounds: Bounds
+interface EdgeOptions {
   /** A longer body is not read to its end. */
   maxBodyBytes: number
   recording?: RecordingWriter | undefined
@@ -51,40 +50,58 @@ interface HttpServerOptions {
 
 const noBytes = Buffer.alloc(0)
 
-/** The plain node:http edge: gathers the bytes of a request and hands them to the handler. It does not listen yet. */
-export function createHttpServer(handle: Handle, { bounds, maxBodyBytes, recording }: HttpServerOptions): Server {
+/** A listener of node:http, which express and connect can mount too. Its type needs no types of express. */
+export type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Gathers the bytes of a request, hands them to the handler, and sends its answer. */
+function createListener(handle: Handle, { maxBodyBytes, recording }: EdgeOptions): MountableApp {
   const connectionOf = createConnectionNumbers()
+  return (incoming, response) => {
+    response.sendDate = false
+    const exchange = recording?.begin(incoming, response)
+    const finish = (answer: MockAnswer) => {
+      exchange?.answered(answer)
+      write(response, answer, incoming.complete)
+    }
+    readBody(incoming, maxBodyBytes, (body) => {
+      exchange?.received(body)
+      const answer = handle({
+        method: incoming.method ?? '',
+        // express leaves the whole path there.
+        target: ('originalUrl' in incoming ? String(incoming.originalUrl) : incoming.url) ?? '',
+        headers: incoming.headers as { [name: string]: string | undefined },
+        body,
+        remoteAddress: incoming.socket.remoteAddress ?? '',
+        connection: connectionOf(incoming.socket),
+      })
+      if (answer instanceof Promise) answer.then(finish)
+      else finish(answer)
+    })
+  }
+}
+
+/** The plain node:http edge. It does not listen yet. */
+export function createHttpServer(handle: Handle, { bounds, ...options }: EdgeOptions & { bounds: Bounds }): Server {
   const server = createServer(
     {
       maxHeaderSize: bounds.headerBytes,
       requestTimeout: bounds.requestMs,
       connectionsCheckingInterval: Math.min(bounds.requestMs, 5000),
     },
-    (incoming, response) => {
-      response.sendDate = false
-      const exchange = recording?.begin(incoming, response)
-      const finish = (answer: MockAnswer) => {
-        exchange?.answered(answer)
-        write(response, answer, incoming.complete)
-      }
-      readBody(incoming, maxBodyBytes, (body) => {
-        exchange?.received(body)
-        const answer = handle({
-          method: incoming.method ?? '',
-          target: incoming.url ?? '',
-          headers: incoming.headers as { [name: string]: string | undefined },
-          body,
-          remoteAddress: incoming.socket.remoteAddress ?? '',
-          connection: connectionOf(incoming.socket),
-        })
-        if (answer instanceof Promise) answer.then(finish)
-        else finish(answer)
-      })
-    },
+    createListener(handle, options),
   )
   server.maxConnections = bounds.connections
   server.keepAliveTimeout = 65_000
   return server
+}
+
+/**
+ * The express edge: the reference server to mount in another server. It takes every path below its mount point; mount it before any body
+ * parser, since a signature covers the bytes as sent. express is loaded only here, so that a server without it starts quickly.
+ */
+export async function createApp(handle: Handle, options: { maxBodyBytes: number }): Promise<MountableApp> {
+  const { default: express } = await import('express')
+  return express().disable('x-powered-by').use(createListener(handle, options))
 }
 
 /** Calls back once, with the whole body, or with slightly more bytes than allowed; the rest is not read then. */
@@ -159,36 +176,6 @@ function createConnectionNumbers(): (socket: Socket) => number {
     numbers.set(socket, last)
     return last
   }
-}
-
-/** A handler that express, connect and node:http can mount. Its type needs no types of express. */
-export type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
-
-/**
- * The express edge: the reference server to mount in another server. It takes every path below its mount point; mount it before any body
- * parser, since a signature covers the bytes as sent. express is loaded only here, so that a server without it starts quickly.
- */
-export async function createApp(handle: Handle, options: { maxBodyBytes: number }): Promise<MountableApp> {
-  const { default: express } = await import('express')
-  const app = express()
-  app.disable('x-powered-by')
-  app.disable('etag')
-  app.use(express.raw({ type: () => true, limit: options.maxBodyBytes, inflate: false }))
-  app.use(async (request, response) => {
-    const answer = await handle({
-      method: request.method,
-      target: request.originalUrl,
-      headers: request.headers as { [name: string]: string | undefined },
-      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-      remoteAddress: request.socket.remoteAddress ?? '',
-    })
-    if (answer.hangUp) {
-      response.destroy()
-      return
-    }
-    response.status(answer.status).set(answer.headers).end(answer.body)
-  })
-  return app
 }
 
 /** One exchange as it went over the wire, SECRETS INCLUDED. Times are ms since 1970, with fractions. */

@@ -4,14 +4,25 @@ import type { Profile } from '../profile.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { knownScope } from '../scopes.ts'
 import { type ApiKey, makeRoom, type State } from '../state.ts'
-import { asList, asText, type Call, flag, type Method, optional, type Result, text, textList } from './method.ts'
+import {
+  asList,
+  asText,
+  type Call,
+  carryOut,
+  flag,
+  type Method,
+  method,
+  optional,
+  type Result,
+  text,
+  textList,
+} from './method.ts'
 
 /** Part 4.1. */
-export const createApiKey: Method = {
-  name: 'manager/createApiKey',
-  area: 'manager',
-  params: { name: text(1, 128), scope: textList, publicKey: optional({ valid: () => true }) },
-  run(call) {
+export const createApiKey = method(
+  'manager/createApiKey',
+  { name: text(1, 128), scope: textList, publicKey: optional({ valid: () => true }) },
+  (call) => {
     const { rules, profile, state } = call.context
     const scope = asList(call.params.scope)
     const refused = scope.find((word) => !mayStandInKey(word, profile))
@@ -36,10 +47,9 @@ export const createApiKey: Method = {
       remove(rules.keysLostToRefusal([...state.keys.values()]))
       return refuse('keyLimit', 'key/limit')
     }
-    const wait = rules.beforeEffect('key')
-    return wait ? wait.then(() => create(call, scope, beyond)) : create(call, scope, beyond)
+    return carryOut(call.context, 'key', () => create(call, scope, beyond))
   },
-}
+)
 
 function create({ context, params }: Call, scope: string[], beyond: 'oldest-removed' | 'created'): Outcome<object> {
   const { rules, profile, state, bounds } = context
@@ -96,42 +106,26 @@ const keyId = { id: text(1, 128) }
 
 /** Beyond the document: reading, disabling and deleting API keys. A key's scope stays as created. */
 export const apiKeyMethods: Method[] = [
-  {
-    name: 'manager/listApiKeys',
-    area: 'manager',
-    params: {},
-    run: ({ context }) => succeed({ list: [...context.state.keys.values()].filter((key) => !key.deleted).map(record) }),
-  },
-  {
-    name: 'manager/getApiKey',
-    area: 'manager',
-    params: keyId,
-    run: (call) => withKey(call, (key) => succeed({ apiKey: record(key) })),
-  },
-  {
-    name: 'manager/updateApiKey',
-    area: 'manager',
-    params: { ...keyId, name: optional(text(1, 128)), enabled: optional(flag) },
-    run: (call) =>
-      withKey(call, (key) => {
-        const { name, enabled } = call.params
-        if (enabled === false && key === call.caller?.key) return refuse('denied', 'key/in-use')
-        if (name !== undefined) key.name = asText(name)
-        if (enabled !== undefined) key.enabled = enabled === true
-        return succeed('OK')
-      }),
-  },
-  {
-    name: 'manager/deleteApiKey',
-    area: 'manager',
-    params: keyId,
-    run: (call) =>
-      withKey(call, (key) => {
-        if (key === call.caller?.key) return refuse('denied', 'key/in-use')
-        key.deleted = true
-        return succeed('OK')
-      }),
-  },
+  method('manager/listApiKeys', {}, ({ context }) =>
+    succeed({ list: [...context.state.keys.values()].filter((key) => !key.deleted).map(record) }),
+  ),
+  method('manager/getApiKey', keyId, (call) => withKey(call, (key) => succeed({ apiKey: record(key) }))),
+  method('manager/updateApiKey', { ...keyId, name: optional(text(1, 128)), enabled: optional(flag) }, (call) =>
+    withKey(call, (key) => {
+      const { name, enabled } = call.params
+      if (enabled === false && key === call.caller?.key) return refuse('denied', 'key/in-use')
+      if (name !== undefined) key.name = asText(name)
+      if (enabled !== undefined) key.enabled = enabled === true
+      return succeed('OK')
+    }),
+  ),
+  method('manager/deleteApiKey', keyId, (call) =>
+    withKey(call, (key) => {
+      if (key === call.caller?.key) return refuse('denied', 'key/in-use')
+      key.deleted = true
+      return succeed('OK')
+    }),
+  ),
 ]
 
 function withKey(call: Call, use: (key: ApiKey) => Outcome<Result>): Outcome<Result> {

@@ -4,17 +4,8 @@ import { type Outcome, refuse, succeed } from '../refusal.ts'
 import type { TokenResult } from '../rules.ts'
 import { effectiveKeyScope, readScopeRequest, type ScopeRequest } from '../scopes.ts'
 import type { ApiKey, TokenPair } from '../state.ts'
-import {
-  endPair,
-  enterSession,
-  issuePair,
-  openSession,
-  pairsOf,
-  planSession,
-  type SessionPlan,
-  tokenProblem,
-} from '../token-state.ts'
-import { asList, asText, type Call, type Method, optional, paramsProblem, text, textList } from './method.ts'
+import { endPair, enterSession, issuePair, openSession, pairsOf, planSession, tokenProblem } from '../token-state.ts'
+import { asList, asText, type Call, carryOut, type Method, optional, paramsProblem, text, textList } from './method.ts'
 
 const credentialsParams: Method['params'] = {
   grantType: { valid: () => true, optional: true },
@@ -73,13 +64,21 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
   if (rules.addressChecked('grant', key) && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
     return refuse('unauthorized', 'token/address')
   }
-  const planned = planFor(context, key, read.request)
-  if (!planned.ok) return planned
-  const decided: Decided = { requested, scope: granted.value, session: planned.value }
-  const wait = rules.beforeEffect('session')
-  return wait
-    ? wait.then(() => finish(context, key, read.request, decided))
-    : finish(context, key, read.request, decided)
+  const { sessionName } = read.request
+  const counts = sessionName === undefined ? profile.unnamedCountAsSessions : rules.sessionCreated(sessionName)
+  const planned = counts ? planSession(context, key, sessionName) : undefined
+  if (planned?.ok === false) return planned
+  return carryOut(context, 'session', () => {
+    const pair = issuePair(context, {
+      key,
+      scope: granted.value,
+      scopeEcho: echo(profile.scopeEcho, granted.value, requested),
+      addresses,
+      session: planned && enterSession(context, planned.value),
+      expiresInMs: read.request.expiresInMs,
+    })
+    return succeed(rules.grantResult(tokenResult(context, pair), pair))
+  })
 }
 
 /** The scopes in force, or why not: unknown words, words beyond the key's, an expiresIn beyond the refresh lifetime. */
@@ -115,39 +114,6 @@ function grantScopes(
   )
 }
 
-/** The decision on a grant: what it will give. */
-interface Decided {
-  requested: string[]
-  scope: string[]
-  /** Undefined: the grant belongs to no session. */
-  session: SessionPlan | undefined
-}
-
-function planFor(context: ServerContext, key: ApiKey, { sessionName }: ScopeRequest): Outcome<SessionPlan | undefined> {
-  const { rules, profile } = context
-  const counts = sessionName === undefined ? profile.unnamedCountAsSessions : rules.sessionCreated(sessionName)
-  return counts ? planSession(context, key, sessionName) : succeed(undefined)
-}
-
-function finish(
-  context: ServerContext,
-  key: ApiKey,
-  wanted: ScopeRequest,
-  { requested, scope, session: plan }: Decided,
-): Outcome<object> {
-  const { rules, profile } = context
-  const session = plan === undefined ? undefined : enterSession(context, plan)
-  const pair = issuePair(context, {
-    key,
-    scope,
-    scopeEcho: echo(profile.scopeEcho, scope, requested),
-    addresses: wanted.addresses,
-    session,
-    expiresInMs: wanted.expiresInMs,
-  })
-  return succeed(rules.grantResult(tokenResult(context, pair), pair))
-}
-
 function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], requested: string[]): string[] {
   if (form === 'as-requested') return requested
   return form === 'sorted' ? [...scope].sort() : scope
@@ -178,8 +144,7 @@ function refresh(call: Call): Outcome<object> | Promise<Outcome<object>> {
     return refuse('token', 'token/address')
   }
   if (old.generation >= rules.refreshesAllowed()) return refuse('token', 'token/spent')
-  const wait = rules.beforeEffect('refresh')
-  return wait ? wait.then(() => renew(call, old)) : renew(call, old)
+  return carryOut(context, 'refresh', () => renew(call, old))
 }
 
 function refreshParams({ context }: Call): Method['params'] {

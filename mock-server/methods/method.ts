@@ -2,7 +2,7 @@ import type { Caller } from '../caller.ts'
 import type { ServerContext } from '../context.ts'
 import type { MockRequest } from '../http-server.ts'
 import { type Outcome, refuse } from '../refusal.ts'
-import type { Area } from '../rules.ts'
+import type { Area, Rules } from '../rules.ts'
 
 export type Params = { readonly [name: string]: unknown }
 
@@ -25,10 +25,25 @@ interface ParamRule {
 
 export interface Method {
   name: string
-  /** undefined: no scope is needed. */
+  /** The scope that it needs; undefined: none. */
   area: Area | undefined
   params: { readonly [name: string]: ParamRule }
   run(call: Call): Outcome<Result> | Promise<Outcome<Result>>
+}
+
+/** A method of an API area; the first part of its name is the area. */
+export function method(name: `${Area}/${string}`, params: Method['params'], run: Method['run']): Method {
+  return { name, area: name.split('/')[0] as Area, params, run }
+}
+
+/** A decision and its effect happen together; a replaced rule separates them. */
+export function carryOut<T>(
+  { rules }: ServerContext,
+  effect: Parameters<Rules['beforeEffect']>[0],
+  act: () => T,
+): T | Promise<T> {
+  const wait = rules.beforeEffect(effect)
+  return wait ? wait.then(act) : act()
 }
 
 /** A string; its length is counted in UTF-16 units. */

@@ -1,67 +1,55 @@
 import type { ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
-import type { Area } from '../rules.ts'
-import { type Context, makeRoom, type Solution } from '../state.ts'
-import { asText, type Call, count, type Method, oneOf, optional, type Result, text } from './method.ts'
+import { makeRoom, type Solution } from '../state.ts'
+import {
+  asText,
+  type Call,
+  carryOut,
+  count,
+  type Method,
+  method,
+  oneOf,
+  optional,
+  type Result,
+  text,
+} from './method.ts'
 
 const solutionId = { id: text(1, 128) }
 
 /** Part 4.3, and beyond the document: creating and changing solutions. */
 export const solutionMethods: Method[] = [
-  {
-    name: 'solution/listSolutions',
-    area: 'solution',
-    params: {},
-    run({ context }) {
-      const wait = context.rules.beforeEffect('listing')
-      return wait ? wait.then(() => listing(context)) : listing(context)
-    },
-  },
-  {
-    name: 'solution/createSolution',
-    area: 'solution',
-    params: { name: text(1, 128) },
-    run({ context, params }) {
-      const solution: Solution = {
-        id: context.random(16).toString('hex'),
-        createdMs: context.now(),
-        name: asText(params.name),
-      }
-      context.state.forgotten.records += makeRoom(context.state.solutions, context.bounds.records)
-      context.state.solutions.set(solution.id, solution)
-      return succeed({ solutionId: solution.id })
-    },
-  },
-  {
-    name: 'solution/getSolution',
-    area: 'solution',
-    params: solutionId,
-    run: (call) => withSolution(call, (solution) => succeed({ solution: record(solution) })),
-  },
-  {
-    name: 'solution/updateSolution',
-    area: 'solution',
-    params: { ...solutionId, name: text(1, 128) },
-    run: (call) =>
-      withSolution(call, (solution) => {
-        solution.name = asText(call.params.name)
-        return succeed('OK')
-      }),
-  },
-  {
-    name: 'solution/deleteSolution',
-    area: 'solution',
-    params: solutionId,
-    run: (call) =>
-      withSolution(call, (solution) => {
-        call.context.state.solutions.delete(solution.id)
-        return succeed('OK')
-      }),
-  },
+  method('solution/listSolutions', {}, ({ context }) => carryOut(context, 'listing', () => listing(context))),
+  method('solution/createSolution', { name: text(1, 128) }, ({ context, params }) => {
+    const made = { ...recordOf(context), name: asText(params.name) }
+    keep(context, context.state.solutions, made)
+    return succeed({ solutionId: made.id })
+  }),
+  method('solution/getSolution', solutionId, (call) =>
+    withSolution(call, (solution) => succeed({ solution: shown(solution) })),
+  ),
+  method('solution/updateSolution', { ...solutionId, name: text(1, 128) }, (call) =>
+    withSolution(call, (solution) => {
+      solution.name = asText(call.params.name)
+      return succeed('OK')
+    }),
+  ),
+  method('solution/deleteSolution', solutionId, (call) =>
+    withSolution(call, ({ id }) => {
+      call.context.state.solutions.delete(id)
+      return succeed('OK')
+    }),
+  ),
 ]
 
+const recordOf = ({ random, now }: ServerContext) => ({ id: random(16).toString('hex'), createdMs: now() })
+
+function keep<R extends { id: string }>({ state, bounds }: ServerContext, records: Map<string, R>, made: R): void {
+  state.forgotten.records += makeRoom(records, bounds.records)
+  records.set(made.id, made)
+}
+
 function listing({ state, profile }: ServerContext): Outcome<object> {
-  const list = [...state.solutions.values()].map(record)
+  const list = [...state.solutions.values()].map(shown)
   switch (profile.listShape) {
     case 'list':
       return succeed({ list })
@@ -77,48 +65,32 @@ function withSolution(call: Call, use: (solution: Solution) => Outcome<Result>):
   return solution ? use(solution) : refuse('denied', 'params/id')
 }
 
-function record(solution: Solution): object {
-  return { id: solution.id, created: solution.createdMs, name: solution.name }
+function shown<R extends { createdMs: number }>({ createdMs, ...record }: R): object {
+  return { ...record, created: createdMs }
 }
+
+const page = { skip: optional(count), limit: optional(count) }
 
 /** Beyond the document: Contexts, to show that the scopes context, solution:ID and solution:* work. */
 export const contextMethods: Method[] = [
-  {
-    name: 'context/createContext',
-    area: 'context',
-    params: {
-      solution: text(1, 128),
-      name: text(1, 128),
-      description: text(0, 1024),
-      scope: oneOf('private', 'public'),
-    },
-    run(call) {
+  method(
+    'context/createContext',
+    { solution: text(1, 128), name: text(1, 128), description: text(0, 1024), scope: oneOf('private', 'public') },
+    (call) => {
       const { context, params } = call
       const solution = asText(params.solution)
       if (!reached(call, solution)) return refuse('denied', 'scope/solution')
-      const made: Context = {
-        id: context.random(16).toString('hex'),
-        createdMs: context.now(),
-        solution,
-        name: asText(params.name),
-        description: asText(params.description),
-        scope: asText(params.scope),
-      }
-      context.state.forgotten.records += makeRoom(context.state.contexts, context.bounds.records)
-      context.state.contexts.set(made.id, made)
+      const { name, description, scope } = params
+      const texts = { name: asText(name), description: asText(description), scope: asText(scope) }
+      const made = { ...recordOf(context), solution, ...texts }
+      keep(context, context.state.contexts, made)
       return succeed({ contextId: made.id })
     },
-  },
-  {
-    name: 'context/listContexts',
-    area: 'context',
-    params: {
-      solution: optional(text(1, 128)),
-      skip: optional(count),
-      limit: optional(count),
-      sortOrder: optional(oneOf('asc', 'desc')),
-    },
-    run(call) {
+  ),
+  method(
+    'context/listContexts',
+    { ...page, solution: optional(text(1, 128)), sortOrder: optional(oneOf('asc', 'desc')) },
+    (call) => {
       const { params } = call
       const wanted = params.solution === undefined ? undefined : asText(params.solution)
       if (wanted !== undefined && !reached(call, wanted)) return refuse('denied', 'scope/solution')
@@ -127,10 +99,10 @@ export const contextMethods: Method[] = [
       )
       if (params.sortOrder === 'desc') all.reverse()
       const skip = Number(params.skip ?? 0)
-      const list = all.slice(skip, skip + Number(params.limit ?? 100)).map(contextRecord)
+      const list = all.slice(skip, skip + Number(params.limit ?? 100)).map(shown)
       return succeed({ list, count: all.length })
     },
-  },
+  ),
 ]
 
 /** Checks that the solution exists and that the caller may manage its Contexts. */
@@ -142,21 +114,7 @@ function mayManage({ context, caller }: Call, solution: string): boolean {
   return context.rules.solutionReached(caller?.scopes ?? [], solution)
 }
 
-function contextRecord({ createdMs, ...context }: Context): object {
-  return { ...context, created: createdMs }
-}
-
-const listings: [name: string, area: Area][] = [
-  ['thread/listThreads', 'thread'],
-  ['store/listStores', 'store'],
-  ['inbox/listInboxes', 'inbox'],
-  ['stream/listStreams', 'stream'],
-]
-
 /** Beyond the document: one harmless call in each of the other API areas, to show that their scopes open them. */
-export const areaMethods: Method[] = listings.map(([name, area]) => ({
-  name,
-  area,
-  params: { skip: optional(count), limit: optional(count) },
-  run: () => succeed({ list: [], count: 0 }),
-}))
+export const areaMethods: Method[] = (
+  ['thread/listThreads', 'store/listStores', 'inbox/listInboxes', 'stream/listStreams'] as const
+).map((name) => method(name, page, () => succeed({ list: [], count: 0 })))
