@@ -101,7 +101,11 @@ export function createHttpServer(handle: Handle, { bounds, ...options }: EdgeOpt
  */
 export async function createApp(handle: Handle, options: { maxBodyBytes: number }): Promise<MountableApp> {
   const { default: express } = await import('express')
-  return express().disable('x-powered-by').use(createListener(handle, options))
+  const bounded: Handle = (request) =>
+    request.body.length > options.maxBodyBytes
+      ? { status: 413, headers: {}, body: 'Content too large' }
+      : handle(request)
+  return express().disable('x-powered-by').use(createListener(bounded, options))
 }
 
 /** Calls back once, with the whole body, or with slightly more bytes than allowed; the rest is not read then. */

@@ -1,13 +1,13 @@
 /** An exchange as the model sees it: what it touches, how it is told, and whether calls at the same time have an order that the document allows. */
 
 import type { RunEvent } from '../engine/conversation/conversation.ts'
+import { isObject, isStrings } from '../engine/json.ts'
 import { type Classified, classify } from '../engine/judge/classify.ts'
 import { explain } from '../engine/model/explain.ts'
-import { authorizationOf, facts } from '../engine/model/facts.ts'
-import { findPair } from '../engine/model/facts-of-credentials.ts'
+import { facts } from '../engine/model/facts.ts'
 import { judge } from '../engine/model/judge.ts'
-import { doubtLine, forgetSessions, learn, presentedToken } from '../engine/model/learn.ts'
-import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
+import { doubtLine, forgetSessions, learn } from '../engine/model/learn.ts'
+import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, State, Verdict } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'

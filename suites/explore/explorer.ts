@@ -6,8 +6,8 @@ import { isObject, isStrings } from '../engine/json.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
 import { facts } from '../engine/model/facts.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
-import { doubted, doubtLine, forgetSessions, keyIdOf, learn, mayStemFrom } from '../engine/model/learn.ts'
-import { readBody } from '../engine/model/parse.ts'
+import { doubted, doubtLine, forgetSessions, learn, mayStemFrom } from '../engine/model/learn.ts'
+import { keyIdOf } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { shape } from '../engine/model/shape.ts'
 import {
@@ -541,7 +541,7 @@ function countTry({ state, tries, log }: Core, { verdict, answer, call: made, sp
   if (verdict.is === 'accepted' || answer.kind === 'accepted') return
   // Right but for the doubt about its key: no attempt to guess a secret.
   if (verdict.is === 'open' && verdict.requirement === 'keys/created-key-works') return
-  const id = keyIdOf(state, made, readBody(made.body)) ?? ''
+  const id = keyIdOf(state, made) ?? ''
   for (const who of [id, null]) {
     const times = tries.get(who) ?? []
     tries.set(who, times)

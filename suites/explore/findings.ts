@@ -1,10 +1,10 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
+
 import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
+import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import { findPair } from '../engine/model/facts-of-credentials.ts'
-import { keyIdOf } from '../engine/model/learn.ts'
-import { isObject, readBody } from '../engine/model/parse.ts'
+import { findPair, keyIdOf, readBody } from '../engine/model/read-call.ts'
 import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
@@ -302,7 +302,7 @@ async function areKeysRefused(x: Explorer): Promise<boolean> {
 /** The key of a call, direct or through a token. */
 function keyBehind(state: State, call: Call): string | undefined {
   const body = readBody(call.body)
-  const own = keyIdOf(state, call, body)
+  const own = keyIdOf(state, call)
   if (own !== undefined) return own
   const refreshToken = isObject(body.params) ? body.params.refreshToken : undefined
   const token = (call.authorization ?? '').split(' ').at(-1) ?? ''

@@ -3,17 +3,18 @@
  * if no case is about it. It makes no calls. Only what is certain is reported. Refusals never are, because a limit, a lock or a lost
  * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
+
 import type { RunListener } from '../engine/conversation/conversation.ts'
+import { isObject } from '../engine/json.ts'
 import type { Doubt, ListeningFinding, LostPreparation, RefusalJudgement } from '../engine/judge/problem.ts'
-import { memberOf } from '../engine/model/fact.ts'
-import { authorizationOf, facts } from '../engine/model/facts.ts'
+import { facts } from '../engine/model/facts.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
-import { learn, newerSessions, presentedToken } from '../engine/model/learn.ts'
-import { isObject, readBody } from '../engine/model/parse.ts'
+import { learn, newerSessions } from '../engine/model/learn.ts'
+import { authorizationOf, looseBytes, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { shape } from '../engine/model/shape.ts'
-import { looseBytes } from '../engine/model/spelling.ts'
 import type { Call, Fact, Pair, Problem, State, Verdict } from '../engine/model/state.ts'
+import { memberOf } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
 import {
   type CaseCall,

@@ -2,7 +2,7 @@
 import { facts } from './facts.ts'
 import { contradicts, judge } from './judge.ts'
 import { learn } from './learn.ts'
-import { readBody } from './parse.ts'
+import { readBody } from './read-call.ts'
 import type { Span } from './sessions.ts'
 import type { Answer, Call, State } from './state.ts'
 

@@ -1,8 +1,33 @@
-/** The level of every requirement that the model cites; a test compares it with spec/requirements.yaml. */
-
-import { nameOf } from './fact.ts'
+/** Facts about a call, and the verdict that follows from them. */
 import type { Answer, Fact, Level, State, Verdict } from './state.ts'
 
+const make =
+  (is: Fact['is']) =>
+  (requirement: string, about?: string): Fact =>
+    about === undefined ? { requirement, is } : { requirement, is, about }
+
+export const yes = make('yes')
+export const no = make('no')
+/** Unknown for this call only: an accepted call says nothing about others of its kind. */
+export const unsure = make('unknown')
+/** The document promises it where this holds, and leaves it open where not. */
+export const sure = (holds: boolean, requirement: string): Fact => (holds ? yes(requirement) : unsure(requirement))
+
+/** The facts that apply. */
+export const only = (...maybe: readonly (Fact | readonly Fact[] | false | undefined)[]): Fact[] =>
+  maybe.flatMap((one) => one || [])
+
+/** The name of a fact, as `shown` remembers it. */
+export const nameOf = ({ requirement, about }: Fact): string =>
+  about === undefined ? requirement : `${requirement} (${about})`
+
+/** Open until an accepted call has shown how this target reads it. */
+export function open(state: State, requirement: string, about: string): Fact {
+  const fact = unsure(requirement, about)
+  return state.shown.has(nameOf(fact)) ? yes(requirement, about) : fact
+}
+
+/** The level of every requirement that the model cites; a test compares it with spec/requirements.yaml. */
 const implied = new Set([
   'envelope/request-members',
   'envelope/unknown-method',
@@ -37,8 +62,6 @@ const implied = new Set([
 ])
 
 export const levelOf = (requirement: string): Level => (implied.has(requirement) ? 'implied' : 'must')
-
-/** The verdict that follows from the facts. */
 
 /**
  * One *no* beats every *unknown*; all *yes* must be accepted; the rest is open. A wrong acceptance has the highest level among the

@@ -1,16 +1,42 @@
 /** Learns from answers. Every function takes a state and returns the next one. */
 
 import { sessionLimit } from '../document.ts'
+import { isObject, isStrings, membersOf } from '../json.ts'
 import { publicKeyFromPem } from '../signer/pem.ts'
-import { lifetimeOf, memberOf, nameOf } from './fact.ts'
-import { authorizationOf, facts, kindOfBody, scopeOfCaller } from './facts.ts'
-import { findPair } from './facts-of-credentials.ts'
-import { beyondCreator, longestKeptMs } from './facts-of-params.ts'
-import { judge } from './judge.ts'
-import { isObject, isStrings, type JsonObject, type ReadBody, readBody } from './parse.ts'
-import { addSession, forgetSessionsOf, observeAll, type Span, type Touch, touchAll, touchSession } from './sessions.ts'
-import { looksOf, slackMs } from './spelling.ts'
-import type { Answer, Call, Fact, Key, Misuse, Pair, State, Verdict } from './state.ts'
+import { beyondCreator, facts, kindOfBody, longestKeptMs } from './facts.ts'
+import { judge, nameOf } from './judge.ts'
+import { findPair, looksOf, type ReadCall, readCall } from './read-call.ts'
+import {
+  addSession,
+  forgetSessionsOf,
+  observeAll,
+  type SessionTable,
+  type Span,
+  slackMs,
+  type Touch,
+  touchAll,
+  touchSession,
+} from './sessions.ts'
+import {
+  type Answer,
+  type Call,
+  type Fact,
+  type Key,
+  lifetimeOf,
+  type Misuse,
+  memberOf,
+  type Pair,
+  type State,
+  type Verdict,
+} from './state.ts'
+
+/** A call and what the model knew of it before the answer came. */
+interface Learnt {
+  readonly read: ReadCall
+  readonly span: Span
+  readonly known: readonly Fact[]
+  readonly verdict: Verdict
+}
 
 /** The state after a call was answered. `known` may be given where it was computed before. */
 // biome-ignore lint/complexity/useMaxParams: the fifth is there for speed only
@@ -21,24 +47,16 @@ export function learn(
   span: Span,
   known: readonly Fact[] = facts(state, call, span),
 ): State {
-  const verdict = judge(state, known)
-  const body = readBody(call.body)
-  const noted = noteNonce(state, call)
-  if (answer.kind === 'accepted') return accepted(noted, { call, body, span, known, verdict, result: answer.result })
-  if (answer.kind === 'refused') return refused(noted, { call, body, span, known, verdict })
-  return lost(withTry(noted, keyIdOf(noted, call, body)), body, span)
+  const seen: Learnt = { read: readCall(state, call), span, known, verdict: judge(state, known) }
+  const noted = noteNonce(state, seen.read)
+  if (answer.kind === 'accepted') return accepted(noted, seen, answer.result)
+  if (answer.kind === 'refused') return refused(noted, seen)
+  return lost(withTry(noted, seen.read.keyId), seen)
 }
 
-interface Learnt {
-  readonly call: Call
-  readonly body: ReadBody
-  readonly span: Span
-  readonly known: readonly Fact[]
-  readonly verdict: Verdict
-}
-
-function accepted(state: State, seen: Learnt & { result: unknown }): State {
-  const { call, body, known, verdict, span } = seen
+function accepted(state: State, seen: Learnt, result: unknown): State {
+  const { read, known, verdict, span } = seen
+  const { body, keyId } = read
   const shown = verdict.is === 'refused' ? [] : known.map(nameOf).filter((name) => !state.shown.has(name))
   const kind = kindOfBody(body)
   const larger = body.bytes > (state.sizes.get(kind) ?? 1024)
@@ -46,23 +64,21 @@ function accepted(state: State, seen: Learnt & { result: unknown }): State {
     ...state,
     ...(shown.length > 0 ? { shown: new Set([...state.shown, ...shown]) } : {}),
     ...(larger ? { sizes: new Map(state.sizes).set(kind, body.bytes) } : {}),
-    ...(state.wrongTries.size > 0 ? { wrongTries: cleared(state, keyIdOf(state, call, body)) } : {}),
+    ...(keyId !== undefined && state.wrongTries.has(keyId) ? { wrongTries: without(state.wrongTries, keyId) } : {}),
   }
-  if (body.method === 'manager/auth')
-    return letIn(learnPair(next, body.params, seen.result, span), keyIdOf(state, call, body))
-  const used = useAccess(next, seen, 'accepted')
-  const proved = letIn(used, keyIdOf(state, call, body))
-  return body.method === 'manager/createApiKey' ? learnKey(proved, call, body.params, seen.result) : proved
+  if (body.method === 'manager/auth') return letIn(learnPair(next, read, result, span), keyId)
+  const proved = letIn(useAccess(next, seen, 'accepted'), keyId)
+  return body.method === 'manager/createApiKey' ? learnKey(proved, read, result) : proved
 }
 
 function refused(state: State, seen: Learnt): State {
-  const { call, body, known, verdict } = seen
-  const id = keyIdOf(state, call, body)
-  const named = body.method === 'manager/createApiKey' ? withKeyName(state, body.params) : state
-  const tries = verdict.is === 'accepted' || isRightKey(seen) ? named : withTry(named, id)
-  if (body.method !== 'manager/auth') return withMisuse(useAccess(tries, seen, 'refused'), call, known)
-  const refresh = refreshed(tries, body)
-  if (refresh === undefined) return withMisuse(tries, call, known)
+  const { read, known, verdict } = seen
+  const { method } = read.body
+  const named = method === 'manager/createApiKey' ? withKeyName(state, read.params) : state
+  const tries = verdict.is === 'accepted' || isRightKey(seen) ? named : withTry(named, read.keyId)
+  if (method !== 'manager/auth') return withMisuse(useAccess(tries, seen, 'refused'), read, known)
+  const refresh = read.found?.pair
+  if (refresh === undefined) return withMisuse(tries, read, known)
   if (refresh.standing === 'dead') return withReuse(tries, refresh)
   return verdict.is === 'accepted' ? withStanding(tries, refresh, 'unknown') : tries
 }
@@ -78,46 +94,42 @@ function withTry(state: State, id: string | undefined): State {
   return { ...state, wrongTries: new Map(state.wrongTries).set(id, (state.wrongTries.get(id) ?? 0) + 1) }
 }
 
+function without<V>(map: ReadonlyMap<string, V>, key: string): ReadonlyMap<string, V> {
+  const rest = new Map(map)
+  rest.delete(key)
+  return rest
+}
+
 /** How late a lost call may take effect. */
 const lateMs = 10_000
 
 /** After a broken answer, the call may have taken effect. */
-function lost(state: State, body: ReadBody, { from, to }: Span): State {
-  if (body.method === 'manager/createApiKey') return { ...withKeyName(state, body.params), created: state.created + 1 }
-  if (body.method !== 'manager/auth' || !isObject(body.params)) return state
-  const pair = refreshed(state, body)
-  if (pair !== undefined) return { ...doubtLine(state, pair.line), grants: oneMore(state, pair.key) }
-  const { apiKeyId, scope } = body.params
+function lost(state: State, { read, span: { from, to } }: Learnt): State {
+  const { body, params, found } = read
+  if (body.method === 'manager/createApiKey') return { ...withKeyName(state, params), created: state.created + 1 }
+  if (body.method !== 'manager/auth' || params === undefined) return state
+  if (found !== undefined) return { ...doubtLine(state, found.pair.line), grants: oneMore(state, found.pair.key) }
+  const { apiKeyId, scope } = params
   if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
   const member = memberOf(state, { key: apiKeyId, line: -1, scope })
-  return {
-    ...state,
-    grants: oneMore(state, apiKeyId),
-    sessionNames: withName(state, member.name),
-    sessions: state.sessions.map((table) => forgetSessionsOf(table, member, { from, to: to + lateMs })),
-  }
+  const next = { ...state, grants: oneMore(state, apiKeyId), sessionNames: withName(state, member.name) }
+  return withTables(next, (table) => forgetSessionsOf(table, member, { from, to: to + lateMs }))
 }
+
+const withTables = (state: State, change: (table: SessionTable) => SessionTable): State => ({
+  ...state,
+  sessions: state.sessions.map(change),
+})
 
 /** Nothing is known about any user's sessions until new ones remove all others. */
 export function forgetSessions(state: State, span: Span): State {
-  let { sessions } = state
-  for (const { id } of state.keys.values()) {
-    const member = memberOf(state, { key: id, line: -1, scope: ['session:unknown'] })
-    sessions = sessions.map((table) => forgetSessionsOf(table, member, span))
-  }
-  return { ...state, sessions }
-}
-
-/** The pair whose refresh token a grant presents. */
-function refreshed(state: State, body: ReadBody): Pair | undefined {
-  const presented = isObject(body.params) ? presentedToken(body.params) : undefined
-  return presented === undefined ? undefined : findPair(state, presented, 'refresh')?.pair
+  const members = [...state.keys.keys()].map((key) => memberOf(state, { key, line: -1, scope: ['session:unknown'] }))
+  return withTables(state, (table) => members.reduce((known, member) => forgetSessionsOf(known, member, span), table))
 }
 
 /** Learns from the answer to an access token: whether its session lives, and whether the pair is valid. */
-function useAccess(state: State, { call, known, verdict, span }: Learnt, how: 'accepted' | 'refused'): State {
-  const auth = authorizationOf(state, call)
-  const pair = auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
+function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'accepted' | 'refused'): State {
+  const pair = read.found?.pair
   if (pair === undefined) return state
   const others = known.filter((fact) => !isOfSession(fact))
   if (how === 'refused') {
@@ -148,8 +160,7 @@ function observed(state: State, pair: Pair, seen: 'live' | 'dead', span: Span): 
   const member = memberOf(state, pair)
   const kept = observeAll(state.sessions, member, seen)
   // An answer that contradicts every reading is a finding; nothing is known about this user afterwards.
-  if (kept.length === 0)
-    return { ...state, sessions: state.sessions.map((table) => forgetSessionsOf(table, member, span)) }
+  if (kept.length === 0) return withTables(state, (table) => forgetSessionsOf(table, member, span))
   return { ...state, sessions: kept }
 }
 
@@ -168,28 +179,15 @@ function letIn(state: State, id: string | undefined): State {
   return { ...state, working, keys: new Map(state.keys).set(key.id, { ...key, works: 'yes' }) }
 }
 
-/** The key that signs a call or gives its credentials with it. */
-function directKeyOf(state: State, call: Call): string | undefined {
-  const auth = authorizationOf(state, call)
-  if (auth.kind === 'basic') return auth.id
-  return auth.kind === 'signature' ? auth.fields[0] : undefined
-}
+// Keys.
 
-/** The key that authorizes a call; undefined if a token does. */
-export function keyIdOf(state: State, call: Call, body: ReadBody): string | undefined {
-  if (body.method !== 'manager/auth') return directKeyOf(state, call)
-  if (!isObject(body.params) || presentedToken(body.params) !== undefined) return undefined
-  return typeof body.params.apiKeyId === 'string' ? body.params.apiKeyId : undefined
-}
-
-function learnKey(state: State, call: Call, params: unknown, result: unknown): State {
+function learnKey(state: State, read: ReadCall, result: unknown): State {
   const created = state.created + 1
-  const crowded = created > 10
-  const others = crowded ? new Map([...state.keys].map(([id, key]) => [id, doubted(state, key)])) : state.keys
-  const next: State = { ...withKeyName(state, params), created, working: new Set(), keys: others }
-  if (!isObject(params) || !isObject(result)) return next
-  const { id, secret } = result
-  if (typeof id !== 'string' || typeof secret !== 'string' || state.keys.has(id)) return next
+  const others = created > 10 ? new Map([...state.keys].map(([id, key]) => [id, doubted(state, key)])) : state.keys
+  const next: State = { ...withKeyName(state, read.params), created, working: new Set(), keys: others }
+  const { params, found, keyId } = read
+  const { id, secret } = membersOf(result)
+  if (params === undefined || typeof id !== 'string' || typeof secret !== 'string' || state.keys.has(id)) return next
   const scope = isStrings(params.scope) ? params.scope : []
   const key: Key = {
     id,
@@ -197,17 +195,22 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
     secret,
     publicKey: publicKeyOf(params.publicKey),
     scope,
-    doubtful: beyondCreator(scope, scopeOfCaller(state, call)),
+    doubtful: beyondCreator(scope, read.scope),
     // What a public key of null means is open.
     works: params.publicKey === null ? 'unknown' : 'yes',
-    origin: originOf(state, call, params.publicKey != null),
-    creator: creatorOf(state, call),
+    origin: `${params.publicKey == null ? 'secret' : 'public key'}, created by ${wayOf(read)}`,
+    creator: found?.pair.key ?? keyId,
   }
   return { ...next, keys: new Map(others).set(id, key) }
 }
 
+function wayOf({ auth, key }: ReadCall): string {
+  if (auth.kind !== 'signature') return auth.kind
+  return key?.publicKey == null ? 'HMAC' : 'ECC'
+}
+
 function withKeyName(state: State, params: unknown): State {
-  const name = isObject(params) ? params.name : undefined
+  const { name } = membersOf(params)
   if (typeof name !== 'string' || state.keyNames.has(name)) return state
   return { ...state, keyNames: state.keyNames.with([[name, true]]) }
 }
@@ -224,11 +227,6 @@ function publicKeyOf(pem: unknown): Uint8Array | null {
   }
 }
 
-function creatorOf(state: State, call: Call): string | undefined {
-  const auth = authorizationOf(state, call)
-  return auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair.key : directKeyOf(state, call)
-}
-
 /** Whether a key was created by another one, or by one that it created. A key of unknown creator may have been. */
 export function mayStemFrom(state: State, key: Key, ancestor: string): boolean {
   if (key.id === state.root || key.id === ancestor) return false
@@ -236,33 +234,13 @@ export function mayStemFrom(state: State, key: Key, ancestor: string): boolean {
   return creator === undefined || creator.id === ancestor || mayStemFrom(state, creator, ancestor)
 }
 
-function originOf(state: State, call: Call, withPublicKey: boolean): string {
-  const auth = authorizationOf(state, call)
-  const key = state.keys.get(directKeyOf(state, call) ?? '')
-  const how = auth.kind === 'signature' ? (key?.publicKey == null ? 'HMAC' : 'ECC') : auth.kind
-  return `${withPublicKey ? 'public key' : 'secret'}, created by ${how}`
-}
-
-function noteNonce(state: State, call: Call): State {
-  const auth = authorizationOf(state, call)
-  const nonce = auth.kind === 'signature' ? auth.fields[3] : undefined
-  return nonce === undefined || state.nonces.has(nonce) ? state : { ...state, nonces: grown(state.nonces, nonce) }
-}
-
 /** Adds to the set in place, because copying thousands of nonces is slow and nobody reads those of an earlier state. */
-function grown(set: ReadonlySet<string>, nonce: string): ReadonlySet<string> {
-  ;(set as Set<string>).add(nonce)
-  return set
+function noteNonce(state: State, { auth }: ReadCall): State {
+  if (auth.kind === 'signature' && auth.fields[3] !== undefined) (state.nonces as Set<string>).add(auth.fields[3])
+  return state
 }
 
-function cleared(state: State, id: string | undefined): ReadonlyMap<string, number> {
-  if (id === undefined || !state.wrongTries.has(id)) return state.wrongTries
-  const tries = new Map(state.wrongTries)
-  tries.delete(id)
-  return tries
-}
-
-/** Learns from the result of manager/auth: a new pair of tokens, and what happened to the old one. */
+// The result of manager/auth: a new pair of tokens, and what happened to the old one.
 
 /** A time that a server reports may be rounded to a second. */
 export const roundedMs = 1000
@@ -282,11 +260,6 @@ export function readResult(result: unknown): Result | undefined {
   return { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope }
 }
 
-/** Part 4.2: the grant type selects, so a refresh token beside other credentials does not count. */
-export function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
-  return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
-}
-
 /** The counts of pairs, with one more of a key, and of all. */
 function oneMore({ grants }: State, key: string): State['grants'] {
   const more = new Map(grants)
@@ -295,28 +268,26 @@ function oneMore({ grants }: State, key: string): State['grants'] {
 }
 
 /** Parts 3 and 4.2: a grant begins a line, a refresh continues one and revokes the old pair. */
-function learnPair(state: State, params: unknown, value: unknown, made: Span): State {
+function learnPair(state: State, { params, found }: ReadCall, value: unknown, made: Span): State {
   const result = readResult(value)
-  if (!isObject(params)) return state
-  const presented = presentedToken(params)
-  const old = presented === undefined ? undefined : findPair(state, presented, 'refresh')
-  const next = old === undefined ? state : retired(state, old.pair, old.exact)
+  if (params === undefined) return state
+  const old = found?.pair
+  const next = found === undefined ? state : retired(state, found.pair, found.exact)
   if (result === undefined) return next
-  const scope = old?.pair.scope ?? (isStrings(params.scope) ? params.scope : [])
-  const calibrated = old === undefined ? withClock(next, scope, result, made) : next
-  const key = old?.pair.key ?? String(params.apiKeyId)
-  const line = old?.pair.line ?? state.pairs.size
+  const asked = isStrings(params.scope) ? params.scope : []
+  const calibrated = old === undefined ? withClock(next, asked, result, made) : next
+  const key = old?.key ?? String(params.apiKeyId)
   const grants = oneMore(calibrated, key)
   const pair: Pair = {
     access: result.accessToken,
     refresh: result.refreshToken,
     key,
-    line,
-    generation: old === undefined ? 0 : old.pair.generation + 1,
-    scope,
+    line: old?.line ?? state.pairs.size,
+    generation: old === undefined ? 0 : old.generation + 1,
+    scope: old?.scope ?? asked,
     granted: isStrings(result.scope) ? result.scope : [],
     made,
-    ...endsOf(calibrated, old === undefined ? scope : [], result, made),
+    ...endsOf(calibrated, old === undefined ? asked : [], result, made),
     standing: 'newest',
     countOfKey: grants.get(key) ?? 0,
     countOfAll: grants.get('') ?? 0,
@@ -330,10 +301,9 @@ const withName = ({ sessionNames }: State, name: string | null): State['sessionN
 
 function withSession(state: State, pair: Pair, isRefresh: boolean, when: Span): State {
   const member = memberOf(state, pair)
-  const sessions = state.sessions.map((table) =>
+  return withTables({ ...state, sessionNames: withName(state, member.name) }, (table) =>
     isRefresh ? touchSession(table, member, 'refreshed', when) : addSession(table, member, when),
   )
-  return { ...state, sessions, sessionNames: withName(state, member.name) }
 }
 
 /** refresh/revokes-access, refresh/revokes-refresh. Another spelling may or may not have been taken for this token. */
@@ -430,15 +400,11 @@ export const isMoment = (value: unknown): value is number =>
 const isWithdrawnAfter = ({ terms }: State, misuse: Misuse): boolean => terms.withdraws?.has(misuse) === true
 
 /** Where the target has shown that a misuse ends a token, it is open whether the token still works. */
-function withMisuse(state: State, call: Call, known: readonly Fact[]): State {
+function withMisuse(state: State, { token }: ReadCall, known: readonly Fact[]): State {
   const wrong = known.filter(({ is }) => is === 'no').map(({ requirement }) => requirement)
   const misuse = misuses.find(([name, about]) => isWithdrawnAfter(state, name) && wrong.some((one) => about.test(one)))
   if (misuse === undefined) return state
-  const auth = authorizationOf(state, call)
-  const { params } = readBody(call.body)
-  const presented = isObject(params) ? presentedToken(params) : undefined
-  const text = presented ?? (auth.kind === 'token' ? auth.token : '')
-  const pair = (findPair(state, text, 'access') ?? findPair(state, text, 'refresh'))?.pair
+  const pair = (findPair(state, token, 'access') ?? findPair(state, token, 'refresh'))?.pair
   return pair === undefined ? state : doubtLine(state, pair.line)
 }
 

@@ -1,10 +1,18 @@
 import { sessionLimit } from '../document.ts'
-import { slackMs } from './spelling.ts'
 
 /** Milliseconds of the local clock between which something happened or will happen. */
 export interface Span {
   readonly from: number
   readonly to: number
+}
+
+/** A server may store times in whole seconds, so nothing is judged closer to one than this. In ms. */
+export const slackMs = 1200
+
+/** Whether a span of time is before a point in time, after it, or too near to tell. */
+export function sideOf(span: Span, end: Span): 'before' | 'after' | 'near' {
+  if (span.to < end.from - slackMs) return 'before'
+  return span.from > end.to + slackMs ? 'after' : 'near'
 }
 
 /**

@@ -1,14 +1,12 @@
 /** Whether an accepted answer looks as the document says. */
 import { hasDocumentedResult } from '../document.ts'
-import { lifetimeOf } from './fact.ts'
-import { findPair } from './facts-of-credentials.ts'
-import { areas, isRestriction, isSolutionId, longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
+import { isObject, isStrings, type JsonObject } from '../json.ts'
+import { areas, isRestriction, isSolutionId, longestKeptMs, refreshParamsFacts } from './facts.ts'
 import { levelOf } from './judge.ts'
-import { isMoment, keyIdOf, presentedToken, type Result, readResult, roundedMs } from './learn.ts'
-import { isObject, isStrings, readBody } from './parse.ts'
-import type { Span } from './sessions.ts'
-import { slackMs } from './spelling.ts'
-import type { Answer, Call, Matchers, Pair, Problem, State } from './state.ts'
+import { isMoment, type Result, readResult, roundedMs } from './learn.ts'
+import { type ReadCall, readCall } from './read-call.ts'
+import { type Span, slackMs } from './sessions.ts'
+import { type Answer, type Call, lifetimeOf, type Matchers, type Pair, type Problem, type State } from './state.ts'
 
 /** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000
@@ -25,7 +23,8 @@ const problem = (requirement: string, message: string, demands?: Matchers): Prob
 /** Every way in which an accepted answer departs from the document; `state` is that before the call. */
 export function shape(state: State, call: Call, answer: Answer, span: Span): Problem[] {
   if (answer.kind !== 'accepted') return []
-  const body = readBody(call.body)
+  const read = readCall(state, call)
+  const { body } = read
   const problems: Problem[] = []
   if (answer.jsonrpc !== '2.0')
     problems.push(problem('envelope/response-jsonrpc', `jsonrpc is ${show(answer.jsonrpc)}`))
@@ -34,19 +33,19 @@ export function shape(state: State, call: Call, answer: Answer, span: Span): Pro
   const { result } = answer
   if (hasDocumentedResult(String(body.method))) {
     if (!isObject(result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
-    else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, body.params, result))
-    else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, result, span))
+    else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, read, result))
+    else if (body.method === 'manager/auth') problems.push(...grantShape(state, read, result, span))
   }
-  return [...problems, ...tenKeys(state, keyIdOf(state, call, body))]
+  return [...problems, ...tenKeys(state, read)]
 }
 
 /** keys/create-result, keys/unique-ids, keys/unique-secrets. Which secret a key with a public key gets is open (keys/secret-of-public-key). */
-function createShape(state: State, params: unknown, { id, secret }: { readonly [name: string]: unknown }): Problem[] {
+function createShape(state: State, { params }: ReadCall, { id, secret }: JsonObject): Problem[] {
   if (typeof id !== 'string' || typeof secret !== 'string')
     return [problem('keys/create-result', 'id or secret is not a string')]
   const problems: Problem[] = []
   if (state.keys.has(id)) problems.push(problem('keys/unique-ids', 'A key was created with the id of another'))
-  const hasPublicKey = isObject(params) && params.publicKey !== undefined
+  const hasPublicKey = params?.publicKey !== undefined
   if (!hasPublicKey && [...state.keys.values()].some((key) => key.publicKey === null && key.secret === secret))
     problems.push(problem('keys/unique-secrets', 'A key was created with the secret of another'))
   return problems
@@ -71,32 +70,27 @@ const membersOfGrant = [
 ] as const
 
 /** grants/result-…, refresh/pair-differs, refresh/scopes-kept, expires-in/…. */
-function grantShape(
-  state: State,
-  params: unknown,
-  result: { readonly [name: string]: unknown },
-  made: Span,
-): Problem[] {
-  const problems: Problem[] = []
-  for (const { name, requirement, expected, fits } of membersOfGrant) {
+function grantShape(state: State, { params, found }: ReadCall, result: JsonObject, made: Span): Problem[] {
+  const wrong = membersOfGrant.flatMap(({ name, requirement, expected, fits }) => {
     const value = result[name]
-    if (fits(value)) continue
+    if (fits(value)) return []
     const got = typeof value === 'string' ? 'a string' : show(value)
-    problems.push(problem(requirement, `${name} is ${got}, expected ${expected}`))
-  }
+    return [problem(requirement, `${name} is ${got}, expected ${expected}`)]
+  })
   const read = readResult(result)
-  if (read === undefined || !isObject(params)) return problems
-  const presented = presentedToken(params)
-  const old = presented === undefined ? undefined : findPair(state, presented, 'refresh')
-  problems.push(...issuedTwice(state, read, old?.pair, String(params.apiKeyId)))
-  const scope = old === undefined && isStrings(params.scope) ? params.scope : []
-  problems.push(...withinKey(state, old?.pair.key ?? String(params.apiKeyId), result.scope))
-  problems.push(...lifetimeShape(state, scope, read, made))
+  if (read === undefined || params === undefined) return wrong
+  const old = found?.pair
+  const key = old?.key ?? String(params.apiKeyId)
+  const asked = old === undefined && isStrings(params.scope) ? params.scope : []
   // What a scope in a refresh does is open (refresh/no-scope).
-  const isPlain = refreshParamsFacts(params).length === 0
-  if (old?.exact === true && isPlain && isStrings(result.scope))
-    problems.push(...scopeKept(old.pair.granted, result.scope))
-  return problems
+  const isPlainRefresh = found?.exact === true && refreshParamsFacts(params).length === 0
+  return [
+    ...wrong,
+    ...issuedTwice(state, read, old, key),
+    ...withinKey(state, key, result.scope),
+    ...lifetimeShape(state, asked, read, made),
+    ...(isPlainRefresh && isStrings(result.scope) ? scopeKept(found.pair.granted, result.scope) : []),
+  ]
 }
 
 /** scopes/within-key: of the API areas that the result names, all are in the key's scope, and a key of some solutions does not get all. */
@@ -112,13 +106,10 @@ function withinKey(state: State, id: string, granted: unknown): Problem[] {
     return areas.includes(word) && !scope.includes(word) && (word !== 'solution' || solutions.length === 0)
   }
   const beyond = granted.filter(isBeyond)
-  return beyond.length === 0
-    ? []
-    : [
-        problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`, {
-          'result.scope': { excludes: beyond[0] ?? '' },
-        }),
-      ]
+  const [first] = beyond
+  if (first === undefined) return []
+  const message = `A token was granted "${beyond.join(', ')}", which its key has not`
+  return [problem('scopes/within-key', message, { 'result.scope': { excludes: first } })]
 }
 
 /** Nothing is issued twice: neither a revoked token nor the token of another pair may come again. */
@@ -129,7 +120,7 @@ function issuedTwice(state: State, result: Result, old: Pair | undefined, key: s
     return [problem('tokens/refresh-is-no-access', 'Both tokens are the same')]
   if (old !== undefined && earlier.some(({ line }) => line === old.line))
     return [problem('refresh/pair-differs', 'A refresh returned a token that its line had before')]
-  const foreign = earlier.find((pair) => pair.key !== (old?.key ?? key) || pair.standing === 'dead')
+  const foreign = earlier.find((pair) => pair.key !== key || pair.standing === 'dead')
   return foreign === undefined ? [] : [problem('tokens/authorize', 'A token was issued that was issued before')]
 }
 
@@ -151,15 +142,12 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
   const life = { from: ends - clock.to - made.to, to: ends - clock.from - made.from }
   const tooLong = life.from > asked + slackMs
   const tooShort = asked <= longestKeptMs && life.to < asked - slackMs
-  if (tooLong || tooShort)
-    problems.push(
-      problem(
-        'expires-in/reported',
-        `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`,
-        // A longer one may be shortened.
-        asked <= longestKeptMs ? { 'result.accessTokenExpiry': { in: asked } } : undefined,
-      ),
-    )
+  if (tooLong || tooShort) {
+    // A longer one may be shortened.
+    const demands = asked <= longestKeptMs ? { 'result.accessTokenExpiry': { in: asked } } : undefined
+    const message = `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`
+    problems.push(problem('expires-in/reported', message, demands))
+  }
   // What a server makes of a number above the lifetime of the refresh token is open (expires-in/too-long).
   else if (isMoment(refreshEnds) && asked < refreshEnds - clock.from - made.from - slackMs)
     problems.push(...endsTooEarly(state, asked, life, made))
@@ -193,8 +181,8 @@ function scopeKept(before: readonly string[], after: readonly string[]): Problem
 }
 
 /** limits/ten-keys: eleven created keys were accepted since the last creation. */
-function tenKeys(state: State, id: string | undefined): Problem[] {
-  if (id === undefined || id === state.root || !state.keys.has(id) || state.working.has(id)) return []
+function tenKeys(state: State, { key }: ReadCall): Problem[] {
+  if (key === undefined || key.id === state.root || state.working.has(key.id)) return []
   if (state.working.size < 10) return []
   return [problem('limits/ten-keys', 'Eleven created keys work at once')]
 }

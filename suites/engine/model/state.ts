@@ -1,5 +1,5 @@
 /** A map that is never mutated and cheap to grow: large layers that states share, and a small top of their own. */
-import { everySessionTable, type SessionTable, type Span } from './sessions.ts'
+import { everySessionTable, type Member, type SessionTable, type Span } from './sessions.ts'
 
 interface Layered<K, V> {
   readonly size: number
@@ -262,4 +262,32 @@ export function initialState(terms: Terms, root: Key): State {
     wrongTries: new Map(),
     lifetimes: [],
   }
+}
+
+export const wordsBehind = (scope: readonly string[], prefix: string): string[] =>
+  scope.filter((word) => word.startsWith(prefix)).map((word) => word.slice(prefix.length))
+
+const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope, 'session:')[0] ?? null
+
+/** A pair as a member of a session. */
+export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'>): Member {
+  const key = state.keys.get(pair.key)
+  const keyName = key?.name ?? ''
+  const keyScope = key?.scope?.toSorted().join(' ')
+  const name = sessionOf(pair.scope)
+  // What a name used again does may depend on what else is requested with it.
+  const besides =
+    name === null
+      ? ''
+      : pair.scope
+          .filter((word) => !word.startsWith('session:'))
+          .toSorted()
+          .join(' ')
+  return { key: pair.key, line: pair.line, name, besides, keyName, keyScope, isRoot: pair.key === state.root }
+}
+
+/** `NUMBER` of expiresIn, where exactly one plain one was asked for. */
+export function lifetimeOf(scope: readonly string[]): number | null {
+  const asked = wordsBehind(scope, 'expiresIn:')
+  return asked.length === 1 && /^[1-9]\d*$/.test(asked[0] ?? '') ? Number(asked[0]) : null
 }

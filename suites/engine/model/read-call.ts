@@ -1,0 +1,239 @@
+/** Reads the bytes of a call: its own parser, shared with no server. What is read is looked up in what the model knows. */
+import { isObject, type JsonObject } from '../json.ts'
+import { fromBase64Strict, fromUtf8, percentDecoded, utf8 } from '../signer/bytes.ts'
+import type { Call, Key, Pair, State, Terms } from './state.ts'
+
+/** A call, and what its credentials stand for. */
+export interface ReadCall {
+  readonly call: Call
+  readonly body: ReadBody
+  readonly auth: Authorization
+  /** The params, where they are an object. */
+  readonly params: JsonObject | undefined
+  /** The access token, or for a grant the refresh token, that is presented. */
+  readonly token: string | undefined
+  /** The pair that it stands for. */
+  readonly found: FoundPair | undefined
+  /** The id of the key that signs, or whose secret is given; undefined where a token is presented. */
+  readonly keyId: string | undefined
+  readonly key: Key | undefined
+  /** The scope of the caller; null: every scope. */
+  readonly scope: readonly string[] | null
+}
+
+export function readCall(state: State, call: Call): ReadCall {
+  const body = readBody(call.body)
+  const auth = authorizationOf(state, call)
+  const params = isObject(body.params) ? body.params : undefined
+  const isGrant = body.method === 'manager/auth'
+  const token = isGrant ? presentedToken(params ?? {}) : auth.kind === 'token' ? auth.token : undefined
+  const found = findPair(state, token, isGrant ? 'refresh' : 'access')
+  const keyId = isGrant ? keyOfGrant(params ?? {}) : idOf(auth)
+  const key = state.keys.get(keyId ?? '')
+  const scope = auth.kind === 'token' ? (found?.pair.scope ?? []) : key === undefined ? [] : key.scope
+  return { call, body, auth, params, token, found, keyId, key, scope }
+}
+
+/** The key that authorizes a call; undefined if a token does. */
+export const keyIdOf = (state: State, call: Call): string | undefined => readCall(state, call).keyId
+
+function idOf(auth: Authorization): string | undefined {
+  if (auth.kind === 'basic') return auth.id
+  return auth.kind === 'signature' ? auth.fields[0] : undefined
+}
+
+function keyOfGrant(params: JsonObject): string | undefined {
+  const { apiKeyId } = params
+  return presentedToken(params) === undefined && typeof apiKeyId === 'string' ? apiKeyId : undefined
+}
+
+/** Part 4.2: the grant type selects, so a refresh token beside other credentials does not count. */
+export function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
+  return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
+}
+
+interface FoundPair {
+  readonly pair: Pair
+  /** False: another spelling of the token, which may be the same to a server. */
+  readonly exact: boolean
+}
+
+/** The pair that a text may stand for. */
+export function findPair(state: State, text: string | undefined, which: 'access' | 'refresh'): FoundPair | undefined {
+  if (text === undefined) return undefined
+  const exact = state[which].get(text)
+  const pair = exact === undefined ? undefined : state.pairs.get(exact)
+  if (pair !== undefined) return { pair, exact: true }
+  for (const look of looksOf(text)) {
+    const other = state.pairs.get(state.looks.get(`${which} ${look}`) ?? -1)
+    if (other !== undefined) return { pair: other, exact: false }
+  }
+  // Whether a token with something appended works is open, too (tokens/spelling).
+  for (const length of state.tokenLengths) {
+    if (length < shortestToken || length > text.length) continue
+    const longer = state.pairs.get(state[which].get(text.slice(0, length)) ?? -1)
+    if (longer !== undefined) return { pair: longer, exact: false }
+  }
+  return undefined
+}
+
+/** Shorter tokens may begin another one by chance. */
+const shortestToken = 12
+
+/** Part 5: what the Authorization header says. `plain` is false where the spelling differs from the document's in an open way. */
+export type Authorization =
+  | { kind: 'none' }
+  | { kind: 'signature'; fields: string[]; plain: boolean }
+  | { kind: 'basic'; id: string; secret: string; plain: boolean }
+  | { kind: 'malformed-basic' }
+  | { kind: 'token'; token: string; plain: boolean }
+  | { kind: 'other-scheme' }
+
+/** The header of a call, read with the known tokens. */
+export function authorizationOf(state: State, call: Call): Authorization {
+  const isToken = (text: string): boolean =>
+    findPair(state, text, 'access') !== undefined || findPair(state, text, 'refresh') !== undefined
+  return readAuthorization(call.authorization, state.terms, isToken)
+}
+
+/** Part 5.1 to 5.3. `isToken` knows the texts that may be a token: the word before it is open. */
+function readAuthorization(
+  header: string | undefined,
+  terms: Terms,
+  isToken: (text: string) => boolean,
+): Authorization {
+  if (header === undefined) return { kind: 'none' }
+  // HTTP takes spaces and tabs away; whether a server takes other white space away, such as a no-break space, is open.
+  const bare = header.replace(/^[ \t]+|[ \t]+$/g, '')
+  const value = bare.trim()
+  const [, word = '', gap = '', rest = ''] = /^(\S*)([ \t]*)(.*)$/s.exec(value) ?? []
+  const oneSpace = gap === ' ' && value === bare
+  if (word.toLowerCase() === terms.scheme.toLowerCase())
+    return { kind: 'signature', fields: rest.split(';'), plain: oneSpace && word === terms.scheme }
+  if (word.toLowerCase() === 'basic' && !isToken(rest)) return readBasic(rest, oneSpace && word === 'Basic')
+  if (terms.tokenPrefix !== null && word === terms.tokenPrefix && word !== '')
+    return { kind: 'token', token: rest, plain: oneSpace }
+  if (isToken(value)) return { kind: 'token', token: value, plain: terms.tokenPrefix === '' }
+  if (isToken(rest)) return { kind: 'token', token: rest, plain: false }
+  return { kind: 'other-scheme' }
+}
+
+/** Part 5.2: BASE64(id:secret). Missing padding is open; whatever else a forgiving decoder may read is malformed. */
+function readBasic(blob: string, plain: boolean): Authorization {
+  const bytes = fromBase64Strict(blob)
+  const padded = bytes ?? fromBase64Strict(blob.padEnd(Math.ceil(blob.length / 4) * 4, '='))
+  const text = padded === null ? null : fromUtf8(padded)
+  const colon = text?.indexOf(':') ?? -1
+  if (text === null || colon < 0) return { kind: 'malformed-basic' }
+  return { kind: 'basic', id: text.slice(0, colon), secret: text.slice(colon + 1), plain: plain && bytes !== null }
+}
+
+/** FNV-1a over the text without its id. */
+function formOf(body: string): string {
+  let hash = 0x811c9dc5
+  for (const letter of body.replace(/"id":\s*\d+/, ''))
+    hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01000193) >>> 0
+  return `form ${hash.toString(36)}`
+}
+
+export interface ReadBody {
+  /** False: not JSON. */
+  readonly json: boolean
+  readonly method: unknown
+  readonly params: unknown
+  readonly id: unknown
+  readonly members: JsonObject | null
+  /** A member is written twice, or something else about the text is open. */
+  readonly duplicates: boolean
+  readonly bytes: number
+  /** The text, its id apart: bodies of one form are taken alike. */
+  readonly form: string
+}
+
+/** An integer to some parsers, and a floating point number to those that tell the two apart by their spelling (envelope/id-types). */
+const idWithFractionOrExponent = /"id"\s*:\s*-?\d+[.eE]/
+
+/** Caches the latest body, because a call is read several times in a row. */
+let last: { readonly body: string; readonly read: ReadBody } | undefined
+
+/** Part 1: the request envelope. */
+export function readBody(body: string): ReadBody {
+  if (last?.body === body) return last.read
+  const read = parseBody(body)
+  last = { body, read }
+  return read
+}
+
+function parseBody(body: string): ReadBody {
+  const bytes = utf8(body).length
+  const form = formOf(body)
+  const nothing = { method: undefined, params: undefined, id: undefined, members: null, duplicates: false, bytes, form }
+  try {
+    // Whether a byte order mark in front matters is open (envelope/encoding).
+    const marked = body.startsWith('\ufeff')
+    const value: unknown = JSON.parse(marked ? body.slice(1) : body)
+    if (!isObject(value)) return { json: true, ...nothing }
+    const { method, params, id } = value
+    return {
+      json: true,
+      method,
+      params,
+      id,
+      members: value,
+      duplicates: marked || hasDuplicateMembers(body) || idWithFractionOrExponent.test(body),
+      bytes,
+      form,
+    }
+  } catch {
+    return { json: false, ...nothing }
+  }
+}
+
+// Other spellings of a value. Whether a server accepts them is open (how tokens compare; unpadded base64).
+
+/** The bytes, one character each, that a forgiving base64 decoder reads: foreign characters are skipped, padding ends the text. */
+export function looseBytes(text: string): string {
+  const plain = text.replaceAll('-', '+').replaceAll('_', '/')
+  const letters = (plain.split('=')[0] ?? '').replace(/[^A-Za-z0-9+/]/g, '')
+  return atob(letters.length % 4 === 1 ? letters.slice(0, -1) : letters)
+}
+
+/** The looks of a text: two texts that share one may be the same value to a server that decodes, trims or ignores case (tokens/spelling). */
+export function looksOf(text: string): string[] {
+  const plain = percentDecoded(text).normalize('NFKC').trim()
+  const skipping = text.replaceAll('=', '')
+  return [
+    `plain ${plain}`,
+    `folded ${plain.toLowerCase()}`,
+    // A JWT is decoded part by part.
+    `bytes ${text.split('.').map(looseBytes).join('.')}`,
+    `bytes ${skipping.split('.').map(looseBytes).join('.')}`,
+    `bytes ${looseBytes(text)}`,
+    `ascii ${plain.replace(/[^\x21-\x7e]/g, '')}`,
+  ]
+}
+
+/** Whether a body writes a member of one object twice: which of the two counts is open (envelope/duplicate-members). */
+function hasDuplicateMembers(json: string): boolean {
+  const open: Set<string>[] = []
+  const marks = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g
+  for (const [mark, colon] of json.matchAll(marks)) {
+    if (mark === '{') open.push(new Set())
+    else if (mark === '}') open.pop()
+    else if (colon !== undefined) {
+      const name = unescaped(mark.slice(0, mark.lastIndexOf('"') + 1))
+      const names = open.at(-1)
+      if (names?.has(name)) return true
+      names?.add(name)
+    }
+  }
+  return false
+}
+
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return text
+  }
+}
