@@ -19,12 +19,12 @@ let made = 0
 let succeeded = 0
 let peakMiB = 0
 let longestMs = 0
-for await (const { attack, ran, problems } of values.proxy === undefined ? named() : flipped(Number(values.proxy))) {
+for await (const { id, about, ran, problems } of values.proxy === undefined ? named() : flipped(Number(values.proxy))) {
   made += 1
   peakMiB = Math.max(peakMiB, ran.peakMiB)
   longestMs = Math.max(longestMs, ran.durationMs)
   const figures = `exit ${ran.exitCode}, ${(ran.durationMs / 1000).toFixed(1)} s, ${ran.peakMiB} MiB`
-  console.log(`${problems.length === 0 ? '✓' : '✗'} ${attack.id.padEnd(34)}${figures.padEnd(28)}${attack.about}`)
+  console.log(`${problems.length === 0 ? '✓' : '✗'} ${id.padEnd(34)}${figures.padEnd(28)}${about}`)
   for (const problem of problems) console.log(`    ${problem}`)
   if (problems.length > 0) succeeded += 1
 }
@@ -33,13 +33,16 @@ console.log(
 )
 process.exitCode = succeeded === 0 ? 0 : 1
 
-async function* named(): AsyncGenerator<Finding> {
-  for (const attack of attacks) {
-    if (wanted.length === 0 || wanted.some((start) => attack.id.startsWith(start))) yield await runAttack(attack)
-  }
+type Told = Finding & { id: string; about: string }
+
+async function* named(): AsyncGenerator<Told> {
+  for (const [id, attack] of attacks)
+    if (wanted.length === 0 || wanted.some((start) => id.startsWith(start)))
+      yield { id, about: attack.about, ...(await runAttack(attack)) }
 }
 
-async function* flipped(minutes: number): AsyncGenerator<Finding> {
+async function* flipped(minutes: number): AsyncGenerator<Told> {
   const endsAtMs = performance.now() + minutes * 60_000
-  for (let seed = Number(values.seed); performance.now() < endsAtMs; seed += 1) yield await flipBytes({ seed })
+  for (let seed = Number(values.seed); performance.now() < endsAtMs; seed += 1)
+    yield { id: `flipped-bytes-${seed}`, about: 'bytes are flipped on the way', ...(await flipBytes({ seed })) }
 }

@@ -39,8 +39,6 @@ export interface Setup {
 
 /** One attack on the built command line. */
 export interface Attack {
-  /** Kebab-case, unique. */
-  id: string
   about: string
   /** The right exit codes; 1 or 3 unless given, because the server is not usable. */
   exits?: readonly number[]
@@ -53,11 +51,14 @@ export interface Attack {
   setUp(folder: string): Promise<Setup>
 }
 
+/** Attacks by their id. */
+export type Attacks = { readonly [id: string]: Attack }
+
 /** The most memory that a run may take, in MiB. */
 const mostMiB = 400
 
 /** The port that a server listens on, on 127.0.0.1. */
-export function listen(server: Server): Promise<number> {
+function listen(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
@@ -68,7 +69,6 @@ export function listen(server: Server): Promise<number> {
 }
 
 export interface Finding {
-  attack: Attack
   ran: Ran
   /** What is wrong; empty if the suite survived the attack. */
   problems: string[]
@@ -90,7 +90,7 @@ export async function runAttack(attack: Attack, patience = 1): Promise<Finding> 
   try {
     const ran = await runProcess(setup, folder, (attack.withinMs ?? usualLimitMs) * patience)
     const own = await setup.check?.(ran)
-    return { attack, ran, problems: [...problemsWith(attack, ran), ...(own === undefined ? [] : [own])] }
+    return { ran, problems: [...problemsWith(attack, ran), ...(own === undefined ? [] : [own])] }
   } finally {
     await setup.cleanUp?.()
     rmSync(folder, { recursive: true, force: true })
@@ -204,7 +204,6 @@ export function flipBytes({ seed, only = [] }: { seed: number; only?: string[] }
 function attackWith(seed: number, only: string[]): Attack {
   const rate = rates[seed % rates.length] ?? 1000
   return {
-    id: `flipped-bytes-${seed}`,
     about: `one byte of ${rate} is flipped on the way`,
     exits: [0, 1, 3],
     withinMs: timeoutSeconds * 1000 + busyMs,
@@ -288,7 +287,7 @@ function flipped(bytes: Buffer, random: Random, oneOf: number): Buffer {
 }
 
 /** A hostile server. */
-interface HostileServer {
+export interface HostileServer {
   url: string
   close(): void
 }
@@ -334,7 +333,9 @@ export async function rawServer(onRequest: (socket: Socket) => void): Promise<Ho
 }
 
 /** Listens on a free port. `close` ends every connection, also those that `onSocket` passes to `keep`. */
-async function tcpServer(onSocket: (socket: Socket, keep: (another: Socket) => void) => void): Promise<HostileServer> {
+export async function tcpServer(
+  onSocket: (socket: Socket, keep: (another: Socket) => void) => void,
+): Promise<HostileServer> {
   const sockets = new Set<Socket>()
   const keep = (socket: Socket): void => {
     sockets.add(socket)
@@ -368,6 +369,47 @@ export async function spoiltServer(
   })
   return { url: server.url, close: () => void server.close() }
 }
+
+/** The reference server behind another one, where `meets` says whether it has met a call itself. */
+export async function serverBehind(
+  meets: (received: Received, response: ServerResponse) => boolean | Promise<boolean>,
+): Promise<HostileServer> {
+  const inner = await spoiltServer(() => {})
+  const outer = await hostileServer(async (received, response) => {
+    if (await meets(received, response)) return
+    const { authorization } = received.request.headers
+    const answer = await fetch(`${inner.url}/api`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
+      body: JSON.stringify(received.body),
+    }).catch(() => undefined)
+    if (answer !== undefined) response.writeHead(answer.status).end(await answer.text())
+  })
+  return {
+    url: outer.url,
+    close: () => {
+      outer.close()
+      inner.close()
+    },
+  }
+}
+
+/** Starts a server for an attack, and the command line with its URL; both end together. */
+export const against =
+  (
+    start: () => HostileServer | Promise<HostileServer>,
+    args: (url: string, folder: string) => string[],
+    more: Partial<Setup> = {},
+  ) =>
+  async (folder: string): Promise<Setup> => {
+    const { url, close } = await start()
+    return { args: args(url, folder), cleanUp: close, ...more }
+  }
+
+/** The arguments of a run against a URL. */
+export const runs =
+  (...more: string[]) =>
+  (url: string): string[] => ['run', '--url', url, ...more]
 
 /** Answers with JSON. */
 export function sendJson(response: ServerResponse, value: unknown, headers: { [name: string]: string } = {}): void {

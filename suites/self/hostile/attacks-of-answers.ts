@@ -1,16 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { startMockServer } from '../../targets/bundled.ts'
-import type { Attack, Setup } from './attack.ts'
-import { attackKey, hostileServer, type Received, sendJson, spoiltServer } from './attack.ts'
+import {
+  type Attack,
+  type Attacks,
+  against,
+  attackKey,
+  hostileServer,
+  type Received,
+  runs,
+  sendJson,
+  spoiltServer,
+} from './attack.ts'
 
 /** Runs `run --url` against a server that answers every call in this way. */
-const answering =
-  (answer: (received: Received, response: ServerResponse) => void, args: string[] = []) =>
-  async (): Promise<Setup> => {
-    const { url, close } = await hostileServer(answer)
-    return { args: ['run', '--url', url, '--timeout', '15', ...args], cleanUp: close }
-  }
+const answering = (answer: (received: Received, response: ServerResponse) => void, args: string[] = []) =>
+  against(() => hostileServer(answer), runs('--timeout', '15', ...args))
 
 const accepting = (result: unknown) => answering(({ body }, response) => sendJson(response, envelope(body.id, result)))
 const refusing = (error: unknown) =>
@@ -26,36 +31,20 @@ const hugeTail = ' '.repeat(60 * mebibyte)
 export const evilText =
   '\u001b[2J\u001b]0;owned\u0007\r\n::error::owned\n##vso[task.complete]\n##teamcity[x]\nVerdict: conforms (exit code 0)\n\u202eevil\u0000\u200b\ufeff'
 
-const evil: Attack[] = [
-  {
-    id: 'evil-error-message',
-    about: 'terminal escapes and CI commands in the message of an error',
-    make: refusing({ code: 1, message: evilText }),
-  },
-  {
-    id: 'evil-error-code',
-    about: 'the same as the code of an error',
-    make: refusing({ code: evilText, message: 'no' }),
-  },
-  {
-    id: 'evil-error-data',
-    about: 'the same in the data of an error',
-    make: refusing({ code: 1, message: 'no', data: evilText }),
-  },
-  { id: 'evil-member-names', about: 'the same as names of members', make: accepting({ [evilText]: 1 }) },
-  { id: 'evil-list', about: 'the same in the result of a listing', make: accepting({ list: [evilText] }) },
-].map(({ id, about, make }) => ({
-  id,
-  about,
-  saysNot: /^Verdict: conforms/m,
-  setUp: make,
-}))
+/** Nothing that a server sends may look like our own verdict. */
+const evil = (about: string, setUp: Attack['setUp']): Attack => ({ about, saysNot: /^Verdict: conforms/m, setUp })
 
 /** Attacks through the content of answers. */
-export const attacksOfAnswers: readonly Attack[] = [
-  ...evil,
-  {
-    id: 'body-without-end',
+export const attacksOfAnswers: Attacks = {
+  'evil-error-message': evil(
+    'terminal escapes and CI commands in the message of an error',
+    refusing({ code: 1, message: evilText }),
+  ),
+  'evil-error-code': evil('the same as the code of an error', refusing({ code: evilText, message: 'no' })),
+  'evil-error-data': evil('the same in the data of an error', refusing({ code: 1, message: 'no', data: evilText })),
+  'evil-member-names': evil('the same as names of members', accepting({ [evilText]: 1 })),
+  'evil-list': evil('the same in the result of a listing', accepting({ list: [evilText] })),
+  'body-without-end': {
     about: 'a body that never ends',
     setUp: answering((_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -67,8 +56,7 @@ export const attacksOfAnswers: readonly Attack[] = [
       more()
     }),
   },
-  {
-    id: 'race-without-end',
+  'race-without-end': {
     about: 'bodies of 60 MB once calls come at the same time, and for raw requests',
     exits: [1],
     withinMs: 35_000,
@@ -92,8 +80,7 @@ export const attacksOfAnswers: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'body-that-drips',
+  'body-that-drips': {
     about: 'one byte every 50 ms, for ever',
     setUp: answering((_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -101,18 +88,9 @@ export const attacksOfAnswers: readonly Attack[] = [
       response.on('close', () => clearInterval(timer))
     }),
   },
-  {
-    id: 'huge-result',
-    about: '20 MB of text where an object belongs',
-    setUp: accepting('x'.repeat(20 * mebibyte)),
-  },
-  {
-    id: 'large-result',
-    about: '3 MB of text where an object belongs',
-    setUp: accepting('x'.repeat(3 * mebibyte)),
-  },
-  {
-    id: 'large-results-at-once',
+  'huge-result': { about: '20 MB of text where an object belongs', setUp: accepting('x'.repeat(20 * mebibyte)) },
+  'large-result': { about: '3 MB of text where an object belongs', setUp: accepting('x'.repeat(3 * mebibyte)) },
+  'large-results-at-once': {
     about: '3 MB of text for every call of a run that makes many at once',
     exits: [1],
     withinMs: 30_000,
@@ -121,20 +99,17 @@ export const attacksOfAnswers: readonly Attack[] = [
       ['--disposable', '--no-explore'],
     ),
   },
-  {
-    id: 'huge-message',
+  'huge-message': {
     about: 'an error message of 3 MB',
     setUp: refusing({ code: 1, message: 'x'.repeat(3 * mebibyte) }),
   },
-  {
-    id: 'deep-result',
+  'deep-result': {
     about: 'a result nested 100,000 deep',
     setUp: answering(
       ({ body }, response) => void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":${nested(100_000)}}`),
     ),
   },
-  {
-    id: 'deep-error',
+  'deep-error': {
     about: 'error data nested 100,000 deep',
     setUp: answering(
       ({ body }, response) =>
@@ -143,47 +118,40 @@ export const attacksOfAnswers: readonly Attack[] = [
         ),
     ),
   },
-  {
-    id: 'infinite-id',
+  'infinite-id': {
     about: '1e400 as the id',
     setUp: answering((_asked, response) => void response.end('{"jsonrpc":"2.0","id":1e400,"result":{}}')),
   },
-  {
-    id: 'duplicate-members',
+  'duplicate-members': {
     about: 'result and error twice each',
     setUp: answering(
       ({ body }, response) =>
         void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{},"result":1,"error":null,"error":{"code":1}}`),
     ),
   },
-  {
-    id: 'byte-order-mark',
+  'byte-order-mark': {
     about: 'a byte order mark before the JSON',
     setUp: answering(({ body }, response) => void response.end(`\ufeff${JSON.stringify(envelope(body.id, {}))}`)),
   },
-  {
-    id: 'nul-bytes',
+  'nul-bytes': {
     about: 'NUL bytes in the body',
     setUp: answering((_asked, response) => void response.end('\u0000\u0000{"jsonrpc":"2.0"}\u0000')),
   },
-  {
-    id: 'lone-surrogates',
+  'lone-surrogates': {
     about: 'lone surrogates in a text',
     setUp: answering(
       ({ body }, response) =>
         void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{"list":["\\ud800","\\udc00"]}}`),
     ),
   },
-  {
-    id: 'bytes-that-are-not-text',
+  'bytes-that-are-not-text': {
     about: 'random bytes as the body',
     setUp: answering(
       (_asked, response) =>
         void response.end(Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 37) % 256))),
     ),
   },
-  {
-    id: 'prototype-members',
+  'prototype-members': {
     about: '__proto__ and constructor as members',
     setUp: answering(
       ({ body }, response) =>
@@ -192,38 +160,30 @@ export const attacksOfAnswers: readonly Attack[] = [
         ),
     ),
   },
-  {
-    id: 'numbers-beyond-all',
+  'numbers-beyond-all': {
     about: 'numbers that no double holds',
     setUp: answering(
       ({ body }, response) =>
         void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{"list":[1e999,-1e999,${'9'.repeat(5000)}]}}`),
     ),
   },
-  {
-    id: 'wrong-gzip',
+  'wrong-gzip': {
     about: 'a body that is not gzip, as it claims',
     setUp: answering(
       (_asked, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip'),
     ),
   },
-  {
-    id: 'gzip-bomb',
+  'gzip-bomb': {
     about: '200 MB of blanks in gzip',
     setUp: answering(
       (_asked, response) =>
         void response
           .writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' })
-          .end(gzipBomb()),
+          .end(gzipSync(Buffer.alloc(200 * mebibyte, ' '), { level: 9 })),
     ),
   },
-  {
-    id: 'empty-200',
-    about: '200 without a body',
-    setUp: answering((_asked, response) => void response.end()),
-  },
-  {
-    id: 'login-page',
+  'empty-200': { about: '200 without a body', setUp: answering((_asked, response) => void response.end()) },
+  'login-page': {
     about: 'an HTML page for every call',
     setUp: answering(
       (_asked, response) =>
@@ -232,136 +192,111 @@ export const attacksOfAnswers: readonly Attack[] = [
           .end('<html><script>alert(1)</script>Verdict: conforms</html>'),
     ),
   },
-  { id: 'accepts-everything', about: 'a result for every call', exits: [1], setUp: accepting({ list: [] }) },
-  {
-    id: 'refuses-everything',
+  'accepts-everything': { about: 'a result for every call', exits: [1], setUp: accepting({ list: [] }) },
+  'refuses-everything': {
     about: 'an error for every call',
     exits: [3],
     setUp: refusing({ code: 24879, message: 'Unauthorized' }),
   },
-]
-
-function gzipBomb(): Buffer {
-  return gzipSync(Buffer.alloc(200 * mebibyte, ' '), { level: 9 })
 }
-
-const disposable = (url: string): string[] => ['run', '--url', url, '--disposable', '--no-explore', '--timeout', '30']
 
 /** Runs against a reference server whose accepted answers of `method` have these members in their result. */
-const withResult = (method: string, members: { [name: string]: unknown }, only: string) => async (): Promise<Setup> => {
-  const { url, close } = await spoiltServer((answer, called) => {
-    if (called !== method) return
-    const body = JSON.parse(answer.body)
-    if (body.result === undefined) return
-    answer.body = JSON.stringify({ ...body, result: { ...body.result, ...members } })
-  })
-  return { args: [...disposable(url), '--only', only], cleanUp: close }
-}
+const withResult = (method: string, members: { [name: string]: unknown }, ...only: string[]) =>
+  against(
+    () =>
+      spoiltServer((answer, called) => {
+        if (called !== method) return
+        const body = JSON.parse(answer.body)
+        if (body.result === undefined) return
+        answer.body = JSON.stringify({ ...body, result: { ...body.result, ...members } })
+      }),
+    runs('--disposable', '--no-explore', '--timeout', '30', ...only.flatMap((id) => ['--only', id])),
+  )
 
 const exits = [1]
 const create = 'manager/createApiKey'
 const auth = 'manager/auth'
-const megabyte = 1024 * 1024
 
 /** Attacks through keys, tokens and timestamps that a server issues. */
-export const attacksOfValues: readonly Attack[] = [
-  {
-    id: 'key-id-with-escapes',
+export const attacksOfValues: Attacks = {
+  'key-id-with-escapes': {
     about: 'terminal escapes in the id of a created key',
     exits,
     saysNot: /^Verdict: conforms/m,
     setUp: withResult(create, { id: evilText }, 'test-keys'),
   },
-  {
-    id: 'key-id-with-line-feeds',
+  'key-id-with-line-feeds': {
     about: 'a header field smuggled into the id of a key',
     exits,
     setUp: withResult(create, { id: 'x\r\nx-evil: 1' }, 'test-keys'),
   },
-  {
-    id: 'key-id-of-a-megabyte',
+  'key-id-of-a-megabyte': {
     about: 'a key id of 1 MB',
     exits,
-    setUp: withResult(create, { id: 'x'.repeat(megabyte) }, 'test-keys'),
+    setUp: withResult(create, { id: 'x'.repeat(mebibyte) }, 'test-keys'),
   },
-  {
-    id: 'key-id-that-is-a-path',
+  'key-id-that-is-a-path': {
     about: 'a key id that looks like a path',
     exits: [0, 1],
     setUp: withResult(create, { id: '../../../../etc/passwd' }, 'test-keys'),
   },
-  {
-    id: 'key-id-that-is-an-object',
+  'key-id-that-is-an-object': {
     about: 'an object as the id of a key',
     exits,
     setUp: withResult(create, { id: { toString: 'x' } }, 'test-keys'),
   },
-  {
-    id: 'secret-of-a-megabyte',
+  'secret-of-a-megabyte': {
     about: 'a secret of 1 MB',
     exits: [0, 1],
-    setUp: withResult(create, { secret: 'x'.repeat(megabyte) }, 'test-keys'),
+    setUp: withResult(create, { secret: 'x'.repeat(mebibyte) }, 'test-keys'),
   },
-  {
-    id: 'secret-that-is-a-word',
+  'secret-that-is-a-word': {
     about: 'a secret that is a common word, which redaction must not blow up',
     exits: [0, 1],
     setUp: withResult(create, { secret: 'e' }, 'test-keys'),
   },
-  {
-    id: 'token-with-line-feeds',
+  'token-with-line-feeds': {
     about: 'a header field smuggled into a token',
     exits,
     setUp: withResult(auth, { accessToken: 'x\r\nx-evil: 1' }, 'tokens/authorize'),
   },
-  {
-    id: 'token-with-escapes',
+  'token-with-escapes': {
     about: 'terminal escapes in a token',
     exits,
     setUp: withResult(auth, { accessToken: evilText, refreshToken: evilText }, 'refresh/new-pair'),
   },
-  {
-    id: 'token-of-a-megabyte',
+  'token-of-a-megabyte': {
     about: 'a token of 1 MB',
     exits,
-    setUp: withResult(auth, { accessToken: 'x'.repeat(megabyte) }, 'tokens/authorize'),
+    setUp: withResult(auth, { accessToken: 'x'.repeat(mebibyte) }, 'tokens/authorize'),
   },
-  {
-    id: 'refresh-token-of-two-megabytes',
+  'refresh-token-of-two-megabytes': {
     about: 'a refresh token of 2 MB, in every pair of a run',
     exits,
     withinMs: 35_000,
-    setUp: async () => {
-      const setup = await withResult(auth, { refreshToken: 'x'.repeat(2 * megabyte) }, 'refresh')()
-      return { ...setup, args: setup.args.slice(0, -2) }
-    },
+    setUp: withResult(auth, { refreshToken: 'x'.repeat(2 * mebibyte) }),
   },
-  {
-    id: 'token-that-is-a-number',
+  'token-that-is-a-number': {
     about: 'a number as token',
     exits,
     setUp: withResult(auth, { accessToken: 12 }, 'tokens'),
   },
-  {
-    id: 'expiry-beyond-time',
+  'expiry-beyond-time': {
     about: 'an expiry that no date holds',
     exits: [0, 1],
     setUp: withResult(auth, { accessTokenExpiry: 1e300, refreshTokenExpiry: -1e300 }, 'expires-in'),
   },
-  {
-    id: 'expiry-that-is-text',
+  'expiry-that-is-text': {
     about: 'a text as expiry',
     exits: [0, 1],
     setUp: withResult(auth, { accessTokenExpiry: evilText, refreshTokenExpiry: evilText }, 'grants/result'),
   },
-  {
-    id: 'expiry-in-a-century',
+  'expiry-in-a-century': {
     about: 'an expiry that is too far away to wait for',
     exits: [0, 1],
     setUp: withResult(auth, { accessTokenExpiry: 9_999_999_999_999 }, 'expires-in/enforced'),
   },
-  {
-    id: 'scope-without-end',
+  'scope-without-end': {
     about: '100,000 scope words',
     exits: [0, 1],
     setUp: withResult(
@@ -370,22 +305,19 @@ export const attacksOfValues: readonly Attack[] = [
       'grants/result',
     ),
   },
-  {
-    id: 'scope-with-escapes',
+  'scope-with-escapes': {
     about: 'terminal escapes as scope words',
     exits: [0, 1],
     setUp: withResult(auth, { scope: [evilText] }, 'grants/result'),
   },
-  {
-    id: 'token-type-with-escapes',
+  'token-type-with-escapes': {
     about: 'terminal escapes as token type, which the run may try as a prefix',
     exits: [0, 1],
     setUp: withResult(auth, { tokenType: evilText }, 'grants/result'),
   },
-  {
-    id: 'listing-with-escapes',
+  'listing-with-escapes': {
     about: 'terminal escapes in what is observed',
     exits: [0, 1],
     setUp: withResult('solution/listSolutions', { list: [evilText], [evilText]: evilText }, 'solutions'),
   },
-]
+}

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../engine/language/package-root.ts'
-import type { Attack, Setup } from './attack.ts'
+import type { Attack, Attacks, Setup } from './attack.ts'
 
 const secret = 'the-secret-that-stands-in-a-file'
 const url = 'http://127.0.0.1:1'
@@ -43,17 +43,15 @@ const oddFolders: { [id: string]: string } = {
 }
 
 /** Attacks through files, the disk and the place of installation. */
-export const attacksOfFiles: readonly Attack[] = [
-  {
-    id: 'report-is-target-file',
+export const attacksOfFiles: Attacks = {
+  'report-is-target-file': {
     about: 'a report that would overwrite the target file',
     exits: usage,
     saysNot: showsSecret,
     setUp: (folder) =>
       keeps('target.yaml', target)(folder, ['run', '--target', 'target.yaml', '--report', 'json=target.yaml']),
   },
-  {
-    id: 'report-is-baseline',
+  'report-is-baseline': {
     about: 'a report that would overwrite the baseline',
     exits: usage,
     setUp: (folder) =>
@@ -67,8 +65,7 @@ export const attacksOfFiles: readonly Attack[] = [
         'json=known.yaml',
       ]),
   },
-  {
-    id: 'report-is-link-to-target',
+  'report-is-link-to-target': {
     about: 'the same through a symbolic link',
     exits: usage,
     setUp: async (folder) => {
@@ -83,14 +80,12 @@ export const attacksOfFiles: readonly Attack[] = [
       return setup
     },
   },
-  {
-    id: 'two-reports-one-file',
+  'two-reports-one-file': {
     about: 'two reports into one file',
     exits: usage,
     setUp: withFiles({}, ['run', '--report', 'json=a', '--report', 'html=a']),
   },
-  {
-    id: 'root-misspelt',
+  'root-misspelt': {
     about: 'a misspelt root in a target file, which holds a secret',
     exits: usage,
     saysNot: showsSecret,
@@ -101,8 +96,7 @@ export const attacksOfFiles: readonly Attack[] = [
       'target.yaml',
     ]),
   },
-  {
-    id: 'secret-behind-anchor',
+  'secret-behind-anchor': {
     about: 'a secret after an anchor',
     exits: usage,
     saysNot: showsSecret,
@@ -112,8 +106,7 @@ export const attacksOfFiles: readonly Attack[] = [
       'target.yaml',
     ]),
   },
-  {
-    id: 'secret-in-broken-yaml',
+  'secret-in-broken-yaml': {
     about: 'YAML that does not parse at the line of the secret',
     exits: usage,
     saysNot: showsSecret,
@@ -123,14 +116,12 @@ export const attacksOfFiles: readonly Attack[] = [
       'target.yaml',
     ]),
   },
-  {
-    id: 'baseline-includes-itself',
+  'baseline-includes-itself': {
     about: 'a baseline whose anchor contains itself',
     exits: usage,
     setUp: withFiles({ 'known.yaml': '&a [*a]\n' }, ['run', '--known', 'known.yaml']),
   },
-  {
-    id: 'billion-laughs',
+  'billion-laughs': {
     about: 'YAML that grows a billionfold',
     exits: usage,
     setUp: withFiles(
@@ -143,8 +134,7 @@ export const attacksOfFiles: readonly Attack[] = [
       ['run', '--known', 'known.yaml'],
     ),
   },
-  {
-    id: 'target-is-folder',
+  'target-is-folder': {
     about: 'a folder as target file',
     exits: usage,
     setUp: async (folder) => {
@@ -152,8 +142,7 @@ export const attacksOfFiles: readonly Attack[] = [
       return { args: ['run', '--target', 'target.yaml'] }
     },
   },
-  {
-    id: 'target-is-pipe',
+  'target-is-pipe': {
     about: 'a named pipe as target file',
     exits: usage,
     withinMs: 5000,
@@ -162,8 +151,7 @@ export const attacksOfFiles: readonly Attack[] = [
       return { args: ['run', '--target', 'target.yaml'] }
     },
   },
-  {
-    id: 'target-of-100-megabytes',
+  'target-of-100-megabytes': {
     about: 'a target file of 100 MB',
     exits: usage,
     setUp: async (folder) => {
@@ -172,14 +160,12 @@ export const attacksOfFiles: readonly Attack[] = [
       return { args: ['run', '--target', 'target.yaml'] }
     },
   },
-  {
-    id: 'json-report-that-is-none',
+  'json-report-that-is-none': {
     about: '--failed with a file that is no report',
     exits: usage,
     setUp: withFiles({ 'report.json': '{"cases":7}' }, ['run', '--failed', 'report.json']),
   },
-  {
-    id: 'full-disk',
+  'full-disk': {
     about: 'stdout on a full disk',
     exits: usage,
     setUp: async () => ({
@@ -187,21 +173,18 @@ export const attacksOfFiles: readonly Attack[] = [
       ...(existsSync('/dev/full') ? { stdoutFile: '/dev/full' } : {}),
     }),
   },
-  {
-    id: 'full-disk-of-serve',
+  'full-disk-of-serve': {
     about: 'the same for serve',
     exits: usage,
     withinMs: 5000,
     setUp: async () => ({ args: ['serve'], stdoutFile: '/dev/full' }),
   },
-  {
-    id: 'closed-pipe',
+  'closed-pipe': {
     about: 'a reader that goes away, such as head',
     exits: [0, 2],
     setUp: async () => ({ args: ['list', '--json'], closesStdout: true }),
   },
-  {
-    id: 'private-key-is-pipe',
+  'private-key-is-pipe': {
     about: 'a named pipe as private key',
     exits: usage,
     withinMs: 5000,
@@ -210,8 +193,7 @@ export const attacksOfFiles: readonly Attack[] = [
       return { args: ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem'] }
     },
   },
-  {
-    id: 'body-without-end-to-sign',
+  'body-without-end-to-sign': {
     about: 'a device that never ends as body',
     exits: usage,
     withinMs: 5000,
@@ -219,8 +201,7 @@ export const attacksOfFiles: readonly Attack[] = [
       args: ['sign', '--body-file', '/dev/zero', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
     }),
   },
-  {
-    id: 'slow-standard-input',
+  'slow-standard-input': {
     about: 'a body that comes late on standard input',
     exits: [0],
     withinMs: 5000,
@@ -229,8 +210,7 @@ export const attacksOfFiles: readonly Attack[] = [
       stdin: { text: '{}', afterMs: 700 },
     }),
   },
-  {
-    id: 'standard-input-of-100-megabytes',
+  'standard-input-of-100-megabytes': {
     about: '100 MB on standard input',
     exits: usage,
     withinMs: 10_000,
@@ -239,8 +219,7 @@ export const attacksOfFiles: readonly Attack[] = [
       stdin: { text: ' '.repeat(100 * 1024 * 1024), afterMs: 0 },
     }),
   },
-  {
-    id: 'baseline-of-a-client-is-pipe',
+  'baseline-of-a-client-is-pipe': {
     about: 'a named pipe as baseline of a client',
     exits: usage,
     withinMs: 5000,
@@ -249,16 +228,18 @@ export const attacksOfFiles: readonly Attack[] = [
       return { args: ['client', '--known', 'known.yaml', '--', 'true'] }
     },
   },
-  ...Object.entries(oddFolders).map(
-    ([id, name]): Attack => ({
-      id: `installed-in-${id}`,
-      about: `installed in a folder named "${name}"`,
-      exits: [0],
-      says: /Verdict: (inconclusive|conforms)/,
-      setUp: async (folder) => installedIn(join(folder, name)),
-    }),
+  ...Object.fromEntries(
+    Object.entries(oddFolders).map(([id, name]): [string, Attack] => [
+      `installed-in-${id}`,
+      {
+        about: `installed in a folder named "${name}"`,
+        exits: [0],
+        says: /Verdict: (inconclusive|conforms)/,
+        setUp: async (folder) => installedIn(join(folder, name)),
+      },
+    ]),
   ),
-]
+}
 
 /** A copy of the package as an installation has it, its dependencies linked. */
 function installedIn(place: string): Setup {
@@ -271,9 +252,8 @@ function installedIn(place: string): Setup {
 }
 
 /** Key files and headers that are not what they should be. */
-export const attacksOfKeys: readonly Attack[] = [
-  {
-    id: 'encrypted-private-key',
+export const attacksOfKeys: Attacks = {
+  'encrypted-private-key': {
     about: 'an encrypted private key',
     exits: usage,
     setUp: withFiles(
@@ -284,8 +264,7 @@ export const attacksOfKeys: readonly Attack[] = [
       ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem'],
     ),
   },
-  {
-    id: 'certificate-as-key',
+  'certificate-as-key': {
     about: 'a certificate where a public key belongs',
     exits: usage,
     setUp: withFiles({ 'key.pem': '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUX\n-----END CERTIFICATE-----\n' }, [
@@ -298,8 +277,7 @@ export const attacksOfKeys: readonly Attack[] = [
       'key.pem',
     ]),
   },
-  {
-    id: 'small-order-key',
+  'small-order-key': {
     about: 'a public key of small order',
     exits: [1, 2],
     setUp: withFiles(
@@ -311,8 +289,7 @@ export const attacksOfKeys: readonly Attack[] = [
       ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem'],
     ),
   },
-  {
-    id: 'key-not-on-the-curve',
+  'key-not-on-the-curve': {
     about: 'a public key that is no point',
     exits: usage,
     setUp: withFiles(
@@ -320,8 +297,7 @@ export const attacksOfKeys: readonly Attack[] = [
       ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem'],
     ),
   },
-  {
-    id: 'huge-header-to-diagnose',
+  'huge-header-to-diagnose': {
     about: 'a header of 1 MB to diagnose',
     exits: [1, 2, 3],
     setUp: withFiles({ 'header.txt': `svc-hmac-sha256 ${';'.repeat(1024 * 1024)}` }, [
@@ -334,7 +310,7 @@ export const attacksOfKeys: readonly Attack[] = [
       'SVC_KEY_SECRET',
     ]),
   },
-]
+}
 
 function pem(der: Buffer): string {
   return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`

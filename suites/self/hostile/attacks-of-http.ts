@@ -1,34 +1,44 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import type { Attack, Setup } from './attack.ts'
-import { hostileServer, type Received, rawServer, sendJson, spoiltServer } from './attack.ts'
+import {
+  type Attacks,
+  against,
+  hostileServer,
+  type Received,
+  rawServer,
+  runs,
+  sendJson,
+  serverBehind,
+  spoiltServer,
+  tcpServer,
+} from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
 
 const mebibyte = 1024 * 1024
 const json = '{"jsonrpc":"2.0","id":1,"result":{}}'
 
 /** Sends these bytes for every request, then treats the connection as `after` says. */
-const bytes =
-  (text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close') =>
-  async (): Promise<Setup> => {
-    const { url, close } = await rawServer((socket) => {
-      socket.write(text, () => {
-        if (after === 'close') socket.end()
-        else if (after === 'reset') socket.resetAndDestroy()
-      })
-    })
-    return { args: ['run', '--url', url, '--timeout', '10'], cleanUp: close }
-  }
+const bytes = (text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close') =>
+  against(
+    () =>
+      rawServer((socket) => {
+        socket.write(text, () => {
+          if (after === 'close') socket.end()
+          else if (after === 'reset') socket.resetAndDestroy()
+        })
+      }),
+    runs('--timeout', '10'),
+  )
 
 /** The reference server with other headers, called by a run. */
-const withHeaders =
-  (headers: { [name: string]: string }, status = 200) =>
-  async (): Promise<Setup> => {
-    const { url, close } = await spoiltServer((answer) => {
-      answer.status = status
-      Object.assign(answer.headers, headers)
-    })
-    return { args: ['run', '--url', url, '--timeout', '15', '--only', 'basic'], cleanUp: close }
-  }
+const withHeaders = (headers: { [name: string]: string }, status = 200) =>
+  against(
+    () =>
+      spoiltServer((answer) => {
+        answer.status = status
+        Object.assign(answer.headers, headers)
+      }),
+    runs('--timeout', '15', '--only', 'basic'),
+  )
 
 /** A seeded choice that differs from call to call. */
 function chooser(): (count: number) => number {
@@ -58,44 +68,37 @@ function oddAnswers(): ((received: Received, response: Parameters<Parameters<typ
 }
 
 /** What HTTP allows an answer to be, and what it does not. */
-export const attacksOfHttp: readonly Attack[] = [
-  {
-    id: 'http-1-0',
+export const attacksOfHttp: Attacks = {
+  'http-1-0': {
     about: 'answers of HTTP/1.0 without a length',
     exits: [0, 1, 3],
     setUp: bytes(`HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n${json}`),
   },
-  {
-    id: 'trailers-with-escapes',
+  'trailers-with-escapes': {
     about: 'terminal escapes and a megabyte in the trailers of a chunked answer',
     setUp: bytes(
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\n{}\r\n0\r\nx: \u001b[31mowned${'y'.repeat(mebibyte)}\r\n\r\n`,
     ),
   },
-  {
-    id: 'two-lengths',
+  'two-lengths': {
     about: 'two lengths, and a length together with chunks',
     setUp: bytes(
       `HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 36\r\nTransfer-Encoding: chunked\r\n\r\n${json}`,
     ),
   },
-  {
-    id: 'switches-protocols',
+  'switches-protocols': {
     about: '101 Switching Protocols, and then bytes',
     setUp: bytes(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n${json}`),
   },
-  {
-    id: 'status-beyond-999',
+  'status-beyond-999': {
     about: 'a status of four digits',
     setUp: bytes(`HTTP/1.1 2000 OK\r\nContent-Length: 36\r\n\r\n${json}`),
   },
-  {
-    id: 'no-content-with-content',
+  'no-content-with-content': {
     about: '304 for a call, with a body all the same',
     setUp: bytes(`HTTP/1.1 304 Not Modified\r\nContent-Length: 36\r\n\r\n${json}`),
   },
-  {
-    id: 'cookies',
+  cookies: {
     about: 'a thousand cookies, none of which may come back',
     exits: [0, 1],
     setUp: async () => {
@@ -115,8 +118,7 @@ export const attacksOfHttp: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'headers-with-marks',
+  'headers-with-marks': {
     about: 'right-to-left marks and commands for CI logs in header fields',
     exits: [0, 1, 3],
     setUp: withHeaders(
@@ -124,8 +126,7 @@ export const attacksOfHttp: readonly Attack[] = [
       401,
     ),
   },
-  {
-    id: 'redirect-with-credentials',
+  'redirect-with-credentials': {
     about: 'a redirect within the origin, with credentials and escapes in its address',
     setUp: async () => {
       let followed = 0
@@ -140,8 +141,7 @@ export const attacksOfHttp: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'brotli-bomb',
+  'brotli-bomb': {
     about: '200 MB of blanks in brotli, and 200 MB in gzip of gzip',
     setUp: async () => {
       const blanks = Buffer.alloc(200 * mebibyte, ' ')
@@ -157,139 +157,107 @@ export const attacksOfHttp: readonly Attack[] = [
       return { args: ['run', '--url', url, '--timeout', '10'], cleanUp: close }
     },
   },
-  {
-    id: 'answers-before-the-request',
+  'answers-before-the-request': {
     about: 'an answer as soon as a connection opens, and a reset',
-    setUp: async () => {
-      const { createServer } = await import('node:net')
-      const { listen } = await import('./attack.ts')
-      const server = createServer((socket) => {
-        socket.on('error', () => {})
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n${json}`, () => socket.resetAndDestroy())
-      })
-      const port = await listen(server)
-      return {
-        args: ['run', '--url', `http://127.0.0.1:${port}`, '--timeout', '10'],
-        cleanUp: () => void server.close(),
-      }
-    },
+    setUp: against(
+      () =>
+        tcpServer((socket) => {
+          socket.on('error', () => {})
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n${json}`, () => socket.resetAndDestroy())
+        }),
+      runs('--timeout', '10'),
+    ),
   },
-  {
-    id: 'any-answer-at-all',
+  'any-answer-at-all': {
     about: 'another odd answer to every call, of a run that may do everything',
     withinMs: 30_000,
     setUp: async () => {
       const choose = chooser()
       const answers = oddAnswers()
-      const spare = await spoiltServer(() => {})
       let calls = 0
-      const { url, close } = await hostileServer(async (received, response) => {
+      const { url, close } = await serverBehind((received, response) => {
         calls += 1
         // Otherwise the run would end in the preflight.
-        if (calls > 40 && choose(2) === 0) return answers[choose(answers.length)]?.(received, response)
-        const { authorization } = received.request.headers
-        const answer = await fetch(`${spare.url}/api`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
-          body: JSON.stringify(received.body),
-        })
-        response.writeHead(answer.status).end(await answer.text())
+        if (calls <= 40 || choose(2) !== 0) return false
+        answers[choose(answers.length)]?.(received, response)
+        return true
       })
       return {
         args: ['run', '--url', url, '--disposable', '--timeout', '25', '--report', 'text', '--report', 'html=x.html'],
-        cleanUp: () => {
-          close()
-          spare.close()
-        },
-      }
-    },
-  },
-  {
-    id: 'scope-nested-deep',
-    about: 'a scope nested 50,000 deep in every pair',
-    exits: [0, 1],
-    setUp: async () => {
-      const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
-      const { url, close } = await spoiltServer((answer, method) => {
-        if (method === 'manager/auth') answer.body = answer.body.replace(/"scope":\[[^\]]*\]/, `"scope":${deep}`)
-      })
-      return {
-        args: ['run', '--url', url, '--disposable', '--no-explore', '--timeout', '15', '--only', 'grants'],
         cleanUp: close,
       }
     },
   },
-]
+  'scope-nested-deep': {
+    about: 'a scope nested 50,000 deep in every pair',
+    exits: [0, 1],
+    setUp: against(
+      () =>
+        spoiltServer((answer, method) => {
+          const deep = `"scope":${'['.repeat(50_000)}${']'.repeat(50_000)}`
+          if (method === 'manager/auth') answer.body = answer.body.replace(/"scope":\[[^\]]*\]/, deep)
+        }),
+      runs('--disposable', '--no-explore', '--timeout', '15', '--only', 'grants'),
+    ),
+  },
+}
 
 /** Answers that break HTTP itself. */
-export const attacksOfBytes: readonly Attack[] = [
-  {
-    id: 'short-body',
+export const attacksOfBytes: Attacks = {
+  'short-body': {
     about: 'less than Content-Length says',
     setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"'),
   },
-  {
-    id: 'reset-in-body',
+  'reset-in-body': {
     about: 'a reset in the middle of an answer',
     setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"', 'reset'),
   },
-  { id: 'not-http', about: 'bytes that are not HTTP', setUp: bytes('SSH-2.0-OpenSSH_9.2\r\n') },
-  {
-    id: 'http-of-1991',
-    about: 'an answer without a status line',
-    setUp: bytes('<html>hello</html>'),
-  },
-  {
-    id: 'status-line-with-escapes',
+  'not-http': { about: 'bytes that are not HTTP', setUp: bytes('SSH-2.0-OpenSSH_9.2\r\n') },
+  'http-of-1991': { about: 'an answer without a status line', setUp: bytes('<html>hello</html>') },
+  'status-line-with-escapes': {
     about: 'terminal escapes in the status line',
     setUp: bytes('HTTP/1.1 500 \u001b[31mowned\r\nContent-Length: 0\r\n\r\n'),
   },
-  {
-    id: 'one-header-of-a-megabyte',
+  'one-header-of-a-megabyte': {
     about: 'a header field of 1 MB',
     setUp: bytes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(mebibyte)}\r\n\r\n`),
   },
-  {
-    id: 'a-thousand-headers',
+  'a-thousand-headers': {
     about: '1,000 header fields',
     setUp: bytes(
       `HTTP/1.1 200 OK\r\n${Array.from({ length: 1000 }, (_, index) => `x-${index}: y\r\n`).join('')}Content-Length: 2\r\n\r\n{}`,
     ),
   },
-  {
-    id: 'headers-without-end',
+  'headers-without-end': {
     about: 'header fields that never end',
-    setUp: async () => {
-      const { url, close } = await rawServer((socket) => {
-        socket.write('HTTP/1.1 200 OK\r\n')
-        const timer = setInterval(() => socket.write('x: y\r\n'), 20)
-        socket.on('close', () => clearInterval(timer))
-      })
-      return { args: ['run', '--url', url, '--timeout', '5'], cleanUp: close }
-    },
+    setUp: against(
+      () =>
+        rawServer((socket) => {
+          socket.write('HTTP/1.1 200 OK\r\n')
+          const timer = setInterval(() => socket.write('x: y\r\n'), 20)
+          socket.on('close', () => clearInterval(timer))
+        }),
+      runs('--timeout', '5'),
+    ),
   },
-  {
-    id: 'continue-for-ever',
+  'continue-for-ever': {
     about: '100 Continue again and again',
     setUp: bytes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(5000), 'stay'),
     withinMs: 15_000,
   },
-  {
-    id: 'second-answer',
+  'second-answer': {
     about: 'a forged second answer on the same connection',
     setUp: bytes(
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"jsonrpc":"2.0","id":2,"result":{}}',
       'stay',
     ),
   },
-  {
-    id: 'huge-chunk-extension',
+  'huge-chunk-extension': {
     about: 'a chunk extension of 1 MB',
     setUp: bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;${'x'.repeat(mebibyte)}\r\n{}\r\n0\r\n\r\n`),
   },
-  {
-    id: 'wrong-chunk-length',
+  'wrong-chunk-length': {
     about: 'a chunk length that is no number',
     setUp: bytes('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'),
   },
-]
+}

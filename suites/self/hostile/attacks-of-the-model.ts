@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Attack, Setup } from './attack.ts'
-import { attackKey, hostileServer, rawServer, sendJson, spoiltServer } from './attack.ts'
+import {
+  type Attacks,
+  against,
+  attackKey,
+  hostileServer,
+  rawServer,
+  runs,
+  sendJson,
+  serverBehind,
+  spoiltServer,
+} from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
 
 const mebibyte = 1024 * 1024
@@ -14,13 +23,14 @@ const explores = (url: string, more: string[] = []): string[] => [
 ]
 
 /** Explores the reference server with one kind of answer replaced. */
-const spoiling =
-  (spoil: (body: { id: unknown; result?: unknown }, method: string) => unknown) => async (): Promise<Setup> => {
-    const { url, close } = await spoiltServer((answer, method) => {
-      answer.body = JSON.stringify(spoil(JSON.parse(answer.body), method))
-    })
-    return { args: explores(url), cleanUp: close }
-  }
+const spoiling = (spoil: (body: { id: unknown; result?: unknown }, method: string) => unknown) =>
+  against(
+    () =>
+      spoiltServer((answer, method) => {
+        answer.body = JSON.stringify(spoil(JSON.parse(answer.body), method))
+      }),
+    (url) => explores(url),
+  )
 
 /** Does the same with other members in every result that is an object. */
 const withMembers = (members: { [name: string]: unknown }, only?: string) =>
@@ -31,65 +41,38 @@ const withMembers = (members: { [name: string]: unknown }, only?: string) =>
   )
 
 /** A run whose model calls a server that becomes slow or silent after this many calls. */
-async function tiringServer(calls: number, everyMs: number) {
+const tiringServer = (calls: number, everyMs: number) => {
   let made = 0
-  const inner = await spoiltServer(() => {})
-  const outer = await hostileServer(async ({ request, body }, response) => {
+  return serverBehind(async () => {
     made += 1
     if (made > calls) await new Promise((resolve) => setTimeout(resolve, everyMs))
-    const { authorization } = request.headers
-    const answer = await fetch(`${inner.url}/api`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
-      body: JSON.stringify(body),
-    }).catch(() => undefined)
-    if (answer !== undefined) response.writeHead(answer.status).end(await answer.text())
+    return false
   })
-  return {
-    url: outer.url,
-    close: () => {
-      outer.close()
-      inner.close()
-    },
-  }
 }
 
-const runsWithModel = (url: string): string[] => ['run', '--url', url, '--disposable', '--explore', '--only', 'basic']
+const runsWithModel = (...more: string[]) => runs('--disposable', '--explore', '--only', 'basic', ...more)
 
 /** Attacks of a server on the model, which keeps what it learns and makes calls for a long time. */
-export const attacksOfTheModel: readonly Attack[] = [
-  {
-    id: 'model-slow-answers',
+export const attacksOfTheModel: Attacks = {
+  'model-slow-answers': {
     about: 'a server that takes 300 ms for each call of the model; --timeout counts',
     exits: [0, 1],
     withinMs: 16_000,
-    setUp: async () => {
-      const { url, close } = await tiringServer(600, 300)
-      return { args: [...runsWithModel(url), '--timeout', '9'], cleanUp: close }
-    },
+    setUp: against(() => tiringServer(600, 300), runsWithModel('--timeout', '9')),
   },
-  {
-    id: 'model-no-answers',
+  'model-no-answers': {
     about: 'a server that stops answering when the model begins; --timeout counts',
     exits: [0, 1, 3],
     withinMs: 16_000,
-    setUp: async () => {
-      const { url, close } = await tiringServer(600, 60_000)
-      return { args: [...runsWithModel(url), '--timeout', '8'], cleanUp: close }
-    },
+    setUp: against(() => tiringServer(600, 60_000), runsWithModel('--timeout', '8')),
   },
-  {
-    id: 'model-ctrl-c',
+  'model-ctrl-c': {
     about: 'Ctrl-C while the model makes calls',
     exits: [130],
     withinMs: 8000,
-    setUp: async () => {
-      const { url, close } = await tiringServer(600, 100)
-      return { args: runsWithModel(url), cleanUp: close, signals: [{ signal: 'SIGINT', afterMs: 4500 }] }
-    },
+    setUp: against(() => tiringServer(600, 100), runsWithModel(), { signals: [{ signal: 'SIGINT', afterMs: 4500 }] }),
   },
-  {
-    id: 'model-retry-after-a-day',
+  'model-retry-after-a-day': {
     about: '429 with Retry-After of a day as soon as the model begins',
     exits: [0, 1, 3],
     withinMs: 16_000,
@@ -101,21 +84,20 @@ export const attacksOfTheModel: readonly Attack[] = [
         answer.status = 429
         answer.headers['retry-after'] = '86400'
       })
-      return { args: [...runsWithModel(url), '--timeout', '8'], cleanUp: close }
+      return { args: runsWithModel('--timeout', '8')(url), cleanUp: close }
     },
   },
-  {
-    id: 'explore-ctrl-c',
+  'explore-ctrl-c': {
     about: 'Ctrl-C while explore makes calls',
     exits: [130],
     withinMs: 6000,
-    setUp: async () => {
-      const { url, close } = await tiringServer(10, 100)
-      return { args: explores(url), cleanUp: close, signals: [{ signal: 'SIGINT', afterMs: 2500 }] }
-    },
+    setUp: against(
+      () => tiringServer(10, 100),
+      (url) => explores(url),
+      { signals: [{ signal: 'SIGINT', afterMs: 2500 }] },
+    ),
   },
-  {
-    id: 'explore-accepts-everything',
+  'explore-accepts-everything': {
     about: 'a result with terminal escapes for every call of the model',
     exits,
     saysNot: /^Verdict: conforms/m,
@@ -134,14 +116,12 @@ export const attacksOfTheModel: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'explore-large-results',
+  'explore-large-results': {
     about: '2 MB of text in every result',
     exits,
     setUp: withMembers({ list: 'x'.repeat(2 * mebibyte) }),
   },
-  {
-    id: 'explore-large-tokens',
+  'explore-large-tokens': {
     about: 'tokens of 200 KB in every pair',
     exits,
     setUp: async () => {
@@ -152,11 +132,10 @@ export const attacksOfTheModel: readonly Attack[] = [
         return method === 'manager/auth' && typeof body.result === 'object'
           ? { ...body, result: { ...body.result, accessToken: `a${text}`, refreshToken: `r${text}` } }
           : body
-      })()
+      })('')
     },
   },
-  {
-    id: 'explore-deep-values',
+  'explore-deep-values': {
     about: 'values nested 20,000 deep as id, jsonrpc, tokens, expiries and scope',
     exits,
     setUp: async () => {
@@ -169,14 +148,12 @@ export const attacksOfTheModel: readonly Attack[] = [
       return { args: explores(url), cleanUp: close }
     },
   },
-  {
-    id: 'explore-tokens-with-line-feeds',
+  'explore-tokens-with-line-feeds': {
     about: 'header fields smuggled into tokens, key ids and secrets',
     exits,
     setUp: withMembers({ accessToken: 'x\r\nx-evil: 1', id: 'y\r\nx-evil: 1', secret: 'z\r\n' }),
   },
-  {
-    id: 'explore-objects-as-texts',
+  'explore-objects-as-texts': {
     about: 'objects without toString as ids, secrets and tokens',
     exits,
     setUp: withMembers({
@@ -187,8 +164,7 @@ export const attacksOfTheModel: readonly Attack[] = [
       name: { toString: 1 },
     }),
   },
-  {
-    id: 'explore-prototype-members',
+  'explore-prototype-members': {
     about: 'ids, tokens and members called __proto__ and constructor',
     exits,
     setUp: async () => {
@@ -200,8 +176,7 @@ export const attacksOfTheModel: readonly Attack[] = [
       return { args: explores(url), cleanUp: close }
     },
   },
-  {
-    id: 'explore-echoes-secrets',
+  'explore-echoes-secrets': {
     about: 'the secret of the root key in every member of a result; no report shows it',
     exits,
     setUp: async (folder) => {
@@ -228,15 +203,15 @@ export const attacksOfTheModel: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'explore-not-http',
+  'explore-not-http': {
     about: 'bytes that are not HTTP, and resets',
     exits: [3],
-    setUp: async () => {
-      const { url, close } = await rawServer((socket) => {
-        socket.write('SSH-2.0-OpenSSH_9.2\r\n', () => socket.resetAndDestroy())
-      })
-      return { args: explores(url), cleanUp: close }
-    },
+    setUp: against(
+      () =>
+        rawServer((socket) => {
+          socket.write('SSH-2.0-OpenSSH_9.2\r\n', () => socket.resetAndDestroy())
+        }),
+      (url) => explores(url),
+    ),
   },
-]
+}

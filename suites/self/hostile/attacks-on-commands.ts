@@ -1,8 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Attack, Setup } from './attack.ts'
-import { attackKey, hostileServer, rawServer, sendJson, spoiltServer } from './attack.ts'
+import { packageRoot } from '../../engine/language/package-root.ts'
+import {
+  type Attacks,
+  against,
+  attackKey,
+  type HostileServer,
+  hostileServer,
+  rawServer,
+  type Setup,
+  sendJson,
+  spoiltServer,
+} from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
 
 const mebibyte = 1024 * 1024
@@ -19,23 +29,17 @@ const evilResult = {
 const evilServer = () =>
   hostileServer(({ body }, response) => sendJson(response, { jsonrpc: evilText, id: body.id, result: evilResult }))
 
-const measuring =
-  (start: () => Promise<{ url: string; close(): void }>, more: Partial<Setup> = {}) =>
-  async (): Promise<Setup> => {
-    const { url, close } = await start()
-    return { args: ['facts', '--url', url, '--allow', 'sessions,keys,limits'], cleanUp: close, ...more }
-  }
+const measuring = (start: () => Promise<HostileServer>, more: Partial<Setup> = {}) =>
+  against(start, (url) => ['facts', '--url', url, '--allow', 'sessions,keys,limits'], more)
 
 /** What a server or a file can do to the commands other than run. */
-export const attacksOnCommands: readonly Attack[] = [
-  {
-    id: 'facts-of-escapes',
+export const attacksOnCommands: Attacks = {
+  'facts-of-escapes': {
     about: 'terminal escapes in everything that facts measures',
     exits: [0, 3],
     setUp: measuring(evilServer),
   },
-  {
-    id: 'facts-of-megabytes',
+  'facts-of-megabytes': {
     about: '3 MB of text in every answer that facts measures',
     exits: [0, 3],
     setUp: measuring(() =>
@@ -44,15 +48,13 @@ export const attacksOnCommands: readonly Attack[] = [
       }),
     ),
   },
-  {
-    id: 'facts-in-silence',
+  'facts-in-silence': {
     about: 'facts of a server that never answers, and Ctrl-C',
     exits: [130],
     withinMs: 6000,
     setUp: measuring(() => rawServer(() => {}), { signals: [{ signal: 'SIGINT', afterMs: 1500 }] }),
   },
-  {
-    id: 'facts-of-odd-values',
+  'facts-of-odd-values': {
     about: 'objects, huge numbers and nested arrays where facts expects texts',
     exits: [0, 3],
     setUp: measuring(() =>
@@ -64,8 +66,7 @@ export const attacksOnCommands: readonly Attack[] = [
       }),
     ),
   },
-  {
-    id: 'diff-of-escapes',
+  'diff-of-escapes': {
     about: 'two servers that answer with escapes, one with megabytes',
     exits: [0, 1, 3],
     setUp: async () => {
@@ -82,12 +83,10 @@ export const attacksOnCommands: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'keys-of-another-hand',
+  'keys-of-another-hand': {
     about: 'a record of keys with escapes, written by another program',
     exits: [0, 2],
     setUp: async (folder) => {
-      const { mkdirSync } = await import('node:fs')
       const state = join(folder, 'state', 'svc-conformance')
       mkdirSync(state, { recursive: true })
       const header = { format: 'svc-conformance created keys', version: 1, note: '', url: evilText, rootId: evilText }
@@ -99,14 +98,11 @@ export const attacksOnCommands: readonly Attack[] = [
       return { args: ['keys'] }
     },
   },
-  {
-    id: 'report-of-another-hand',
+  'report-of-another-hand': {
     about: 'a report with escapes and scripts in every text, compared on a page',
     exits: [0, 1, 2],
     withinMs: 30_000,
     setUp: async (folder) => {
-      const { execFileSync } = await import('node:child_process')
-      const { packageRoot } = await import('../../engine/language/package-root.ts')
       const file = join(folder, 'own.json')
       const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
       execFileSync(process.execPath, [bin, 'run', '--only', 'basic', '--report', `json=${file}`], {
@@ -137,12 +133,11 @@ export const attacksOnCommands: readonly Attack[] = [
       }
     },
   },
-]
+}
 
 /** What a server can bring into what is printed: commands to paste, and secrets that it knows. */
-export const attacksOfOutput: readonly Attack[] = [
-  {
-    id: 'key-id-that-is-a-command',
+export const attacksOfOutput: Attacks = {
+  'key-id-that-is-a-command': {
     about: 'key ids that a shell would run or take as a flag, in the calls that remove them',
     exits: [0, 1],
     says: /to remove it: curl/,
@@ -172,8 +167,7 @@ export const attacksOfOutput: readonly Attack[] = [
       }
     },
   },
-  {
-    id: 'echoes-the-secret',
+  'echoes-the-secret': {
     about: 'the secret of the caller in many spellings, in errors, results and header fields',
     exits: [0, 1, 3],
     setUp: async (folder) => {
@@ -215,4 +209,4 @@ export const attacksOfOutput: readonly Attack[] = [
       }
     },
   },
-]
+}

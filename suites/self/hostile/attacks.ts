@@ -1,4 +1,4 @@
-import type { Attack } from './attack.ts'
+import type { Attack, Attacks } from './attack.ts'
 import { attacksOfAnswers, attacksOfValues } from './attacks-of-answers.ts'
 import { attacksOfFiles, attacksOfKeys } from './attacks-of-files.ts'
 import { attacksOfBytes, attacksOfHttp } from './attacks-of-http.ts'
@@ -7,7 +7,7 @@ import { attacksOfTime } from './attacks-of-time.ts'
 import { attacksOfOutput, attacksOnCommands } from './attacks-on-commands.ts'
 
 /** Every known attack on a run, by what attacks: servers, files and the machine. */
-export const attackKinds: readonly (readonly Attack[])[] = [
+export const attackKinds: readonly Attacks[] = [
   attacksOfAnswers,
   attacksOfBytes,
   attacksOfTime,
@@ -20,4 +20,6 @@ export const attackKinds: readonly (readonly Attack[])[] = [
   attacksOnCommands,
 ]
 
-export const attacks: readonly Attack[] = attackKinds.flat()
+export const attacks: readonly (readonly [id: string, attack: Attack])[] = attackKinds.flatMap((kind) =>
+  Object.entries(kind),
+)
