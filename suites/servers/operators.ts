@@ -7,6 +7,9 @@ import type { ServerContext, ServerOptions } from '../../mock-server/context.ts'
 import type { Handle, MockAnswer, MockRequest } from '../../mock-server/http-server.ts'
 import { type Rules, rules as right } from '../../mock-server/rules.ts'
 import type { ApiKey, State, TokenPair } from '../../mock-server/state.ts'
+import { Call, noRequest } from './call.ts'
+
+export { Call, isAccepted, type Members, readMembers, sessionIn } from './call.ts'
 
 /** Who wrote a row: we, or one of the authors who did not know the cases (README.md). */
 export type Origin = (typeof origins)[number]
@@ -26,33 +29,29 @@ export const origins = [
   'twelfth',
 ] as const
 
-/** One way to be wrong: who wrote it, and what it changes. */
-export interface BrokenRow {
-  origin: Origin
-  change: Changing
+/** A way to be wrong that one of the authors thought of. */
+interface Authored {
+  readonly origin: Origin
+  readonly change: Changing
 }
+
+/** One way to be wrong; ours, unless it names an author. */
+export type BrokenRow = Changing | Authored
 
 /** Rows by the requirement that they break and by their id. */
 export type BrokenRows = { readonly [breaks: string]: { readonly [id: string]: BrokenRow } }
 
-/** Says who wrote a row. */
-const by =
-  (origin: Origin) =>
-  (change: Changing): BrokenRow => ({ origin, change })
-export const own = by('own')
-export const first = by('first')
-export const second = by('second')
-export const third = by('third')
-export const fourth = by('fourth')
-export const fifth = by('fifth')
-export const eighth = by('eighth')
-export const ninth = by('ninth')
-export const tenth = by('tenth')
-export const twelfth = by('twelfth')
+/** Says who wrote a row: `by.third({ … })`. */
+export const by = Object.fromEntries(
+  origins.map((origin) => [origin, (change: Changing): Authored => ({ origin, change })]),
+) as { readonly [origin in Origin]: (change: Changing) => Authored }
 
-/** One row of ours for each of several words. */
-export const ownEach = <Word>(words: readonly Word[], row: (word: Word) => [id: string, change: Changing]) =>
-  Object.fromEntries(words.map((word) => row(word)).map(([id, change]) => [id, own(change)]))
+/** Who wrote a row, and what it changes. */
+export const authored = (row: BrokenRow): Authored => ('origin' in row ? row : { origin: 'own', change: row })
+
+/** One row for each of several words. */
+export const each = <Word>(words: readonly Word[], row: (word: Word) => [id: string, change: Changing]) =>
+  Object.fromEntries(words.map(row))
 
 /** Wraps the whole handler of one server, as a proxy in front of it would. */
 export type Around = NonNullable<ServerOptions['around']>
@@ -66,71 +65,19 @@ export const hour = 60 * minute
 export const day = 24 * hour
 export const seconds = (ms: number) => Math.floor(ms / 1000)
 
-/** The members of a JSON object. */
-export type Members = { [name: string]: unknown }
-
-const noRequest: MockRequest = { method: '', target: '', headers: {}, body: Buffer.alloc(0), remoteAddress: '' }
-
-/** What a replaced rule can see besides its arguments: the server, and the call being answered, as long as nothing waits. */
-export class Seen {
-  private watched: ServerContext | undefined
-  request: MockRequest = noRequest
-
-  get context(): ServerContext {
-    if (this.watched === undefined) throw new TypeError('A row looks at a server that has not begun')
-    return this.watched
+/** The call being answered, as long as nothing waits; a replaced rule sees it besides its arguments. */
+export class Seen extends Call {
+  constructor() {
+    super(noRequest, undefined)
   }
-  set context(context: ServerContext) {
+  /** false while the server is being made. */
+  get hasBegun(): boolean {
+    return this.watched !== undefined
+  }
+  /** Another call begins. */
+  begin(request: MockRequest, context: ServerContext): void {
+    this.request = request
     this.watched = context
-  }
-  /** undefined while the server is being made. */
-  get state(): State | undefined {
-    return this.watched?.state
-  }
-  get nowMs(): number {
-    return this.context.now()
-  }
-  get connection(): number | undefined {
-    return this.request.connection
-  }
-  get method(): unknown {
-    return readCall(this.request).method
-  }
-  /** Whether the call creates a key. */
-  get creates(): boolean {
-    return this.method === 'manager/createApiKey'
-  }
-  get params(): Members {
-    return paramsOf(this.request)
-  }
-  /** The `scope` of a grant or of a creation. */
-  get scope(): string[] {
-    return scopeOf(this.request)
-  }
-  get keys(): ApiKey[] {
-    return [...this.context.state.keys.values()]
-  }
-  /** The pair whose access token the request shows. */
-  get pair(): TokenPair | undefined {
-    const shown = this.request.headers.authorization?.split(' ').at(-1)
-    const token = this.context.state.tokens.get(shown ?? '')
-    return token?.kind === 'access' ? token.pair : undefined
-  }
-  /** The key that the request names in a signature, in Basic credentials or in a grant. */
-  get named(): ApiKey | undefined {
-    return this.context.state.keys.get(namedKeyId(this.request) ?? '')
-  }
-  /** The key that makes the call: the one that it names, or that of its token. */
-  get caller(): ApiKey | undefined {
-    return this.pair?.key ?? this.named
-  }
-  /** Whether the call names a key with a public key. */
-  get byPublicKey(): boolean {
-    return this.pair === undefined && this.named?.publicKey !== undefined
-  }
-  /** Whether the body contains this text, such as the name of a method. */
-  bodyHas(text: string): boolean {
-    return this.request.body.includes(text)
   }
 }
 
@@ -145,12 +92,10 @@ export function optionsOf(change: Changing): Pick<ServerOptions, 'rules' | 'arou
   const first = change(seen)
   /** The change that belongs to the state of the server as it is now. */
   const current = (): Change => {
-    if (seen.state === undefined) return first
-    const known = begun.get(seen.state)
-    if (known !== undefined) return known
-    const fresh = change(seen)
-    begun.set(seen.state, fresh)
-    return fresh
+    if (!seen.hasBegun) return first
+    const now = begun.get(seen.state) ?? change(seen)
+    begun.set(seen.state, now)
+    return now
   }
   const { around: _around, profile, ...rules } = first
   const delegated = Object.keys(rules).map((name) => [
@@ -160,14 +105,14 @@ export function optionsOf(change: Changing): Pick<ServerOptions, 'rules' | 'arou
   return {
     rules: Object.fromEntries(delegated) as Partial<Rules>,
     around: (handle, context) => {
-      seen.context = context
+      seen.begin(seen.request, context)
       const noted: Handle = (request) => {
-        seen.request = request
+        seen.begin(request, context)
         return handle(request)
       }
       const wrapped = new WeakMap<Change, Handle>()
       return (request) => {
-        seen.request = request
+        seen.begin(request, context)
         const now = current()
         const outer = wrapped.get(now) ?? now.around?.(noted, context) ?? noted
         wrapped.set(now, outer)
@@ -257,104 +202,33 @@ export const withCreators =
     ...change(({ id }) => creators.get(id), seen),
   })
 
-/** The body of a request or of an answer, if it is a JSON object. */
-export function readMembers(text: string): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The JSON-RPC request; empty if the body is something else. */
-export const readCall = ({ body }: MockRequest): Members => readMembers(body.toString('utf8')) ?? {}
-
-export const isMethod = (request: MockRequest, method: string): boolean => readCall(request).method === method
-
-/** The params of a call; empty if the body is something else. */
-export function paramsOf(request: MockRequest): Members {
-  const { params } = readCall(request)
-  return typeof params === 'object' && params !== null ? (params as Members) : {}
-}
-
-/** The `scope` of a grant or of a creation. */
-export function scopeOf(request: MockRequest): string[] {
-  const { scope } = paramsOf(request)
-  return Array.isArray(scope) ? scope.filter((word) => typeof word === 'string') : []
-}
-
-/** Whether a call is a grant of api_key_credentials, or a refresh. */
-export const isGrant = (request: MockRequest): boolean =>
-  isMethod(request, 'manager/auth') && paramsOf(request).grantType === 'api_key_credentials'
-export const isRefresh = (request: MockRequest): boolean =>
-  isMethod(request, 'manager/auth') && paramsOf(request).grantType === 'refresh_token'
-
 export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/i.test(word)
 export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)
-/** The name in the entry session:NAME of a scope. */
-export const sessionIn = (scope: string[]): string | undefined =>
-  scope.find((word) => word.startsWith('session:'))?.slice('session:'.length)
-
-/** The id of the key that a request names in a signature, in Basic credentials or in a grant. */
-export function namedKeyId(request: MockRequest): string | undefined {
-  const header = request.headers.authorization ?? ''
-  const credentials = header.slice(header.indexOf(' ') + 1)
-  if (/^basic /i.test(header)) return Buffer.from(credentials, 'base64').toString('utf8').split(':')[0]
-  if (credentials.includes(';')) return credentials.split(';')[0]
-  if (credentials !== '') return undefined
-  const id = paramsOf(request).apiKeyId
-  return typeof id === 'string' ? id : undefined
-}
-
-/** The text of a Bearer token, or an empty text. */
-export const tokenText = ({ headers }: MockRequest): string =>
-  /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1] ?? ''
-
-/** The pair whose access token a call shows; a header beside a grant does not count. */
-export function shownPair(request: MockRequest, { state }: ServerContext): TokenPair | undefined {
-  const token = isMethod(request, 'manager/auth') ? undefined : state.tokens.get(tokenText(request))
-  return token?.kind === 'access' ? token.pair : undefined
-}
-/** The pair of the refresh token in the params of a call. */
-export function namedPair(request: MockRequest, { state }: ServerContext): TokenPair | undefined {
-  const token = state.tokens.get(String(paramsOf(request).refreshToken))
-  return token?.kind === 'refresh' ? token.pair : undefined
-}
-
-/** The same call with another body; a signature of the old body does not fit any more. */
-export const withMembers = (request: MockRequest, members: Members): MockRequest => ({
-  ...request,
-  body: Buffer.from(JSON.stringify(members)),
-})
-
-export const isAccepted = ({ body }: MockAnswer): boolean => readMembers(body)?.result !== undefined
-
-/** The same answer for a call with another id. */
-export const answerFor = (answer: MockAnswer, request: MockRequest): MockAnswer => ({
-  ...answer,
-  headers: { ...answer.headers },
-  body: JSON.stringify({ ...readMembers(answer.body), id: readCall(request).id }),
-})
 
 /** Passes each answer to `look` and sends what that returns. */
-export function answerThrough(
-  look: (answer: MockAnswer, request: MockRequest, context: ServerContext) => MockAnswer,
-): Around {
+export function answerThrough(look: (answer: MockAnswer, call: Call) => MockAnswer): Around {
   return (handle, context) => (request) => {
     const answer = handle(request)
-    return answer instanceof Promise
-      ? answer.then((late) => look(late, request, context))
-      : look(answer, request, context)
+    const call = new Call(request, context)
+    return answer instanceof Promise ? answer.then((late) => look(late, call)) : look(answer, call)
   }
 }
 
 /** Looks at each call once it is answered, and leaves the answer as it is. */
-export const afterCalls = (look: (answer: MockAnswer, request: MockRequest, context: ServerContext) => void): Around =>
-  answerThrough((answer, request, context) => {
-    look(answer, request, context)
+export const afterCalls = (look: (answer: MockAnswer, call: Call) => void): Around =>
+  answerThrough((answer, call) => {
+    look(answer, call)
     return answer
   })
+
+type Next = (request?: MockRequest) => MockAnswer | Promise<MockAnswer>
+
+/** Meets each call; `next` goes on with it, or with another request in its place. */
+export const meets =
+  (look: (call: Call, next: Next) => MockAnswer | Promise<MockAnswer>): Around =>
+  (handle, context) =>
+  (request) =>
+    look(new Call(request, context), (changed = request) => handle(changed))
 
 /** Wraps the handler in each of the given ways; the last one is the outermost. */
 export const chain =
@@ -366,26 +240,23 @@ export const chain =
 export const meet = (): Promise<void> => sleep(3)
 
 /** Calls for which `joins` holds wait for each other, so that what it noted is that of the last one. */
-export const meeting =
-  (joins: (request: MockRequest) => boolean): Around =>
-  (handle) =>
-  (request) =>
-    joins(request) ? meet().then(() => handle(request)) : handle(request)
+export const meeting = (joins: (call: Call) => boolean): Around =>
+  meets((call, next) => (joins(call) ? meet().then(() => next()) : next()))
 
 /** Calls that are in flight together and have the same key get the answer of the first one, each with its own id. */
-export function mergeInFlight(keyOf: (request: MockRequest, context: ServerContext) => string | undefined): Around {
-  return (handle, context): Handle => {
+export const mergeInFlight =
+  (keyOf: (call: Call) => string | undefined): Around =>
+  (handle, context) => {
     const flights = new Map<string, Promise<MockAnswer>>()
-    return (request) => {
-      const key = keyOf(request, context)
-      if (key === undefined) return handle(request)
+    return meets((call, next) => {
+      const key = keyOf(call)
+      if (key === undefined) return next()
       const flight = flights.get(key)
-      if (flight !== undefined) return flight.then((answer) => answerFor(answer, request))
+      if (flight !== undefined) return flight.then((answer) => call.answered(answer))
       const started = meet()
-        .then(() => handle(request))
+        .then(() => next())
         .finally(() => flights.delete(key))
       flights.set(key, started)
       return started
-    }
+    })(handle, context)
   }
-}

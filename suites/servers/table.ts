@@ -5,7 +5,7 @@
 import type { ServerOptions } from '../../mock-server/context.ts'
 import type { Profile } from '../../mock-server/profile.ts'
 import { type ConformingRows, joinChanges } from './conforming/operators.ts'
-import { type BrokenRows, type Origin, optionsOf } from './operators.ts'
+import { authored, type BrokenRows, type Origin, optionsOf } from './operators.ts'
 
 type Made = Pick<ServerOptions, 'rules' | 'around' | 'profile'>
 
@@ -58,7 +58,8 @@ export async function brokenServers(): Promise<readonly BrokenServer[]> {
   const { missed } = await import('./broken/missed.ts')
   return subjects.flatMap((subject) =>
     Object.entries(subject).flatMap(([breaks, servers]) =>
-      Object.entries(servers).map(([id, { change, origin }]) => {
+      Object.entries(servers).map(([id, row]) => {
+        const { change, origin } = authored(row)
         const why = missed.get(id)
         return { id, breaks, origin, ...(why && { missed: why }), create: () => optionsOf(change) }
       }),

@@ -5,29 +5,16 @@ import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
   afterCalls,
   agreesAgain,
-  answerFor,
   answerThrough,
   type BrokenRows,
+  by,
   type Change,
-  eighth,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   isAccepted,
-  isMethod,
   meet,
+  meets,
   mergeInFlight,
-  namedKeyId,
-  ninth,
-  own,
-  paramsOf,
-  readCall,
   type Seen,
-  second,
-  tenth,
-  third,
-  twelfth,
   withCreators,
 } from '../operators.ts'
 import {
@@ -105,78 +92,78 @@ function sameByExclusiveOr(received: string, expected: string): boolean {
 
 export const basic: BrokenRows = {
   'authorization/required': {
-    'no-authorization-taken': own(forgiving('authorization/none')),
-    'unknown-scheme-taken': own(forgiving('authorization/scheme')),
-    'listing-open-to-all': own({
+    'no-authorization-taken': forgiving('authorization/none'),
+    'unknown-scheme-taken': forgiving('authorization/scheme'),
+    'listing-open-to-all': {
       authorizationRequired: (method) => method !== 'manager/auth' && method !== 'solution/listSolutions',
-    }),
-    'unreadable-signature-header-taken': own(forgiving('signature/fields', 'signature/timestamp')),
-    'unreadable-credentials-taken': own(forgiving('basic/form', 'token/unknown')),
-    'key-in-another-header-taken': own({
-      headerOf: headerOrElse(({ headers }) => asBasic(headers['x-api-key-id'], headers['x-api-key'])),
-    }),
-    'key-in-params-taken': own({
+    },
+    'unreadable-signature-header-taken': forgiving('signature/fields', 'signature/timestamp'),
+    'unreadable-credentials-taken': forgiving('basic/form', 'token/unknown'),
+    'key-in-another-header-taken': {
+      headerOf: headerOrElse(({ request: { headers } }) => asBasic(headers['x-api-key-id'], headers['x-api-key'])),
+    },
+    'key-in-params-taken': {
       profile: { extraParams: 'ignored' },
-      headerOf: headerOrElse((request) => {
-        const { grantType, apiKeyId, apiKeySecret } = paramsOf(request)
+      headerOf: headerOrElse(({ params }) => {
+        const { grantType, apiKeyId, apiKeySecret } = params
         return grantType === undefined ? asBasic(apiKeyId, apiKeySecret) : undefined
       }),
-    }),
-    'empty-authorization-header-lets-in': first((seen) => ({
-      forgives: (stage) => stage === 'authorization/none' && seen.request.headers.authorization === '',
+    },
+    'empty-authorization-header-lets-in': by.first((seen) => ({
+      forgives: (stage) => stage === 'authorization/none' && seen.authorization === '',
     })),
     // After an authorized call, the next calls on the same connection need no Authorization header.
-    'connection-stays-authorized': first(authorizedConnection('authorization/none')),
+    'connection-stays-authorized': by.first(authorizedConnection('authorization/none')),
     // For a second, a listing with the same body gets the same answer, whoever calls.
-    'accepted-listing-cached-by-body': second(
+    'accepted-listing-cached-by-body': by.second(
       (_seen, answers = new Map<string, { untilMs: number; answer: MockAnswer }>()) => ({
-        around: (handle, context) => async (request) => {
-          if (!isMethod(request, 'solution/listSolutions')) return handle(request)
-          const kept = answers.get(request.body.toString())
-          if (kept && context.now() < kept.untilMs) return answerFor(kept.answer, request)
-          const answer = await handle(request)
-          if (isAccepted(answer)) answers.set(request.body.toString(), { untilMs: context.now() + 1000, answer })
+        around: meets(async (call, next) => {
+          if (!call.lists) return next()
+          const kept = answers.get(call.request.body.toString())
+          if (kept && call.nowMs < kept.untilMs) return call.answered(kept.answer)
+          const answer = await next()
+          if (isAccepted(answer)) answers.set(call.request.body.toString(), { untilMs: call.nowMs + 1000, answer })
           return answer
-        },
+        }),
       }),
     ),
     // "Three ways to authorize a call to a method": a header of that call, and a grant before it is not one of them
-    'grant-authorizes-its-connection': fourth((seen, connections = new Set<number | undefined>()) => ({
+    'grant-authorizes-its-connection': by.fourth((seen, connections = new Set<number | undefined>()) => ({
       grantResult: (result) => {
         if (seen.connection !== undefined) connections.add(seen.connection)
         return result
       },
       forgives: (stage) => stage === 'authorization/none' && connections.has(seen.connection),
     })),
-    'scheme-word-without-credentials-lets-in': eighth((seen) => ({
-      forgives: () => /^[A-Za-z]+ *$/.test(seen.request.headers.authorization ?? ''),
+    'scheme-word-without-credentials-lets-in': by.eighth((seen) => ({
+      forgives: () => /^[A-Za-z]+ *$/.test(seen.authorization ?? ''),
     })),
     // The caller is kept in a variable of the server, and taken out when the call ends.
-    'bare-call-beside-authorized-call-in-flight-let-in': tenth(
+    'bare-call-beside-authorized-call-in-flight-let-in': by.tenth(
       (seen, letIn = new WeakSet<MockRequest>(), flight?: Promise<MockAnswer>) => ({
-        around: (handle) => (request) => {
-          if (request.headers.authorization !== undefined) {
-            const mine = meet().then(() => handle(request))
+        around: meets((call, next) => {
+          if (call.authorization !== undefined) {
+            const mine = meet().then(() => next())
             flight = mine
             return mine.finally(() => {
               if (flight === mine) flight = undefined
             })
           }
-          if (flight === undefined) return handle(request)
+          if (flight === undefined) return next()
           return flight.then((answer) => {
-            if (isAccepted(answer)) letIn.add(request)
-            return handle(request)
+            if (isAccepted(answer)) letIn.add(call.request)
+            return next()
           })
-        },
+        }),
         authorizationRequired: (method) => right.authorizationRequired(method) && !letIn.has(seen.request),
       }),
     ),
     // The limit of failed calls answers by itself, with an empty result.
-    'refusals-beyond-twelve-a-second-answered-with-result': twelfth((_seen, times: number[] = []) => ({
-      around: answerThrough((answer, request, context) => {
-        const { id } = readCall(request)
+    'refusals-beyond-twelve-a-second-answered-with-result': by.twelfth((_seen, times: number[] = []) => ({
+      around: answerThrough((answer, call) => {
+        const { id } = call.members
         if (isAccepted(answer) || id === undefined) return answer
-        const nowMs = context.now()
+        const nowMs = call.nowMs
         times = [...times.filter((ms) => nowMs - ms < 1_000), nowMs]
         if (times.length <= 12) return answer
         const headers = { 'content-type': 'application/json' }
@@ -186,28 +173,28 @@ export const basic: BrokenRows = {
   },
   'basic/credentials': {
     ...wrongSecretsTaken('basic', 'basic'),
-    'basic-never-taken': own(without('basic', () => true)),
+    'basic-never-taken': without('basic', () => true),
     // The text is split at every colon, so `id:secret:more` is accepted.
-    'third-part-of-basic-credentials-ignored': first(inBasic((secret) => secret.split(':')[0] ?? '')),
+    'third-part-of-basic-credentials-ignored': by.first(inBasic((secret) => secret.split(':')[0] ?? '')),
     // Full-width digits count as digits, because the secret is compared in its NFKC form.
-    'secret-normalised-in-basic': first(readsSecret('basic', (received) => received.normalize('NFKC'))),
-    'empty-secret-accepted-in-basic': first(alsoSecret('basic', (received) => received === '')),
-    'key-id-accepted-as-secret-in-basic': first(alsoProves(({ id }) => [id])),
-    'secret-of-key-with-same-name-accepted-in-basic': first(
+    'secret-normalised-in-basic': by.first(readsSecret('basic', (received) => received.normalize('NFKC'))),
+    'empty-secret-accepted-in-basic': by.first(alsoSecret('basic', (received) => received === '')),
+    'key-id-accepted-as-secret-in-basic': by.first(alsoProves(({ id }) => [id])),
+    'secret-of-key-with-same-name-accepted-in-basic': by.first(
       alsoProves(({ name }, all) => all.filter((one) => one.name === name).map(({ secret }) => secret)),
     ),
-    'refresh-token-accepted-as-secret-in-basic': first((seen) =>
+    'refresh-token-accepted-as-secret-in-basic': by.first((seen) =>
       alsoProves((key) => {
-        const tokens = [...seen.context.state.tokens.values()]
+        const tokens = [...seen.state.tokens.values()]
         return tokens.filter(({ kind, pair }) => kind === 'refresh' && pair.key === key).map(({ text }) => text)
       }),
     ),
     // manager/createApiKey compares only the first 24 characters of the secret in Basic credentials.
-    'secret-behind-24-characters-ignored-on-key-creation': first((seen) =>
+    'secret-behind-24-characters-ignored-on-key-creation': by.first((seen) =>
       alsoSecret('basic', (received, expected) => seen.creates && received.slice(0, 24) === expected.slice(0, 24)),
     ),
     // The counter of wrong secrets of a key wraps after eight.
-    'ninth-wrong-secret-lets-in': first((_seen, wrong = new Map<string, number>()) => ({
+    'ninth-wrong-secret-lets-in': by.first((_seen, wrong = new Map<string, number>()) => ({
       secretMatches: (received, expected, means) => {
         if (right.secretMatches(received, expected, means)) return true
         if (means !== 'basic') return false
@@ -217,7 +204,7 @@ export const basic: BrokenRows = {
       },
     })),
     // Within a second of a right secret of a key, any secret is accepted for it.
-    'basic-secret-checked-once-a-second': first((seen, rightMs = new Map<string, number>()) => ({
+    'basic-secret-checked-once-a-second': by.first((seen, rightMs = new Map<string, number>()) => ({
       secretMatches: (received, expected, means) => {
         const matches = right.secretMatches(received, expected, means)
         if (means !== 'basic') return matches
@@ -225,23 +212,23 @@ export const basic: BrokenRows = {
         return seen.nowMs - (rightMs.get(expected) ?? Number.NEGATIVE_INFINITY) < 1000
       },
     })),
-    'wrong-secret-on-authorized-connection-lets-in': first(authorizedConnection('basic/secret')),
+    'wrong-secret-on-authorized-connection-lets-in': by.first(authorizedConnection('basic/secret')),
     // After an accepted call, the first 64 characters of its credentials are enough.
-    'basic-cache-looks-at-64-characters': second(
+    'basic-cache-looks-at-64-characters': by.second(
       agreesAgain('secretMatches', ({ request }, _received, _expected, means) =>
         means === 'basic' ? basicCredentials(request.headers.authorization).slice(0, 64) : undefined,
       ),
     ),
     // The password may be a valid access token of the key, and then has all the scope of the key.
-    'access-token-accepted-as-basic-secret': second((seen) =>
+    'access-token-accepted-as-basic-secret': by.second((seen) =>
       alsoProves((key) => {
-        const shown = right.basicPair(basicCredentials(seen.request.headers.authorization))?.secret ?? ''
-        const token = seen.context.state.tokens.get(shown)
+        const shown = right.basicPair(basicCredentials(seen.authorization))?.secret ?? ''
+        const token = seen.state.tokens.get(shown)
         return token?.kind === 'access' && token.pair.key === key && !token.pair.accessRevoked ? [shown] : []
       }),
     ),
     // "Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>" authorizes calls, whatever else the key was used for
-    'basic-refused-after-tokens-of-key-were-refreshed': third((_seen, keys = new Set<string>()) => ({
+    'basic-refused-after-tokens-of-key-were-refreshed': by.third((_seen, keys = new Set<string>()) => ({
       refreshResult: (result, old) => {
         keys.add(old.key.id)
         return result
@@ -249,50 +236,52 @@ export const basic: BrokenRows = {
       secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'basic' && keys.has(key.id)),
     })),
     // Equal calls of one key that arrive together are answered once, even if their secrets differ.
-    'basic-calls-in-flight-merged-by-key-id': third({
-      around: mergeInFlight((request) => {
-        if (!request.headers.authorization?.startsWith('Basic ')) return undefined
-        const { method, params } = readCall(request) ?? {}
-        return JSON.stringify([namedKeyId(request), method, params])
+    'basic-calls-in-flight-merged-by-key-id': by.third({
+      around: mergeInFlight((call) => {
+        if (!call.isBasic) return undefined
+        const { method, params } = call.members ?? {}
+        return JSON.stringify([call.keyId, method, params])
       }),
     }),
-    'colons-in-front-of-secret-skipped-in-basic': third(inBasic((secret) => secret.replace(/^:+/, ''))),
+    'colons-in-front-of-secret-skipped-in-basic': by.third(inBasic((secret) => secret.replace(/^:+/, ''))),
     // The comparison in constant time adds the differences up with an exclusive or, so that they may cancel.
-    'swapped-letters-of-secret-accepted-in-basic': third(alsoSecret('basic', sameByExclusiveOr)),
+    'swapped-letters-of-secret-accepted-in-basic': by.third(alsoSecret('basic', sameByExclusiveOr)),
     // The credentials are parsed like those in a URL.
-    'percent-escapes-in-basic-credentials-decoded': fourth(
+    'percent-escapes-in-basic-credentials-decoded': by.fourth(
       alsoSecret('basic', (received, expected) => decodeEscapes(received) === expected),
     ),
     // A caller who comes often is found in a cache by the id and the first half of the secret.
-    'basic-secret-compared-by-its-half-after-five-right-ones': fourth((_seen, times = new Map<string, number>()) => ({
-      secretMatches: (received, expected, means) => {
-        const isRight = right.secretMatches(received, expected, means)
-        const count = times.get(expected) ?? 0
-        if (isRight && means === 'basic') times.set(expected, count + 1)
-        return (
-          isRight || (means === 'basic' && count >= 5 && received.startsWith(expected.slice(0, expected.length / 2)))
-        )
-      },
-    })),
-    'text-in-front-of-secret-ignored-in-basic': fifth(
+    'basic-secret-compared-by-its-half-after-five-right-ones': by.fourth(
+      (_seen, times = new Map<string, number>()) => ({
+        secretMatches: (received, expected, means) => {
+          const isRight = right.secretMatches(received, expected, means)
+          const count = times.get(expected) ?? 0
+          if (isRight && means === 'basic') times.set(expected, count + 1)
+          return (
+            isRight || (means === 'basic' && count >= 5 && received.startsWith(expected.slice(0, expected.length / 2)))
+          )
+        },
+      }),
+    ),
+    'text-in-front-of-secret-ignored-in-basic': by.fifth(
       alsoSecret('basic', (received, expected) => received.endsWith(expected)),
     ),
     // "BASE64(<api_key_id>:<api_key_secret>)", in this order
-    'secret-before-key-id-accepted-in-basic': fifth((seen) => ({
+    'secret-before-key-id-accepted-in-basic': by.fifth((seen) => ({
       basicPair: (encoded) => {
         const pair = right.basicPair(encoded)
-        return pair && seen.context.state.keys.has(pair.secret) ? { id: pair.secret, secret: pair.id } : pair
+        return pair && seen.state.keys.has(pair.secret) ? { id: pair.secret, secret: pair.id } : pair
       },
     })),
     // "BASE64(<api_key_id>:<api_key_secret>)": the secret of this key
-    'secret-of-creator-accepted-in-basic-for-key-made-by-created-key': fifth(
+    'secret-of-creator-accepted-in-basic-for-key-made-by-created-key': by.fifth(
       withCreators((creatorOf) =>
         alsoProves((key) => (creatorOf(key)?.initial === false ? [creatorOf(key)?.secret ?? key.secret] : [])),
       ),
     ),
-    'line-feed-behind-secret-ignored-in-basic': eighth(inBasic((secret) => secret.replace(/\r?\n$/, ''))),
+    'line-feed-behind-secret-ignored-in-basic': by.eighth(inBasic((secret) => secret.replace(/\r?\n$/, ''))),
     // A key that has just proved its secret in a grant is known for five seconds.
-    'wrong-secret-accepted-in-basic-just-after-grant-of-its-key': eighth(
+    'wrong-secret-accepted-in-basic-just-after-grant-of-its-key': by.eighth(
       (seen, grantedMs = new Map<unknown, number>()) => ({
         grantResult: (result, { key }) => {
           grantedMs.set(key, seen.nowMs)
@@ -302,14 +291,14 @@ export const basic: BrokenRows = {
       }),
     ),
     // It compares with the end of the secret that it keeps for display.
-    'first-half-of-secret-not-compared-in-basic': ninth(
+    'first-half-of-secret-not-compared-in-basic': by.ninth(
       alsoSecret('basic', (received, expected) => {
         const half = expected.length / 2
         return received.length === expected.length && received.slice(half) === expected.slice(half)
       }),
     ),
     // "Callers prove their identity with an API key (by signature or by credentials)": sessions do not change that
-    'created-key-takes-no-basic-while-it-has-a-session': ninth((seen) => ({
+    'created-key-takes-no-basic-while-it-has-a-session': by.ninth((seen) => ({
       secretTakenFor: (key, means) => {
         if (key.initial || means === 'grant') return right.secretTakenFor(key, means)
         const hasSession = pairsOf(seen.context).some(
@@ -319,43 +308,46 @@ export const basic: BrokenRows = {
       },
     })),
     // The condition lacks brackets: initial, or of this id and with this secret.
-    'secret-of-any-created-key-opens-basic-of-initial-key': tenth(
+    'secret-of-any-created-key-opens-basic-of-initial-key': by.tenth(
       alsoProves(({ initial }, all) =>
         all.flatMap((key) => (initial && key.publicKey === undefined && !key.deleted ? [key.secret] : [])),
       ),
     ),
     // Answers to a call that is sent again come from a memory, which holds refusals only.
-    'refusal-kept-for-its-id-on-connection': tenth((_seen, refusals = new Map<string | undefined, MockAnswer>()) => ({
-      around: (handle) => async (request) => {
-        const { id } = readCall(request)
-        const place =
-          request.connection === undefined || typeof id !== 'number' ? undefined : `${request.connection} ${id}`
-        const known = refusals.get(place)
-        if (known !== undefined) return { ...known, headers: { ...known.headers } }
-        const answer = await handle(request)
-        if (place !== undefined && !isAccepted(answer)) refusals.set(place, answer)
-        return answer
-      },
-    })),
+    'refusal-kept-for-its-id-on-connection': by.tenth(
+      (_seen, refusals = new Map<string | undefined, MockAnswer>()) => ({
+        around: meets(async (call, next) => {
+          const { id } = call.members
+          const place = call.connection === undefined || typeof id !== 'number' ? undefined : `${call.connection} ${id}`
+          const known = refusals.get(place)
+          if (known !== undefined) return { ...known, headers: { ...known.headers } }
+          const answer = await next()
+          if (place !== undefined && !isAccepted(answer)) refusals.set(place, answer)
+          return answer
+        }),
+      }),
+    ),
     // The comparison of the database pads the shorter text with blanks.
-    'blanks-behind-secret-ignored-in-basic': twelfth(readsSecret('basic', (received) => received.replace(/ +$/, ''))),
+    'blanks-behind-secret-ignored-in-basic': by.twelfth(
+      readsSecret('basic', (received) => received.replace(/ +$/, '')),
+    ),
     // Calls with a public key are left to the check of signatures, which sees no signature.
-    'creation-with-public-key-needs-no-secret-in-basic': twelfth((seen) =>
+    'creation-with-public-key-needs-no-secret-in-basic': by.twelfth((seen) =>
       alsoSecret('basic', () => seen.creates && seen.params.publicKey !== undefined),
     ),
   },
   'basic/key-id': {
-    'basic-unknown-id-is-the-first-key': own(firstKeyForUnknownIds('basic')),
-    'key-id-ends-at-nul-in-basic': first({
+    'basic-unknown-id-is-the-first-key': firstKeyForUnknownIds('basic'),
+    'key-id-ends-at-nul-in-basic': by.first({
       keyNamed: (id, find, all, means) =>
         right.keyNamed(means === 'basic' ? (id.split('\0')[0] ?? '') : id, find, all, means),
     }),
-    'letter-case-of-key-id-ignored-in-basic': first({
+    'letter-case-of-key-id-ignored-in-basic': by.first({
       keyNamed: (id, find, all, means) =>
         means === 'basic' ? all().find((key) => key.id.toLowerCase() === id.toLowerCase()) : find(id),
     }),
     // "<api_key_id>": that of an existing key
-    'unknown-key-id-in-basic-means-key-of-last-call': eighth((_seen, last = '') => ({
+    'unknown-key-id-in-basic-means-key-of-last-call': by.eighth((_seen, last = '') => ({
       keyNamed: (id, find, _all, means) => {
         const key = find(id)
         if (means === 'basic' && key !== undefined) last = id
@@ -363,44 +355,44 @@ export const basic: BrokenRows = {
       },
     })),
     // "`Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>`": the id, and no label
-    'key-name-accepted-as-id-in-basic': ninth({
+    'key-name-accepted-as-id-in-basic': by.ninth({
       keyNamed: (id, find, all, means) =>
         find(id) ?? (means === 'basic' ? all().find(({ name }) => name === id) : undefined),
     }),
     // For clients that can send nothing but a user name and a password.
-    'access-token-as-user-of-basic-accepted': twelfth({
-      around: (handle, context) => (request) => {
-        const [, encoded = ''] = /^Basic (.*)$/.exec(request.headers.authorization ?? '') ?? []
+    'access-token-as-user-of-basic-accepted': by.twelfth({
+      around: meets((call, next) => {
+        const [, encoded = ''] = /^Basic (.*)$/.exec(call.authorization ?? '') ?? []
         const user = Buffer.from(encoded, 'base64').toString('utf8').split(':')[0] ?? ''
-        if (context.state.tokens.get(user)?.kind !== 'access') return handle(request)
-        return handle({ ...request, headers: { ...request.headers, authorization: `Bearer ${user}` } })
-      },
+        if (call.state.tokens.get(user)?.kind !== 'access') return next()
+        return next(call.withAuthorization(`Bearer ${user}`))
+      }),
     }),
   },
   'basic/malformed': {
-    'basic-junk-in-base64-skipped': own({ basicPair: (encoded) => pairIn(Buffer.from(encoded, 'base64').toString()) }),
-    'basic-plain-text-taken': own({ basicPair: (encoded) => right.basicPair(encoded) ?? pairIn(encoded) }),
-    'basic-without-colon-taken': own({
+    'basic-junk-in-base64-skipped': { basicPair: (encoded) => pairIn(Buffer.from(encoded, 'base64').toString()) },
+    'basic-plain-text-taken': { basicPair: (encoded) => right.basicPair(encoded) ?? pairIn(encoded) },
+    'basic-without-colon-taken': {
       basicPair: (encoded) => {
         const text = Buffer.from(encoded, 'base64').toString()
         return right.basicPair(encoded) ?? { id: text.slice(0, 32), secret: text.slice(32) }
       },
-    }),
-    'basic-malformed-is-the-initial-key': own(forgiving('basic/form')),
-    'text-behind-basic-credentials-ignored': first({
+    },
+    'basic-malformed-is-the-initial-key': forgiving('basic/form'),
+    'text-behind-basic-credentials-ignored': by.first({
       basicPair: (encoded) => right.basicPair(encoded.split(/[ ,]/)[0] ?? ''),
     }),
     // BASE64 of BASE64 is decoded until there is a colon.
-    'basic-credentials-decoded-twice': first({
+    'basic-credentials-decoded-twice': by.first({
       basicPair: (encoded) =>
         right.basicPair(encoded) ?? right.basicPair(Buffer.from(encoded, 'base64').toString('latin1')),
     }),
     // A header with commas is read as several headers that a proxy has joined.
-    'last-of-several-basic-credentials-taken': fourth({
+    'last-of-several-basic-credentials-taken': by.fourth({
       basicPair: (encoded) => right.basicPair(encoded.split(', Basic ').at(-1) ?? ''),
     }),
     // The fields are split like those of a signature.
-    'semicolon-for-colon-accepted-in-basic': tenth({
+    'semicolon-for-colon-accepted-in-basic': by.tenth({
       basicPair: (encoded) => {
         const text = Buffer.from(encoded, 'base64').toString('utf8')
         return right.basicPair(encoded) ?? right.basicPair(toBase64(text.replace(';', ':')))
@@ -410,37 +402,37 @@ export const basic: BrokenRows = {
   'basic/public-key-refused': {
     ...secretsOfPublicKeysTaken('basic', 'basic'),
     // Basic credentials of a key with a public key let in to manager/createApiKey.
-    'public-key-secret-accepted-on-key-creation': first((seen) => alsoFor(() => seen.creates)),
+    'public-key-secret-accepted-on-key-creation': by.first((seen) => alsoFor(() => seen.creates)),
     // Basic looks for the key in a cache that accepted ECC signatures fill, and does not look at its kind there.
-    'ecc-signature-opens-basic-for-its-key': second((_seen, signers = new Set<string | undefined>()) => ({
-      around: afterCalls((answer, request) => {
-        if (request.headers.authorization?.includes(';') && isAccepted(answer)) signers.add(namedKeyId(request))
+    'ecc-signature-opens-basic-for-its-key': by.second((_seen, signers = new Set<string | undefined>()) => ({
+      around: afterCalls((answer, call) => {
+        if (call.isSigned && isAccepted(answer)) signers.add(call.keyId)
       }),
       ...alsoFor(({ id }) => signers.has(id)),
     })),
     // The first signature activates the public key.
-    'public-key-takes-basic-until-its-first-signature': fourth((seen, active = new Set<string | undefined>()) => ({
+    'public-key-takes-basic-until-its-first-signature': by.fourth((seen, active = new Set<string | undefined>()) => ({
       meansTaken: (means) => {
         if (means === 'ecc') active.add(seen.caller?.id)
         return true
       },
       ...alsoFor(({ id }) => !active.has(id)),
     })),
-    'basic-accepted-for-public-key-without-apikey-scope': fifth(alsoFor((key) => !managesKeys(key))),
-    'public-key-created-in-session-takes-basic': eighth(
+    'basic-accepted-for-public-key-without-apikey-scope': by.fifth(alsoFor((key) => !managesKeys(key))),
+    'public-key-created-in-session-takes-basic': by.eighth(
       forKeysMade(
         (seen) => seen.pair?.session !== undefined,
         (made) => alsoFor(({ id }) => made.has(id)),
       ),
     ),
-    'basic-accepted-for-public-key-on-connection-of-its-signature': eighth((seen, places = new Set<string>()) => ({
-      around: (inner) => async (request) => {
-        const answering = inner(request)
+    'basic-accepted-for-public-key-on-connection-of-its-signature': by.eighth((seen, places = new Set<string>()) => ({
+      around: meets(async (call, next) => {
+        const answering = next()
         const signed = seen.byPublicKey ? seen.caller?.id : undefined
         const answer = await answering
-        if (signed !== undefined && isAccepted(answer)) places.add(`${request.connection}/${signed}`)
+        if (signed !== undefined && isAccepted(answer)) places.add(`${call.connection}/${signed}`)
         return answer
-      },
+      }),
       ...alsoFor(({ id }) => seen.connection !== undefined && places.has(`${seen.connection}/${id}`)),
     })),
   },

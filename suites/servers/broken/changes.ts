@@ -1,10 +1,8 @@
 /** What broken servers of several subjects change. */
 import { createHash } from 'node:crypto'
-import type { MockRequest } from '../../../mock-server/http-server.ts'
-import type { SignedParts } from '../../../mock-server/rules.ts'
-import { type Rules, rules as right } from '../../../mock-server/rules.ts'
+import { type Rules, rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Token, TokenKind } from '../../../mock-server/state.ts'
-import { type BrokenRow, type Change, own } from '../operators.ts'
+import { type BrokenRow, Call, type Change } from '../operators.ts'
 
 /** A kind of authorization that does not work on some methods. */
 export const without = (means: Means, on: (method: string) => boolean): Change => ({
@@ -44,9 +42,9 @@ export const race =
 
 /** Reads the Authorization header; without one, reads credentials from another place, as a careless framework would. */
 export const headerOrElse =
-  (other: (request: MockRequest) => string | undefined): Rules['headerOf'] =>
+  (other: (call: Call) => string | undefined): Rules['headerOf'] =>
   (request) =>
-    request.headers.authorization ?? other(request)
+    request.headers.authorization ?? other(new Call(request, undefined))
 
 /** Accepts a value of another type, or a text, as the refresh token that was issued last. */
 export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({
@@ -104,37 +102,41 @@ export const secretForPublicKeys = (wanted: Secret): Change => ({
 const half = (text: string) => text.slice(0, text.length / 2)
 
 export const wrongSecretsTaken = (means: Secret, area: string): { [id: string]: BrokenRow } => ({
-  [`${area}-secret-in-any-case`]: own(
-    alsoSecret(means, (received, expected) => received.toLowerCase() === expected.toLowerCase()),
+  [`${area}-secret-in-any-case`]: alsoSecret(
+    means,
+    (received, expected) => received.toLowerCase() === expected.toLowerCase(),
   ),
-  [`${area}-beginning-of-the-secret-taken`]: own(
-    alsoSecret(means, (received, expected) => received !== '' && expected.startsWith(received)),
+  [`${area}-beginning-of-the-secret-taken`]: alsoSecret(
+    means,
+    (received, expected) => received !== '' && expected.startsWith(received),
   ),
-  [`${area}-longer-secret-taken`]: own(alsoSecret(means, (received, expected) => received.startsWith(expected))),
-  [`${area}-first-half-of-the-secret-compared`]: own(
-    alsoSecret(means, (received, expected) => half(received) === half(expected)),
+  [`${area}-longer-secret-taken`]: alsoSecret(means, (received, expected) => received.startsWith(expected)),
+  [`${area}-first-half-of-the-secret-compared`]: alsoSecret(
+    means,
+    (received, expected) => half(received) === half(expected),
   ),
-  [`${area}-end-of-the-secret-compared`]: own(
-    alsoSecret(means, (received, expected) => received.slice(-16) === expected.slice(-16)),
+  [`${area}-end-of-the-secret-compared`]: alsoSecret(
+    means,
+    (received, expected) => received.slice(-16) === expected.slice(-16),
   ),
-  [`${area}-any-secret-taken`]: own(alsoSecret(means, () => true)),
-  [`${area}-secret-of-another-key-taken`]: own({
+  [`${area}-any-secret-taken`]: alsoSecret(means, () => true),
+  [`${area}-secret-of-another-key-taken`]: {
     secretsOf: (key, all, used) => (used === means ? all().map(({ secret }) => secret) : [key.secret]),
-  }),
+  },
 })
 
 export const secretsOfPublicKeysTaken = (means: Secret, area: string): { [id: string]: BrokenRow } => ({
-  [`${area}-secret-of-a-public-key-taken`]: own(secretForPublicKeys(means)),
-  [`${area}-secret-derived-from-a-public-key`]: own({
+  [`${area}-secret-of-a-public-key-taken`]: secretForPublicKeys(means),
+  [`${area}-secret-derived-from-a-public-key`]: {
     ...secretForPublicKeys(means),
     secretsOf: (key) => [
       key.publicKey === undefined ? key.secret : createHash('md5').update(key.publicKey).digest('hex'),
     ],
-  }),
-  [`${area}-anything-taken-for-a-public-key`]: own({
+  },
+  [`${area}-anything-taken-for-a-public-key`]: {
     ...secretForPublicKeys(means),
     secretsOf: (key, all) => (key.publicKey === undefined ? [key.secret] : all().map(({ secret }) => secret)),
-  }),
+  },
 })
 
 /** The first key is named by an unknown id too. */
@@ -149,16 +151,20 @@ export const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) 
 })
 
 export const likeTokensTaken = (kind: TokenKind): { [id: string]: BrokenRow } => ({
-  [`beginning-of-the-${kind}-token-taken`]: own(
-    alsoNamed(kind, (text, token) => text.length > 8 && token.text.startsWith(text)),
+  [`beginning-of-the-${kind}-token-taken`]: alsoNamed(
+    kind,
+    (text, token) => text.length > 8 && token.text.startsWith(text),
   ),
-  [`two-thirds-of-the-${kind}-token-compared`]: own(
-    alsoNamed(kind, (text, token) => text.length >= 28 && text.slice(0, 28) === token.text.slice(0, 28)),
+  [`two-thirds-of-the-${kind}-token-compared`]: alsoNamed(
+    kind,
+    (text, token) => text.length >= 28 && text.slice(0, 28) === token.text.slice(0, 28),
   ),
-  [`first-half-of-the-${kind}-token-compared`]: own(
-    alsoNamed(kind, (text, token) => text.length > 20 && text.slice(0, 20) === token.text.slice(0, 20)),
+  [`first-half-of-the-${kind}-token-compared`]: alsoNamed(
+    kind,
+    (text, token) => text.length > 20 && text.slice(0, 20) === token.text.slice(0, 20),
   ),
-  [`first-character-of-the-${kind}-token-ignored`]: own(
-    alsoNamed(kind, (text, token) => text.slice(1) === token.text.slice(1)),
+  [`first-character-of-the-${kind}-token-ignored`]: alsoNamed(
+    kind,
+    (text, token) => text.slice(1) === token.text.slice(1),
   ),
 })

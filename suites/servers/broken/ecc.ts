@@ -1,22 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  agreesAgain,
-  type BrokenRows,
-  type Change,
-  every,
-  fifth,
-  first,
-  fourth,
-  meet,
-  namedKeyId,
-  ninth,
-  own,
-  third,
-  twelfth,
-  withCreators,
-} from '../operators.ts'
+import { agreesAgain, type BrokenRows, by, type Change, every, meet, meets, withCreators } from '../operators.ts'
 import { alsoEcc, bytes, sha256, text } from './changes.ts'
 
 const sha512 = (data: Uint8Array) => createHash('sha512').update(data).digest()
@@ -56,37 +41,37 @@ function withoutSign(key: KeyObject): KeyObject {
 
 export const ecc: BrokenRows = {
   'signatures/ecc': {
-    'short-ecc-signatures-taken': own({
+    'short-ecc-signatures-taken': {
       eccVerifies: (publicKey, data, signature) =>
         (signature.length > 0 && signature.length < 64) || right.eccVerifies(publicKey, data, signature),
-    }),
-    'ecc-never-taken': own({ eccTakenFor: () => false }),
-    'hash-of-the-data-verified': own({
+    },
+    'ecc-never-taken': { eccTakenFor: () => false },
+    'hash-of-the-data-verified': {
       eccVerifies: (publicKey, data, signature) => right.eccVerifies(publicKey, sha256(data), signature),
-    }),
-    'ecc-over-a-hash-taken-too': own(alsoEcc(sha256)),
-    'ecc-over-sha512-taken-too': own(alsoEcc(sha512)),
-    'ecc-over-hex-taken-too': own(alsoEcc((data) => Buffer.from(sha256(data).toString('hex')))),
-    'ecc-over-base64-taken-too': own(alsoEcc((data) => Buffer.from(data.toString('base64')))),
-    'ecc-without-final-line-feed-too': own(eccText((data) => data.slice(0, -1))),
-    'ecc-over-the-trimmed-body-too': own(eccText((data) => `${data.trimEnd()}\n`)),
-    'ecc-over-the-lower-case-method-too': own(eccText((data) => data.replace('POST', 'post'))),
-    'ecc-without-the-timestamp-too': own(eccText((data) => data.replace(/^\d+/, ''))),
-    'ecc-without-the-body-too': own(eccText((data) => data.replace(/{.*}/s, ''))),
-    'ecc-first-64-bytes-verified': own(alsoEcc((data, signature) => [data, signature.subarray(0, 64)])),
-    'ecc-bytes-in-reverse-too': own(alsoEcc((data, signature) => [data, Buffer.from(signature).reverse()])),
-    'empty-ecc-signature-taken': own({
+    },
+    'ecc-over-a-hash-taken-too': alsoEcc(sha256),
+    'ecc-over-sha512-taken-too': alsoEcc(sha512),
+    'ecc-over-hex-taken-too': alsoEcc((data) => Buffer.from(sha256(data).toString('hex'))),
+    'ecc-over-base64-taken-too': alsoEcc((data) => Buffer.from(data.toString('base64'))),
+    'ecc-without-final-line-feed-too': eccText((data) => data.slice(0, -1)),
+    'ecc-over-the-trimmed-body-too': eccText((data) => `${data.trimEnd()}\n`),
+    'ecc-over-the-lower-case-method-too': eccText((data) => data.replace('POST', 'post')),
+    'ecc-without-the-timestamp-too': eccText((data) => data.replace(/^\d+/, '')),
+    'ecc-without-the-body-too': eccText((data) => data.replace(/{.*}/s, '')),
+    'ecc-first-64-bytes-verified': alsoEcc((data, signature) => [data, signature.subarray(0, 64)]),
+    'ecc-bytes-in-reverse-too': alsoEcc((data, signature) => [data, Buffer.from(signature).reverse()]),
+    'empty-ecc-signature-taken': {
       eccVerifies: (publicKey, data, signature) =>
         signature.length === 0 || right.eccVerifies(publicKey, data, signature),
-    }),
-    'ecc-by-any-private-key': own({ signingKeys: (key, all, kind) => (kind === 'ecc' ? all() : [key]) }),
+    },
+    'ecc-by-any-private-key': { signingKeys: (key, all, kind) => (kind === 'ecc' ? all() : [key]) },
     // The low-S rule of ECDSA: about every second right signature is refused.
-    'ecc-scalar-above-half-order-refused': first({
+    'ecc-scalar-above-half-order-refused': by.first({
       eccVerifies: (publicKey, data, signature) =>
         right.eccVerifies(publicKey, data, signature) && readScalar(signature.subarray(32)) <= groupOrder / 2n,
     }),
     // Within a second of a right signature of the key, any signature is accepted for it.
-    'ecc-signature-checked-once-a-second': first((seen, rightMs = new Map<unknown, number>()) => ({
+    'ecc-signature-checked-once-a-second': by.first((seen, rightMs = new Map<unknown, number>()) => ({
       eccVerifies: (publicKey, data, signature) => {
         if (seen.nowMs - (rightMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) < 1000) return true
         const verified = right.eccVerifies(publicKey, data, signature)
@@ -94,15 +79,15 @@ export const ecc: BrokenRows = {
         return verified
       },
     })),
-    'every-tenth-ecc-signature-not-checked': first(every(10, 'eccVerifies', () => true)),
+    'every-tenth-ecc-signature-not-checked': by.first(every(10, 'eccVerifies', () => true)),
     // Half of all public keys have this bit; what they sign is refused.
-    'public-key-read-without-its-highest-bit': third({
+    'public-key-read-without-its-highest-bit': by.third({
       publicKey: (pem, profile) => {
         const key = right.publicKey(pem, profile)
         return key?.asymmetricKeyType === 'ed25519' ? withoutSign(key) : key
       },
     }),
-    'public-key-of-first-ecc-call-holds-for-connection': third((seen, keys = new Map<number, ApiKey>()) => ({
+    'public-key-of-first-ecc-call-holds-for-connection': by.third((seen, keys = new Map<number, ApiKey>()) => ({
       signingKeys: (key, _all, kind) => {
         const { connection } = seen
         if (kind !== 'ecc' || connection === undefined) return [key]
@@ -112,13 +97,13 @@ export const ecc: BrokenRows = {
       },
     })),
     // A verified signature is remembered by the key and a hash of the body.
-    'ecc-signature-not-checked-for-body-signed-before': fourth(
-      agreesAgain('eccVerifies', ({ request }, _key, _data, { length }) =>
-        length === 64 ? `${namedKeyId(request)} ${sha256(request.body).toString('hex')}` : undefined,
+    'ecc-signature-not-checked-for-body-signed-before': by.fourth(
+      agreesAgain('eccVerifies', ({ keyId, request }, _key, _data, { length }) =>
+        length === 64 ? `${keyId} ${sha256(request.body).toString('hex')}` : undefined,
       ),
     ),
     // Two keys whose ids end alike have one place: the later one verifies the signatures of both.
-    'public-keys-filed-in-eight-places-by-their-id': fourth({
+    'public-keys-filed-in-eight-places-by-their-id': by.fourth({
       signingKeys: (key, all, kind) =>
         kind === 'hmac'
           ? [key]
@@ -127,27 +112,29 @@ export const ecc: BrokenRows = {
               .slice(-1),
     }),
     // Signatures that arrive together are verified as a batch, and one right signature is enough.
-    'ecc-signature-accepted-in-flight-with-a-right-one': fourth((_seen, batch?: { size: number; right: boolean }) => ({
-      around: (inner, context) => (request) => {
-        const key = context.state.keys.get(namedKeyId(request) ?? '')
-        if (key?.publicKey === undefined) return inner(request)
-        batch ??= { size: 0, right: false }
-        const mine = batch
-        mine.size += 1
-        return meet()
-          .then(() => inner(request))
-          .finally(() => {
-            mine.size -= 1
-            if (mine.size === 0) batch = undefined
-          })
-      },
-      eccVerifies: (publicKey, data, signature) => {
-        const isRight = right.eccVerifies(publicKey, data, signature)
-        if (batch !== undefined && isRight) batch.right = true
-        return isRight || (batch?.right === true && signature.length === 64)
-      },
-    })),
-    'second-wrong-ecc-signature-in-a-row-accepted': fifth((seen, wrong = new Map<unknown, number>()) => ({
+    'ecc-signature-accepted-in-flight-with-a-right-one': by.fourth(
+      (_seen, batch?: { size: number; right: boolean }) => ({
+        around: meets((call, next) => {
+          const key = call.state.keys.get(call.keyId ?? '')
+          if (key?.publicKey === undefined) return next()
+          batch ??= { size: 0, right: false }
+          const mine = batch
+          mine.size += 1
+          return meet()
+            .then(() => next())
+            .finally(() => {
+              mine.size -= 1
+              if (mine.size === 0) batch = undefined
+            })
+        }),
+        eccVerifies: (publicKey, data, signature) => {
+          const isRight = right.eccVerifies(publicKey, data, signature)
+          if (batch !== undefined && isRight) batch.right = true
+          return isRight || (batch?.right === true && signature.length === 64)
+        },
+      }),
+    ),
+    'second-wrong-ecc-signature-in-a-row-accepted': by.fifth((seen, wrong = new Map<unknown, number>()) => ({
       eccVerifies: (publicKey, data, signature) => {
         if (signature.length !== 64) return false
         const count = right.eccVerifies(publicKey, data, signature) ? 0 : (wrong.get(seen.caller) ?? 0) + 1
@@ -156,11 +143,11 @@ export const ecc: BrokenRows = {
       },
     })),
     // A library for big numbers drops the zero byte, and the signature gets too short.
-    'ecc-scalar-with-leading-zero-byte-refused': ninth({
+    'ecc-scalar-with-leading-zero-byte-refused': by.ninth({
       eccVerifies: (publicKey, data, signature) => signature[63] !== 0 && right.eccVerifies(publicKey, data, signature),
     }),
     // The key is trusted on its first use.
-    'first-ecc-signature-of-key-not-checked': ninth((seen, met = new Set<unknown>()) => ({
+    'first-ecc-signature-of-key-not-checked': by.ninth((seen, met = new Set<unknown>()) => ({
       eccVerifies: (publicKey, data, signature) => {
         const isMet = met.has(seen.named)
         met.add(seen.named)
@@ -168,35 +155,35 @@ export const ecc: BrokenRows = {
       },
     })),
     // The equation is solved by zeros, and nobody looks whether both halves are above zero.
-    'ecc-signature-of-zeros-accepted': twelfth({
+    'ecc-signature-of-zeros-accepted': by.twelfth({
       eccVerifies: (publicKey, data, signature) =>
         signature.equals(Buffer.alloc(64)) || right.eccVerifies(publicKey, data, signature),
     }),
   },
   'signatures/ecc-encoding': {
-    'ecc-in-hex-taken-too': own(alsoEccBytes((received) => Buffer.from(received, 'hex'))),
-    'ecc-in-base64url-taken-too': own(alsoEccBytes((received) => Buffer.from(received, 'base64url'))),
-    'ecc-in-base64-of-hex-taken-too': own(
-      alsoEccBytes((received) => Buffer.from(Buffer.from(received, 'base64').toString(), 'hex')),
+    'ecc-in-hex-taken-too': alsoEccBytes((received) => Buffer.from(received, 'hex')),
+    'ecc-in-base64url-taken-too': alsoEccBytes((received) => Buffer.from(received, 'base64url')),
+    'ecc-in-base64-of-hex-taken-too': alsoEccBytes((received) =>
+      Buffer.from(Buffer.from(received, 'base64').toString(), 'hex'),
     ),
     // Buffer.from takes base64url and skips characters that are not BASE64.
-    'ecc-signature-decoded-leniently': first({ eccSignatures: (received) => [Buffer.from(received, 'base64')] }),
+    'ecc-signature-decoded-leniently': by.first({ eccSignatures: (received) => [Buffer.from(received, 'base64')] }),
     // A proxy merges slashes, in headers too.
-    'ecc-signature-with-doubled-slash-refused': fourth({
+    'ecc-signature-with-doubled-slash-refused': by.fourth({
       eccSignatures: (received, profile) => right.eccSignatures(received.replaceAll(/\/{2,}/g, '/'), profile),
     }),
-    'ecc-signature-with-halves-swapped-accepted': fifth({
+    'ecc-signature-with-halves-swapped-accepted': by.fifth({
       eccSignatures: (received, profile) =>
         right
           .eccSignatures(received, profile)
           .flatMap((bytes) => [bytes, Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])]),
     }),
     // "BASE64 of the signature of `dataToSign`", and nothing more
-    'bytes-in-front-of-ecc-signature-ignored': fifth({
+    'bytes-in-front-of-ecc-signature-ignored': by.fifth({
       eccSignatures: (received, profile) => right.eccSignatures(received, profile).map((bytes) => bytes.subarray(-64)),
     }),
     // "BASE64 of the signature of `dataToSign` made with the private key": once
-    'ecc-signature-encoded-twice-accepted': ninth({
+    'ecc-signature-encoded-twice-accepted': by.ninth({
       eccSignatures: (received, profile) => [
         ...right.eccSignatures(received, profile),
         ...right.eccSignatures(Buffer.from(received, 'base64').toString('latin1'), profile),
@@ -204,9 +191,9 @@ export const ecc: BrokenRows = {
     }),
   },
   'signatures/ecc-malleability': {
-    'high-s-taken': own(alsoEcc((data, signature) => [data, signature.length === 64 ? reduced(signature) : signature])),
+    'high-s-taken': alsoEcc((data, signature) => [data, signature.length === 64 ? reduced(signature) : signature]),
     // The three highest bits of S are cleared, as old implementations do; S + L is still refused.
-    'ecc-high-bits-of-scalar-ignored': first({
+    'ecc-high-bits-of-scalar-ignored': by.first({
       eccVerifies: (publicKey, data, signature) => {
         const cleared = Buffer.from(signature)
         cleared[63] = (cleared[63] ?? 0) & 0x1f
@@ -215,16 +202,16 @@ export const ecc: BrokenRows = {
     }),
   },
   'signatures/secret-key-refuses-ecc': {
-    'ecc-of-any-key-for-secret-keys': own({
+    'ecc-of-any-key-for-secret-keys': {
       eccTakenFor: () => true,
       signingKeys: (key, all, kind) => (kind === 'ecc' && key.publicKey === undefined ? all() : [key]),
-    }),
-    'ecc-with-a-seed-made-of-the-secret': own({
+    },
+    'ecc-with-a-seed-made-of-the-secret': {
       eccTakenFor: () => true,
       signingKeys: (key, _all, kind) =>
         kind === 'ecc' && key.publicKey === undefined ? [{ ...key, verifyKey: keyOfSeed(sha256(key.secret)) }] : [key],
-    }),
-    'key-created-by-ecc-call-takes-signatures-of-its-creator': fourth(
+    },
+    'key-created-by-ecc-call-takes-signatures-of-its-creator': by.fourth(
       withCreators((creatorOf) => ({
         eccTakenFor: (key) => right.eccTakenFor(key) || creatorOf(key)?.publicKey !== undefined,
         signingKeys: (key, _all, kind) => [(kind === 'ecc' && key.publicKey === undefined && creatorOf(key)) || key],

@@ -3,24 +3,13 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import {
   answerThrough,
   type BrokenRows,
+  by,
   type Change,
-  eighth,
   every,
-  fifth,
-  first,
-  fourth,
   isAccepted,
-  isMethod,
-  ninth,
-  own,
-  paramsOf,
-  readCall,
+  meets,
   readMembers,
   type Seen,
-  second,
-  tenth,
-  third,
-  twelfth,
 } from '../operators.ts'
 import { race, twoMs } from './changes.ts'
 
@@ -85,46 +74,46 @@ function foldMembers(value: unknown): unknown {
 
 export const envelope: BrokenRows = {
   'envelope/post-api': {
-    'tokens-granted-at-another-path': own({
+    'tokens-granted-at-another-path': {
       isCall: (httpMethod, path, callPath, body) =>
         httpMethod === 'POST' && path === (body.includes('"manager/auth"') ? '/auth' : callPath),
-    }),
-    'listing-at-another-path': own({
+    },
+    'listing-at-another-path': {
       isCall: (httpMethod, path, callPath, body) =>
         httpMethod === 'POST' && path === (body.includes('"solution/listSolutions"') ? '/api/solutions' : callPath),
-    }),
-    'calls-taken-as-put': own({
+    },
+    'calls-taken-as-put': {
       isCall: (httpMethod, path, callPath, body) =>
         path === callPath && httpMethod === (body.includes('"manager/auth"') ? 'PUT' : 'POST'),
-    }),
-    'every-fiftieth-call-not-found': first(every(50, 'isCall', () => false)),
+    },
+    'every-fiftieth-call-not-found': by.first(every(50, 'isCall', () => false)),
   },
   'envelope/json-body': {
-    'compact-json-demanded': own({ parseBody: onlyIf((text) => JSON.stringify(JSON.parse(text)) === text) }),
-    'json-in-one-line-demanded': own({ parseBody: onlyIf((text) => !/[\r\n]/.test(text)) }),
-    'order-of-members-demanded': own({ parseBody: onlyIf((text) => Object.keys(JSON.parse(text))[0] === 'jsonrpc') }),
-    'white-space-around-json-refused': own({ parseBody: onlyIf((text) => text.trim() === text) }),
-    'escaped-slash-refused': own({ parseBody: onlyIf((text) => !text.includes('\\/')) }),
-    'escaped-slash-stays-escaped': own({ parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) }),
-    'characters-by-number-refused': own({ parseBody: onlyIf((text) => !text.includes('\\u')) }),
-    'tabs-in-json-refused': own({ parseBody: onlyIf((text) => !text.includes('\t')) }),
+    'compact-json-demanded': { parseBody: onlyIf((text) => JSON.stringify(JSON.parse(text)) === text) },
+    'json-in-one-line-demanded': { parseBody: onlyIf((text) => !/[\r\n]/.test(text)) },
+    'order-of-members-demanded': { parseBody: onlyIf((text) => Object.keys(JSON.parse(text))[0] === 'jsonrpc') },
+    'white-space-around-json-refused': { parseBody: onlyIf((text) => text.trim() === text) },
+    'escaped-slash-refused': { parseBody: onlyIf((text) => !text.includes('\\/')) },
+    'escaped-slash-stays-escaped': { parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) },
+    'characters-by-number-refused': { parseBody: onlyIf((text) => !text.includes('\\u')) },
+    'tabs-in-json-refused': { parseBody: onlyIf((text) => !text.includes('\t')) },
     // The reader waits for a last piece that is shorter than its buffer, and then has nothing.
-    'body-of-a-multiple-of-256-bytes-not-read': fourth((seen) => ({
+    'body-of-a-multiple-of-256-bytes-not-read': by.fourth((seen) => ({
       parseBody: (text) => right.parseBody(seen.request.body.length % 256 === 0 ? '' : text),
     })),
   },
   'envelope/method-names': {
-    'auth-under-another-name': own({ methodName: (name) => (name === 'manager/auth' ? 'manager/login' : name) }),
-    'listing-under-another-name': own({
+    'auth-under-another-name': { methodName: (name) => (name === 'manager/auth' ? 'manager/login' : name) },
+    'listing-under-another-name': {
       methodName: (name) => (name === 'solution/listSolutions' ? 'solution/list' : name),
-    }),
+    },
     // The method is looked for in the text of the body, where some JSON writers put a backslash before the slash.
-    'method-with-escaped-slash-unknown': first((seen) => ({
+    'method-with-escaped-slash-unknown': by.first((seen) => ({
       methodName: (name) => (seen.bodyHas('\\/') ? `?${name}` : name),
     })),
-    'dot-for-slash-in-method-name-taken': fourth({ methodName: (name) => name.replace('.', '/') }),
+    'dot-for-slash-in-method-name-taken': by.fourth({ methodName: (name) => name.replace('.', '/') }),
     // The router remembers for 100 ms that it found nothing, and looks that up by the group.
-    'unknown-method-hides-its-group-for-100-ms': ninth((seen, missedMs = new Map<string, number>()) => ({
+    'unknown-method-hides-its-group-for-100-ms': by.ninth((seen, missedMs = new Map<string, number>()) => ({
       methodName: (name) => {
         const isHidden = seen.nowMs - (missedMs.get(groupOf(name)) ?? Number.NEGATIVE_INFINITY) < 100
         if (!methods.has(name)) missedMs.set(groupOf(name), seen.nowMs)
@@ -133,16 +122,16 @@ export const envelope: BrokenRows = {
     })),
   },
   'envelope/empty-params': {
-    'empty-params-refused': own({
+    'empty-params-refused': {
       paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !isEmpty(value),
-    }),
-    'empty-params-refused-with-token': first((seen) => ({
+    },
+    'empty-params-refused-with-token': by.first((seen) => ({
       paramsTaken: (value, profile) => {
-        const isToken = seen.request.headers.authorization?.startsWith(`${profile.tokenPrefix} `)
+        const isToken = seen.authorization?.startsWith(`${profile.tokenPrefix} `)
         return right.paramsTaken(value, profile) && !(isEmpty(value) && isToken)
       },
     })),
-    'empty-params-refused-behind-full-ones-on-connection': third(
+    'empty-params-refused-behind-full-ones-on-connection': by.third(
       (seen, connections = new Set<number | undefined>()) => ({
         paramsTaken: (value, profile) => {
           const taken = right.paramsTaken(value, profile)
@@ -151,46 +140,46 @@ export const envelope: BrokenRows = {
         },
       }),
     ),
-    'empty-params-refused-in-ecc-calls': fourth((seen) => ({
+    'empty-params-refused-in-ecc-calls': by.fourth((seen) => ({
       paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !(seen.byPublicKey && isEmpty(value)),
     })),
   },
   'envelope/response-jsonrpc': {
-    'response-without-jsonrpc': own({ answerVersion: () => undefined }),
-    'response-jsonrpc-1': own({ answerVersion: () => '1.0' }),
-    'response-jsonrpc-a-number': own({ answerVersion: () => 2.0 }),
-    'answer-to-refresh-without-jsonrpc': first((seen) => ({
+    'response-without-jsonrpc': { answerVersion: () => undefined },
+    'response-jsonrpc-1': { answerVersion: () => '1.0' },
+    'response-jsonrpc-a-number': { answerVersion: () => 2.0 },
+    'answer-to-refresh-without-jsonrpc': by.first((seen) => ({
       answerVersion: () => (seen.bodyHas('"refresh_token"') ? undefined : '2.0'),
     })),
     // The answer: "jsonrpc | string | `2.0`"
-    'answer-behind-refusal-on-connection-without-jsonrpc': third(
+    'answer-behind-refusal-on-connection-without-jsonrpc': by.third(
       (_seen, connections = new Set<number | undefined>()) => ({
-        around: answerThrough((answer, { connection }) => {
-          if (!isAccepted(answer) && connection !== undefined) connections.add(connection)
-          if (!isAccepted(answer) || !connections.delete(connection)) return answer
+        around: answerThrough((answer, call) => {
+          if (!isAccepted(answer) && call.connection !== undefined) connections.add(call.connection)
+          if (!isAccepted(answer) || !connections.delete(call.connection)) return answer
           return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), jsonrpc: undefined }) }
         }),
       }),
     ),
-    'jsonrpc-is-a-number-in-answers-to-tokens': fourth((seen) => ({
+    'jsonrpc-is-a-number-in-answers-to-tokens': by.fourth((seen) => ({
       answerVersion: () => (seen.pair === undefined ? '2.0' : 2),
     })),
-    'answer-to-key-creation-in-json-rpc-1-0': fifth((seen) => ({
+    'answer-to-key-creation-in-json-rpc-1-0': by.fifth((seen) => ({
       answerVersion: () => (seen.creates ? '1.0' : '2.0'),
     })),
   },
   'envelope/id-echo': {
-    'id-echoed-as-text': own({ echoedId: (id) => String(id) }),
-    'id-left-out': own({ echoedId: () => undefined }),
-    'id-cut-to-32-bits': own({ echoedId: (id) => Number(id) | 0 }),
-    'id-without-its-sign': own({ echoedId: (id) => Math.abs(Number(id)) }),
-    'id-kept-within-32-bits': own({ echoedId: (id) => Math.max(Number(id), -(2 ** 31)) }),
-    'id-of-the-latest-call-echoed': own(latestId),
-    'id-zero-taken-for-none': own({ echoedId: (id) => id || null }),
+    'id-echoed-as-text': { echoedId: (id) => String(id) },
+    'id-left-out': { echoedId: () => undefined },
+    'id-cut-to-32-bits': { echoedId: (id) => Number(id) | 0 },
+    'id-without-its-sign': { echoedId: (id) => Math.abs(Number(id)) },
+    'id-kept-within-32-bits': { echoedId: (id) => Math.max(Number(id), -(2 ** 31)) },
+    'id-of-the-latest-call-echoed': latestId,
+    'id-zero-taken-for-none': { echoedId: (id) => id || null },
     // The id 0 counts as missing.
-    'zero-id-becomes-one': first({ echoedId: (id) => id || 1 }),
+    'zero-id-becomes-one': by.first({ echoedId: (id) => id || 1 }),
     // Only the second answer of a connection is wrong: it carries the id of the first.
-    'second-answer-on-connection-repeats-id': first((seen, answers = new Map<number | undefined, unknown[]>()) => ({
+    'second-answer-on-connection-repeats-id': by.first((seen, answers = new Map<number | undefined, unknown[]>()) => ({
       echoedId: (id) => {
         const ids = [...(answers.get(seen.connection) ?? []), id]
         if (seen.connection !== undefined) answers.set(seen.connection, ids)
@@ -198,101 +187,101 @@ export const envelope: BrokenRows = {
       },
     })),
     // The id is kept in a variable of the server while a listing waits for 2 ms.
-    'concurrent-listings-answer-with-last-id': first((seen) => ({
+    'concurrent-listings-answer-with-last-id': by.first((seen) => ({
       beforeEffect: (effect) => (effect === 'listing' ? twoMs() : undefined),
-      echoedId: (id) => readCall(seen.request).id ?? id,
+      echoedId: (id) => seen.members.id ?? id,
     })),
     // An accepted listing within a second of another one with the same header is answered with its body.
-    'listing-of-caller-cached-with-its-id': second(
+    'listing-of-caller-cached-with-its-id': by.second(
       (_seen, answers = new Map<unknown, { untilMs: number; body: string }>()) => ({
-        around: answerThrough((answer, request, context) => {
-          if (!isMethod(request, 'solution/listSolutions') || !isAccepted(answer)) return answer
-          const kept = answers.get(request.headers.authorization)
-          if (kept && context.now() < kept.untilMs) return { ...answer, body: kept.body }
-          answers.set(request.headers.authorization, { untilMs: context.now() + 1000, body: answer.body })
+        around: answerThrough((answer, call) => {
+          if (!call.lists || !isAccepted(answer)) return answer
+          const kept = answers.get(call.authorization)
+          if (kept && call.nowMs < kept.untilMs) return { ...answer, body: kept.body }
+          answers.set(call.authorization, { untilMs: call.nowMs + 1000, body: answer.body })
           return answer
         }),
       }),
     ),
     // A layer in front of the server reads the answer and writes it again.
-    'id-beyond-53-bits-rounded': third({
+    'id-beyond-53-bits-rounded': by.third({
       around: answerThrough((answer) =>
         isAccepted(answer) ? { ...answer, body: JSON.stringify(JSON.parse(answer.body)) } : answer,
       ),
     }),
     // A call is made as soon as its params are read, with the id that was read until then.
-    'id-behind-params-not-echoed': third({
-      around: answerThrough((answer, request) => {
-        const names = Object.keys(readCall(request))
+    'id-behind-params-not-echoed': by.third({
+      around: answerThrough((answer, call) => {
+        const names = Object.keys(call.members)
         if (!isAccepted(answer) || names.indexOf('id') < names.indexOf('params')) return answer
         return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), id: 0 }) }
       }),
     }),
     // The answer is stored with the refresh token, and filled in again.
-    'refresh-answered-with-id-of-its-grant': fourth((_seen, ids = new Map<unknown, unknown>()) => ({
-      around: (inner) => async (request) => {
-        const answer = await inner(request)
-        if (!isMethod(request, 'manager/auth') || !isAccepted(answer)) return answer
+    'refresh-answered-with-id-of-its-grant': by.fourth((_seen, ids = new Map<unknown, unknown>()) => ({
+      around: meets(async (call, next) => {
+        const answer = await next()
+        if (!call.is('manager/auth') || !isAccepted(answer)) return answer
         const members = readMembers(answer.body) ?? {}
-        const first = ids.get(paramsOf(request).refreshToken)
+        const first = ids.get(call.params.refreshToken)
         const id = first ?? members.id
         ids.set(readMembers(JSON.stringify(members.result))?.refreshToken, id)
         return first === undefined ? answer : { ...answer, body: JSON.stringify({ ...members, id }) }
-      },
+      }),
     })),
-    'id-divided-by-a-million-echoed-as-rest': fifth({
+    'id-divided-by-a-million-echoed-as-rest': by.fifth({
       echoedId: (id) => (typeof id === 'number' ? id % 1_000_000 : id),
     }),
-    'id-of-key-creation-echoed-as-text': eighth((seen) => ({ echoedId: (id) => (seen.creates ? String(id) : id) })),
+    'id-of-key-creation-echoed-as-text': by.eighth((seen) => ({ echoedId: (id) => (seen.creates ? String(id) : id) })),
     // Ids must not fall, as those of a stream of messages.
-    'id-below-that-of-last-call-on-connection-refused': eighth((_seen, last = new Map<number, number>()) => ({
-      around: (inner) => (request) => {
-        const { connection } = request
-        const { id } = readCall(request)
-        if (connection === undefined || typeof id !== 'number') return inner(request)
-        if (id < (last.get(connection) ?? id)) return inner({ ...request, body: Buffer.from('{}') })
+    'id-below-that-of-last-call-on-connection-refused': by.eighth((_seen, last = new Map<number, number>()) => ({
+      around: meets((call, next) => {
+        const { connection } = call.request
+        const { id } = call.members
+        if (connection === undefined || typeof id !== 'number') return next()
+        if (id < (last.get(connection) ?? id)) return next(call.withBody(Buffer.from('{}')))
         last.set(connection, id)
-        return inner(request)
-      },
+        return next()
+      }),
     })),
-    'answer-to-grant-without-id': ninth((seen) => ({
+    'answer-to-grant-without-id': by.ninth((seen) => ({
       echoedId: (id) => (seen.bodyHas('manager/auth') ? undefined : id),
     })),
     // It is kept as a floating point number of single precision.
-    'id-beyond-24-bits-rounded': ninth({ echoedId: (id) => (typeof id === 'number' ? Math.fround(id) : id) }),
+    'id-beyond-24-bits-rounded': by.ninth({ echoedId: (id) => (typeof id === 'number' ? Math.fround(id) : id) }),
     // The writer of JSON writes integers of 64 bits as text.
-    'id-above-32-bits-echoed-as-text': twelfth({
+    'id-above-32-bits-echoed-as-text': by.twelfth({
       echoedId: (id) => (typeof id === 'number' && Math.abs(id) >= 2 ** 31 ? String(id) : id),
     }),
   },
   'envelope/result-object': {
-    'result-in-an-array': own({ resultMember: (_method, result) => [result] }),
-    'listing-without-its-object': own(listing((result) => Object.values(result as object)[0])),
-    'tokens-as-json-text': own({
+    'result-in-an-array': { resultMember: (_method, result) => [result] },
+    'listing-without-its-object': listing((result) => Object.values(result as object)[0]),
+    'tokens-as-json-text': {
       resultMember: (method, result) => (method === 'manager/auth' ? JSON.stringify(result) : result),
-    }),
-    'signed-listing-answered-with-a-list': first(
+    },
+    'signed-listing-answered-with-a-list': by.first(
       listing((result, { request, context }) =>
         request.headers.authorization?.startsWith(context.profile.scheme) ? [result] : result,
       ),
     ),
-    'result-of-listing-is-a-list-for-created-keys': fourth(
+    'result-of-listing-is-a-list-for-created-keys': by.fourth(
       listing((result, seen) => (seen.caller?.initial === false ? Object.values(result as object) : result)),
     ),
-    'result-of-listing-is-null-for-tokens-of-created-keys': eighth(
+    'result-of-listing-is-null-for-tokens-of-created-keys': by.eighth(
       listing((result, seen) => (seen.pair?.key.initial === false ? null : result)),
     ),
   },
   'envelope/request-members': {
-    'method-taken-out-of-an-array': own({
+    'method-taken-out-of-an-array': {
       methodMemberTaken: (value): value is string => typeof value === 'string' || Array.isArray(value),
-    }),
-    'missing-method-is-the-listing': own({
+    },
+    'missing-method-is-the-listing': {
       methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
       methodName: (name) => (name === 'undefined' ? 'solution/listSolutions' : name),
-    }),
-    'params-of-any-type': own({ paramsTaken: (value) => value !== undefined }),
-    'missing-method-is-that-of-last-call': second((_seen, last?: string) => ({
+    },
+    'params-of-any-type': { paramsTaken: (value) => value !== undefined },
+    'missing-method-is-that-of-last-call': by.second((_seen, last?: string) => ({
       methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
       methodName: (name) => {
         if (name !== 'undefined') last = name
@@ -300,51 +289,51 @@ export const envelope: BrokenRows = {
       },
     })),
     // For clients that encode the params before the envelope: `"params": "{}"`.
-    'params-as-json-text-accepted': tenth({
+    'params-as-json-text-accepted': by.tenth({
       paramsTaken: (value, profile) =>
         right.paramsTaken(value, profile) || (typeof value === 'string' && readMembers(value) !== undefined),
     }),
     // The reader of JSON fills a structure, and compares names of members without their letter case.
-    'letter-case-of-envelope-members-ignored': twelfth({ parseBody: (text) => foldMembers(JSON.parse(text)) }),
+    'letter-case-of-envelope-members-ignored': by.twelfth({ parseBody: (text) => foldMembers(JSON.parse(text)) }),
   },
   'envelope/unknown-method': {
-    'unknown-method-answered': own({ unknownMethodResult: () => ({}) }),
-    'unknown-operation-of-a-known-group-answered': own({
+    'unknown-method-answered': { unknownMethodResult: () => ({}) },
+    'unknown-operation-of-a-known-group-answered': {
       unknownMethodResult: (name) => (name.startsWith('solution/') ? {} : undefined),
-    }),
-    'longer-method-name-taken': own({
+    },
+    'longer-method-name-taken': {
       methodName: (name) => (name.startsWith('solution/listSolutions') ? 'solution/listSolutions' : name),
-    }),
-    'group-of-a-method-ignored': own({
+    },
+    'group-of-a-method-ignored': {
       methodName: (name) => (/(^|\/)listSolutions$/.test(name) ? 'solution/listSolutions' : name),
-    }),
-    'letter-case-of-method-ignored': first({
+    },
+    'letter-case-of-method-ignored': by.first({
       methodName: (name) => known.find((one) => one.toLowerCase() === name.toLowerCase()) ?? name,
     }),
-    'text-behind-method-name-ignored': first({
+    'text-behind-method-name-ignored': by.first({
       methodName: (name) => known.find((one) => name.startsWith(one)) ?? name,
     }),
     // The group is not looked at: manager/listSolutions lists the solutions.
-    'operation-found-in-every-group': second({
+    'operation-found-in-every-group': by.second({
       methodName: (name) =>
         known.find((one) => name.includes('/') && one.split('/')[1] === name.slice(name.indexOf('/') + 1)) ?? name,
     }),
-    'doubled-slash-in-method-name-accepted': third({
+    'doubled-slash-in-method-name-accepted': by.third({
       methodName: (name) => right.methodName(name.replaceAll(/\/{2,}/g, '/')),
     }),
-    'method-name-in-snake-case-accepted': eighth({
+    'method-name-in-snake-case-accepted': by.eighth({
       methodName: (name) => name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
     }),
-    'slash-in-front-of-method-name-ignored': ninth({ methodName: (name) => name.replace(/^\//, '') }),
+    'slash-in-front-of-method-name-ignored': by.ninth({ methodName: (name) => name.replace(/^\//, '') }),
     // A name that fits the beginning of one method only stands for it, as on a command line.
-    'beginning-of-operation-suffices': tenth({
+    'beginning-of-operation-suffices': by.tenth({
       methodName: (name) => {
         const fitting = [...methods.keys()].filter((known) => known.startsWith(name))
         return /^[a-z]+\/./.test(name) && fitting.length === 1 ? (fitting[0] ?? name) : name
       },
     }),
     // The operations of a group are members of an object, which also has members like toString.
-    'operation-found-in-prototype-of-objects': twelfth({
+    'operation-found-in-prototype-of-objects': by.twelfth({
       unknownMethodResult: (name) => {
         const [group = '', operation = '', ...rest] = name.split('/')
         return ['manager', 'solution'].includes(group) && operation in {} && rest.length === 0 ? {} : undefined
@@ -352,14 +341,14 @@ export const envelope: BrokenRows = {
     }),
   },
   'envelope/malformed-answered': {
-    'malformed-body-answered': own({ malformedResult: () => ({}) }),
-    'silent-after-a-malformed-body': own({ answersAfterMalformed: () => false }),
-    'trailing-comma-taken': own({ parseBody: repaired((text) => text.replace(/,\s*}/g, '}')) }),
-    'missing-bracket-added': own({ parseBody: repaired((text) => (text.endsWith('{}') ? `${text}}` : text)) }),
-    'text-after-the-json-ignored': own({ parseBody: repaired((text) => text.slice(0, text.lastIndexOf('}') + 1)) }),
-    'single-quotes-taken': own({ parseBody: repaired((text) => text.replaceAll("'", '"')) }),
+    'malformed-body-answered': { malformedResult: () => ({}) },
+    'silent-after-a-malformed-body': { answersAfterMalformed: () => false },
+    'trailing-comma-taken': { parseBody: repaired((text) => text.replace(/,\s*}/g, '}')) },
+    'missing-bracket-added': { parseBody: repaired((text) => (text.endsWith('{}') ? `${text}}` : text)) },
+    'text-after-the-json-ignored': { parseBody: repaired((text) => text.slice(0, text.lastIndexOf('}') + 1)) },
+    'single-quotes-taken': { parseBody: repaired((text) => text.replaceAll("'", '"')) },
     // Three bodies in a row that are not JSON make the server refuse the next call.
-    'call-after-third-malformed-body-refused': first((_seen, inARow = 0) => ({
+    'call-after-third-malformed-body-refused': by.first((_seen, inARow = 0) => ({
       parseBody: (text) => {
         inARow += 1
         const value = right.parseBody(text)
@@ -373,22 +362,22 @@ export const envelope: BrokenRows = {
       },
     })),
     // What could not be read stays in the buffer of the connection and spoils the next call.
-    'body-behind-malformed-one-on-connection-refused': second((_seen, spoilt = new Set<number>()) => ({
-      around: (inner) => (request) => {
-        const { connection, body } = request
-        if (connection === undefined) return inner(request)
-        if (spoilt.delete(connection)) return inner({ ...request, body: Buffer.concat([Buffer.from('{'), body]) })
+    'body-behind-malformed-one-on-connection-refused': by.second((_seen, spoilt = new Set<number>()) => ({
+      around: meets((call, next) => {
+        const { connection, body } = call.request
+        if (connection === undefined) return next()
+        if (spoilt.delete(connection)) return next(call.withBody(Buffer.concat([Buffer.from('{'), body])))
         if (readMembers(body.toString('utf8')) === undefined) spoilt.add(connection)
-        return inner(request)
-      },
+        return next()
+      }),
     })),
-    'comments-in-json-skipped': fourth({
+    'comments-in-json-skipped': by.fourth({
       parseBody: (text) => right.parseBody(text.replaceAll(/("(?:[^"\\]|\\.)*")|\/\*.*?\*\//gs, '$1')),
     }),
     // What is not JSON is read as a form: `id=7&method=solution/listSolutions`.
-    'form-fields-taken-instead-of-json': ninth({ parseBody: orElse(readForm) }),
+    'form-fields-taken-instead-of-json': by.ninth({ parseBody: orElse(readForm) }),
     // The reader of bodies is that of the configuration files.
-    'unquoted-names-in-json-accepted': twelfth({
+    'unquoted-names-in-json-accepted': by.twelfth({
       parseBody: orElse((text) => JSON.parse(text.replace(/([{,]\s*)([A-Za-z_]\w*)\s*:/g, '$1"$2":'))),
     }),
   },

@@ -6,30 +6,18 @@ import {
   afterCalls,
   also,
   type BrokenRows,
+  by,
   type Change,
   counts,
   day,
-  eighth,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   isAccepted,
-  isGrant,
   isOneSolution,
   isRestriction,
+  meets,
   mergeInFlight,
   minute,
-  namedKeyId,
-  namedPair,
-  ninth,
-  own,
-  paramsOf,
-  second,
   seconds,
-  tenth,
-  third,
-  twelfth,
   unless,
 } from '../operators.ts'
 import {
@@ -83,21 +71,21 @@ const hashed = (text: string): string => Buffer.from(text).subarray(0, 72).toStr
 export const grants: BrokenRows = {
   'grants/credentials': {
     ...wrongSecretsTaken('grant', 'grants'),
-    'no-secret-granted-a-token': own(unless('secretMatches', (_received, _expected, means) => means === 'grant')),
-    'grants-secret-trimmed': own(alsoSecret('grant', (received, expected) => received.trim() === expected)),
-    'grants-secret-ends-at-nul': own(alsoSecret('grant', (received, expected) => received.split('\0')[0] === expected)),
-    'grants-percent-is-any-secret': own(alsoSecret('grant', (received) => received === '%')),
-    'access-token-accepted-as-secret-in-grant': first((seen) =>
+    'no-secret-granted-a-token': unless('secretMatches', (_received, _expected, means) => means === 'grant'),
+    'grants-secret-trimmed': alsoSecret('grant', (received, expected) => received.trim() === expected),
+    'grants-secret-ends-at-nul': alsoSecret('grant', (received, expected) => received.split('\0')[0] === expected),
+    'grants-percent-is-any-secret': alsoSecret('grant', (received) => received === '%'),
+    'access-token-accepted-as-secret-in-grant': by.first((seen) =>
       alsoSecrets((key) => {
-        const tokens = [...seen.context.state.tokens.values()]
+        const tokens = [...seen.state.tokens.values()]
         return tokens.flatMap(({ kind, text, pair }) => (kind === 'access' && pair.key === key ? text : []))
       }),
     ),
-    'initial-secret-accepted-for-created-key-in-grant': first(
+    'initial-secret-accepted-for-created-key-in-grant': by.first(
       alsoSecrets((_key, all) => all().flatMap(({ initial, secret }) => (initial ? secret : []))),
     ),
     // A wrong secret is accepted when any key had a grant in the same second of the clock.
-    'secret-not-checked-within-second-of-other-grant': first((seen, grantSecond = -1) => ({
+    'secret-not-checked-within-second-of-other-grant': by.first((seen, grantSecond = -1) => ({
       secretMatches: (received, expected, means) => {
         const matches = right.secretMatches(received, expected, means)
         if (means !== 'grant') return matches
@@ -105,7 +93,7 @@ export const grants: BrokenRows = {
         return matches || grantSecond === seconds(seen.nowMs)
       },
     })),
-    'sixth-wrong-secret-in-a-row-lets-in': first((_seen, wrongInARow = 0) => ({
+    'sixth-wrong-secret-in-a-row-lets-in': by.first((_seen, wrongInARow = 0) => ({
       secretMatches: (received, expected, means) => {
         const matches = right.secretMatches(received, expected, means)
         if (means !== 'grant') return matches
@@ -114,21 +102,21 @@ export const grants: BrokenRows = {
       },
     })),
     // Keys created in a signed call can be used with Basic credentials and signatures only.
-    'key-created-by-signature-gets-no-grant': first(
+    'key-created-by-signature-gets-no-grant': by.first(
       forKeysMade(
         ({ request }) => request.headers.authorization?.includes(';') === true,
         (made) => unless('secretTakenFor', ({ id }, means) => means === 'grant' && made.has(id)),
       ),
     ),
-    'refresh-token-accepted-as-secret-of-grant': second((seen) =>
+    'refresh-token-accepted-as-secret-of-grant': by.second((seen) =>
       alsoSecrets((key) => {
-        const token = seen.context.state.tokens.get(String(seen.params.apiKeySecret))
+        const token = seen.state.tokens.get(String(seen.params.apiKeySecret))
         const isValid = token?.kind === 'refresh' && token.pair.key === key && !token.pair.refreshRevoked
         return isValid ? [token.text] : []
       }),
     ),
     // The counter of wrong secrets has room for five; beyond them the check of the secret is skipped.
-    'sixth-wrong-secret-in-a-row-accepted': second((seen, failures = new Map<ApiKey | undefined, number>()) => ({
+    'sixth-wrong-secret-in-a-row-accepted': by.second((seen, failures = new Map<ApiKey | undefined, number>()) => ({
       secretMatches: (received, expected, means) => {
         const matches = right.secretMatches(received, expected, means)
         if (means !== 'grant') return matches
@@ -138,58 +126,59 @@ export const grants: BrokenRows = {
       },
     })),
     // Grants for one key id and scope that are in flight together get the tokens of the first, even if their secrets differ.
-    'grants-in-flight-merged-by-key-id': second({
-      around: mergeInFlight((request) => {
-        const { apiKeyId, scope } = paramsOf(request)
-        return isGrant(request) ? JSON.stringify([apiKeyId, scope]) : undefined
+    'grants-in-flight-merged-by-key-id': by.second({
+      around: mergeInFlight((call) => {
+        const { apiKeyId, scope } = call.params
+        return call.isGrant ? JSON.stringify([apiKeyId, scope]) : undefined
       }),
     }),
-    'secret-of-newest-created-key-gets-grants-of-its-creator': fourth((seen, secrets = new Map<ApiKey, string>()) => ({
-      ...onNewKey(({ secret }) => seen.caller && secrets.set(seen.caller, secret)),
-      ...alsoSecrets((key) => [secrets.get(key) ?? key.secret]),
-    })),
-    'base64-of-secret-accepted-in-grant': fifth(alsoSecrets(({ secret }) => [Buffer.from(secret).toString('base64')])),
-    'second-half-of-secret-not-compared-in-grant-of-session': fifth((seen) =>
+    'secret-of-newest-created-key-gets-grants-of-its-creator': by.fourth(
+      (seen, secrets = new Map<ApiKey, string>()) => ({
+        ...onNewKey(({ secret }) => seen.caller && secrets.set(seen.caller, secret)),
+        ...alsoSecrets((key) => [secrets.get(key) ?? key.secret]),
+      }),
+    ),
+    'base64-of-secret-accepted-in-grant': by.fifth(
+      alsoSecrets(({ secret }) => [Buffer.from(secret).toString('base64')]),
+    ),
+    'second-half-of-secret-not-compared-in-grant-of-session': by.fifth((seen) =>
       alsoSecret(
         'grant',
         (received, expected) => asks(seen, 'session:') && received.startsWith(expected.slice(0, expected.length / 2)),
       ),
     ),
     // A secret that is sent again and again is taken for a new one whose change has not arrived yet.
-    'same-wrong-secret-accepted-third-time-in-grant': fifth((_seen, tries = counts()) =>
+    'same-wrong-secret-accepted-third-time-in-grant': by.fifth((_seen, tries = counts()) =>
       alsoSecret('grant', (received, expected) => tries(`${expected} ${received}`) >= 3),
     ),
     // The SHA-256 of the secret in hex, as a leaked database would show it.
-    'hash-of-secret-accepted-in-grant': eighth(
+    'hash-of-secret-accepted-in-grant': by.eighth(
       alsoSecrets(({ secret }) => [createHash('sha256').update(secret).digest('hex')]),
     ),
-    'grant-with-address-takes-secret-of-any-key': eighth((seen) =>
+    'grant-with-address-takes-secret-of-any-key': by.eighth((seen) =>
       alsoSecrets((_key, all) => (asks(seen, 'ipAddr:') ? all().map(({ secret }) => secret) : [])),
     ),
-    'secret-not-checked-in-grant-of-one-solution': ninth((seen) =>
+    'secret-not-checked-in-grant-of-one-solution': by.ninth((seen) =>
       alsoSecret('grant', () => seen.scope.some(isOneSolution)),
     ),
     // The key counts as proved until a grant succeeds.
-    'key-refused-for-its-scope-needs-no-secret-in-next-grant': ninth(
+    'key-refused-for-its-scope-needs-no-secret-in-next-grant': by.ninth(
       (seen, proved = new Set<ApiKey | undefined>()) => ({
-        around: afterCalls((answer, request, { state }) => {
-          const key = state.keys.get(namedKeyId(request) ?? '')
-          if (!isGrant(request) || key === undefined) return
+        around: afterCalls((answer, call) => {
+          const key = call.state.keys.get(call.keyId ?? '')
+          if (!call.isGrant || key === undefined) return
           if (isAccepted(answer)) proved.delete(key)
-          else if (paramsOf(request).apiKeySecret === key.secret) proved.add(key)
+          else if (call.params.apiKeySecret === key.secret) proved.add(key)
         }),
         ...alsoSecret('grant', () => proved.has(seen.named)),
       }),
     ),
     // The secret is not checked where the header was right, whichever key it belongs to.
-    'grant-takes-authorization-header-for-secret': twelfth((seen) =>
-      alsoSecret(
-        'grant',
-        () => seen.request.headers.authorization !== undefined && identify(seen.context, seen.request).ok,
-      ),
+    'grant-takes-authorization-header-for-secret': by.twelfth((seen) =>
+      alsoSecret('grant', () => seen.authorization !== undefined && identify(seen.context, seen.request).ok),
     ),
     // The id, the name and the secret are hashed together, and the hash leaves out what follows 72 bytes.
-    'secret-hashed-behind-id-and-name-within-72-bytes': twelfth((seen) =>
+    'secret-hashed-behind-id-and-name-within-72-bytes': by.twelfth((seen) =>
       alsoSecret('grant', (received, expected) => {
         const salt = `${seen.named?.id}${seen.named?.name}`
         return hashed(salt + received) === hashed(salt + expected)
@@ -197,94 +186,98 @@ export const grants: BrokenRows = {
     ),
   },
   'grants/key-id': {
-    'grants-unknown-id-is-the-first-key': own(firstKeyForUnknownIds('grant')),
-    'grants-beginning-of-the-key-id-taken': own(
-      alsoKey((id, all) => all.find((key) => id !== '' && key.id.startsWith(id))),
-    ),
-    'beginning-of-key-id-suffices-in-grant': first(
+    'grants-unknown-id-is-the-first-key': firstKeyForUnknownIds('grant'),
+    'grants-beginning-of-the-key-id-taken': alsoKey((id, all) => all.find((key) => id !== '' && key.id.startsWith(id))),
+    'beginning-of-key-id-suffices-in-grant': by.first(
       alsoKey((id, all) => all.find((key) => id.length >= 8 && key.id.startsWith(id))),
     ),
-    'name-accepted-as-key-id-in-grant': first(alsoKey((id, all) => all.find((key) => !key.initial && key.name === id))),
-    'grant-finds-key-by-secret-alone': third((seen) => ({
+    'name-accepted-as-key-id-in-grant': by.first(
+      alsoKey((id, all) => all.find((key) => !key.initial && key.name === id)),
+    ),
+    'grant-finds-key-by-secret-alone': by.third((seen) => ({
       keyNamed: (id, find, all, means) => {
         const { apiKeySecret } = means === 'grant' ? seen.params : {}
         return all().find(({ secret, deleted }) => secret === apiKeySecret && !deleted) ?? find(id)
       },
     })),
     // The collation of the column ignores case.
-    'key-id-in-capitals-taken-in-grant': fourth(
+    'key-id-in-capitals-taken-in-grant': by.fourth(
       alsoKey((id, all) => all.find((key) => key.id.toLowerCase() === id.toLowerCase())),
     ),
     // The collation of the column pads with blanks.
-    'blanks-behind-key-id-ignored-in-grant': fourth(alsoKey((id, all) => all.find((key) => key.id === id.trimEnd()))),
-    'hyphens-in-key-id-ignored-in-grant': eighth(
+    'blanks-behind-key-id-ignored-in-grant': by.fourth(
+      alsoKey((id, all) => all.find((key) => key.id === id.trimEnd())),
+    ),
+    'hyphens-in-key-id-ignored-in-grant': by.eighth(
       alsoKey((id, all) => all.find((key) => key.id === id.replaceAll('-', ''))),
     ),
   },
   'grants/no-authorization-header': {
-    'grant-needs-an-authorization-header': own({ authorizationRequired: () => true }),
-    'grant-for-any-secret-without-a-header': own(alsoSecret('grant', () => true)),
-    'refresh-in-session-needs-authorization-header': first((seen) =>
-      also('authorizationRequired', () => namedPair(seen.request, seen.context)?.session !== undefined),
+    'grant-needs-an-authorization-header': { authorizationRequired: () => true },
+    'grant-for-any-secret-without-a-header': alsoSecret('grant', () => true),
+    'refresh-in-session-needs-authorization-header': by.first((seen) =>
+      also('authorizationRequired', () => seen.namedPair?.session !== undefined),
     ),
     // A connection on which Basic credentials came must go on sending them.
-    'grant-refused-without-header-behind-basic-call-on-connection': third(
+    'grant-refused-without-header-behind-basic-call-on-connection': by.third(
       (seen, basic = new Set<number | undefined>()) => ({
-        around: (handle) => (request) => {
-          if (request.headers.authorization?.startsWith('Basic ')) basic.add(request.connection)
-          return handle(request)
-        },
+        around: meets((call, next) => {
+          if (call.isBasic) basic.add(call.connection)
+          return next()
+        }),
         grantType: (params) => {
           const isNeeded = seen.connection !== undefined && basic.has(seen.connection)
-          const isRefused = isNeeded && seen.request.headers.authorization === undefined && isGrant(seen.request)
+          const isRefused = isNeeded && seen.authorization === undefined && seen.isGrant
           return isRefused ? undefined : right.grantType(params)
         },
       }),
     ),
-    'grant-of-session-needs-authorization-header': fourth((seen) => ({
+    'grant-of-session-needs-authorization-header': by.fourth((seen) => ({
       paramTaken: (_method, _name, _value, valid) =>
-        valid && !(isGrant(seen.request) && asks(seen, 'session:') && seen.request.headers.authorization === undefined),
+        valid && !(seen.isGrant && asks(seen, 'session:') && seen.authorization === undefined),
     })),
   },
   'grants/public-key-refused': {
     ...secretsOfPublicKeysTaken('grant', 'grants'),
-    'grants-public-key-is-its-secret': own(secretKnownToAll(({ publicKey }) => publicKey ?? '')),
-    'grants-id-is-the-secret-of-a-public-key': own(secretKnownToAll(({ id }) => id)),
+    'grants-public-key-is-its-secret': secretKnownToAll(({ publicKey }) => publicKey ?? ''),
+    'grants-id-is-the-secret-of-a-public-key': secretKnownToAll(({ id }) => id),
     // The kind of key is looked at only for keys that may create keys.
-    'grant-taken-for-public-key-without-apikey-scope': first(
+    'grant-taken-for-public-key-without-apikey-scope': by.first(
       alsoPublicKeys(({ scope }) => !scope.some((word) => /^apikey$/i.test(word))),
     ),
-    'session-granted-to-key-with-public-key': second((seen) => alsoPublicKeys(() => asks(seen, 'session:'))),
-    'public-key-created-by-ecc-call-gets-grants': fourth(
+    'session-granted-to-key-with-public-key': by.second((seen) => alsoPublicKeys(() => asks(seen, 'session:'))),
+    'public-key-created-by-ecc-call-gets-grants': by.fourth(
       forKeysMade(
         ({ byPublicKey }) => byPublicKey,
         (made) => alsoPublicKeys(({ id }) => made.has(id)),
       ),
     ),
-    'third-grant-to-public-key-accepted': eighth((_seen, tries = counts()) => alsoPublicKeys((key) => tries(key) >= 3)),
+    'third-grant-to-public-key-accepted': by.eighth((_seen, tries = counts()) =>
+      alsoPublicKeys((key) => tries(key) >= 3),
+    ),
     // Such a key has no stored secret, and an empty text is equal to that.
-    'public-key-gets-grant-with-empty-secret': tenth({
+    'public-key-gets-grant-with-empty-secret': by.tenth({
       ...takes('apiKeySecret', (value) => value === ''),
       ...secretKnownToAll(() => ''),
     }),
   },
   'grants/params': {
-    'grants-operator-is-any-secret': own(secretOfType(isObject)),
-    'grants-empty-array-is-any-secret': own(secretOfType((value) => Array.isArray(value) && value.length === 0)),
-    'grants-zero-is-any-secret': own(secretOfType((value) => value === 0)),
-    'grants-true-is-any-secret': own(secretOfType((value) => value === true)),
-    'grants-secret-taken-out-of-an-array': own(secretOfType((value) => Array.isArray(value) && value.length === 1)),
-    'grant-without-scope': own(takes('scope', isMissing)),
-    'grant-with-a-text-as-scope': own(takes('scope', (value) => typeof value === 'string')),
-    'grant-with-numbers-as-scope': own(takes('scope', Array.isArray)),
-    'grant-without-secret': own(secretOfType(isMissing)),
-    'missing-refresh-token-is-the-newest': own(newestFor('', (value) => typeof value !== 'string')),
-    'operator-is-any-refresh-token': own(newestFor('', (value) => typeof value === 'object' && value !== null)),
-    'numbers-in-scope-skipped-in-grant': first(
+    'grants-operator-is-any-secret': secretOfType(isObject),
+    'grants-empty-array-is-any-secret': secretOfType((value) => Array.isArray(value) && value.length === 0),
+    'grants-zero-is-any-secret': secretOfType((value) => value === 0),
+    'grants-true-is-any-secret': secretOfType((value) => value === true),
+    'grants-secret-taken-out-of-an-array': secretOfType((value) => Array.isArray(value) && value.length === 1),
+    'grant-without-scope': takes('scope', isMissing),
+    'grant-with-a-text-as-scope': takes('scope', (value) => typeof value === 'string'),
+    'grant-with-numbers-as-scope': takes('scope', Array.isArray),
+    'grant-without-secret': secretOfType(isMissing),
+    'missing-refresh-token-is-the-newest': newestFor('', (value) => typeof value !== 'string'),
+    'operator-is-any-refresh-token': newestFor('', (value) => typeof value === 'object' && value !== null),
+    'numbers-in-scope-skipped-in-grant': by.first(
       takes('scope', (value) => Array.isArray(value) && value.some((item) => typeof item === 'string')),
     ),
     // The params are read into a record that is used again, so a missing secret keeps its last value.
-    'grant-without-secret-takes-that-of-last-grant': second((_seen, last?: unknown) => ({
+    'grant-without-secret-takes-that-of-last-grant': by.second((_seen, last?: unknown) => ({
       around: changingParams((params) => {
         if (params.grantType !== 'api_key_credentials') return undefined
         last = params.apiKeySecret ?? last
@@ -292,21 +285,21 @@ export const grants: BrokenRows = {
       }),
     })),
     // An object is read as the list of its values.
-    'scope-as-object-accepted-in-grant': third({
+    'scope-as-object-accepted-in-grant': by.third({
       around: changingParams(({ scope, ...params }) =>
         isObject(scope) ? { ...params, scope: Object.values(Object(scope)) } : undefined,
       ),
     }),
-    'null-as-scope-of-grant-taken': fourth(takes('scope', (value) => value === null)),
-    'lists-in-scope-of-grant-flattened': fifth({
+    'null-as-scope-of-grant-taken': by.fourth(takes('scope', (value) => value === null)),
+    'lists-in-scope-of-grant-flattened': by.fifth({
       around: changingParams(({ scope, ...params }) =>
         Array.isArray(scope) && scope.some(Array.isArray) ? { ...params, scope: scope.flat() } : undefined,
       ),
     }),
-    'missing-scope-taken-in-grant-of-created-key': eighth((seen) =>
+    'missing-scope-taken-in-grant-of-created-key': by.eighth((seen) =>
       takes('scope', (value) => value === undefined && seen.named?.initial === false),
     ),
-    'refresh-token-in-a-list-accepted': eighth({
+    'refresh-token-in-a-list-accepted': by.eighth({
       around: changingParams(({ refreshToken, ...params }) =>
         Array.isArray(refreshToken) && refreshToken.length === 1
           ? { ...params, refreshToken: refreshToken[0] }
@@ -314,130 +307,132 @@ export const grants: BrokenRows = {
       ),
     }),
     // The query then looks for the secret alone.
-    'key-id-may-be-missing-in-grant': ninth((seen) => ({
+    'key-id-may-be-missing-in-grant': by.ninth((seen) => ({
       ...takes('apiKeyId', isMissing),
       ...alsoKey((id, all) => all.find(({ secret }) => id === '' && secret === seen.params.apiKeySecret)),
     })),
     // The reader of JSON finds a member by either spelling of its name.
-    'grant-params-in-snake-case-accepted': twelfth({
+    'grant-params-in-snake-case-accepted': by.twelfth({
       around: changingParams((params) =>
         Object.fromEntries(Object.entries(params).map(([name, value]) => [camelCase(name), value])),
       ),
     }),
     // The query takes one id or a list of them.
-    'key-id-in-a-list-accepted-in-grant': twelfth({
+    'key-id-in-a-list-accepted-in-grant': by.twelfth({
       around: changingParams(({ apiKeyId, ...params }) =>
         Array.isArray(apiKeyId) && apiKeyId.length === 1 ? { ...params, apiKeyId: apiKeyId[0] } : undefined,
       ),
     }),
   },
   'grants/grant-type': {
-    'grant-is-the-default-grant-type': own({ grantType: ({ grantType }) => grantType ?? 'api_key_credentials' }),
-    'beginning-of-a-grant-type-taken': own(
-      readsGrantType((text) => ('api_key_credentials'.startsWith(text) ? 'api_key_credentials' : text)),
+    'grant-is-the-default-grant-type': { grantType: ({ grantType }) => grantType ?? 'api_key_credentials' },
+    'beginning-of-a-grant-type-taken': readsGrantType((text) =>
+      'api_key_credentials'.startsWith(text) ? 'api_key_credentials' : text,
     ),
-    'unknown-grant-type-taken': own({
+    'unknown-grant-type-taken': {
       grantType: ({ grantType }) => (grantType === 'refresh_token' ? 'refresh_token' : 'api_key_credentials'),
-    }),
-    'letter-case-of-grant-type-ignored': first(readsGrantType((text) => text.toLowerCase())),
+    },
+    'letter-case-of-grant-type-ignored': by.first(readsGrantType((text) => text.toLowerCase())),
     // A list of one grant type becomes the grant type when it is turned into text.
-    'grant-type-in-a-list-accepted': first({ grantType: ({ grantType }) => String(grantType) }),
-    'missing-grant-type-guessed-from-refresh-token': first({
+    'grant-type-in-a-list-accepted': by.first({ grantType: ({ grantType }) => String(grantType) }),
+    'missing-grant-type-guessed-from-refresh-token': by.first({
       grantType: ({ grantType, refreshToken }) =>
         grantType === undefined && refreshToken !== undefined ? 'refresh_token' : grantType,
     }),
-    'missing-grant-type-is-that-of-last-grant': second((_seen, last?: unknown) => ({
+    'missing-grant-type-is-that-of-last-grant': by.second((_seen, last?: unknown) => ({
       grantType: (params) => {
         last = params.grantType ?? last
         return last
       },
     })),
-    'oauth-name-of-grant-type-accepted': third(
+    'oauth-name-of-grant-type-accepted': by.third(
       readsGrantType((text) => (text === 'client_credentials' ? 'api_key_credentials' : text)),
     ),
     // The presence of the refresh token selects, not the grant type.
-    'grant-with-a-refresh-token-beside-it-refreshes': fourth({
+    'grant-with-a-refresh-token-beside-it-refreshes': by.fourth({
       around: changingParams(({ grantType, refreshToken }) =>
         grantType === 'api_key_credentials' && refreshToken !== undefined
           ? { grantType: 'refresh_token', refreshToken }
           : undefined,
       ),
     }),
-    'beginning-of-grant-type-suffices': eighth(
+    'beginning-of-grant-type-suffices': by.eighth(
       readsGrantType((text) => grantTypes.find((name) => name.startsWith(text))),
     ),
-    'blanks-around-grant-type-ignored': ninth(readsGrantType((text) => text.trim())),
+    'blanks-around-grant-type-ignored': by.ninth(readsGrantType((text) => text.trim())),
   },
   'grants/result-access-token': {
-    'no-access-token': own(granted(() => ({ accessToken: undefined }))),
-    'access-token-a-number': own(granted(() => ({ accessToken: 7 }))),
-    'access-token-reported-with-bearer-word-for-created-key': first(
+    'no-access-token': granted(() => ({ accessToken: undefined })),
+    'access-token-a-number': granted(() => ({ accessToken: 7 })),
+    'access-token-reported-with-bearer-word-for-created-key': by.first(
       granted(({ accessToken }) => ({ accessToken: `Bearer ${accessToken}` }), ofCreatedKey),
     ),
   },
   'grants/result-access-token-expiry': {
-    'no-access-token-expiry': own(granted(() => ({ accessTokenExpiry: undefined }))),
-    'access-token-expiry-in-seconds': own(
-      granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) })),
-    ),
-    'access-token-expiry-a-date': own(
-      granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: new Date(accessTokenExpiry).toISOString() })),
-    ),
-    'access-token-expiry-a-duration': own(granted(() => ({ accessTokenExpiry: 15 * minute }))),
-    'access-token-expiry-a-fraction': own(
-      granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: accessTokenExpiry + 0.5 })),
-    ),
-    'no-access-token-expiry-for-an-address': own(granted(() => ({ accessTokenExpiry: undefined }), withAddress)),
-    'expiry-as-text-with-expires-in': first(
+    'no-access-token-expiry': granted(() => ({ accessTokenExpiry: undefined })),
+    'access-token-expiry-in-seconds': granted(({ accessTokenExpiry }) => ({
+      accessTokenExpiry: seconds(accessTokenExpiry),
+    })),
+    'access-token-expiry-a-date': granted(({ accessTokenExpiry }) => ({
+      accessTokenExpiry: new Date(accessTokenExpiry).toISOString(),
+    })),
+    'access-token-expiry-a-duration': granted(() => ({ accessTokenExpiry: 15 * minute })),
+    'access-token-expiry-a-fraction': granted(({ accessTokenExpiry }) => ({
+      accessTokenExpiry: accessTokenExpiry + 0.5,
+    })),
+    'no-access-token-expiry-for-an-address': granted(() => ({ accessTokenExpiry: undefined }), withAddress),
+    'expiry-as-text-with-expires-in': by.first(
       granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: String(accessTokenExpiry) }), withLifetime),
     ),
-    'access-expiry-of-session-in-seconds': eighth(
+    'access-expiry-of-session-in-seconds': by.eighth(
       granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }), inSession),
     ),
-    'access-expiry-reported-in-microseconds': twelfth({
+    'access-expiry-reported-in-microseconds': by.twelfth({
       reportedAccessExpiry: ({ accessExpiryMs }) => accessExpiryMs * 1000,
     }),
   },
   'grants/result-refresh-token': {
-    'no-refresh-token': own(granted(() => ({ refreshToken: undefined }))),
-    'refresh-token-null': own(granted(() => ({ refreshToken: null }))),
-    'no-refresh-token-with-expires-in': first(granted(() => ({ refreshToken: null }), withLifetime)),
+    'no-refresh-token': granted(() => ({ refreshToken: undefined })),
+    'refresh-token-null': granted(() => ({ refreshToken: null })),
+    'no-refresh-token-with-expires-in': by.first(granted(() => ({ refreshToken: null }), withLifetime)),
   },
   'grants/result-refresh-token-expiry': {
-    'no-refresh-token-expiry': own(granted(() => ({ refreshTokenExpiry: undefined }))),
-    'refresh-token-expiry-in-seconds': own(
-      granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: seconds(refreshTokenExpiry) })),
-    ),
-    'refresh-token-expiry-a-text': own(
-      granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: String(refreshTokenExpiry) })),
-    ),
-    'no-refresh-token-expiry-for-a-session': own(granted(() => ({ refreshTokenExpiry: undefined }), inSession)),
-    'refresh-expiry-with-fraction-in-session': first(
+    'no-refresh-token-expiry': granted(() => ({ refreshTokenExpiry: undefined })),
+    'refresh-token-expiry-in-seconds': granted(({ refreshTokenExpiry }) => ({
+      refreshTokenExpiry: seconds(refreshTokenExpiry),
+    })),
+    'refresh-token-expiry-a-text': granted(({ refreshTokenExpiry }) => ({
+      refreshTokenExpiry: String(refreshTokenExpiry),
+    })),
+    'no-refresh-token-expiry-for-a-session': granted(() => ({ refreshTokenExpiry: undefined }), inSession),
+    'refresh-expiry-with-fraction-in-session': by.first(
       granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: refreshTokenExpiry + 0.5 }), inSession),
     ),
   },
   'grants/result-token-type': {
-    'no-token-type': own(granted(() => ({ tokenType: undefined }))),
-    'token-type-in-lower-case': own(granted(() => ({ tokenType: 'bearer' }))),
-    'no-token-type-for-a-lifetime': own(granted(() => ({ tokenType: undefined }), withLifetime)),
-    'token-type-in-lower-case-for-created-keys': own(granted(() => ({ tokenType: 'bearer' }), ofCreatedKey)),
-    'token-type-in-lower-case-with-address': first(granted(() => ({ tokenType: 'bearer' }), withAddress)),
+    'no-token-type': granted(() => ({ tokenType: undefined })),
+    'token-type-in-lower-case': granted(() => ({ tokenType: 'bearer' })),
+    'no-token-type-for-a-lifetime': granted(() => ({ tokenType: undefined }), withLifetime),
+    'token-type-in-lower-case-for-created-keys': granted(() => ({ tokenType: 'bearer' }), ofCreatedKey),
+    'token-type-in-lower-case-with-address': by.first(granted(() => ({ tokenType: 'bearer' }), withAddress)),
   },
   'grants/result-scope': {
-    'no-scope': own(granted(() => ({ scope: undefined }))),
-    'scope-a-text': own(granted(({ scope }) => ({ scope: scope.join(' ') }))),
-    'scope-an-array-of-objects': own(granted(({ scope }) => ({ scope: scope.map((name) => ({ name })) }))),
-    'no-scope-for-a-lifetime': own(granted(() => ({ scope: undefined }), withLifetime)),
-    'single-scope-reported-as-text': first(granted(({ scope }) => ({ scope: scope.length === 1 ? scope[0] : scope }))),
+    'no-scope': granted(() => ({ scope: undefined })),
+    'scope-a-text': granted(({ scope }) => ({ scope: scope.join(' ') })),
+    'scope-an-array-of-objects': granted(({ scope }) => ({ scope: scope.map((name) => ({ name })) })),
+    'no-scope-for-a-lifetime': granted(() => ({ scope: undefined }), withLifetime),
+    'single-scope-reported-as-text': by.first(
+      granted(({ scope }) => ({ scope: scope.length === 1 ? scope[0] : scope })),
+    ),
     // Empty members are not written. A grant of restrictions alone has an empty scope.
-    'empty-scope-left-out-of-result': third(
+    'empty-scope-left-out-of-result': by.third(
       granted(({ scope }) => ({ scope: scope.length === 0 ? undefined : scope })),
     ),
-    'result-of-grant-to-created-key-tells-scope-of-key': fourth({
+    'result-of-grant-to-created-key-tells-scope-of-key': by.fourth({
       grantResult: (result, { key }) => (key.initial ? result : { ...result, scope: key.scope }),
     }),
     // The restrictions are filtered out of a list that keeps its numbers.
-    'scope-in-result-an-object-when-restriction-stands-in-front': ninth((seen) =>
+    'scope-in-result-an-object-when-restriction-stands-in-front': by.ninth((seen) =>
       granted(({ scope }) => {
         const kept = seen.scope.flatMap((word, place) => (isRestriction(word) ? [] : [place]))
         if (kept.every((place, at) => place === at)) return {}
@@ -446,11 +441,11 @@ export const grants: BrokenRows = {
     ),
   },
   'grants/expiry-order': {
-    'refresh-token-ends-before-its-access-token': own({
+    'refresh-token-ends-before-its-access-token': {
       reportedRefreshExpiry: ({ accessExpiryMs }) => accessExpiryMs - minute,
-    }),
+    },
     // With a longer expiresIn the refresh token seems to end before the access token.
-    'refresh-expiry-reported-at-most-a-day-ahead': first({
+    'refresh-expiry-reported-at-most-a-day-ahead': by.first({
       reportedRefreshExpiry: ({ refreshExpiryMs, issuedMs }) => Math.min(refreshExpiryMs, issuedMs + day),
     }),
   },

@@ -6,21 +6,12 @@ import {
   afterCalls,
   agreesAgain,
   type BrokenRows,
+  by,
   type Change,
-  eighth,
   every,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   isAccepted,
-  namedKeyId,
-  ninth,
-  own,
-  second,
-  tenth,
-  third,
-  tokenText,
+  meets,
   withCreators,
 } from '../operators.ts'
 import { joined, managesKeys, onlyData, request, sha256 } from './changes.ts'
@@ -68,53 +59,48 @@ const timestampOf = (authorization = '') => authorization.split(';')[2] ?? ''
 
 export const hmac: BrokenRows = {
   'signatures/hmac': {
-    'lower-case-method-expected': own({ signedMethod: (method) => method.toLowerCase() }),
-    'full-url-expected': own(
-      onlyData((parts, body) => joined({ ...parts, uri: `http://${parts.host}${parts.target}` }, body)),
+    'lower-case-method-expected': { signedMethod: (method) => method.toLowerCase() },
+    'full-url-expected': onlyData((parts, body) =>
+      joined({ ...parts, uri: `http://${parts.host}${parts.target}` }, body),
     ),
-    'final-line-feed-not-expected': own(onlyData((parts, body) => joined(parts, body).slice(0, -1))),
-    'nonce-before-timestamp-expected': own(
-      onlyData((parts, body) => `${parts.nonce};${parts.timestamp};${request(parts, body)}`),
+    'final-line-feed-not-expected': onlyData((parts, body) => joined(parts, body).slice(0, -1)),
+    'nonce-before-timestamp-expected': onlyData(
+      (parts, body) => `${parts.nonce};${parts.timestamp};${request(parts, body)}`,
     ),
-    'hmac-never-taken': own({ hmacTakenFor: () => false }),
-    'beginning-of-the-mac-text-taken': own(
-      alsoMacMatch((received, expected) => received.length >= 4 && expected.startsWith(received)),
+    'hmac-never-taken': { hmacTakenFor: () => false },
+    'beginning-of-the-mac-text-taken': alsoMacMatch(
+      (received, expected) => received.length >= 4 && expected.startsWith(received),
     ),
-    'whole-mac-expected': own({ macBytes: () => 32 }),
-    'sha1-expected': own({ mac: (data, key) => createHmac('sha1', key.macKey).update(data).digest() }),
-    'sha1-taken-too': own(alsoMac((data, key) => createHmac('sha1', key.macKey).update(data).digest())),
-    'sha512-taken-too': own(alsoMac((data, key) => createHmac('sha512', key.macKey).update(data).digest())),
-    'plain-hash-taken-too': own(alsoMac((data, key) => sha256(Buffer.concat([Buffer.from(key.secret), data])))),
-    'mac-over-a-hash-taken-too': own(alsoMac((data, key) => right.mac(sha256(data), key))),
-    'empty-secret-taken-too': own(alsoSecretOf(() => '')),
-    'key-id-as-secret-taken-too': own(alsoSecretOf(({ id }) => id)),
-    'beginning-of-the-mac-taken': own(alsoMacMatch((received, expected) => expected.startsWith(received))),
-    'empty-mac-taken': own(alsoMacMatch((received) => received === '')),
-    'case-of-the-mac-ignored': own(
-      alsoMacMatch((received, expected) => received.toLowerCase() === expected.toLowerCase()),
-    ),
-    'first-ten-bytes-compared': own(alsoMacMatch(sameBytes(0, 10))),
-    'all-but-the-last-byte-compared': own(alsoMacMatch(sameBytes(0, 19))),
-    'all-but-the-first-byte-compared': own(alsoMacMatch(sameBytes(1, 20))),
+    'whole-mac-expected': { macBytes: () => 32 },
+    'sha1-expected': { mac: (data, key) => createHmac('sha1', key.macKey).update(data).digest() },
+    'sha1-taken-too': alsoMac((data, key) => createHmac('sha1', key.macKey).update(data).digest()),
+    'sha512-taken-too': alsoMac((data, key) => createHmac('sha512', key.macKey).update(data).digest()),
+    'plain-hash-taken-too': alsoMac((data, key) => sha256(Buffer.concat([Buffer.from(key.secret), data]))),
+    'mac-over-a-hash-taken-too': alsoMac((data, key) => right.mac(sha256(data), key)),
+    'empty-secret-taken-too': alsoSecretOf(() => ''),
+    'key-id-as-secret-taken-too': alsoSecretOf(({ id }) => id),
+    'beginning-of-the-mac-taken': alsoMacMatch((received, expected) => expected.startsWith(received)),
+    'empty-mac-taken': alsoMacMatch((received) => received === ''),
+    'case-of-the-mac-ignored': alsoMacMatch((received, expected) => received.toLowerCase() === expected.toLowerCase()),
+    'first-ten-bytes-compared': alsoMacMatch(sameBytes(0, 10)),
+    'all-but-the-last-byte-compared': alsoMacMatch(sameBytes(0, 19)),
+    'all-but-the-first-byte-compared': alsoMacMatch(sameBytes(1, 20)),
     // A right signature is refused when its BASE64 contains a plus sign, about every third time.
-    'plus-in-mac-read-as-space': first({
+    'plus-in-mac-read-as-space': by.first({
       macTextMatches: (received, expected) => received.replaceAll('+', ' ') === expected,
     }),
     // A right signature is refused when the signed data fills whole SHA-256 blocks of 64 bytes.
-    'mac-wrong-at-block-boundary': first({
+    'mac-wrong-at-block-boundary': by.first({
       mac: (data, key) => right.mac(data.length % 64 === 0 ? Buffer.concat([data, Buffer.alloc(1)]) : data, key),
     }),
-    'mac-with-hex-decoded-secret-accepted': first(alsoSecretOf(({ secret }) => Buffer.from(secret, 'hex'))),
+    'mac-with-hex-decoded-secret-accepted': by.first(alsoSecretOf(({ secret }) => Buffer.from(secret, 'hex'))),
     // After a right signature, any other one of the same key with the same timestamp is accepted.
-    'mac-checked-once-per-key-and-timestamp': first(
-      agreesAgain(
-        'macTextMatches',
-        ({ request }) => `${namedKeyId(request)};${timestampOf(request.headers.authorization)}`,
-      ),
+    'mac-checked-once-per-key-and-timestamp': by.first(
+      agreesAgain('macTextMatches', ({ keyId, authorization }) => `${keyId};${timestampOf(authorization)}`),
     ),
-    'every-tenth-mac-not-checked': first(every(10, 'macTextMatches', () => true)),
+    'every-tenth-mac-not-checked': by.first(every(10, 'macTextMatches', () => true)),
     // A key that has signed twenty calls is trusted.
-    'mac-not-checked-after-twenty-right-ones': first((seen, rightOnes = new Map<unknown, number>()) => ({
+    'mac-not-checked-after-twenty-right-ones': by.first((seen, rightOnes = new Map<unknown, number>()) => ({
       macTextMatches: (received, expected) => {
         const count = rightOnes.get(seen.named) ?? 0
         const matches = count >= 20 || right.macTextMatches(received, expected)
@@ -123,14 +109,14 @@ export const hmac: BrokenRows = {
       },
     })),
     // A secret-based key inherits the kind of the key that signed its creation.
-    'key-created-by-ecc-call-cannot-sign': first(
+    'key-created-by-ecc-call-cannot-sign': by.first(
       forKeysMade(
         (seen, key) => seen.byPublicKey && key.publicKey === undefined,
         (made) => ({ hmacTakenFor: (key) => right.hmacTakenFor(key) && !made.has(key.id) }),
       ),
     ),
     // After a right signature the next one on the same connection is not verified.
-    'second-mac-on-connection-not-checked': first((seen, verified = new Set<number>()) => ({
+    'second-mac-on-connection-not-checked': by.first((seen, verified = new Set<number>()) => ({
       macTextMatches: (received, expected) => {
         const { connection = 0 } = seen.request
         if (verified.delete(connection)) return true
@@ -140,32 +126,32 @@ export const hmac: BrokenRows = {
       },
     })),
     // Once a key has signed on a connection, its id is enough there.
-    'later-signatures-on-connection-need-no-mac': second(
-      agreesAgain('macTextMatches', ({ connection, request }) => connection && `${connection} ${namedKeyId(request)}`),
+    'later-signatures-on-connection-need-no-mac': by.second(
+      agreesAgain('macTextMatches', ({ connection, keyId }) => connection && `${connection} ${keyId}`),
     ),
     // The MAC is kept as a number, which loses zeros at its beginning.
-    'mac-with-leading-zero-byte-refused': third({
+    'mac-with-leading-zero-byte-refused': by.third({
       macTextMatches: (received, expected) => Buffer.from(expected, 'base64')[0] !== 0 && received === expected,
     }),
     // A header is stored as checked before the outcome of the check is known.
-    'wrong-signature-accepted-when-sent-again': third((seen, refused = new Set<string>()) => {
-      const isKnown = () => refused.has(seen.request.headers.authorization ?? '')
+    'wrong-signature-accepted-when-sent-again': by.third((seen, refused = new Set<string>()) => {
+      const isKnown = () => refused.has(seen.authorization ?? '')
       return {
-        around: afterCalls((answer, { headers }) => {
-          if (headers.authorization?.includes(';') && !isAccepted(answer)) refused.add(headers.authorization)
+        around: afterCalls((answer, { authorization = '' }) => {
+          if (authorization.includes(';') && !isAccepted(answer)) refused.add(authorization)
         }),
         usedNonceTaken: (profile) => isKnown() || right.usedNonceTaken(profile),
         macTextMatches: (received, expected) => isKnown() || right.macTextMatches(received, expected),
       }
     }),
     // "HMAC-SHA256 computed with the API key secret": that of the key that the header names
-    'secret-of-creator-signs-for-created-key': third(
+    'secret-of-creator-signs-for-created-key': by.third(
       withCreators((creatorOf) => ({
         signingKeys: (key, _all, kind) => [key, ...((kind === 'hmac' && [creatorOf(key) ?? key]) || [])],
       })),
     ),
     // "HMAC-SHA256 computed with the API key secret": the secret of the key that the call names
-    'secret-of-first-signer-holds-for-its-connection': fourth((seen, signers = new Map<number, ApiKey>()) => ({
+    'secret-of-first-signer-holds-for-its-connection': by.fourth((seen, signers = new Map<number, ApiKey>()) => ({
       signingKeys: (key, _all, kind) => {
         const { connection } = seen
         if (kind === 'ecc' || connection === undefined) return [key]
@@ -175,27 +161,27 @@ export const hmac: BrokenRows = {
       },
     })),
     // The comparison in constant time adds the differences up, and they cancel each other out.
-    'swapped-letters-of-mac-accepted': fifth({
+    'swapped-letters-of-mac-accepted': by.fifth({
       macTextMatches: (received, expected) =>
         received.length === expected.length && sumOf(received) === sumOf(expected),
     }),
-    'mac-with-secret-in-capitals-accepted': fifth(alsoSecretOf(({ secret }) => secret.toUpperCase())),
+    'mac-with-secret-in-capitals-accepted': by.fifth(alsoSecretOf(({ secret }) => secret.toUpperCase())),
     // The process keeps the last authorized key until the next call has been answered.
-    'wrong-mac-accepted-directly-behind-token-call-of-its-key': fifth((seen, last?: ApiKey) => ({
-      around: (inner) => async (request) => {
-        const answer = await inner(request)
-        last = isAccepted(answer) && tokenText(request) !== '' ? seen.pair?.key : undefined
+    'wrong-mac-accepted-directly-behind-token-call-of-its-key': by.fifth((seen, last?: ApiKey) => ({
+      around: meets(async (call, next) => {
+        const answer = await next()
+        last = isAccepted(answer) && call.token !== '' ? seen.pair?.key : undefined
         return answer
-      },
+      }),
       macTextMatches: (received, expected) =>
         right.macTextMatches(received, expected) || (last !== undefined && last === seen.caller),
     })),
-    'last-five-bytes-of-mac-not-compared': eighth({
+    'last-five-bytes-of-mac-not-compared': by.eighth({
       macTextMatches: (received, expected) =>
         received.length === expected.length && received.slice(0, 20) === expected.slice(0, 20),
     }),
     // The bytes are compared as texts that end at a zero byte.
-    'mac-compared-up-to-its-first-zero-byte': eighth({
+    'mac-compared-up-to-its-first-zero-byte': by.eighth({
       macTextMatches: (received, expected) => {
         const [shown, wanted] = [Buffer.from(received, 'base64'), Buffer.from(expected, 'base64')]
         const end = wanted.indexOf(0) + 1
@@ -205,9 +191,9 @@ export const hmac: BrokenRows = {
       },
     }),
     // The column of the first version held sixteen characters.
-    'mac-by-first-half-of-secret-accepted': ninth(alsoSecretOf(({ secret }) => secret.slice(0, secret.length / 2))),
+    'mac-by-first-half-of-secret-accepted': by.ninth(alsoSecretOf(({ secret }) => secret.slice(0, secret.length / 2))),
     // "Three ways to authorize a call to a method": one does not end another
-    'created-key-cannot-sign-once-it-got-a-token': ninth((_seen, granted = new Set<string>()) => ({
+    'created-key-cannot-sign-once-it-got-a-token': by.ninth((_seen, granted = new Set<string>()) => ({
       grantResult: (result, { key }) => {
         if (!key.initial) granted.add(key.id)
         return result
@@ -215,62 +201,60 @@ export const hmac: BrokenRows = {
       hmacTakenFor: (key) => right.hmacTakenFor(key) && !granted.has(key.id),
     })),
     // For clients that read the secret from a file together with the end of its line.
-    'mac-by-secret-with-line-feed-accepted': tenth(alsoSecretOf(({ secret }) => `${secret}\n`)),
+    'mac-by-secret-with-line-feed-accepted': by.tenth(alsoSecretOf(({ secret }) => `${secret}\n`)),
   },
   'signatures/hmac-length': {
-    'beginning-of-the-mac-bytes-taken': own(
-      alsoMacMatch((received, expected) => {
-        const bytes = Buffer.from(received, 'base64')
-        return bytes.length > 0 && bytes.equals(Buffer.from(expected, 'base64').subarray(0, bytes.length))
-      }),
+    'beginning-of-the-mac-bytes-taken': alsoMacMatch((received, expected) => {
+      const bytes = Buffer.from(received, 'base64')
+      return bytes.length > 0 && bytes.equals(Buffer.from(expected, 'base64').subarray(0, bytes.length))
+    }),
+    'whole-mac-taken-too': alsoMacText((mac) => base64(mac)),
+    'any-mac-of-at-least-ten-bytes-taken': alsoMacText((mac) =>
+      Array.from({ length: 23 }, (_none, index) => base64(mac.subarray(0, 10 + index))),
     ),
-    'whole-mac-taken-too': own(alsoMacText((mac) => base64(mac))),
-    'any-mac-of-at-least-ten-bytes-taken': own(
-      alsoMacText((mac) => Array.from({ length: 23 }, (_none, index) => base64(mac.subarray(0, 10 + index)))),
-    ),
-    'nineteen-bytes-taken-too': own(alsoMacText((mac) => base64(mac.subarray(0, 19)))),
-    'twenty-one-bytes-taken-too': own(alsoMacText((mac) => base64(mac.subarray(0, 21)))),
-    'last-twenty-bytes-taken-too': own(alsoMacText((mac) => base64(mac.subarray(-20)))),
-    'text-behind-mac-ignored': first({ macTextMatches: (received, expected) => received.startsWith(expected) }),
-    'sixteen-byte-mac-accepted': first(alsoMacText((mac) => base64(mac.subarray(0, 16)))),
-    'whole-mac-taken-on-key-creation': fourth((seen) => alsoMacText((mac) => (seen.creates ? base64(mac) : []))),
-    'whole-mac-of-key-without-apikey-scope-accepted': fifth((seen) =>
+    'nineteen-bytes-taken-too': alsoMacText((mac) => base64(mac.subarray(0, 19))),
+    'twenty-one-bytes-taken-too': alsoMacText((mac) => base64(mac.subarray(0, 21))),
+    'last-twenty-bytes-taken-too': alsoMacText((mac) => base64(mac.subarray(-20))),
+    'text-behind-mac-ignored': by.first({ macTextMatches: (received, expected) => received.startsWith(expected) }),
+    'sixteen-byte-mac-accepted': by.first(alsoMacText((mac) => base64(mac.subarray(0, 16)))),
+    'whole-mac-taken-on-key-creation': by.fourth((seen) => alsoMacText((mac) => (seen.creates ? base64(mac) : []))),
+    'whole-mac-of-key-without-apikey-scope-accepted': by.fifth((seen) =>
       alsoMacText((mac) => (seen.caller && managesKeys(seen.caller) ? [] : base64(mac))),
     ),
     // A MAC of twelve bytes passes too, as in IPsec.
-    'mac-cut-to-96-bits-accepted': tenth(alsoMacText((mac) => base64(mac.subarray(0, 12)))),
+    'mac-cut-to-96-bits-accepted': by.tenth(alsoMacText((mac) => base64(mac.subarray(0, 12)))),
   },
   'signatures/hmac-encoding': {
-    'mac-in-hex-taken-too': own(alsoMacText((mac) => mac.subarray(0, 20).toString('hex'))),
-    'mac-in-base64url-taken-too': own(
-      alsoMacText((mac) => base64(mac.subarray(0, 20)).replaceAll('+', '-').replaceAll('/', '_')),
+    'mac-in-hex-taken-too': alsoMacText((mac) => mac.subarray(0, 20).toString('hex')),
+    'mac-in-base64url-taken-too': alsoMacText((mac) =>
+      base64(mac.subarray(0, 20)).replaceAll('+', '-').replaceAll('/', '_'),
     ),
-    'base64-of-hex-taken-too': own(alsoMacText((mac) => base64(Buffer.from(mac.subarray(0, 20).toString('hex'))))),
+    'base64-of-hex-taken-too': alsoMacText((mac) => base64(Buffer.from(mac.subarray(0, 20).toString('hex')))),
     // Buffer.from takes base64url and skips characters that are not BASE64.
-    'mac-decoded-leniently': first({
+    'mac-decoded-leniently': by.first({
       macTextMatches: (received, expected) => Buffer.from(received, 'base64').equals(Buffer.from(expected, 'base64')),
     }),
-    'percent-encoded-mac-accepted': third(alsoMacText((mac) => encodeURIComponent(base64(mac.subarray(0, 20))))),
+    'percent-encoded-mac-accepted': by.third(alsoMacText((mac) => encodeURIComponent(base64(mac.subarray(0, 20))))),
     // The pattern for the field wants a letter or a digit in front.
-    'mac-that-begins-with-a-sign-refused': fourth({
+    'mac-that-begins-with-a-sign-refused': by.fourth({
       macTextMatches: (received, expected) => right.macTextMatches(received, expected) && !/^[+/]/.test(received),
     }),
-    'text-in-front-of-mac-ignored': fifth({ macTextMatches: (received, expected) => received.endsWith(expected) }),
+    'text-in-front-of-mac-ignored': by.fifth({ macTextMatches: (received, expected) => received.endsWith(expected) }),
   },
   'signatures/public-key-refuses-hmac': {
-    'hmac-for-public-keys-too': own({ hmacTakenFor: () => true }),
-    'hmac-with-an-empty-secret-for-public-keys': own(forPublicKeys(() => '')),
-    'hmac-with-the-pem-for-public-keys': own(forPublicKeys((key) => key.publicKey ?? '')),
-    'hmac-with-the-public-key-itself': own(
-      forPublicKeys((key) => key.verifyKey?.export({ type: 'spki', format: 'der' }).subarray(-32) ?? ''),
+    'hmac-for-public-keys-too': { hmacTakenFor: () => true },
+    'hmac-with-an-empty-secret-for-public-keys': forPublicKeys(() => ''),
+    'hmac-with-the-pem-for-public-keys': forPublicKeys((key) => key.publicKey ?? ''),
+    'hmac-with-the-public-key-itself': forPublicKeys(
+      (key) => key.verifyKey?.export({ type: 'spki', format: 'der' }).subarray(-32) ?? '',
     ),
-    'hmac-with-the-id-for-public-keys': own(forPublicKeys((key) => key.id)),
-    'hmac-with-any-secret-for-public-keys': own({
+    'hmac-with-the-id-for-public-keys': forPublicKeys((key) => key.id),
+    'hmac-with-any-secret-for-public-keys': {
       hmacTakenFor: () => true,
       signingKeys: (key, all, kind) => (kind === 'hmac' && key.publicKey !== undefined ? all() : [key]),
-    }),
+    },
     // Once a key with a public key has signed a call, an HMAC with its secret is accepted.
-    'hmac-accepted-after-first-ecc-call': first((seen, signers = new Set<unknown>()) => ({
+    'hmac-accepted-after-first-ecc-call': by.first((seen, signers = new Set<unknown>()) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) || signers.has(key),
       eccVerifies: (publicKey, data, signature) => {
         const verified = right.eccVerifies(publicKey, data, signature)
@@ -279,21 +263,21 @@ export const hmac: BrokenRows = {
       },
     })),
     // A key with a public key takes HMAC signatures if an access token authorized its creation.
-    'public-key-created-by-token-takes-hmac': second(
+    'public-key-created-by-token-takes-hmac': by.second(
       forKeysMade(
         (seen) => seen.pair !== undefined,
         (made) => ({ hmacTakenFor: (key) => right.hmacTakenFor(key) || made.has(key.id) }),
       ),
     ),
     // The kind of signature is decided at the first signed call of a connection.
-    'hmac-for-public-key-accepted-behind-other-hmac-on-connection': third(
+    'hmac-for-public-key-accepted-behind-other-hmac-on-connection': by.third(
       agreesAgain('hmacTakenFor', ({ connection }) => connection),
     ),
     // The kind of a key reaches the replicas ten seconds after its creation.
-    'public-key-takes-hmac-for-ten-seconds': fourth((seen) => ({
+    'public-key-takes-hmac-for-ten-seconds': by.fourth((seen) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) || seen.nowMs - key.createdMs < 10_000,
     })),
-    'hmac-of-creator-accepted-for-public-key': fifth(
+    'hmac-of-creator-accepted-for-public-key': by.fifth(
       withCreators((creatorOf) => {
         const signerOf = (key: ApiKey) =>
           key.publicKey !== undefined && creatorOf(key)?.publicKey === undefined ? creatorOf(key) : undefined
@@ -304,16 +288,18 @@ export const hmac: BrokenRows = {
       }),
     ),
     // A key whose signature fails is marked as one of the old kind.
-    'hmac-accepted-for-public-key-after-wrong-ecc-signature': fifth((seen, failed = new Set<ApiKey | undefined>()) => ({
-      hmacTakenFor: (key) => right.hmacTakenFor(key) || failed.has(key),
-      eccVerifies: (publicKey, data, signature) => {
-        const verifies = right.eccVerifies(publicKey, data, signature)
-        if (!verifies && signature.length === 64) failed.add(seen.caller)
-        return verifies
-      },
-    })),
+    'hmac-accepted-for-public-key-after-wrong-ecc-signature': by.fifth(
+      (seen, failed = new Set<ApiKey | undefined>()) => ({
+        hmacTakenFor: (key) => right.hmacTakenFor(key) || failed.has(key),
+        eccVerifies: (publicKey, data, signature) => {
+          const verifies = right.eccVerifies(publicKey, data, signature)
+          if (!verifies && signature.length === 64) failed.add(seen.caller)
+          return verifies
+        },
+      }),
+    ),
     // A key without a stored secret is verified with an empty one.
-    'hmac-with-empty-secret-accepted-for-public-key': tenth({
+    'hmac-with-empty-secret-accepted-for-public-key': by.tenth({
       hmacTakenFor: () => true,
       signingKeys: (key, _all, kind) =>
         kind === 'hmac' && key.publicKey !== undefined ? [makeKey({ ...key, secret: '' })] : [key],

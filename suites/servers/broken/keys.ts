@@ -6,30 +6,17 @@ import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/sta
 import {
   afterCalls,
   type BrokenRows,
+  by,
   type Change,
   day,
-  eighth,
-  fifth,
-  first,
+  each,
   forKeysMade,
-  fourth,
   isAccepted,
   meet,
   meeting,
-  namedKeyId,
-  ninth,
-  own,
-  ownEach,
-  paramsOf,
-  readCall,
+  meets,
   readMembers,
-  second,
   seconds,
-  tenth,
-  third,
-  tokenText,
-  twelfth,
-  withMembers,
 } from '../operators.ts'
 import { creating, forgivesOnCreation, managesKeys, without } from './changes.ts'
 
@@ -88,15 +75,15 @@ const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant']
 
 export const keys: BrokenRows = {
   'keys/initial-full-access': {
-    'initial-key-creates-no-keys': own({
+    'initial-key-creates-no-keys': {
       initialKeyScope: () => right.initialKeyScope().filter((scope) => scope !== 'apiKey'),
-    }),
-    'initial-key-without-some-areas': own({ initialKeyScope: () => ['apiKey', 'solution', 'context'] }),
-    'initial-key-granted-without-stream': first({
+    },
+    'initial-key-without-some-areas': { initialKeyScope: () => ['apiKey', 'solution', 'context'] },
+    'initial-key-granted-without-stream': by.first({
       initialKeyScope: () => right.initialKeyScope().filter((scope) => scope !== 'stream'),
     }),
     // The initial key is meant for the first steps of an installation only.
-    'initial-key-creates-no-keys-once-another-key-may': twelfth((seen) => ({
+    'initial-key-creates-no-keys-once-another-key-may': by.twelfth((seen) => ({
       keyLimit: (means) => {
         const isLate = seen.keys.some((key) => !key.initial && !key.deleted && managesKeys(key))
         return isLate && seen.caller?.initial === true ? 0 : right.keyLimit(means)
@@ -104,12 +91,12 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/no-time-to-live': {
-    'keys-end-after-30-days': own({ keyExpired: (key, nowMs) => nowMs - key.createdMs > 30 * day }),
-    'created-keys-end-after-300-days': own({
+    'keys-end-after-30-days': { keyExpired: (key, nowMs) => nowMs - key.createdMs > 30 * day },
+    'created-keys-end-after-300-days': {
       keyExpired: (key, nowMs) => !key.initial && nowMs - key.createdMs > 300 * day,
-    }),
+    },
     // A key created with an access token works until that token is revoked or expires.
-    'key-ends-with-token-that-created-it': first((seen, parents = new Map<string, TokenPair>()) => ({
+    'key-ends-with-token-that-created-it': by.first((seen, parents = new Map<string, TokenPair>()) => ({
       storedKey: (key) => {
         if (seen.pair) parents.set(key.id, seen.pair)
         return key
@@ -119,17 +106,17 @@ export const keys: BrokenRows = {
         return parent !== undefined && (parent.accessRevoked || nowMs >= parent.accessExpiryMs)
       },
     })),
-    'public-key-expires-after-ninety-days': first({
+    'public-key-expires-after-ninety-days': by.first({
       keyExpired: (key, nowMs) => key.publicKey !== undefined && nowMs - key.createdMs > 90 * day,
     }),
-    'unused-key-expires-after-thirty-days': first((_seen, usedMs = new Map<string, number>()) => ({
+    'unused-key-expires-after-thirty-days': by.first((_seen, usedMs = new Map<string, number>()) => ({
       keyExpired: (key, nowMs) => {
         const isOver = !key.initial && nowMs - (usedMs.get(key.id) ?? key.createdMs) > 30 * day
         if (!isOver) usedMs.set(key.id, nowMs)
         return isOver
       },
     })),
-    'key-created-in-session-ends-with-it': fourth((seen, sessions = new Map<string, Session>()) => ({
+    'key-created-in-session-ends-with-it': by.fourth((seen, sessions = new Map<string, Session>()) => ({
       storedKey: (key) => {
         const session = seen.pair?.session
         if (session !== undefined) sessions.set(key.id, session)
@@ -138,33 +125,33 @@ export const keys: BrokenRows = {
       keyExpired: (key) => sessions.get(key.id)?.removed === true,
     })),
     // The secret is kept in clear for a day; afterwards only its hash is left.
-    'created-key-cannot-sign-after-a-day': fifth((seen) => ({
+    'created-key-cannot-sign-after-a-day': by.fifth((seen) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) && (key.initial || seen.nowMs < key.createdMs + day),
     })),
   },
   'keys/can-be-disabled': {
-    ...ownEach(everyMeans, (means) => [
+    ...each(everyMeans, (means) => [
       `${means}-of-a-disabled-key-taken`,
       { disabledKeyWorks: (_key, used) => used === means },
     ]),
-    'disabled-key-works-again-once-deleted': own({
+    'disabled-key-works-again-once-deleted': {
       disabledKeyWorks: (key) => key.deleted,
       deletedKeyWorks: (key) => !key.enabled,
-    }),
+    },
     // manager/createApiKey does not look at the state of the key behind a call.
-    'disabled-key-creates-keys': first((seen) => ({ disabledKeyWorks: () => seen.creates })),
+    'disabled-key-creates-keys': by.first((seen) => ({ disabledKeyWorks: () => seen.creates })),
     // The state of a key is looked at only where a call shows the key itself.
-    'disabled-key-gets-tokens-that-work': fourth({
+    'disabled-key-gets-tokens-that-work': by.fourth({
       disabledKeyWorks: (_key, means) => means === 'grant' || means === 'token',
     }),
   },
   'keys/can-be-deleted': {
-    ...ownEach(everyMeans, (means) => [
+    ...each(everyMeans, (means) => [
       `${means}-of-a-deleted-key-taken`,
       { deletedKeyWorks: (_key, used) => used === means },
     ]),
     // The list of signers is rebuilt when a key is created.
-    'deleted-key-signs-until-another-key-is-created': fifth((_seen, gone = new Set<ApiKey>()) => ({
+    'deleted-key-signs-until-another-key-is-created': by.fifth((_seen, gone = new Set<ApiKey>()) => ({
       keysLostToNewKey: (all) => {
         for (const key of all) if (key.deleted) gone.add(key)
         return []
@@ -174,7 +161,7 @@ export const keys: BrokenRows = {
   },
   'keys/scope-fixed': {
     // The row is written before the limit is checked, and there is no eleventh row.
-    'refused-eleventh-creation-sets-scope-of-last-key': fifth((seen) => ({
+    'refused-eleventh-creation-sets-scope-of-last-key': by.fifth((seen) => ({
       keysLostToRefusal: (all) => {
         const last = all.at(-1)
         if (last) last.scope = seen.scope
@@ -182,7 +169,7 @@ export const keys: BrokenRows = {
       },
     })),
     // The list of the key is the one to which the requested scopes are added before the comparison.
-    'scope-refused-in-grant-is-added-to-key': eighth((seen) => ({
+    'scope-refused-in-grant-is-added-to-key': by.eighth((seen) => ({
       scopeWithinKey: (scope, keyScope, profile) => {
         const isWithin = right.scopeWithinKey(scope, keyScope, profile)
         const key = seen.caller
@@ -192,12 +179,12 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/scope-held': {
-    ...ownEach(['hmac', 'ecc', 'basic'], (means) => [
+    ...each(['hmac', 'ecc', 'basic'], (means) => [
       `${means}-has-every-scope`,
       { keyScopeHolds: (used) => used !== means },
     ]),
     // Scopes are cached by the name of the key, so a second key gets the scope of the first.
-    'scope-of-first-key-with-same-name-used': first((_seen, scopes = new Map<string, string[]>()) => ({
+    'scope-of-first-key-with-same-name-used': by.first((_seen, scopes = new Map<string, string[]>()) => ({
       storedKey: (key) => {
         const scope = scopes.get(key.name) ?? key.scope
         scopes.set(key.name, scope)
@@ -205,25 +192,24 @@ export const keys: BrokenRows = {
       },
     })),
     // The decision on the scope is kept by method, without the key.
-    'allowed-basic-call-opens-its-method-to-every-key': second((seen, allowed = new Set<unknown>()) => ({
-      around: afterCalls((answer, request) => {
-        if (request.headers.authorization?.startsWith('Basic ') && isAccepted(answer))
-          allowed.add(readCall(request).method)
+    'allowed-basic-call-opens-its-method-to-every-key': by.second((seen, allowed = new Set<unknown>()) => ({
+      around: afterCalls((answer, call) => {
+        if (call.isBasic && isAccepted(answer)) allowed.add(call.method)
       }),
-      scopeNeeded: (method) => !(seen.request.headers.authorization?.startsWith('Basic ') && allowed.has(method)),
+      scopeNeeded: (method) => !(seen.isBasic && allowed.has(method)),
     })),
     // The scopes are in a ring of eight places.
-    'ninth-key-overwrites-scope-of-first': fourth((seen) => ({
+    'ninth-key-overwrites-scope-of-first': by.fourth((seen) => ({
       storedKey: (key) => {
         const older = seen.keys.filter(({ initial }) => !initial).at(-8)
         if (older !== undefined) older.scope = key.scope
         return key
       },
     })),
-    'key-made-by-created-key-has-scope-of-initial-key': fourth((seen) =>
+    'key-made-by-created-key-has-scope-of-initial-key': by.fourth((seen) =>
       stored(() => (seen.caller?.initial === false ? { scope: seen.context.root.scope } : {})),
     ),
-    'scope-of-narrow-signer-not-checked-behind-wide-one-on-connection': fourth((seen, wide = new Set<number>()) => ({
+    'scope-of-narrow-signer-not-checked-behind-wide-one-on-connection': by.fourth((seen, wide = new Set<number>()) => ({
       keyScopeHolds: (means) => {
         const { connection } = seen
         if (connection === undefined || means === 'basic') return true
@@ -231,21 +217,21 @@ export const keys: BrokenRows = {
         return !wide.has(connection)
       },
     })),
-    'scope-of-key-made-by-token-not-checked-in-signatures': eighth(
+    'scope-of-key-made-by-token-not-checked-in-signatures': by.eighth(
       forKeysMade(
         (seen) => seen.pair !== undefined,
         (made, seen) => ({ keyScopeHolds: (means) => means === 'basic' || !made.has(seen.caller?.id) }),
       ),
     ),
     // Who may manage keys may do everything, it says.
-    'key-with-nothing-but-apikey-scope-lists-solutions': eighth((seen) => ({
+    'key-with-nothing-but-apikey-scope-lists-solutions': by.eighth((seen) => ({
       keyScopeHolds: () => {
         const scope = seen.caller?.scope ?? []
         return scope.length === 0 || !scope.every((word) => word.toLowerCase() === 'apikey')
       },
     })),
     // The wrong one of two variables is saved; the initial key is never saved.
-    'creator-takes-scope-of-key-that-it-creates': ninth((seen) => ({
+    'creator-takes-scope-of-key-that-it-creates': by.ninth((seen) => ({
       storedKey: (key) => {
         const creator = seen.caller
         if (creator?.initial === false) creator.scope = key.scope
@@ -253,103 +239,105 @@ export const keys: BrokenRows = {
       },
     })),
     // The handler belongs to a connection, and adds to a list that it never empties.
-    'key-takes-scopes-of-key-created-before-on-connection': tenth((seen, scopesOn = new Map<number, string[]>()) => ({
-      storedKey: (key) => {
-        const { connection } = seen
-        if (connection === undefined) return key
-        key.scope = [...new Set([...(scopesOn.get(connection) ?? []), ...key.scope])]
-        scopesOn.set(connection, key.scope)
-        return key
-      },
-    })),
+    'key-takes-scopes-of-key-created-before-on-connection': by.tenth(
+      (seen, scopesOn = new Map<number, string[]>()) => ({
+        storedKey: (key) => {
+          const { connection } = seen
+          if (connection === undefined) return key
+          key.scope = [...new Set([...(scopesOn.get(connection) ?? []), ...key.scope])]
+          scopesOn.set(connection, key.scope)
+          return key
+        },
+      }),
+    ),
     // A key with a public key is taken for a device of its creator.
-    'public-key-created-by-token-has-scope-of-token': twelfth((seen) =>
+    'public-key-created-by-token-has-scope-of-token': by.twelfth((seen) =>
       stored(({ publicKey }) => (seen.pair && publicKey !== undefined ? { scope: [...seen.pair.scope] } : {})),
     ),
   },
   'keys/create-authorized': {
-    'keys-created-with-a-wrong-signature': own(forgivesOnCreation('signature/mac')),
-    'keys-created-with-an-hmac-for-a-public-key': own(forgivesOnCreation('signature/ecc')),
-    'keys-created-with-a-wrong-secret': own(forgivesOnCreation('basic/secret')),
-    'keys-created-with-the-secret-of-a-public-key': own(forgivesOnCreation('basic/public-key')),
-    'keys-created-with-an-unknown-token': own(forgivesOnCreation('token/unknown')),
-    'keys-created-with-an-unknown-scheme': own(forgivesOnCreation('authorization/scheme')),
-    'keys-created-without-authorization': own({
+    'keys-created-with-a-wrong-signature': forgivesOnCreation('signature/mac'),
+    'keys-created-with-an-hmac-for-a-public-key': forgivesOnCreation('signature/ecc'),
+    'keys-created-with-a-wrong-secret': forgivesOnCreation('basic/secret'),
+    'keys-created-with-the-secret-of-a-public-key': forgivesOnCreation('basic/public-key'),
+    'keys-created-with-an-unknown-token': forgivesOnCreation('token/unknown'),
+    'keys-created-with-an-unknown-scheme': forgivesOnCreation('authorization/scheme'),
+    'keys-created-without-authorization': {
       authorizationRequired: (method) => method !== 'manager/auth' && !creating(method),
-    }),
-    'hmac-creates-no-keys': own(without('hmac', creating)),
-    'ecc-creates-no-keys': own(without('ecc', creating)),
-    'basic-creates-no-keys': own(without('basic', creating)),
-    'token-creates-no-keys': own(without('token', creating)),
+    },
+    'hmac-creates-no-keys': without('hmac', creating),
+    'ecc-creates-no-keys': without('ecc', creating),
+    'basic-creates-no-keys': without('basic', creating),
+    'token-creates-no-keys': without('token', creating),
     // manager/createApiKey takes the access token of the first grant only.
-    'token-refused-on-key-creation-after-refresh': first((seen) => ({
+    'token-refused-on-key-creation-after-refresh': by.first((seen) => ({
       issuedTokenWorks: (kind, pair) => kind === 'refresh' || pair.generation === 0 || !seen.creates,
     })),
-    'token-with-expires-in-creates-no-keys': third((seen) => ({
+    'token-with-expires-in-creates-no-keys': by.third((seen) => ({
       meansTaken: (_means, method) => !creating(method) || seen.pair?.expiresInMs === undefined,
     })),
-    'hmac-of-created-key-refused-on-key-creation': ninth((seen) => ({
+    'hmac-of-created-key-refused-on-key-creation': by.ninth((seen) => ({
       meansTaken: (means, method) => means !== 'hmac' || !creating(method) || seen.caller?.initial !== false,
     })),
-    'token-with-address-creates-no-keys': ninth((seen) => ({
+    'token-with-address-creates-no-keys': by.ninth((seen) => ({
       meansTaken: (_means, method) => !creating(method) || !seen.pair?.addresses.length,
     })),
   },
   'keys/create-result': {
-    'created-key-without-secret': own(withResult(({ id }) => ({ id }))),
-    'created-key-without-id': own(withResult(({ secret }) => ({ secret }))),
-    'created-key-with-a-number-as-id': own(withResult(({ secret }) => ({ id: 7, secret }))),
-    'created-key-with-null-as-secret': own(withResult(({ id }) => ({ id, secret: null }))),
-    'secret-missing-for-key-with-public-key': first((seen) => ({
+    'created-key-without-secret': withResult(({ id }) => ({ id })),
+    'created-key-without-id': withResult(({ secret }) => ({ secret })),
+    'created-key-with-a-number-as-id': withResult(({ secret }) => ({ id: 7, secret })),
+    'created-key-with-null-as-secret': withResult(({ id }) => ({ id, secret: null })),
+    'secret-missing-for-key-with-public-key': by.first((seen) => ({
       createKeyResult: (result) => (seen.bodyHas('BEGIN PUBLIC KEY') ? { id: result.id } : result),
     })),
-    'creation-by-token-returns-no-secret': fourth((seen) => ({
+    'creation-by-token-returns-no-secret': by.fourth((seen) => ({
       createKeyResult: ({ id, secret }) => (seen.pair === undefined ? { id, secret } : { id }),
     })),
   },
   'keys/create-params': {
-    'key-without-name-created': own(taking('name', (value) => value === undefined)),
-    'key-with-a-number-as-name-created': own(taking('name', (value) => typeof value === 'number')),
-    'key-without-scope-created': own(taking('scope', (value) => value === undefined)),
-    'key-with-a-text-as-scope-created': own(taking('scope', (value) => typeof value === 'string')),
-    'numbers-in-scope-skipped-on-key-creation': first(
+    'key-without-name-created': taking('name', (value) => value === undefined),
+    'key-with-a-number-as-name-created': taking('name', (value) => typeof value === 'number'),
+    'key-without-scope-created': taking('scope', (value) => value === undefined),
+    'key-with-a-text-as-scope-created': taking('scope', (value) => typeof value === 'string'),
+    'numbers-in-scope-skipped-on-key-creation': by.first(
       taking('scope', (value) => Array.isArray(value) && value.length > 1),
     ),
-    'missing-scope-of-creation-is-that-of-last-one': third((seen, last?: string[]) => ({
+    'missing-scope-of-creation-is-that-of-last-one': by.third((seen, last?: string[]) => ({
       ...taking('scope', (value) => value === undefined && last !== undefined),
       storedKey: (key) => {
         if (seen.params.scope !== undefined) last = key.scope
         return { ...key, scope: last ?? key.scope }
       },
     })),
-    'null-as-scope-of-creation-taken': fourth(taking('scope', (value) => value === null)),
-    'public-key-as-list-of-lines-accepted': fifth({
-      around: (handle) => (request) => {
-        const { publicKey } = paramsOf(request)
-        if (!Array.isArray(publicKey)) return handle(request)
-        const params = { ...paramsOf(request), publicKey: publicKey.join('\n') }
-        return handle(withMembers(request, { ...readCall(request), params }))
-      },
+    'null-as-scope-of-creation-taken': by.fourth(taking('scope', (value) => value === null)),
+    'public-key-as-list-of-lines-accepted': by.fifth({
+      around: meets((call, next) => {
+        const { publicKey } = call.params
+        if (!Array.isArray(publicKey)) return next()
+        const params = { ...call.params, publicKey: publicKey.join('\n') }
+        return next(call.withParams(params))
+      }),
     }),
-    'name-may-be-missing-beside-public-key': tenth((seen) =>
+    'name-may-be-missing-beside-public-key': by.tenth((seen) =>
       taking('name', (value) => value === undefined && seen.params.publicKey !== undefined),
     ),
   },
   'keys/created-key-works': {
-    'created-key-is-disabled': own(stored(() => ({ enabled: false }))),
-    'created-key-has-another-secret': own(
-      stored(({ publicKey }) => (publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {})),
+    'created-key-is-disabled': stored(() => ({ enabled: false })),
+    'created-key-has-another-secret': stored(({ publicKey }) =>
+      publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {},
     ),
-    'created-key-loses-its-scope': own(stored(() => ({ scope: [] }))),
-    'tenth-key-does-not-work': first((seen) =>
+    'created-key-loses-its-scope': stored(() => ({ scope: [] })),
+    'tenth-key-does-not-work': by.first((seen) =>
       stored(() =>
         seen.keys.filter(({ deleted, initial }) => !deleted && !initial).length === 9 ? { enabled: false } : {},
       ),
     ),
     // The documented example has three scopes, and the server stores no more.
-    'fourth-scope-of-key-and-later-dropped': first(stored(({ scope }) => ({ scope: scope.slice(0, 3) }))),
+    'fourth-scope-of-key-and-later-dropped': by.first(stored(({ scope }) => ({ scope: scope.slice(0, 3) }))),
     // The params are read into a record that is used again, so a missing publicKey keeps its last value once.
-    'key-created-after-public-key-gets-it-too': second((_seen, last?: ApiKey) => ({
+    'key-created-after-public-key-gets-it-too': by.second((_seen, last?: ApiKey) => ({
       storedKey: (key) => {
         const before = last
         last = key.publicKey === undefined ? undefined : key
@@ -358,7 +346,7 @@ export const keys: BrokenRows = {
       },
     })),
     // Keys that are created at the same time all get the scope of the last one.
-    'creations-in-flight-share-a-scope': second((seen, shared: string[] = []) => ({
+    'creations-in-flight-share-a-scope': by.second((seen, shared: string[] = []) => ({
       beforeEffect: (effect) => {
         if (effect !== 'key') return undefined
         shared = seen.scope
@@ -367,7 +355,7 @@ export const keys: BrokenRows = {
       storedKey: (key) => ({ ...key, scope: shared }),
     })),
     // The scope of a created key is filtered in place when a token is granted.
-    'narrow-grant-narrows-its-key': second((seen) => ({
+    'narrow-grant-narrows-its-key': by.second((seen) => ({
       grantedScope: (asked) => {
         const words = asked.map((word) => word.toLowerCase())
         if (seen.named?.initial === false && asked.length > 0)
@@ -376,14 +364,14 @@ export const keys: BrokenRows = {
       },
     })),
     // Eight HMAC keys are kept; the signatures of one that was dropped are refused from then on.
-    'ninth-signing-key-pushes-first-one-out': second((_seen, signers = new Set<string>()) => ({
+    'ninth-signing-key-pushes-first-one-out': by.second((_seen, signers = new Set<string>()) => ({
       mac: (data, key) => {
         signers.add(key.id)
         const place = [...signers].indexOf(key.id)
         return place < signers.size - 8 ? createHmac('sha256', '').update(data).digest() : right.mac(data, key)
       },
     })),
-    'key-created-by-refreshed-token-gets-no-grant': third(
+    'key-created-by-refreshed-token-gets-no-grant': by.third(
       forKeysMade(
         (seen) => (seen.pair?.generation ?? 0) > 0,
         (made) => ({
@@ -392,36 +380,36 @@ export const keys: BrokenRows = {
       ),
     ),
     // A grant looks for its scopes in that of the key with a binary search.
-    'scope-of-key-searched-as-if-sorted': third({
+    'scope-of-key-searched-as-if-sorted': by.third({
       initialKeyScope: () => right.initialKeyScope().sort(),
       scopeWithinKey: (scope, keyScope) => isFoundInHalves(keyScope, scope),
     }),
     // The result of createApiKey: "id | Identifier of the key", with which every call may be signed
-    'created-key-known-on-connection-of-its-creation-only': third((seen, connections = new Map<string, number>()) => ({
-      storedKey: (key) => {
-        const { connection } = seen
-        if (connection !== undefined) connections.set(key.id, connection)
-        return key
-      },
-      keyNamed: (id, find) => {
-        const { connection } = seen
-        const own = connections.get(id)
-        return own === undefined || connection === undefined || own === connection ? find(id) : undefined
-      },
-    })),
+    'created-key-known-on-connection-of-its-creation-only': by.third(
+      (seen, connections = new Map<string, number>()) => ({
+        storedKey: (key) => {
+          const { connection } = seen
+          if (connection !== undefined) connections.set(key.id, connection)
+          return key
+        },
+        keyNamed: (id, find) => {
+          const { connection } = seen
+          const own = connections.get(id)
+          return own === undefined || connection === undefined || own === connection ? find(id) : undefined
+        },
+      }),
+    ),
     // The key gets what stands at the same place in the scope of the token and in its own.
-    'scope-of-key-made-by-token-compared-place-by-place': fourth((seen) =>
+    'scope-of-key-made-by-token-compared-place-by-place': by.fourth((seen) =>
       stored(({ scope }) => ({
         scope: scope.filter((word, at) => !seen.pair || word.toLowerCase() === seen.pair.scope[at]?.toLowerCase()),
       })),
     ),
-    'key-created-by-signature-loses-its-last-scope': fifth((seen) =>
-      stored(({ scope }) =>
-        seen.request.headers.authorization?.includes(';') && scope.length > 1 ? { scope: scope.slice(0, -1) } : {},
-      ),
+    'key-created-by-signature-loses-its-last-scope': by.fifth((seen) =>
+      stored(({ scope }) => (seen.isSigned && scope.length > 1 ? { scope: scope.slice(0, -1) } : {})),
     ),
     // A timestamp must lie behind the second in which the key was created.
-    'created-key-cannot-sign-in-its-first-second': eighth((seen) => ({
+    'created-key-cannot-sign-in-its-first-second': by.eighth((seen) => ({
       timestampTaken: (timestamp, nowMs, profile) => {
         const key = seen.caller
         const isEarly = key?.initial === false && seconds(Number(timestamp)) <= seconds(key.createdMs)
@@ -429,44 +417,44 @@ export const keys: BrokenRows = {
       },
     })),
     // The server compares with the text that it encoded.
-    'secret-of-created-key-told-in-base64': eighth(
+    'secret-of-created-key-told-in-base64': by.eighth(
       withResult(({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') })),
     ),
     // The scope is stored as one text in a column of forty characters, so long lists lose their end.
-    'scope-of-key-kept-in-forty-characters': ninth(
+    'scope-of-key-kept-in-forty-characters': by.ninth(
       stored(({ scope }) => ({ scope: scope.join(',').slice(0, 40).split(',') })),
     ),
     // The scope apikey is given on once only.
-    'key-made-by-created-key-cannot-create-keys': ninth((seen) =>
+    'key-made-by-created-key-cannot-create-keys': by.ninth((seen) =>
       stored(({ scope }) => ({
         scope: scope.filter((word) => seen.caller?.initial !== false || !/^apikey$/i.test(word)),
       })),
     ),
     // Creations in flight together share a connection to the database, and so a transaction.
-    'refused-creation-in-flight-rolls-back-accepted-ones': twelfth(
+    'refused-creation-in-flight-rolls-back-accepted-ones': by.twelfth(
       (_seen, inFlight = 0, hasFailed = false, ids: unknown[] = []) => ({
-        around: (handle, context) => async (request) => {
-          if (readCall(request).method !== 'manager/createApiKey') return handle(request)
+        around: meets(async (call, next) => {
+          if (!call.creates) return next()
           inFlight += 1
           await meet()
-          const answer = await handle(request)
+          const answer = await next()
           const result = readMembers(answer.body)?.result as { id?: unknown } | undefined
           if (result === undefined) hasFailed = true
           else ids.push(result.id)
           inFlight -= 1
           if (inFlight > 0) return answer
-          for (const key of context.state.keys.values()) if (hasFailed && ids.includes(key.id)) key.deleted = true
+          for (const key of call.state.keys.values()) if (hasFailed && ids.includes(key.id)) key.deleted = true
           hasFailed = false
           ids = []
           return answer
-        },
+        }),
       }),
     ),
     // The key is taken out of a list by its place, with a count of two.
-    'deletion-ends-next-created-key-too': twelfth((_seen, gone = new Set<ApiKey>()) => ({
-      around: afterCalls((_answer, _request, { state }) => {
+    'deletion-ends-next-created-key-too': by.twelfth((_seen, gone = new Set<ApiKey>()) => ({
+      around: afterCalls((_answer, call) => {
         let isBehindDeleted = false
-        for (const key of state.keys.values()) {
+        for (const key of call.state.keys.values()) {
           if (isBehindDeleted) key.deleted = true
           isBehindDeleted = !isBehindDeleted && key.deleted && !gone.has(key)
           if (key.deleted) gone.add(key)
@@ -475,15 +463,15 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/public-key': {
-    'public-key-forgotten': own({ storedKey: withoutPublicKey }),
-    'public-key-never-read': own({ storedKey: ({ verifyKey: _key, ...rest }) => rest }),
+    'public-key-forgotten': { storedKey: withoutPublicKey },
+    'public-key-never-read': { storedKey: ({ verifyKey: _key, ...rest }) => rest },
     // The document joins the lines by LF, so the last line ends without one.
-    'public-key-without-final-line-feed-refused': first({
+    'public-key-without-final-line-feed-refused': by.first({
       publicKey: (pem, profile) =>
         typeof pem === 'string' && pem.endsWith('\n') ? right.publicKey(pem, profile) : undefined,
     }),
     // The first line of every PEM is the same, so each later public key is taken for the first one.
-    'parsed-public-keys-cached-by-first-line': second((_seen, parsed?: KeyObject) => ({
+    'parsed-public-keys-cached-by-first-line': by.second((_seen, parsed?: KeyObject) => ({
       storedKey: (key) => {
         if (key.verifyKey === undefined) return key
         parsed ??= key.verifyKey
@@ -491,24 +479,24 @@ export const keys: BrokenRows = {
       },
     })),
     // The record of the key is made when its name is read, which overwrites what came before it.
-    'public-key-as-first-param-forgotten': third((seen) => ({
+    'public-key-as-first-param-forgotten': by.third((seen) => ({
       storedKey: (key) => (Object.keys(seen.params)[0] === 'publicKey' ? withoutPublicKey(key) : key),
     })),
     // "made with the private key that matches the public key": the one in the params
-    'public-key-created-by-ecc-call-is-that-of-its-creator': fourth((seen) =>
+    'public-key-created-by-ecc-call-is-that-of-its-creator': by.fourth((seen) =>
       stored(({ publicKey }) => {
         const verifyKey = seen.byPublicKey ? seen.caller?.verifyKey : undefined
         return publicKey !== undefined && verifyKey ? { verifyKey } : {}
       }),
     ),
     // A key with one scope takes another path through the code, which forgets its public key.
-    'public-key-dropped-from-key-with-single-scope': ninth({
+    'public-key-dropped-from-key-with-single-scope': by.ninth({
       storedKey: (key) => (key.scope.length === 1 ? withoutPublicKey(key) : key),
     }),
     // "publicKey | createApiKey params | ED25519 public key in PEM form": that of this creation
-    'creations-in-flight-share-a-public-key': tenth((seen, last?: unknown) => ({
-      around: meeting((request) => {
-        const { publicKey } = paramsOf(request)
+    'creations-in-flight-share-a-public-key': by.tenth((seen, last?: unknown) => ({
+      around: meeting((call) => {
+        const { publicKey } = call.params
         last = publicKey ?? last
         return publicKey !== undefined
       }),
@@ -516,11 +504,11 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/public-key-material': {
-    'rsa-key-taken': own(alsoKeys({ types: ['rsa'] })),
-    'other-curves-taken': own(alsoKeys({ types: ['ec', 'x25519', 'ed448'] })),
-    'private-key-taken-as-public': own(alsoKeys({ labels: ['PRIVATE KEY'] })),
-    'any-text-taken-as-public-key': own({ badPublicKeyTaken: (pem) => typeof pem === 'string' }),
-    'x25519-public-key-taken': first({
+    'rsa-key-taken': alsoKeys({ types: ['rsa'] }),
+    'other-curves-taken': alsoKeys({ types: ['ec', 'x25519', 'ed448'] }),
+    'private-key-taken-as-public': alsoKeys({ labels: ['PRIVATE KEY'] }),
+    'any-text-taken-as-public-key': { badPublicKeyTaken: (pem) => typeof pem === 'string' },
+    'x25519-public-key-taken': by.first({
       badPublicKeyTaken: (pem) => {
         try {
           return typeof pem === 'string' && createPublicKey(pem).asymmetricKeyType === 'x25519'
@@ -529,22 +517,22 @@ export const keys: BrokenRows = {
         }
       },
     }),
-    'empty-public-key-means-none': first({
+    'empty-public-key-means-none': by.first({
       badPublicKeyTaken: (pem) => pem === '',
       storedKey: (key) => (key.publicKey ? key : withoutPublicKey(key)),
     }),
-    'public-key-without-its-pem-lines-taken': eighth({
+    'public-key-without-its-pem-lines-taken': by.eighth({
       publicKey: (pem, profile) =>
         right.publicKey(pem, profile) ??
         right.publicKey(`-----BEGIN PUBLIC KEY-----\n${pem}\n-----END PUBLIC KEY-----`, profile),
     }),
     // False, 0 and null pass as no public key at all.
-    'false-as-public-key-means-none': ninth({
+    'false-as-public-key-means-none': by.ninth({
       badPublicKeyTaken: (pem) => pem === false || pem === 0 || pem === null,
       storedKey: (key) => (key.publicKey === '' ? withoutPublicKey(key) : key),
     }),
     // It reads whatever stands between two lines of dashes, such as `-----BEGIN CERTIFICATE-----`.
-    'label-of-pem-text-ignored': tenth({
+    'label-of-pem-text-ignored': by.tenth({
       publicKey: (pem, profile) =>
         right.publicKey(
           typeof pem === 'string' ? pem.replace(/-----(BEGIN|END) [^-]*-----/g, '-----$1 PUBLIC KEY-----') : pem,
@@ -552,43 +540,43 @@ export const keys: BrokenRows = {
         ),
     }),
     // What is missing is zero, and what is too much is cut off.
-    'public-key-of-any-length-copied-into-32-bytes': twelfth({
+    'public-key-of-any-length-copied-into-32-bytes': by.twelfth({
       publicKey: (pem, profile) =>
         right.publicKey(pem, profile) ?? readPublicKey(resized(pem), { weak: profile.weakPublicKeys === 'accepted' }),
     }),
   },
   'keys/unique-ids': {
-    'ids-of-keys-repeated': own({ keyId: () => 'key' }),
+    'ids-of-keys-repeated': { keyId: () => 'key' },
     // The id of a key is made from the time of its creation.
-    'keys-of-same-millisecond-share-id': first((seen) => ({
+    'keys-of-same-millisecond-share-id': by.first((seen) => ({
       keyId: (fresh) => createHash('sha256').update(`${seen.nowMs}`).digest('hex').slice(0, fresh.length),
     })),
     // The result of a creation is stored with its caller and the id of the request, to answer a repetition.
-    'creation-with-repeated-id-answered-as-before': third((seen, results = new Map<string, object>()) => ({
+    'creation-with-repeated-id-answered-as-before': by.third((seen, results = new Map<string, object>()) => ({
       createKeyResult: (result) => {
-        const call = `${namedKeyId(seen.request) ?? tokenText(seen.request)} ${readCall(seen.request).id}`
+        const call = `${seen.keyId ?? seen.token} ${seen.members.id}`
         const known = results.get(call) ?? result
         results.set(call, known)
         return known
       },
     })),
-    'creations-in-flight-share-an-id': fourth((_seen, calls = 0, id?: string) => ({
-      around: (handle) => async (request) => {
-        if (readCall(request).method !== 'manager/createApiKey') return handle(request)
+    'creations-in-flight-share-an-id': by.fourth((_seen, calls = 0, id?: string) => ({
+      around: meets(async (call, next) => {
+        if (!call.creates) return next()
         calls += 1
         await meet()
-        const answer = await handle(request)
+        const answer = await next()
         calls -= 1
         if (calls === 0) id = undefined
         return answer
-      },
+      }),
       keyId: (fresh) => {
         id ??= fresh
         return id
       },
     })),
     // The second one is taken for a repetition, but only when the result is made.
-    'second-creation-with-same-params-gives-first-key': fifth((seen, results = new Map<string, object>()) => ({
+    'second-creation-with-same-params-gives-first-key': by.fifth((seen, results = new Map<string, object>()) => ({
       createKeyResult: (result) => {
         const params = JSON.stringify(seen.params)
         const first = results.get(params) ?? result
@@ -598,8 +586,8 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/unique-secrets': {
-    'secrets-of-keys-repeated': own({ keySecret: () => 'a-secret-for-everyone' }),
-    'keys-of-same-second-share-secret': first((seen) => ({
+    'secrets-of-keys-repeated': { keySecret: () => 'a-secret-for-everyone' },
+    'keys-of-same-second-share-secret': by.first((seen) => ({
       keySecret: (fresh) =>
         createHash('sha256')
           .update(`${seen.context.root.secret} ${Math.floor(seen.nowMs / 1000)}`)
@@ -607,7 +595,7 @@ export const keys: BrokenRows = {
           .slice(0, fresh.length),
     })),
     // Secrets come from a pool of five that is used round and round.
-    'sixth-key-has-secret-of-first': first((_seen, pool: string[] = [], made = 0) => ({
+    'sixth-key-has-secret-of-first': by.first((_seen, pool: string[] = [], made = 0) => ({
       keySecret: (fresh) => {
         made += 1
         pool[made % 5] ??= fresh
@@ -615,25 +603,24 @@ export const keys: BrokenRows = {
       },
     })),
     // Keys of the same name have the same secret.
-    'secret-of-key-made-from-its-name': tenth((seen, salt = randomBytes(16)) => ({
+    'secret-of-key-made-from-its-name': by.tenth((seen, salt = randomBytes(16)) => ({
       keySecret: (fresh) =>
         createHmac('sha256', salt).update(String(seen.params.name)).digest('hex').slice(0, fresh.length),
     })),
   },
   'keys/apikey-scope': {
-    'keys-created-with-any-scope': own({ scopeNeeded: (method) => !creating(method) }),
-    'context-scope-creates-keys': own(alsoManages((scope) => scope === 'context')),
-    'scope-of-all-solutions-creates-keys': own(alsoManages((scope) => scope === 'solution:*')),
-    'scope-of-one-solution-creates-keys': own(alsoManages((scope) => /^solution:[^*]/.test(scope))),
-    'signed-key-creation-needs-no-scope': first((seen) => ({
-      scopeNeeded: (method) =>
-        !creating(method) || !seen.request.headers.authorization?.startsWith(seen.context.profile.scheme),
+    'keys-created-with-any-scope': { scopeNeeded: (method) => !creating(method) },
+    'context-scope-creates-keys': alsoManages((scope) => scope === 'context'),
+    'scope-of-all-solutions-creates-keys': alsoManages((scope) => scope === 'solution:*'),
+    'scope-of-one-solution-creates-keys': alsoManages((scope) => /^solution:[^*]/.test(scope)),
+    'signed-key-creation-needs-no-scope': by.first((seen) => ({
+      scopeNeeded: (method) => !creating(method) || !seen.authorization?.startsWith(seen.context.profile.scheme),
     })),
-    'key-with-public-key-created-without-apikey-scope': third((seen) => ({
+    'key-with-public-key-created-without-apikey-scope': by.third((seen) => ({
       scopeNeeded: (method) => !creating(method) || seen.params.publicKey === undefined,
     })),
     // "Token limited to the Solution API", and so on: no area holds the methods of the manager
-    'token-of-all-six-areas-creates-keys': fifth((seen) => ({
+    'token-of-all-six-areas-creates-keys': by.fifth((seen) => ({
       scopeNeeded: () =>
         !['solution', 'context', 'thread', 'store', 'inbox', 'stream'].every((area) => seen.pair?.scope.includes(area)),
     })),

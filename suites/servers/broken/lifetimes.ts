@@ -5,26 +5,17 @@ import {
   afterCalls,
   also,
   type BrokenRows,
+  by,
   type Change,
   counts,
   day,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   hour,
   isAccepted,
   isOneSolution,
   meet,
   minute,
-  ninth,
   onGrant,
-  own,
-  second,
-  shownPair,
-  tenth,
-  third,
-  twelfth,
   unless,
 } from '../operators.ts'
 import { forgivesOnCreation } from './changes.ts'
@@ -58,37 +49,35 @@ const tooLongTaken = (isTaken: (askedMs: number, refreshLifeMs: number) => boole
 /** Parts 3, 5.3 and 5.4: when access tokens end, and expiresIn:NUMBER. */
 export const lifetimes: BrokenRows = {
   'tokens/expire-by-default': {
-    'keys-created-with-an-expired-token': own(forgivesOnCreation('token/expired')),
-    'default-expiry-not-enforced': own(endless((pair) => !withLifetime(pair))),
-    'default-expiry-not-enforced-for-session-tokens': own(endless((pair) => !withLifetime(pair) && inSession(pair))),
-    'default-expiry-not-enforced-for-address-tokens': own(endless((pair) => !withLifetime(pair) && withAddress(pair))),
-    'default-expiry-not-enforced-for-created-key-tokens': own(
-      endless((pair) => !withLifetime(pair) && ofCreatedKey(pair)),
-    ),
-    'refreshed-access-token-never-expires': own(endless(ofRefresh)),
-    'access-token-ends-a-minute-early': own(ends((pair) => pair.accessExpiryMs - (withLifetime(pair) ? 0 : minute))),
-    'expiry-beyond-the-enforced-one-reported': own({
+    'keys-created-with-an-expired-token': forgivesOnCreation('token/expired'),
+    'default-expiry-not-enforced': endless((pair) => !withLifetime(pair)),
+    'default-expiry-not-enforced-for-session-tokens': endless((pair) => !withLifetime(pair) && inSession(pair)),
+    'default-expiry-not-enforced-for-address-tokens': endless((pair) => !withLifetime(pair) && withAddress(pair)),
+    'default-expiry-not-enforced-for-created-key-tokens': endless((pair) => !withLifetime(pair) && ofCreatedKey(pair)),
+    'refreshed-access-token-never-expires': endless(ofRefresh),
+    'access-token-ends-a-minute-early': ends((pair) => pair.accessExpiryMs - (withLifetime(pair) ? 0 : minute)),
+    'expiry-beyond-the-enforced-one-reported': {
       reportedAccessExpiry: (pair) => pair.accessExpiryMs + (withLifetime(pair) ? 0 : hour),
-    }),
+    },
   },
   'tokens/expire': {
-    'access-token-never-expires': own(endless(() => true)),
-    'access-token-lives-a-minute-longer': own(ends((pair) => pair.accessExpiryMs + minute)),
-    'third-access-token-never-expires': first(endless(({ generation }) => generation >= 2)),
-    'expiry-of-first-pair-reported-after-refresh': first((_seen, firstMs = new Map<string, number>()) => ({
+    'access-token-never-expires': endless(() => true),
+    'access-token-lives-a-minute-longer': ends((pair) => pair.accessExpiryMs + minute),
+    'third-access-token-never-expires': by.first(endless(({ generation }) => generation >= 2)),
+    'expiry-of-first-pair-reported-after-refresh': by.first((_seen, firstMs = new Map<string, number>()) => ({
       reportedAccessExpiry: ({ family, accessExpiryMs }) => {
         const first = firstMs.get(family.id) ?? accessExpiryMs
         firstMs.set(family.id, first)
         return first
       },
     })),
-    'expired-token-creates-keys': first((seen) => endless(() => seen.creates)),
+    'expired-token-creates-keys': by.first((seen) => endless(() => seen.creates)),
     // Only a job that runs every full ten seconds ends expired access tokens.
-    'expired-tokens-removed-every-ten-seconds': second(
+    'expired-tokens-removed-every-ten-seconds': by.second(
       ends(({ accessExpiryMs }) => Math.ceil(accessExpiryMs / 10_000) * 10_000),
     ),
     // Each check of the expiry is remembered for thirty seconds.
-    'used-access-token-works-thirty-seconds-longer': second((_seen, checkedMs = new Map<TokenPair, number>()) => ({
+    'used-access-token-works-thirty-seconds-longer': by.second((_seen, checkedMs = new Map<TokenPair, number>()) => ({
       accessExpired: (pair, nowMs) => {
         if (right.accessExpired(pair, nowMs)) return nowMs - (checkedMs.get(pair) ?? 0) >= 30_000
         checkedMs.set(pair, nowMs)
@@ -96,12 +85,12 @@ export const lifetimes: BrokenRows = {
       },
     })),
     // The time of expiry is kept with the key.
-    'access-tokens-of-key-end-with-the-latest-of-them': third((_seen, untilMs = new Map<ApiKey, number>()) => ({
+    'access-tokens-of-key-end-with-the-latest-of-them': by.third((_seen, untilMs = new Map<ApiKey, number>()) => ({
       ...onGrant(({ key, accessExpiryMs }) => untilMs.set(key, Math.max(untilMs.get(key) ?? 0, accessExpiryMs))),
       ...unless('accessExpired', ({ key }, nowMs) => nowMs < (untilMs.get(key) ?? 0)),
     })),
     // The times of expiry are in a table of twenty places; a token that is not in it is taken for a live one.
-    'expiry-forgotten-after-twenty-further-tokens': third((_seen, latest: string[] = []) => {
+    'expiry-forgotten-after-twenty-further-tokens': by.third((_seen, latest: string[] = []) => {
       const note = (accessToken: string) => {
         latest = [...latest, accessToken].slice(-20)
       }
@@ -112,25 +101,25 @@ export const lifetimes: BrokenRows = {
       }
     }),
     // The error path writes the time of the last use, from which the lifetime counts.
-    'refused-call-keeps-its-token-alive': fourth((_seen, usedMs = new Map<TokenPair, number>()) => ({
-      around: afterCalls((answer, request, context) => {
-        const pair = shownPair(request, context)
-        if (pair !== undefined && !isAccepted(answer)) usedMs.set(pair, context.now())
+    'refused-call-keeps-its-token-alive': by.fourth((_seen, usedMs = new Map<TokenPair, number>()) => ({
+      around: afterCalls((answer, call) => {
+        const pair = call.shownPair
+        if (pair !== undefined && !isAccepted(answer)) usedMs.set(pair, call.nowMs)
       }),
       ...ends((pair) => pair.accessExpiryMs - pair.issuedMs + (usedMs.get(pair) ?? pair.issuedMs)),
     })),
-    'access-tokens-of-key-made-by-created-key-never-expire': fourth(
+    'access-tokens-of-key-made-by-created-key-never-expire': by.fourth(
       forKeysMade(
         ({ caller }) => caller?.initial === false,
         (made) => endless(({ key }) => made.has(key.id)),
       ),
     ),
     // The ids of expired tokens are kept for a day, and nothing else tells that they have expired.
-    'expired-access-token-works-again-after-a-day': fifth(
+    'expired-access-token-works-again-after-a-day': by.fifth(
       unless('accessExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + day),
     ),
     // The update has the key as its only condition.
-    'refresh-extends-other-access-tokens-of-its-key': ninth((seen) => ({
+    'refresh-extends-other-access-tokens-of-its-key': by.ninth((seen) => ({
       endedBesideRefresh: (all, { key }) => {
         const expiryMs = seen.nowMs + right.accessLifeMs(undefined, seen.context.profile)
         for (const pair of all()) if (pair.key === key) pair.accessExpiryMs = Math.max(pair.accessExpiryMs, expiryMs)
@@ -138,29 +127,29 @@ export const lifetimes: BrokenRows = {
       },
     })),
     // The expiry is reported. A refresh copies the row of a token with an address without its time.
-    'refreshed-token-with-address-never-expires': twelfth(endless((pair) => ofRefresh(pair) && withAddress(pair))),
+    'refreshed-token-with-address-never-expires': by.twelfth(endless((pair) => ofRefresh(pair) && withAddress(pair))),
   },
   'expires-in/reported': {
-    'lifetime-above-an-hour-wraps-around': own(instead((askedMs) => askedMs % hour)),
-    'default-expiry-reported-for-expires-in': own({ reportedAccessExpiry: ({ issuedMs }) => issuedMs + 15 * minute }),
-    'expires-in-ignored': own(instead(() => undefined)),
-    'expires-in-taken-for-seconds': own(instead((askedMs) => askedMs * 1000)),
+    'lifetime-above-an-hour-wraps-around': instead((askedMs) => askedMs % hour),
+    'default-expiry-reported-for-expires-in': { reportedAccessExpiry: ({ issuedMs }) => issuedMs + 15 * minute },
+    'expires-in-ignored': instead(() => undefined),
+    'expires-in-taken-for-seconds': instead((askedMs) => askedMs * 1000),
     // The lifetime is stored in whole seconds, and 0 counts as not given.
-    'expires-in-below-a-second-ignored': first(instead((askedMs) => (askedMs < 1000 ? undefined : askedMs))),
+    'expires-in-below-a-second-ignored': by.first(instead((askedMs) => (askedMs < 1000 ? undefined : askedMs))),
     // The lifetime is kept as a time of day, so 25 hours become one.
-    'whole-days-of-expires-in-lost': first(instead((askedMs) => (askedMs > day ? askedMs % day || day : askedMs))),
-    'expires-in-ignored-with-address': first((seen) =>
+    'whole-days-of-expires-in-lost': by.first(instead((askedMs) => (askedMs > day ? askedMs % day || day : askedMs))),
+    'expires-in-ignored-with-address': by.first((seen) =>
       instead((askedMs) => (asks(seen, 'ipAddr:') ? undefined : askedMs)),
     ),
     // expiresIn is forgotten when ipAddr follows it in the scope.
-    'address-behind-expires-in-resets-lifetime': second((seen) =>
+    'address-behind-expires-in-resets-lifetime': by.second((seen) =>
       instead((askedMs) => {
         const place = seen.request.body.indexOf('"expiresIn:')
         return place >= 0 && seen.request.body.indexOf('"ipAddr:') > place ? undefined : askedMs
       }),
     ),
     // Of grants that are in flight together, all get the lifetime that the last one asked for.
-    'grants-in-flight-share-expires-in': second((_seen, lastMs?: number, hasWaited = false) => ({
+    'grants-in-flight-share-expires-in': by.second((_seen, lastMs?: number, hasWaited = false) => ({
       expiresInMs: (text) => {
         const ms = right.expiresInMs(text)
         lastMs = ms ?? lastMs
@@ -178,7 +167,7 @@ export const lifetimes: BrokenRows = {
         return right.accessLifeMs(isGrant && askedMs !== undefined ? lastMs : askedMs, profile)
       },
     })),
-    'first-expires-in-of-key-holds-for-its-later-grants': third((seen, first = new Map<unknown, number>()) =>
+    'first-expires-in-of-key-holds-for-its-later-grants': by.third((seen, first = new Map<unknown, number>()) =>
       instead((askedMs) => {
         const { apiKeyId } = seen.params
         if (apiKeyId === undefined) return askedMs
@@ -188,68 +177,66 @@ export const lifetimes: BrokenRows = {
       }),
     ),
     // The number is in a column of six characters.
-    'expires-in-cut-to-six-digits': fourth(instead((askedMs) => Number(String(askedMs).slice(0, 6)))),
-    'expires-in-below-ten-thousand-taken-for-seconds': fourth(
+    'expires-in-cut-to-six-digits': by.fourth(instead((askedMs) => Number(String(askedMs).slice(0, 6)))),
+    'expires-in-below-ten-thousand-taken-for-seconds': by.fourth(
       instead((askedMs) => (askedMs < 10_000 ? askedMs * 1000 : askedMs)),
     ),
     // The sum is made in local time.
-    'expires-in-reported-an-hour-late': fifth({
+    'expires-in-reported-an-hour-late': by.fifth({
       reportedAccessExpiry: (pair) => pair.accessExpiryMs + (withLifetime(pair) ? hour : 0),
     }),
-    'expires-in-added-to-default-lifetime': fifth({
+    'expires-in-added-to-default-lifetime': by.fifth({
       accessLifeMs: (askedMs, profile) => profile.accessLifeMs + (askedMs ?? 0),
     }),
-    'expires-in-as-last-scope-entry-ignored': fifth((seen) =>
+    'expires-in-as-last-scope-entry-ignored': by.fifth((seen) =>
       instead((askedMs) => {
         const isLast = seen.scope.length > 1 && seen.scope.at(-1)?.startsWith('expiresIn:')
         return isLast ? undefined : askedMs
       }),
     ),
-    'expires-in-ignored-with-apikey-scope': fifth((seen) =>
+    'expires-in-ignored-with-apikey-scope': by.fifth((seen) =>
       instead((askedMs) => (seen.scope.some((word) => /^apikey$/i.test(word)) ? undefined : askedMs)),
     ),
-    'expires-in-rounded-up-to-whole-minutes': ninth(instead((askedMs) => Math.ceil(askedMs / minute) * minute)),
-    'expires-in-of-created-key-in-seconds': ninth((seen) => ({
+    'expires-in-rounded-up-to-whole-minutes': by.ninth(instead((askedMs) => Math.ceil(askedMs / minute) * minute)),
+    'expires-in-of-created-key-in-seconds': by.ninth((seen) => ({
       expiresInMs: (text) => {
         const ms = right.expiresInMs(text)
         return ms !== undefined && seen.named?.initial === false ? ms * 1000 : ms
       },
     })),
     // Grants use a clock that is read again only when ten seconds have passed.
-    'expires-in-counted-from-clock-read-every-ten-seconds': tenth((seen, readMs = Number.NEGATIVE_INFINITY) =>
+    'expires-in-counted-from-clock-read-every-ten-seconds': by.tenth((seen, readMs = Number.NEGATIVE_INFINITY) =>
       instead((askedMs) => {
         if (seen.nowMs - readMs >= 10_000) readMs = seen.nowMs
         return askedMs - (seen.nowMs - readMs)
       }),
     ),
     // An entry with a colon is the one or the other, and the search ends with the solution.
-    'expires-in-ignored-beside-one-solution': tenth((seen) =>
+    'expires-in-ignored-beside-one-solution': by.tenth((seen) =>
       instead((askedMs) => (seen.scope.some(isOneSolution) ? undefined : askedMs)),
     ),
   },
   'expires-in/enforced': {
-    'expires-in-reported-and-not-enforced': own(
-      ends((pair) => (withLifetime(pair) ? pair.issuedMs + 15 * minute : pair.accessExpiryMs)),
+    'expires-in-reported-and-not-enforced': ends((pair) =>
+      withLifetime(pair) ? pair.issuedMs + 15 * minute : pair.accessExpiryMs,
     ),
-    'expires-in-ends-at-half-time': own(
-      ends(({ expiresInMs, issuedMs, accessExpiryMs }) =>
-        expiresInMs === undefined ? accessExpiryMs : issuedMs + expiresInMs / 2,
-      ),
+    'expires-in-ends-at-half-time': ends(({ expiresInMs, issuedMs, accessExpiryMs }) =>
+      expiresInMs === undefined ? accessExpiryMs : issuedMs + expiresInMs / 2,
     ),
     // An access token works until the end of the second after its expiry.
-    'expiry-compared-in-seconds': first(ends(({ accessExpiryMs }) => (Math.ceil(accessExpiryMs / 1000) + 1) * 1000)),
+    'expiry-compared-in-seconds': by.first(ends(({ accessExpiryMs }) => (Math.ceil(accessExpiryMs / 1000) + 1) * 1000)),
     // The reported expiry is right; the access token is refused before it.
-    'expires-in-above-an-hour-enforced-after-an-hour': first(
+    'expires-in-above-an-hour-enforced-after-an-hour': by.first(
       ends(({ issuedMs, accessExpiryMs }) => Math.min(accessExpiryMs, issuedMs + hour)),
     ),
     // A timer of Node.js with a longer delay fires at once. Refresh tokens of this server live for 60 days.
-    'expires-in-above-two-to-the-31-ends-at-once': first({
+    'expires-in-above-two-to-the-31-ends-at-once': by.first({
       refreshLifeMs: () => 60 * day,
       ...also('accessExpired', ({ expiresInMs = 0 }) => expiresInMs >= 2 ** 31),
     }),
-    'expires-in-above-an-hour-never-ends': first(endless(({ expiresInMs = 0 }) => expiresInMs > hour)),
+    'expires-in-above-an-hour-never-ends': by.first(endless(({ expiresInMs = 0 }) => expiresInMs > hour)),
     // Sliding expiry: an access token ends its whole lifetime after its last use.
-    'each-use-extends-access-token': first((_seen, endMs = new Map<TokenPair, number>()) => ({
+    'each-use-extends-access-token': by.first((_seen, endMs = new Map<TokenPair, number>()) => ({
       accessExpired: (pair, nowMs) => {
         if (nowMs >= (endMs.get(pair) ?? pair.accessExpiryMs)) return true
         endMs.set(pair, nowMs + pair.accessExpiryMs - pair.issuedMs)
@@ -257,7 +244,7 @@ export const lifetimes: BrokenRows = {
       },
     })),
     // The verdict about a token is cached for a minute.
-    'access-token-works-when-checked-before-expiry': first((_seen, goodUntilMs = new Map<TokenPair, number>()) => ({
+    'access-token-works-when-checked-before-expiry': by.first((_seen, goodUntilMs = new Map<TokenPair, number>()) => ({
       accessExpired: (pair, nowMs) => {
         if (nowMs < (goodUntilMs.get(pair) ?? 0)) return false
         const isExpired = right.accessExpired(pair, nowMs)
@@ -265,11 +252,11 @@ export const lifetimes: BrokenRows = {
         return isExpired
       },
     })),
-    'hundredth-use-ends-access-token': first((_seen, uses = counts()) =>
+    'hundredth-use-ends-access-token': by.first((_seen, uses = counts()) =>
       also('accessExpired', (pair) => uses(pair) >= 100),
     ),
     // A token that is first used after its reported expiry works.
-    'expires-in-counted-from-first-use': second((_seen, firstMs = new Map<TokenPair, number>()) => ({
+    'expires-in-counted-from-first-use': by.second((_seen, firstMs = new Map<TokenPair, number>()) => ({
       accessExpired: (pair, nowMs) => {
         if (pair.expiresInMs === undefined) return right.accessExpired(pair, nowMs)
         const fromMs = firstMs.get(pair) ?? nowMs
@@ -278,28 +265,30 @@ export const lifetimes: BrokenRows = {
       },
     })),
     // It is reported, and the default lifetime is in force.
-    'expires-in-not-enforced-in-sessions': fourth((seen) =>
+    'expires-in-not-enforced-in-sessions': by.fourth((seen) =>
       ends((pair) => (inSession(pair) ? pair.issuedMs + seen.context.profile.accessLifeMs : pair.accessExpiryMs)),
     ),
-    'grant-clears-access-tokens-that-end-within-a-minute': ninth((seen) =>
+    'grant-clears-access-tokens-that-end-within-a-minute': by.ninth((seen) =>
       onGrant((granted) => {
         for (const pair of pairsOf(seen.context))
           if (pair !== granted && pair.accessExpiryMs < seen.nowMs + minute) pair.accessRevoked = true
       }),
     ),
     // A floating point number of 32 bits; the token ends up to 65 seconds before or after its reported expiry.
-    'access-expiry-kept-in-single-precision': tenth(ends(({ accessExpiryMs }) => Math.fround(accessExpiryMs))),
+    'access-expiry-kept-in-single-precision': by.tenth(ends(({ accessExpiryMs }) => Math.fround(accessExpiryMs))),
   },
   'expires-in/within-refresh-lifetime': {
-    'expires-in-beyond-the-refresh-token': own({ expiresInTooLong: () => 'taken' }),
+    'expires-in-beyond-the-refresh-token': { expiresInTooLong: () => 'taken' },
     // A number that is above the lifetime of the refresh token, but before it in the order of texts, is taken.
-    'expires-in-compared-as-text': first(() => tooLongTaken((askedMs, limitMs) => String(askedMs) < String(limitMs))),
+    'expires-in-compared-as-text': by.first(() =>
+      tooLongTaken((askedMs, limitMs) => String(askedMs) < String(limitMs)),
+    ),
     // The two numbers are compared in minutes, rounded down.
-    'expires-in-limit-a-minute-too-high': first(() =>
+    'expires-in-limit-a-minute-too-high': by.first(() =>
       tooLongTaken((askedMs, limitMs) => Math.floor(askedMs / minute) <= Math.floor(limitMs / minute)),
     ),
     // In a session, the lifetime is to be compared with that of the session, which is not set yet.
-    'expires-in-beyond-refresh-lifetime-taken-in-session': twelfth((seen) => ({
+    'expires-in-beyond-refresh-lifetime-taken-in-session': by.twelfth((seen) => ({
       expiresInTooLong: (profile) => (asks(seen, 'session:') ? 'taken' : right.expiresInTooLong(profile)),
     })),
   },

@@ -3,22 +3,13 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
   type BrokenRows,
+  by,
   type Change,
-  eighth,
+  each,
   every,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   hour,
-  ninth,
-  own,
-  ownEach,
   type Seen,
-  second,
-  tenth,
-  third,
-  twelfth,
   withCreators,
 } from '../operators.ts'
 import { managesKeys, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
@@ -36,51 +27,51 @@ const counting =
 
 export const limits: BrokenRows = {
   'limits/ten-keys': {
-    ...ownEach(['hmac', 'ecc', 'token'], (means) => [
+    ...each(['hmac', 'ecc', 'token'], (means) => [
       `keys-created-by-${means}-without-a-limit`,
       { keyLimit: (used) => (used === means ? 1000 : 10) },
     ]),
-    'eleven-keys-created': own({ keyLimit: () => 11 }),
-    'any-number-of-keys-created': own({ keyLimit: () => 1000 }),
-    'keys-with-a-public-key-not-counted': own(counting(({ publicKey }) => publicKey === undefined)),
-    'key-limit-races': own({ beforeEffect: race('key') }),
-    'keys-of-same-name-counted-once': first({
+    'eleven-keys-created': { keyLimit: () => 11 },
+    'any-number-of-keys-created': { keyLimit: () => 1000 },
+    'keys-with-a-public-key-not-counted': counting(({ publicKey }) => publicKey === undefined),
+    'key-limit-races': { beforeEffect: race('key') },
+    'keys-of-same-name-counted-once': by.first({
       keysCounted: (all, profile) =>
         right.keysCounted(
           [...new Map(all.filter(({ deleted }) => !deleted).map((key) => [key.name, key])).values()],
           profile,
         ),
     }),
-    'keys-counted-two-ms-before-creation': first(tornApart('key', twoMs)),
-    'keys-counted-a-turn-before-creation': first(tornApart('key', oneTurn)),
+    'keys-counted-two-ms-before-creation': by.first(tornApart('key', twoMs)),
+    'keys-counted-a-turn-before-creation': by.first(tornApart('key', oneTurn)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
-    'keys-counted-some-microtasks-before-creation': first(tornApart('key', someMicrotasks)),
+    'keys-counted-some-microtasks-before-creation': by.first(tornApart('key', someMicrotasks)),
     // The keys are counted for the key that creates them.
-    'each-creator-has-ten-places': second(
+    'each-creator-has-ten-places': by.second(
       withCreators((creatorOf, seen) => counting((key) => key.initial || creatorOf(key) === seen.caller)(seen)),
     ),
-    'key-created-by-ecc-signature-takes-no-place': second(
+    'key-created-by-ecc-signature-takes-no-place': by.second(
       forKeysMade(
         (seen) => seen.byPublicKey,
         (made, seen) => counting(({ id }) => !made.has(id))(seen),
       ),
     ),
-    'keys-counted-for-each-scope': third(counting(({ scope }, seen) => `${scope}` === `${seen.scope}`)),
-    'repeated-public-key-takes-no-place': third({
+    'keys-counted-for-each-scope': by.third(counting(({ scope }, seen) => `${scope}` === `${seen.scope}`)),
+    'repeated-public-key-takes-no-place': by.third({
       keysCounted: (all, profile) =>
         right.keysCounted([...new Map(all.map((key) => [key.publicKey ?? key.id, key])).values()], profile),
     }),
     // The keys are counted at a replica that is a second behind.
-    'keys-created-within-a-second-not-counted': fourth(
+    'keys-created-within-a-second-not-counted': by.fourth(
       counting(({ createdMs }, { nowMs }) => createdMs <= nowMs - 1000),
     ),
-    'no-key-limit-for-token-of-session': fifth((seen) => ({
+    'no-key-limit-for-token-of-session': by.fifth((seen) => ({
       keyLimit: () => (seen.pair?.session === undefined ? 10 : 1000),
     })),
     // The limit is a limit for each hour.
-    'keys-older-than-an-hour-not-counted': eighth(counting(({ createdMs }, { nowMs }) => nowMs < createdMs + hour)),
+    'keys-older-than-an-hour-not-counted': by.eighth(counting(({ createdMs }, { nowMs }) => nowMs < createdMs + hour)),
     // The way back from an error lowers a count that was not raised.
-    'creation-refused-for-its-params-frees-a-place': ninth((_seen, freed = 0) => ({
+    'creation-refused-for-its-params-frees-a-place': by.ninth((_seen, freed = 0) => ({
       paramTaken: (method, _name, _value, valid) => {
         if (method === 'manager/createApiKey' && !valid) freed += 1
         return valid
@@ -88,21 +79,21 @@ export const limits: BrokenRows = {
       keysCounted: (all, profile) => right.keysCounted(all, profile) - freed,
     })),
     // Both the method and a trigger of the database lower the count.
-    'deleted-key-frees-two-places': tenth({
+    'deleted-key-frees-two-places': by.tenth({
       keysCounted: (all, profile) => right.keysCounted(all, profile) - all.filter(({ deleted }) => deleted).length,
     }),
-    'keys-without-apikey-scope-not-counted': tenth(counting(managesKeys)),
+    'keys-without-apikey-scope-not-counted': by.tenth(counting(managesKeys)),
     // A refresh does not copy the limit to the new token.
-    'no-key-limit-for-refreshed-tokens': twelfth((seen) => ({
+    'no-key-limit-for-refreshed-tokens': by.twelfth((seen) => ({
       keyLimit: (means) => ((seen.pair?.generation ?? 0) > 0 ? Number.POSITIVE_INFINITY : right.keyLimit(means)),
     })),
   },
   'limits/ten-can-be-made': {
-    'eight-keys-created': own({ keyLimit: () => 8 }),
-    'five-keys-created': own({ keyLimit: () => 5 }),
-    'token-callers-make-eight-keys': first({ keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)) }),
+    'eight-keys-created': { keyLimit: () => 8 },
+    'five-keys-created': { keyLimit: () => 5 },
+    'token-callers-make-eight-keys': by.first({ keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)) }),
     // "At most 10 API keys can be created", so that ten can
-    'key-made-by-created-key-takes-two-places': third(
+    'key-made-by-created-key-takes-two-places': by.third(
       forKeysMade(
         ({ caller }) => caller?.initial === false,
         (made) => ({
@@ -115,59 +106,59 @@ export const limits: BrokenRows = {
       ),
     ),
     // "At most 10 API keys can be created", and "publicKey" is a param of each creation
-    'tenth-key-with-public-key-refused': fourth((seen) => ({
+    'tenth-key-with-public-key-refused': by.fourth((seen) => ({
       publicKey: (pem, profile) =>
         right.keysCounted(seen.keys, profile) >= 9 ? undefined : right.publicKey(pem, profile),
     })),
     // A proxy sends a slow call again; the caller never hears of the other key, which takes a place.
-    'every-third-creation-made-twice': twelfth((seen, creations = 0) => ({
+    'every-third-creation-made-twice': by.twelfth((seen, creations = 0) => ({
       storedKey: (key) => {
         creations += 1
         const text = () => seen.context.random(16).toString('hex')
         const { name, scope, createdMs } = key
         const copy = makeKey({ id: text(), secret: text(), name, scope, createdMs })
-        if (creations % 3 === 0) seen.context.state.keys.set(copy.id, copy)
+        if (creations % 3 === 0) seen.state.keys.set(copy.id, copy)
         return key
       },
     })),
   },
   'limits/eleventh-refused': {
-    'eleventh-key-created-and-the-oldest-removed': own({ beyondKeyLimit: () => 'oldest-removed' }),
-    'eleventh-key-created-on-second-try': first(every(2, 'beyondKeyLimit', () => 'created' as const)),
+    'eleventh-key-created-and-the-oldest-removed': { beyondKeyLimit: () => 'oldest-removed' },
+    'eleventh-key-created-on-second-try': by.first(every(2, 'beyondKeyLimit', () => 'created' as const)),
   },
   'limits/earlier-keys-kept': {
-    'first-key-lost-to-a-new-one': own({
+    'first-key-lost-to-a-new-one': {
       keysLostToNewKey: (all) => all.filter((key) => !key.initial && !key.deleted).slice(0, 1),
-    }),
-    'newest-key-lost-to-a-refusal': own({
+    },
+    'newest-key-lost-to-a-refusal': {
       keysLostToRefusal: (all) => all.filter((key) => !key.initial && !key.deleted).slice(-1),
-    }),
-    'initial-key-lost-to-a-refusal': own({ keysLostToRefusal: (all) => all.filter(({ initial }) => initial) }),
-    'initial-key-lost-to-the-tenth': own({
+    },
+    'initial-key-lost-to-a-refusal': { keysLostToRefusal: (all) => all.filter(({ initial }) => initial) },
+    'initial-key-lost-to-the-tenth': {
       keysLostToNewKey: (all) =>
         all.filter(({ initial, deleted }) => !initial && !deleted).length < 9
           ? []
           : all.filter(({ initial }) => initial),
-    }),
-    'public-keys-lost-to-a-refusal': own({
+    },
+    'public-keys-lost-to-a-refusal': {
       keysLostToRefusal: (all) => all.filter(({ publicKey }) => publicKey !== undefined),
-    }),
-    'key-lost-to-a-namesake': own({
+    },
+    'key-lost-to-a-namesake': {
       keysLostToNewKey: (all, created) => all.filter(({ initial, name }) => !initial && name === created.name),
-    }),
-    'new-key-replaces-key-with-same-public-key': first({
+    },
+    'new-key-replaces-key-with-same-public-key': by.first({
       keysLostToNewKey: (all, created) =>
         all.filter((key) => !key.initial && key.publicKey !== undefined && key.publicKey === created.publicKey),
     }),
     // "A key has no time-to-live", and ten can be created
-    'fifth-public-key-ends-the-first': fourth({
+    'fifth-public-key-ends-the-first': by.fourth({
       keysLostToNewKey: (all, created) => {
         const live = all.filter((key) => key.publicKey !== undefined && !key.deleted)
         return created.publicKey !== undefined && live.length >= 4 ? live.slice(0, 1) : []
       },
     }),
     // The column of the public key is written by the name of the key.
-    'public-key-lost-when-secret-key-takes-its-name': eighth((seen, emptied = new Set<string>()) => ({
+    'public-key-lost-when-secret-key-takes-its-name': by.eighth((seen, emptied = new Set<string>()) => ({
       storedKey: (key) => {
         for (const { id, name } of seen.keys) if (key.publicKey === undefined && name === key.name) emptied.add(id)
         return key

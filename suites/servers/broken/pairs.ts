@@ -1,16 +1,6 @@
 import { type Rules, rules as right, type TokenResult } from '../../../mock-server/rules.ts'
 import type { ApiKey, Session, TokenPair } from '../../../mock-server/state.ts'
-import {
-  type Around,
-  type Change,
-  isMethod,
-  isOneSolution,
-  type Members,
-  paramsOf,
-  readCall,
-  type Seen,
-  withMembers,
-} from '../operators.ts'
+import { type Around, type Change, isOneSolution, type Members, meets, type Seen } from '../operators.ts'
 
 type Fits = (pair: TokenPair) => boolean
 
@@ -70,10 +60,8 @@ export const sameHalf = (text: string, other: string): boolean =>
   other.length === text.length && other.startsWith(text.slice(0, Math.floor(text.length / 2)))
 
 /** Changes the params of calls of manager/auth, which nobody signs; undefined leaves them as they are. */
-export const changingParams =
-  (change: (params: Members) => Members | undefined): Around =>
-  (handle) =>
-  (request) => {
-    const params = isMethod(request, 'manager/auth') ? change(paramsOf(request)) : undefined
-    return handle(params === undefined ? request : withMembers(request, { ...readCall(request), params }))
-  }
+export const changingParams = (change: (params: Members) => Members | undefined): Around =>
+  meets((call, next) => {
+    const params = call.is('manager/auth') ? change(call.params) : undefined
+    return next(params && call.withParams(params))
+  })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
 import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts'
@@ -8,38 +8,23 @@ import {
   type Around,
   afterCalls,
   also,
-  answerFor,
-  answerThrough,
   type BrokenRows,
+  by,
+  type Call,
   type Change,
   counts,
-  eighth,
   every,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   hour,
   isAccepted,
-  isMethod,
   isOneSolution,
-  isRefresh,
   meet,
+  meets,
   mergeInFlight,
   minute,
-  namedPair,
-  ninth,
   onGrant,
-  own,
-  paramsOf,
   type Seen,
-  second,
   seconds,
-  shownPair,
-  tenth,
-  third,
-  tokenText,
-  twelfth,
   unless,
 } from '../operators.ts'
 import {
@@ -72,7 +57,7 @@ import {
 type Fits = (old: TokenPair) => boolean
 
 /** The pair that the call is to renew. */
-const renewed = (seen: Seen): TokenPair | undefined => namedPair(seen.request, seen.context)
+const renewed = (seen: Seen): TokenPair | undefined => seen.namedPair
 /** How long ago a refresh ended the pair. */
 const revokedForMs = ({ nowMs }: Seen, { revokedMs = nowMs }: TokenPair) => nowMs - revokedMs
 /** Whether the pair was renewed, and the next pair too. */
@@ -96,65 +81,62 @@ const cut = (scope: string[]): string[] => scope.join(' ').slice(0, 32).split(' 
 
 /** An accepted answer is repeated for calls with the same key, each with its own id, as a cache would. */
 const repeats =
-  (lifeMs: number, keyOf: (request: MockRequest) => string | undefined) =>
+  (lifeMs: number, keyOf: (call: Call) => string | undefined) =>
   (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
-    around: (handle, context) => {
-      const inner = answerThrough((answer, request) => {
-        const key = keyOf(request)
-        if (key !== undefined && isAccepted(answer)) known.set(key, { answer, untilMs: context.now() + lifeMs })
-        return answer
-      })(handle, context)
-      return (request) => {
-        const kept = known.get(keyOf(request) ?? '')
-        return kept && context.now() < kept.untilMs ? answerFor(kept.answer, request) : inner(request)
-      }
-    },
+    around: meets(async (call, next) => {
+      const key = keyOf(call) ?? ''
+      const kept = known.get(key)
+      if (kept && call.nowMs < kept.untilMs) return call.answered(kept.answer)
+      const answer = await next()
+      if (key !== '' && isAccepted(answer)) known.set(key, { answer, untilMs: call.nowMs + lifeMs })
+      return answer
+    }),
   })
 
 /** Rows are read when a refresh arrives, and written back as a whole when it ends. */
-const writeBackRows: Around = (handle, context) => async (request) => {
-  const renewing = isRefresh(request) ? namedPair(request, context) : undefined
-  if (renewing === undefined) return handle(request)
-  const rows = pairsOf(context)
+const writeBackRows: Around = meets(async (call, next) => {
+  const renewing = call.renewed
+  if (renewing === undefined) return next()
+  const rows = pairsOf(call.context)
     .filter((pair) => pair.key === renewing.key && pair !== renewing)
     .map((pair) => ({ pair, accessRevoked: pair.accessRevoked, refreshRevoked: pair.refreshRevoked }))
   await meet()
-  const answer = await handle(request)
+  const answer = await next()
   if (isAccepted(answer)) {
     for (const { pair, accessRevoked, refreshRevoked } of rows) Object.assign(pair, { accessRevoked, refreshRevoked })
   }
   return answer
-}
+})
 
 /** Parts 3 and 4.2: what a refresh takes, gives, keeps and ends. */
 export const refresh: BrokenRows = {
   'refresh/new-pair': {
-    'nothing-can-be-refreshed': own({ refreshesAllowed: () => 0 }),
-    'only-one-refresh-of-a-grant': own({ refreshesAllowed: () => 1 }),
-    'ten-refreshes-of-a-grant': own({ refreshesAllowed: () => 10 }),
-    'refreshed-access-token-does-not-work': own(
-      unless('issuedTokenWorks', (kind, pair) => kind === 'access' && ofRefresh(pair)),
+    'nothing-can-be-refreshed': { refreshesAllowed: () => 0 },
+    'only-one-refresh-of-a-grant': { refreshesAllowed: () => 1 },
+    'ten-refreshes-of-a-grant': { refreshesAllowed: () => 10 },
+    'refreshed-access-token-does-not-work': unless(
+      'issuedTokenWorks',
+      (kind, pair) => kind === 'access' && ofRefresh(pair),
     ),
-    'refreshed-refresh-token-does-not-work': own(
-      unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && ofRefresh(pair)),
+    'refreshed-refresh-token-does-not-work': unless(
+      'issuedTokenWorks',
+      (kind, pair) => kind === 'refresh' && ofRefresh(pair),
     ),
     // A refresh token is refused after its access token has created a key.
-    'key-creation-spends-refresh-token': first((seen, spent = new Set<TokenPair>()) => ({
+    'key-creation-spends-refresh-token': by.first((seen, spent = new Set<TokenPair>()) => ({
       ...onNewKey(() => seen.pair && spent.add(seen.pair)),
       ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && spent.has(pair)),
     })),
-    'fifth-refresh-refused': first({ refreshesAllowed: () => 4 }),
+    'fifth-refresh-refused': by.first({ refreshesAllowed: () => 4 }),
     // The access token of the second refresh is refused; the refresh token beside it works.
-    'third-access-token-does-not-work': first(
+    'third-access-token-does-not-work': by.first(
       unless('issuedTokenWorks', (kind, { generation }) => kind === 'access' && generation === 2),
     ),
     // Refreshes of one API key that are in flight together all get the pair of the first.
-    'refreshes-in-flight-merged-by-key': second({
-      around: mergeInFlight((request, context) =>
-        isRefresh(request) ? namedPair(request, context)?.key.id : undefined,
-      ),
+    'refreshes-in-flight-merged-by-key': by.second({
+      around: mergeInFlight((call) => (call.isRefresh ? call.namedPair?.key.id : undefined)),
     }),
-    'refreshed-token-known-on-connection-of-its-refresh-only': fourth(
+    'refreshed-token-known-on-connection-of-its-refresh-only': by.fourth(
       (seen, connections = new Map<string, number>()) => ({
         ...onRefresh((_old, { accessToken }) => seen.connection && connections.set(accessToken, seen.connection)),
         ...unless('issuedTokenWorks', (kind, { accessToken }) => {
@@ -163,42 +145,44 @@ export const refresh: BrokenRows = {
         }),
       }),
     ),
-    'refreshed-access-token-begins-when-the-old-one-would-end': fourth((seen, beginMs = new Map<string, number>()) => ({
-      ...onRefresh((old, { accessToken }) => beginMs.set(accessToken, old.accessExpiryMs)),
-      ...unless(
-        'issuedTokenWorks',
-        (kind, { accessToken }) => kind === 'access' && seen.nowMs < (beginMs.get(accessToken) ?? 0),
-      ),
-    })),
-    'refresh-needs-id-of-key': fifth({
+    'refreshed-access-token-begins-when-the-old-one-would-end': by.fourth(
+      (seen, beginMs = new Map<string, number>()) => ({
+        ...onRefresh((old, { accessToken }) => beginMs.set(accessToken, old.accessExpiryMs)),
+        ...unless(
+          'issuedTokenWorks',
+          (kind, { accessToken }) => kind === 'access' && seen.nowMs < (beginMs.get(accessToken) ?? 0),
+        ),
+      }),
+    ),
+    'refresh-needs-id-of-key': by.fifth({
       around: changingParams(({ apiKeyId, refreshToken, ...params }) => {
         if (params.grantType !== 'refresh_token') return undefined
         return apiKeyId === undefined ? params : { ...params, refreshToken }
       }),
     }),
-    'refresh-answers-with-its-tokens-swapped': eighth(
+    'refresh-answers-with-its-tokens-swapped': by.eighth(
       refreshed(({ accessToken, refreshToken }) => ({ accessToken: refreshToken, refreshToken: accessToken })),
     ),
     // The new expiry is reported, and the old one is still in force.
-    'refreshed-access-token-ends-with-the-old-one': eighth((seen) =>
+    'refreshed-access-token-ends-with-the-old-one': by.eighth((seen) =>
       also('accessExpired', ({ parent }, nowMs) => {
         const old = pairsOf(seen.context).find(({ id }) => id === parent)
         return old !== undefined && right.accessExpired(old, nowMs)
       }),
     ),
-    'pair-that-was-never-used-cannot-be-refreshed': ninth((_seen, used = new Set<TokenPair>()) => ({
+    'pair-that-was-never-used-cannot-be-refreshed': by.ninth((_seen, used = new Set<TokenPair>()) => ({
       ...onUse((pair) => used.add(pair)),
       ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && !used.has(pair)),
     })),
     // It revokes the old pair before it looks at the other params, such as a scope.
-    'refresh-refused-for-its-params-ends-its-pair': ninth({
-      around: afterCalls((answer, request, context) => {
-        const pair = isRefresh(request) ? namedPair(request, context) : undefined
+    'refresh-refused-for-its-params-ends-its-pair': by.ninth({
+      around: afterCalls((answer, call) => {
+        const pair = call.renewed
         if (pair !== undefined && !isAccepted(answer)) endPair(pair)
       }),
     }),
     // A refresh token that was issued in the present second counts as not yet valid.
-    'refreshed-pair-cannot-be-refreshed-in-its-first-second': tenth((seen) =>
+    'refreshed-pair-cannot-be-refreshed-in-its-first-second': by.tenth((seen) =>
       unless(
         'issuedTokenWorks',
         (kind, pair) => kind === 'refresh' && ofRefresh(pair) && seen.nowMs - pair.issuedMs < 1000,
@@ -206,14 +190,14 @@ export const refresh: BrokenRows = {
     ),
   },
   'refresh/pair-differs': {
-    'access-token-kept-over-a-refresh': own({
+    'access-token-kept-over-a-refresh': {
       tokenText: (kind, fresh, old) => (old && kind === 'access' ? old.accessToken : fresh),
-    }),
-    'refresh-token-kept-over-a-refresh': own({
+    },
+    'refresh-token-kept-over-a-refresh': {
       tokenText: (kind, fresh, old) => (old && kind === 'refresh' ? old.refreshToken : fresh),
-    }),
+    },
     // The tokens of a refresh are made from the grant and the second of the clock.
-    'refreshes-in-same-second-repeat-tokens': first((seen) => ({
+    'refreshes-in-same-second-repeat-tokens': by.first((seen) => ({
       tokenText: (kind, fresh, old) => {
         if (old === undefined) return fresh
         const seed = `${kind} ${old.family.id} ${seconds(seen.nowMs)}`
@@ -221,82 +205,81 @@ export const refresh: BrokenRows = {
       },
     })),
     // A refresh keeps the access token while it has more than ten minutes to live.
-    'young-access-token-handed-out-again': first((seen) => ({
+    'young-access-token-handed-out-again': by.first((seen) => ({
       tokenText: (kind, fresh, old) =>
         old && kind === 'access' && old.accessExpiryMs - seen.nowMs > 10 * minute ? old.accessToken : fresh,
     })),
-    'refresh-token-stays-the-same-after-access-expiry': fourth((seen) => ({
+    'refresh-token-stays-the-same-after-access-expiry': by.fourth((seen) => ({
       tokenText: (kind, fresh, old) =>
         old && kind === 'refresh' && seen.nowMs >= old.accessExpiryMs ? old.refreshToken : fresh,
     })),
   },
   'refresh/result': {
-    'refresh-without-token-type': own(refreshed(() => ({ tokenType: undefined }))),
-    'refresh-without-scope': own(refreshed(() => ({ scope: undefined }))),
-    'refresh-without-refresh-token': own(refreshed(() => ({ refreshToken: undefined, refreshTokenExpiry: undefined }))),
-    'refresh-with-expiries-in-seconds': own(
-      refreshed(({ accessTokenExpiry, refreshTokenExpiry }) => ({
-        accessTokenExpiry: seconds(accessTokenExpiry),
-        refreshTokenExpiry: seconds(refreshTokenExpiry),
-      })),
+    'refresh-without-token-type': refreshed(() => ({ tokenType: undefined })),
+    'refresh-without-scope': refreshed(() => ({ scope: undefined })),
+    'refresh-without-refresh-token': refreshed(() => ({ refreshToken: undefined, refreshTokenExpiry: undefined })),
+    'refresh-with-expiries-in-seconds': refreshed(({ accessTokenExpiry, refreshTokenExpiry }) => ({
+      accessTokenExpiry: seconds(accessTokenExpiry),
+      refreshTokenExpiry: seconds(refreshTokenExpiry),
+    })),
+    'second-refresh-without-token-type': refreshed(() => ({ tokenType: undefined }), ofRefresh),
+    'refresh-of-a-session-without-token-type': refreshed(() => ({ tokenType: undefined }), inSession),
+    'refresh-of-a-lifetime-with-its-expiry-in-seconds': refreshed(
+      ({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }),
+      withLifetime,
     ),
-    'second-refresh-without-token-type': own(refreshed(() => ({ tokenType: undefined }), ofRefresh)),
-    'refresh-of-a-session-without-token-type': own(refreshed(() => ({ tokenType: undefined }), inSession)),
-    'refresh-of-a-lifetime-with-its-expiry-in-seconds': own(
-      refreshed(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }), withLifetime),
-    ),
-    'token-type-in-lower-case-on-refresh': first(refreshed(() => ({ tokenType: 'bearer' }))),
-    'refresh-expiry-missing-after-second-refresh': first(
+    'token-type-in-lower-case-on-refresh': by.first(refreshed(() => ({ tokenType: 'bearer' }))),
+    'refresh-expiry-missing-after-second-refresh': by.first(
       refreshed(() => ({ refreshTokenExpiry: undefined }), ofRefresh),
     ),
-    'refreshed-scope-reported-as-one-text': eighth(refreshed(({ scope }) => ({ scope: scope.join(' ') }))),
+    'refreshed-scope-reported-as-one-text': by.eighth(refreshed(({ scope }) => ({ scope: scope.join(' ') }))),
     // The two results have structures of their own, and one of them turns a large number into text.
-    'refresh-expiry-as-text-in-refreshed-pair': tenth(
+    'refresh-expiry-as-text-in-refreshed-pair': by.tenth(
       refreshed(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: String(refreshTokenExpiry) })),
     ),
   },
   'refresh/no-scope': {
-    'refresh-needs-scope': own({ refreshNeedsScope: () => true }),
-    'second-refresh-needs-scope': first((seen) => ({ refreshNeedsScope: () => (renewed(seen)?.generation ?? 0) > 0 })),
-    'refresh-of-token-with-expires-in-needs-scope': fourth((seen) => ({
+    'refresh-needs-scope': { refreshNeedsScope: () => true },
+    'second-refresh-needs-scope': by.first((seen) => ({
+      refreshNeedsScope: () => (renewed(seen)?.generation ?? 0) > 0,
+    })),
+    'refresh-of-token-with-expires-in-needs-scope': by.fourth((seen) => ({
       refreshNeedsScope: () => renewed(seen)?.expiresInMs !== undefined,
     })),
   },
   'refresh/token': {
     ...likeTokensTaken('refresh'),
-    'any-refresh-token-taken': own({
+    'any-refresh-token-taken': {
       tokenNamed: (text, find, all, use) => find(text) ?? (use === 'refresh' ? all().at(-1) : undefined),
-    }),
-    'percent-is-any-refresh-token': own(newestFor('%', () => false)),
-    'refresh-token-without-last-character-accepted': first(
+    },
+    'percent-is-any-refresh-token': newestFor('%', () => false),
+    'refresh-token-without-last-character-accepted': by.first(
       alsoNamed('refresh', (text, token) => token.text.slice(0, -1) === text),
     ),
     // The first half finds the record, and nothing checks the other.
-    'second-half-of-refresh-token-not-compared': ninth(
+    'second-half-of-refresh-token-not-compared': by.ninth(
       alsoNamed('refresh', (text, token) => sameHalf(text, token.text)),
     ),
   },
   'refresh/revokes-access': {
-    'keys-created-with-a-revoked-token': own(forgivesOnCreation('token/revoked')),
-    'old-access-token-lives-on': own({ revokedByRefresh: () => ['refresh'] }),
-    'old-access-token-works-once-more': own((_seen, tries = counts()) =>
-      livesOn('access', (pair) => tries(pair) === 1),
-    ),
-    'access-token-of-a-refreshed-pair-lives-on': own(livesOn('access', ({ generation }) => generation === 1)),
-    'access-token-of-an-address-lives-on': own(livesOn('access', withAddress)),
-    'access-token-of-a-created-key-lives-on': own(livesOn('access', ofCreatedKey)),
-    'old-access-token-works-for-two-seconds': first((seen) =>
+    'keys-created-with-a-revoked-token': forgivesOnCreation('token/revoked'),
+    'old-access-token-lives-on': { revokedByRefresh: () => ['refresh'] },
+    'old-access-token-works-once-more': (_seen, tries = counts()) => livesOn('access', (pair) => tries(pair) === 1),
+    'access-token-of-a-refreshed-pair-lives-on': livesOn('access', ({ generation }) => generation === 1),
+    'access-token-of-an-address-lives-on': livesOn('access', withAddress),
+    'access-token-of-a-created-key-lives-on': livesOn('access', ofCreatedKey),
+    'old-access-token-works-for-two-seconds': by.first((seen) =>
       livesOn('access', (pair) => revokedForMs(seen, pair) < 2000),
     ),
-    'old-access-token-creates-keys': first((seen) => livesOn('access', () => seen.creates)),
+    'old-access-token-creates-keys': by.first((seen) => livesOn('access', () => seen.creates)),
     // A revoked access token works again after the next refresh of the same grant.
-    'only-last-revoked-access-token-remembered': first((seen) => livesOn('access', (pair) => isTwoBack(seen, pair))),
+    'only-last-revoked-access-token-remembered': by.first((seen) => livesOn('access', (pair) => isTwoBack(seen, pair))),
     // The list of revoked tokens forgets an entry after an hour, and some tokens live longer.
-    'revoked-access-token-works-again-after-an-hour': first((seen) =>
+    'revoked-access-token-works-again-after-an-hour': by.first((seen) =>
       livesOn('access', (pair) => revokedForMs(seen, pair) >= hour),
     ),
     // The second refresh gives the tokens of the first grant again, which so come back to life.
-    'tokens-alternate-between-two-texts': second((_seen, pairs = new Map<string | undefined, TokenPair>()) => ({
+    'tokens-alternate-between-two-texts': by.second((_seen, pairs = new Map<string | undefined, TokenPair>()) => ({
       tokenText: (kind, fresh, old) => {
         if (old === undefined) return fresh
         pairs.set(old.id, old)
@@ -305,21 +288,21 @@ export const refresh: BrokenRows = {
       },
     })),
     // In case the answer of the refresh was lost, the old access token works until the new one is used.
-    'old-access-token-ends-at-first-use-of-new-one': second((_seen, replaced = new Set<string | undefined>()) => ({
+    'old-access-token-ends-at-first-use-of-new-one': by.second((_seen, replaced = new Set<string | undefined>()) => ({
       ...onUse(({ parent }) => replaced.add(parent)),
       ...livesOn('access', ({ id }) => !replaced.has(id)),
     })),
     // The list of revoked tokens has one entry for each API key; the next refresh overwrites it.
-    'one-revoked-access-token-remembered-for-each-key': second((_seen, latest = new Map<ApiKey, TokenPair>()) => ({
+    'one-revoked-access-token-remembered-for-each-key': by.second((_seen, latest = new Map<ApiKey, TokenPair>()) => ({
       ...onRefresh((old) => latest.set(old.key, old)),
       ...livesOn('access', (pair) => latest.get(pair.key) !== pair),
     })),
     // Entries of the list of revoked tokens live shorter than the tokens.
-    'revocation-forgotten-after-a-minute': second((seen) =>
+    'revocation-forgotten-after-a-minute': by.second((seen) =>
       livesOn('access', (pair) => revokedForMs(seen, pair) >= minute),
     ),
     // The old access token works again after the next grant for the same key.
-    'grant-clears-revocations-of-its-key': second((_seen, revoked = new Set<TokenPair>()) => ({
+    'grant-clears-revocations-of-its-key': by.second((_seen, revoked = new Set<TokenPair>()) => ({
       ...onRefresh((old) => revoked.add(old)),
       ...onGrant(({ key }) => {
         for (const pair of revoked) if (pair.key === key) revoked.delete(pair)
@@ -327,19 +310,19 @@ export const refresh: BrokenRows = {
       ...livesOn('access', (pair) => !revoked.has(pair)),
     })),
     // A connection remembers the access tokens that it has checked.
-    'revoked-access-token-works-where-it-was-used': second((seen, used = new Set<string>()) => ({
+    'revoked-access-token-works-where-it-was-used': by.second((seen, used = new Set<string>()) => ({
       ...onUse(({ id }) => seen.connection !== undefined && used.add(`${seen.connection} ${id}`)),
       ...livesOn('access', ({ id }) => used.has(`${seen.connection} ${id}`)),
     })),
     // A used refresh token is refused, and what was changed for its pair is rolled back too far.
-    'refused-second-refresh-undoes-revocation': third({
-      around: afterCalls((answer, request, context) => {
-        const pair = namedPair(request, context)
+    'refused-second-refresh-undoes-revocation': by.third({
+      around: afterCalls((answer, call) => {
+        const pair = call.namedPair
         if (!isAccepted(answer) && pair?.refreshRevoked) pair.accessRevoked = false
       }),
     }),
     // An access token gets its record, in which the revocation is noted, at its first use.
-    'access-token-that-was-never-used-survives-refresh': third(
+    'access-token-that-was-never-used-survives-refresh': by.third(
       (_seen, used = new Set<TokenPair>(), kept = new Set<TokenPair>()) => ({
         ...onUse((pair) => used.add(pair)),
         ...onRefresh((old) => used.has(old) || kept.add(old)),
@@ -347,45 +330,47 @@ export const refresh: BrokenRows = {
       }),
     ),
     // Tokens issued before the moment of the refresh are revoked, and not those of the same millisecond.
-    'access-token-refreshed-in-its-first-millisecond-lives-on': third(
+    'access-token-refreshed-in-its-first-millisecond-lives-on': by.third(
       livesOn('access', ({ revokedMs, issuedMs }) => revokedMs === issuedMs),
     ),
     // A revoked access token with a longer expiresIn works again when its entry in the cache has ended.
-    'revocation-kept-for-the-default-lifetime-only': fourth((seen) =>
+    'revocation-kept-for-the-default-lifetime-only': by.fourth((seen) =>
       livesOn('access', (pair) => revokedForMs(seen, pair) >= seen.context.profile.accessLifeMs),
     ),
     // The load balancer sends addresses to replicas, and a revocation reaches only the own replica.
-    'refresh-from-another-address-leaves-old-access-token': fourth((seen, addresses = new Map<object, string>()) => ({
-      ...onGrant(({ family }) => addresses.set(family, seen.request.remoteAddress)),
-      ...onRefresh((old) => {
-        old.accessRevoked = addresses.get(old.family) === seen.request.remoteAddress
+    'refresh-from-another-address-leaves-old-access-token': by.fourth(
+      (seen, addresses = new Map<object, string>()) => ({
+        ...onGrant(({ family }) => addresses.set(family, seen.request.remoteAddress)),
+        ...onRefresh((old) => {
+          old.accessRevoked = addresses.get(old.family) === seen.request.remoteAddress
+        }),
       }),
-    })),
+    ),
     // At the end of a call the row of its token is written as it was read at the beginning.
-    'listing-in-flight-brings-its-revoked-pair-back': fourth({
-      around: afterCalls((answer, request, context) => {
-        const pair = shownPair(request, context)
+    'listing-in-flight-brings-its-revoked-pair-back': by.fourth({
+      around: afterCalls((answer, call) => {
+        const pair = call.shownPair
         if (pair !== undefined && isAccepted(answer)) pair.accessRevoked = false
       }),
       beforeEffect: (effect) => (effect === 'listing' ? meet() : undefined),
     }),
     // A proxy repeats the answer to a token that it knows.
-    'accepted-listing-cached-by-token-for-a-minute': fourth(
-      repeats(minute, (request) => {
-        const isListing = isMethod(request, 'solution/listSolutions') && tokenText(request) !== ''
-        return isListing ? tokenText(request) : undefined
+    'accepted-listing-cached-by-token-for-a-minute': by.fourth(
+      repeats(minute, (call) => {
+        const isListing = call.lists && call.token !== ''
+        return isListing ? call.token : undefined
       }),
     ),
-    'refresh-leaves-old-access-token-with-apikey-scope': fifth(livesOn('access', withApikeyScope)),
+    'refresh-leaves-old-access-token-with-apikey-scope': by.fifth(livesOn('access', withApikeyScope)),
     // Each refresh turns the mark of all earlier pairs of its grant over.
-    'first-access-token-works-again-after-second-refresh': fifth({
+    'first-access-token-works-again-after-second-refresh': by.fifth({
       endedBesideRefresh: (all, old) => {
         const earlier = all().filter(({ family, generation }) => family === old.family && generation < old.generation)
         for (const pair of earlier) pair.accessRevoked = !pair.accessRevoked
         return []
       },
     }),
-    'refresh-revokes-latest-pair-of-key-instead': fifth({
+    'refresh-revokes-latest-pair-of-key-instead': by.fifth({
       endedBesideRefresh: (all, old) => {
         const latest = all().findLast(({ key }) => key === old.key)
         if (latest === undefined || latest === old) return []
@@ -394,7 +379,7 @@ export const refresh: BrokenRows = {
       },
     }),
     // The error of the refused refresh is still set when the old pair is to be revoked.
-    'refresh-behind-refused-refresh-revokes-nothing': fifth((_seen, failed = false) => ({
+    'refresh-behind-refused-refresh-revokes-nothing': by.fifth((_seen, failed = false) => ({
       endedByRefusal: (_all, key) => {
         failed ||= key === undefined
         return []
@@ -404,9 +389,9 @@ export const refresh: BrokenRows = {
         failed = false
       }),
     })),
-    'refresh-leaves-old-access-token-of-one-solution': ninth(livesOn('access', ofOneSolution)),
+    'refresh-leaves-old-access-token-of-one-solution': by.ninth(livesOn('access', ofOneSolution)),
     // The old access token gets the new expiry.
-    'refresh-after-access-expiry-renews-old-access-token': ninth((seen) =>
+    'refresh-after-access-expiry-renews-old-access-token': by.ninth((seen) =>
       onRefresh((old, { accessTokenExpiry }) => {
         if (seen.nowMs >= old.accessExpiryMs)
           Object.assign(old, { accessRevoked: false, accessExpiryMs: accessTokenExpiry })
@@ -414,56 +399,60 @@ export const refresh: BrokenRows = {
     ),
   },
   'refresh/revokes-refresh': {
-    'old-refresh-token-lives-on': own({ revokedByRefresh: () => ['access'] }),
-    'refresh-token-good-twice': own((_seen, tries = counts()) => livesOn('refresh', (pair) => tries(pair) === 1)),
-    'refresh-token-of-a-refreshed-pair-lives-on': own(livesOn('refresh', ({ generation }) => generation === 1)),
-    'refresh-token-of-an-address-lives-on': own(livesOn('refresh', withAddress)),
-    'refreshed-session-pair-lives-on': own(livesOn('refresh', (pair) => inSession(pair) && ofRefresh(pair))),
+    'old-refresh-token-lives-on': { revokedByRefresh: () => ['access'] },
+    'refresh-token-good-twice': (_seen, tries = counts()) => livesOn('refresh', (pair) => tries(pair) === 1),
+    'refresh-token-of-a-refreshed-pair-lives-on': livesOn('refresh', ({ generation }) => generation === 1),
+    'refresh-token-of-an-address-lives-on': livesOn('refresh', withAddress),
+    'refreshed-session-pair-lives-on': livesOn('refresh', (pair) => inSession(pair) && ofRefresh(pair)),
     // The answer to a call that was just answered is made again.
-    'same-refresh-answered-again': own((_seen, latest = '', again = false) => ({
+    'same-refresh-answered-again': (_seen, latest = '', again = false) => ({
       parseBody: (text) => {
         again = text === latest
         latest = text
         return right.parseBody(text)
       },
       ...livesOn('refresh', () => again),
-    })),
-    'refreshes-race': own({ beforeEffect: race('refresh') }),
-    'refresh-decided-two-ms-before-revocation': first(tornApart('refresh', twoMs)),
-    'refresh-decided-a-turn-before-revocation': first(tornApart('refresh', oneTurn)),
+    }),
+    'refreshes-race': { beforeEffect: race('refresh') },
+    'refresh-decided-two-ms-before-revocation': by.first(tornApart('refresh', twoMs)),
+    'refresh-decided-a-turn-before-revocation': by.first(tornApart('refresh', oneTurn)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
-    'refresh-decided-some-microtasks-before-revocation': first(tornApart('refresh', someMicrotasks)),
+    'refresh-decided-some-microtasks-before-revocation': by.first(tornApart('refresh', someMicrotasks)),
     // The first refresh of a grant is safe; the next ones are torn apart.
-    'second-refresh-decided-two-ms-before-revocation': first((seen) => ({
+    'second-refresh-decided-two-ms-before-revocation': by.first((seen) => ({
       beforeEffect: (effect) => (effect === 'refresh' && (renewed(seen)?.generation ?? 0) > 0 ? twoMs() : undefined),
     })),
-    'third-refresh-keeps-old-refresh-token': first(livesOn('refresh', ({ generation }) => generation === 2)),
+    'third-refresh-keeps-old-refresh-token': by.first(livesOn('refresh', ({ generation }) => generation === 2)),
     // A used refresh token works again after the next refresh of the same grant.
-    'only-last-revoked-refresh-token-remembered': first((seen) => livesOn('refresh', (pair) => isTwoBack(seen, pair))),
-    'used-refresh-token-works-again-after-an-hour': first((seen) =>
+    'only-last-revoked-refresh-token-remembered': by.first((seen) =>
+      livesOn('refresh', (pair) => isTwoBack(seen, pair)),
+    ),
+    'used-refresh-token-works-again-after-an-hour': by.first((seen) =>
       livesOn('refresh', (pair) => revokedForMs(seen, pair) >= hour),
     ),
     // The revocation of a pair is forgotten when its access token would have expired.
-    'used-refresh-token-works-again-when-access-token-expired': first((seen) =>
+    'used-refresh-token-works-again-when-access-token-expired': by.first((seen) =>
       livesOn('refresh', ({ accessExpiryMs }) => seen.nowMs >= accessExpiryMs),
     ),
-    'every-tenth-refresh-keeps-old-refresh-token': first(every(10, 'revokedByRefresh', (): TokenKind[] => ['access'])),
+    'every-tenth-refresh-keeps-old-refresh-token': by.first(
+      every(10, 'revokedByRefresh', (): TokenKind[] => ['access']),
+    ),
     // A pair is revoked through its access token, which is not found any more once it expired.
-    'refresh-after-access-expiry-keeps-old-refresh-token': first(
+    'refresh-after-access-expiry-keeps-old-refresh-token': by.first(
       livesOn('refresh', ({ revokedMs = 0, accessExpiryMs }) => revokedMs >= accessExpiryMs),
     ),
-    'refresh-repeated-within-two-seconds-gives-same-pair': second(
-      repeats(2000, (request) => (isRefresh(request) ? String(paramsOf(request).refreshToken) : undefined)),
+    'refresh-repeated-within-two-seconds-gives-same-pair': by.second(
+      repeats(2000, (call) => (call.isRefresh ? String(call.params.refreshToken) : undefined)),
     ),
     // The list of revoked tokens has sixteen entries for all keys together.
-    'sixteen-revoked-refresh-tokens-remembered': second((_seen, revoked: TokenPair[] = []) => ({
+    'sixteen-revoked-refresh-tokens-remembered': by.second((_seen, revoked: TokenPair[] = []) => ({
       ...onRefresh((old) => {
         revoked = [...revoked, old].slice(-16)
       }),
       ...livesOn('refresh', (pair) => !revoked.includes(pair)),
     })),
     // Connections go to two workers in turn, and the one that did not see the refresh goes on with the old pair.
-    'revocation-known-to-one-of-two-workers': third((seen, workers = new Map<TokenPair, number>()) => {
+    'revocation-known-to-one-of-two-workers': by.third((seen, workers = new Map<TokenPair, number>()) => {
       const worker = () => (seen.connection ?? 0) % 2
       return {
         ...onRefresh((old) => workers.set(old, worker())),
@@ -471,29 +460,29 @@ export const refresh: BrokenRows = {
       }
     }),
     // The note of the revocation is deleted together with the access token that took the place of the old one.
-    'old-refresh-token-works-when-successor-has-expired': third((seen, untilMs = new Map<TokenPair, number>()) => ({
+    'old-refresh-token-works-when-successor-has-expired': by.third((seen, untilMs = new Map<TokenPair, number>()) => ({
       ...onRefresh((old, { accessTokenExpiry }) => untilMs.set(old, accessTokenExpiry)),
       ...livesOn('refresh', (pair) => seen.nowMs >= (untilMs.get(pair) ?? Number.POSITIVE_INFINITY)),
     })),
     // A client that did not get the answer may ask again.
-    'old-refresh-token-works-until-new-pair-is-used': fifth((seen, used = new Set<TokenPair>()) => ({
+    'old-refresh-token-works-until-new-pair-is-used': by.fifth((seen, used = new Set<TokenPair>()) => ({
       ...onUse((pair) => used.add(pair)),
       ...onRefresh((old) => used.add(old)),
       ...livesOn('refresh', ({ id }) => !pairsOf(seen.context).some((pair) => pair.parent === id && used.has(pair))),
     })),
-    'second-refresh-in-session-leaves-old-refresh-token': fifth(
+    'second-refresh-in-session-leaves-old-refresh-token': by.fifth(
       livesOn('refresh', (pair) => inSession(pair) && pair.generation === 1),
     ),
-    'refresh-leaves-old-refresh-token-with-expires-in': eighth(livesOn('refresh', withLifetime)),
+    'refresh-leaves-old-refresh-token-with-expires-in': by.eighth(livesOn('refresh', withLifetime)),
     // Revocations are kept in a cache, and a new key empties it.
-    'key-creation-clears-revocations': ninth((seen) =>
+    'key-creation-clears-revocations': by.ninth((seen) =>
       onNewKey(() => {
         for (const pair of pairsOf(seen.context)) Object.assign(pair, { accessRevoked: false, refreshRevoked: false })
       }),
     ),
     // The pairs of a key are one record, which each refresh reads first and writes back at its end.
-    'last-of-refreshes-in-flight-undoes-revocations-of-the-others': tenth({ around: writeBackRows }),
-    'old-refresh-token-of-key-created-by-token-lives-on': twelfth(
+    'last-of-refreshes-in-flight-undoes-revocations-of-the-others': by.tenth({ around: writeBackRows }),
+    'old-refresh-token-of-key-created-by-token-lives-on': by.twelfth(
       forKeysMade(
         ({ pair }) => pair !== undefined,
         (made) => livesOn('refresh', ({ key }) => made.has(key.id)),
@@ -501,77 +490,77 @@ export const refresh: BrokenRows = {
     ),
   },
   'refresh/after-access-expiry': {
-    'refresh-needs-a-live-access-token': own({ refreshNeedsLiveAccess: () => true }),
-    'refresh-token-refused-an-hour-after-access-expiry': first(
+    'refresh-needs-a-live-access-token': { refreshNeedsLiveAccess: () => true },
+    'refresh-token-refused-an-hour-after-access-expiry': by.first(
       also('refreshExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + hour),
     ),
     // A grant cleans up: it drops every pair whose access token expired, with its refresh token.
-    'grant-clears-pairs-with-expired-access-token': first((seen, dropped = new Set<TokenPair>()) => ({
+    'grant-clears-pairs-with-expired-access-token': by.first((seen, dropped = new Set<TokenPair>()) => ({
       ...onGrant(() => {
         for (const pair of pairsOf(seen.context)) if (pair.accessExpiryMs <= seen.nowMs) dropped.add(pair)
       }),
       ...also('refreshExpired', (pair) => dropped.has(pair)),
     })),
     // After one refresh with expiresIn, the next refresh token ends together with its access token.
-    'refreshed-short-access-token-ends-its-refresh-token': second(
+    'refreshed-short-access-token-ends-its-refresh-token': by.second(
       also('refreshExpired', (pair, nowMs) => ofRefresh(pair) && withLifetime(pair) && nowMs >= pair.accessExpiryMs),
     ),
-    'refresh-in-session-refused-after-access-expiry': fourth(
+    'refresh-in-session-refused-after-access-expiry': by.fourth(
       also('refreshExpired', (pair, nowMs) => inSession(pair) && nowMs >= pair.accessExpiryMs),
     ),
-    'refresh-token-with-address-ends-with-access-token': tenth(
+    'refresh-token-with-address-ends-with-access-token': by.tenth(
       also('refreshExpired', (pair, nowMs) => withAddress(pair) && nowMs >= pair.accessExpiryMs),
     ),
   },
   'refresh/own-expiry': {
-    'refresh-token-never-expires': own({ refreshExpired: () => false }),
-    'refresh-token-lives-twice-as-long': own({
+    'refresh-token-never-expires': { refreshExpired: () => false },
+    'refresh-token-lives-twice-as-long': {
       refreshExpired: ({ refreshExpiryMs, issuedMs }, nowMs) => nowMs >= 2 * refreshExpiryMs - issuedMs,
-    }),
-    'refresh-token-ends-early': own({
+    },
+    'refresh-token-ends-early': {
       refreshExpired: ({ refreshExpiryMs }, nowMs) => nowMs >= refreshExpiryMs - 10_000,
-    }),
-    'use-of-access-token-extends-refresh-token': first((_seen, usedMs = new Map<TokenPair, number>()) => ({
+    },
+    'use-of-access-token-extends-refresh-token': by.first((_seen, usedMs = new Map<TokenPair, number>()) => ({
       ...onUse((pair, nowMs) => right.accessExpired(pair, nowMs) || usedMs.set(pair, nowMs)),
       refreshExpired: (pair, nowMs) =>
         nowMs >= (usedMs.get(pair) ?? pair.issuedMs) + pair.refreshExpiryMs - pair.issuedMs,
     })),
-    'refreshed-refresh-token-never-expires': first(unless('refreshExpired', ofRefresh)),
+    'refreshed-refresh-token-never-expires': by.first(unless('refreshExpired', ofRefresh)),
     // A new time is reported, and the time of the first grant is in force.
-    'refreshed-refresh-token-ends-with-the-first-one': fourth((_seen, endMs = new Map<object, number>()) => ({
+    'refreshed-refresh-token-ends-with-the-first-one': by.fourth((_seen, endMs = new Map<object, number>()) => ({
       ...onGrant(({ family, refreshExpiryMs }) => endMs.set(family, refreshExpiryMs)),
       refreshExpired: ({ family, refreshExpiryMs }, nowMs) => nowMs >= (endMs.get(family) ?? refreshExpiryMs),
     })),
-    'access-expiry-reported-as-refresh-expiry': ninth({
+    'access-expiry-reported-as-refresh-expiry': by.ninth({
       reportedRefreshExpiry: ({ accessExpiryMs }) => accessExpiryMs,
     }),
   },
   'refresh/scopes-kept': {
-    'scopes-lost-by-a-refresh': own(rescoped(() => [])),
-    'last-scope-lost-by-a-refresh': own(rescoped((scope) => (scope.length > 1 ? scope.slice(0, -1) : scope))),
-    'scopes-widened-by-a-refresh': own(widened()),
-    'scopes-of-a-session-widened-by-a-refresh': own(widened(inSession)),
-    'scopes-of-an-address-widened-by-a-refresh': own(widened(withAddress)),
-    'scopes-of-a-lifetime-widened-by-a-refresh': own(widened(withLifetime)),
-    'scope-widened-to-key-by-second-refresh': first((seen) =>
+    'scopes-lost-by-a-refresh': rescoped(() => []),
+    'last-scope-lost-by-a-refresh': rescoped((scope) => (scope.length > 1 ? scope.slice(0, -1) : scope)),
+    'scopes-widened-by-a-refresh': widened(),
+    'scopes-of-a-session-widened-by-a-refresh': widened(inSession),
+    'scopes-of-an-address-widened-by-a-refresh': widened(withAddress),
+    'scopes-of-a-lifetime-widened-by-a-refresh': widened(withLifetime),
+    'scope-widened-to-key-by-second-refresh': by.first((seen) =>
       rescoped((_scope, { key }) => effectiveKeyScope(key.scope, seen.context.profile), ofRefresh),
     ),
-    'last-scope-lost-by-second-refresh': first(rescoped((scope) => scope.slice(0, -1), ofRefresh)),
+    'last-scope-lost-by-second-refresh': by.first(rescoped((scope) => scope.slice(0, -1), ofRefresh)),
     // The granted scope is kept by key, so a grant for another purpose changes all later refreshes.
-    'refreshed-scope-is-that-of-latest-grant-of-key': second((_seen, scopes = new Map<ApiKey, string[]>()) => ({
+    'refreshed-scope-is-that-of-latest-grant-of-key': by.second((_seen, scopes = new Map<ApiKey, string[]>()) => ({
       ...onGrant(({ key, scope }) => scopes.set(key, scope)),
       refreshedScope: (old) => scopes.get(old.key) ?? old.scope,
       refreshedScopeEcho: (old) => scopes.get(old.key) ?? old.scopeEcho,
     })),
     // The scope apikey is still reported, but no longer in force.
-    'second-refresh-drops-apikey': second(rescoped(withoutApikey, ofRefresh)),
-    'apikey-lost-by-refresh-after-access-expiry': third((seen) => ({
+    'second-refresh-drops-apikey': by.second(rescoped(withoutApikey, ofRefresh)),
+    'apikey-lost-by-refresh-after-access-expiry': by.third((seen) => ({
       ...rescoped(withoutApikey, (old) => right.accessExpired(old, seen.nowMs)),
       refreshedScopeEcho: (old) =>
         right.accessExpired(old, seen.nowMs) ? withoutApikey(old.scopeEcho) : old.scopeEcho,
     })),
     // The pair to renew is kept in a variable of the server while a refresh waits.
-    'refreshes-in-flight-share-scopes': third((_seen, latest?: TokenPair) => ({
+    'refreshes-in-flight-share-scopes': by.third((_seen, latest?: TokenPair) => ({
       tokenNamed: (text, find, _all, use) => {
         const found = find(text)
         if (use === 'refresh' && found !== undefined) latest = found.pair
@@ -582,7 +571,7 @@ export const refresh: BrokenRows = {
       refreshedScopeEcho: (old) => (latest ?? old).scopeEcho,
     })),
     // The answer is built in a record that is used again, and the scopes are put in after it was sent.
-    'refresh-reports-scopes-of-previous-refresh': third((_seen, last?: string[]) =>
+    'refresh-reports-scopes-of-previous-refresh': by.third((_seen, last?: string[]) =>
       refreshed(({ scope }) => {
         const reported = last ?? scope
         last = scope
@@ -590,62 +579,62 @@ export const refresh: BrokenRows = {
       }),
     ),
     // The scope is stored as one text; what does not fit is cut off.
-    'refreshed-scope-cut-at-32-characters': fourth({
+    'refreshed-scope-cut-at-32-characters': by.fourth({
       ...rescoped(cut),
       refreshedScopeEcho: ({ scopeEcho }) => cut(scopeEcho),
     }),
-    'refreshed-token-of-narrow-key-creates-keys': fifth(
+    'refreshed-token-of-narrow-key-creates-keys': by.fifth(
       rescoped(
         (scope) => [...scope, 'apiKey'],
         ({ key }) => !key.scope.some((word) => /^apikey$/i.test(word)),
       ),
     ),
-    'refresh-in-session-loses-last-scope': eighth(
+    'refresh-in-session-loses-last-scope': by.eighth(
       rescoped((scope) => (scope.length > 1 ? scope.slice(0, -1) : scope), inSession),
     ),
     // The result still names the scopes of the old pair.
-    'refresh-of-token-with-address-gives-scope-of-key': tenth((seen) =>
+    'refresh-of-token-with-address-gives-scope-of-key': by.tenth((seen) =>
       rescoped((_scope, { key }) => effectiveKeyScope(key.scope, seen.context.profile), withAddress),
     ),
     // The result still names the one solution.
-    'refresh-widens-one-solution-to-any': tenth(
+    'refresh-widens-one-solution-to-any': by.tenth(
       rescoped((scope) => scope.map((word) => (isOneSolution(word) ? 'solution:*' : word))),
     ),
   },
   'refresh/address-kept': {
-    'address-lost-by-a-refresh': own(losesAddress(() => true)),
-    'address-changed-by-a-refresh': own({
+    'address-lost-by-a-refresh': losesAddress(() => true),
+    'address-changed-by-a-refresh': {
       refreshedAddresses: ({ addresses }) => (addresses.length === 0 ? [] : ['192.0.2.1']),
-    }),
-    'address-of-a-session-lost-by-a-refresh': own(losesAddress(inSession)),
-    'address-of-a-lifetime-lost-by-a-refresh': own(losesAddress(withLifetime)),
-    'address-moved-here-by-a-refresh': own({ refreshedAddresses: ({ addresses }) => addresses.map(() => '127.0.0.1') }),
-    'address-lost-by-second-refresh': first(losesAddress(ofRefresh)),
+    },
+    'address-of-a-session-lost-by-a-refresh': losesAddress(inSession),
+    'address-of-a-lifetime-lost-by-a-refresh': losesAddress(withLifetime),
+    'address-moved-here-by-a-refresh': { refreshedAddresses: ({ addresses }) => addresses.map(() => '127.0.0.1') },
+    'address-lost-by-second-refresh': by.first(losesAddress(ofRefresh)),
     // The address is read from the access token, which has gone by then.
-    'refresh-after-access-expiry-loses-address': second((seen) =>
+    'refresh-after-access-expiry-loses-address': by.second((seen) =>
       losesAddress((old) => right.accessExpired(old, seen.nowMs)),
     ),
-    'refresh-moves-address-to-that-of-its-caller': second((seen) => ({
+    'refresh-moves-address-to-that-of-its-caller': by.second((seen) => ({
       refreshedAddresses: ({ addresses }) =>
         addresses.length > 0 ? [seen.request.remoteAddress.replace(/^::ffff:/, '')] : [],
     })),
-    'address-lost-by-fourth-refresh': fourth(losesAddress(({ generation }) => generation >= 3)),
+    'address-lost-by-fourth-refresh': by.fourth(losesAddress(({ generation }) => generation >= 3)),
   },
   'refresh/session-kept': {
-    'session-of-an-address-lost-by-a-refresh': own(losesSession(withAddress)),
-    'session-of-a-lifetime-lost-by-a-refresh': own(losesSession(withLifetime)),
-    'session-lost-by-a-refresh': own(losesSession(() => true)),
-    'session-lost-by-second-refresh': first(losesSession(ofRefresh)),
+    'session-of-an-address-lost-by-a-refresh': losesSession(withAddress),
+    'session-of-a-lifetime-lost-by-a-refresh': losesSession(withLifetime),
+    'session-lost-by-a-refresh': losesSession(() => true),
+    'session-lost-by-second-refresh': by.first(losesSession(ofRefresh)),
     // The session is looked up by its user, and the newest one is found.
-    'refreshed-pair-joins-newest-session': second((seen) => ({
-      refreshedSession: ({ session }) => session && (seen.context.state.sessions.get(session.user)?.at(-1) ?? session),
+    'refreshed-pair-joins-newest-session': by.second((seen) => ({
+      refreshedSession: ({ session }) => session && (seen.state.sessions.get(session.user)?.at(-1) ?? session),
     })),
-    'pair-that-was-never-used-leaves-its-session-at-refresh': fourth((_seen, used = new Set<TokenPair>()) => ({
+    'pair-that-was-never-used-leaves-its-session-at-refresh': by.fourth((_seen, used = new Set<TokenPair>()) => ({
       ...onUse((pair) => used.add(pair)),
       ...losesSession((old) => !used.has(old)),
     })),
     // The session is read from the access token, which is gone then.
-    'session-lost-by-refresh-after-access-expiry': ninth((seen) =>
+    'session-lost-by-refresh-after-access-expiry': by.ninth((seen) =>
       losesSession((old) => right.accessExpired(old, seen.nowMs)),
     ),
   },

@@ -7,32 +7,16 @@ import {
   also,
   type BrokenRow,
   type BrokenRows,
+  by,
   type Change,
   counts,
-  eighth,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   isAccepted,
-  isGrant,
-  isMethod,
   isOneSolution,
   meeting,
-  namedKeyId,
-  ninth,
   onGrant,
-  own,
-  paramsOf,
   type Seen,
-  scopeOf,
-  second,
   sessionIn,
-  shownPair,
-  tenth,
-  third,
-  tokenText,
-  twelfth,
   unless,
   withCreators,
 } from '../operators.ts'
@@ -58,16 +42,14 @@ const alsoWithin = (more: (...given: Parameters<Rules['scopeWithinKey']>) => boo
 
 /** What can be wrong about each area. */
 const ofArea = (area: string, rows: { [id: string]: BrokenRow }): BrokenRows[string] => ({
-  [`${area}-scope-opens-every-area`]: own(alsoOpens((scope) => scope === area)),
-  [`${area}-scope-opens-the-creation-of-keys`]: own(
-    alsoOpens((scope, called) => scope === area && called === 'manager'),
+  [`${area}-scope-opens-every-area`]: alsoOpens((scope) => scope === area),
+  [`${area}-scope-opens-the-creation-of-keys`]: alsoOpens((scope, called) => scope === area && called === 'manager'),
+  [`${area}-scope-opens-the-area-beside-it`]: alsoOpens(
+    (scope, called) => scope === area && called === areas[(areas.indexOf(area) + 1) % areas.length],
   ),
-  [`${area}-scope-opens-the-area-beside-it`]: own(
-    alsoOpens((scope, called) => scope === area && called === areas[(areas.indexOf(area) + 1) % areas.length]),
-  ),
-  [`${area}-scope-grants-the-scope-of-the-key`]: own({
+  [`${area}-scope-grants-the-scope-of-the-key`]: {
     grantedScope: (requested, keyScope) => (requested.includes(area) ? keyScope : requested),
-  }),
+  },
   ...rows,
 })
 
@@ -75,7 +57,7 @@ const ofArea = (area: string, rows: { [id: string]: BrokenRow }): BrokenRows[str
 export const scopes: BrokenRows = {
   'scopes/solution': ofArea('solution', {
     // manager/createApiKey looks at the scope of the key behind a token.
-    'token-creates-keys-with-scope-of-its-key': first((seen) =>
+    'token-creates-keys-with-scope-of-its-key': by.first((seen) =>
       unless(
         'scopeNeeded',
         (_method, area) => area === 'manager' && seen.pair?.key.scope.some((word) => /^apikey$/i.test(word)) === true,
@@ -83,14 +65,14 @@ export const scopes: BrokenRows = {
     ),
   }),
   'scopes/context': ofArea('context', {
-    'three-areas-open-the-solution-area': own({
+    'three-areas-open-the-solution-area': {
       grantedScope: (requested) => (requested.length >= 3 ? [...requested, 'solution'] : requested),
-    }),
-    'five-areas-grant-the-scope-of-the-key': own({
+    },
+    'five-areas-grant-the-scope-of-the-key': {
       grantedScope: (requested, keyScope) => (requested.length >= 5 ? keyScope : requested),
-    }),
+    },
     // The areas are flags that are added, and the sum of two is the flag of a third.
-    'context-and-thread-scopes-together-open-solution': first((seen) =>
+    'context-and-thread-scopes-together-open-solution': by.first((seen) =>
       unless(
         'scopeNeeded',
         (_method, area) =>
@@ -98,7 +80,7 @@ export const scopes: BrokenRows = {
       ),
     ),
     // Once a token opened an area, the other tokens of its key open it for a second too.
-    'opened-area-cached-for-key': first((seen, openedMs = new Map<string, number>()) => ({
+    'opened-area-cached-for-key': by.first((seen, openedMs = new Map<string, number>()) => ({
       scopeOpens: (scope, area) => {
         if (seen.pair === undefined) return right.scopeOpens(scope, area)
         const cell = `${seen.pair.key.id} ${area}`
@@ -107,7 +89,7 @@ export const scopes: BrokenRows = {
       },
     })),
     // The scope of the first token on a connection holds for all later tokens on it.
-    'scope-of-previous-token-used-on-same-connection': first((seen, onConnection = new Map<number, string[]>()) => ({
+    'scope-of-previous-token-used-on-same-connection': by.first((seen, onConnection = new Map<number, string[]>()) => ({
       scopeNeeded: (_method, area) => {
         const { connection, pair } = seen
         if (connection === undefined || pair === undefined) return true
@@ -116,14 +98,14 @@ export const scopes: BrokenRows = {
         return !opens(first, area)
       },
     })),
-    'latest-grant-of-key-opens-areas-for-all-its-tokens': second(
+    'latest-grant-of-key-opens-areas-for-all-its-tokens': by.second(
       (seen, latest = new Map<ApiKey | undefined, string[]>()) => ({
         ...onGrant(({ key, scope }) => latest.set(key, scope)),
         ...opensLike(() => latest.get(seen.pair?.key)),
       }),
     ),
     // The areas are bits that are added up, so context twice makes solution.
-    'repeated-area-scope-opens-next-area': second((seen) => ({
+    'repeated-area-scope-opens-next-area': by.second((seen) => ({
       grantedScope: (asked) => {
         const bit = (area: string): number => 2 ** contextFirst.indexOf(area)
         const sum = seen.scope.filter(isArea).reduce((all, word) => all + bit(word), 0)
@@ -134,14 +116,14 @@ export const scopes: BrokenRows = {
       },
     })),
     // A variable of the process holds the scopes of the caller while its call is waiting.
-    'calls-in-flight-share-the-scopes-of-the-last-token': second((seen, shared?: string[]) => ({
-      around: meeting((request) => {
-        shared = shownPair(request, seen.context)?.scope
-        return tokenText(request) !== ''
+    'calls-in-flight-share-the-scopes-of-the-last-token': by.second((_seen, shared?: string[]) => ({
+      around: meeting((call) => {
+        shared = call.shownPair?.scope
+        return call.token !== ''
       }),
       ...opensLike(() => shared),
     })),
-    'grant-adds-to-scopes-of-earlier-grants-of-key': third((seen, known = new Map<unknown, string[]>()) => ({
+    'grant-adds-to-scopes-of-earlier-grants-of-key': by.third((seen, known = new Map<unknown, string[]>()) => ({
       grantedScope: (requested) => {
         const { apiKeyId } = seen.params
         const all = [...new Set([...(known.get(apiKeyId) ?? []), ...requested])]
@@ -149,7 +131,7 @@ export const scopes: BrokenRows = {
         return all
       },
     })),
-    'token-of-token-created-key-has-whole-scope-of-key': third(
+    'token-of-token-created-key-has-whole-scope-of-key': by.third(
       forKeysMade(
         ({ pair }) => pair !== undefined,
         (made, seen) => ({
@@ -157,7 +139,7 @@ export const scopes: BrokenRows = {
         }),
       ),
     ),
-    'scopes-of-token-cached-by-key-and-number-of-scopes': fourth((seen, known = new Map<string, string[]>()) =>
+    'scopes-of-token-cached-by-key-and-number-of-scopes': by.fourth((seen, known = new Map<string, string[]>()) =>
       onGrant((pair) => {
         const place = `${pair.key.id} ${seen.scope.length}`
         pair.scope = known.get(place) ?? pair.scope
@@ -165,25 +147,25 @@ export const scopes: BrokenRows = {
       }),
     ),
     // The scope is stored under the key and the time of the grant; the later grant overwrites it.
-    'pairs-of-same-key-and-millisecond-share-scope': fourth((seen) =>
+    'pairs-of-same-key-and-millisecond-share-scope': by.fourth((seen) =>
       onGrant(({ key, issuedMs, generation, scope }) => {
         for (const pair of pairsOf(seen.context))
           if (pair.key === key && pair.issuedMs === issuedMs && pair.generation === generation) pair.scope = scope
       }),
     ),
-    'token-in-session-of-created-key-has-scope-of-key': fifth((seen) => ({
+    'token-in-session-of-created-key-has-scope-of-key': by.fifth((seen) => ({
       scopeNeeded: (_method, area) =>
         !shows(seen, (pair) => inSession(pair) && ofCreatedKey(pair) && opens(pair.key.scope, area)),
     })),
-    'scope-of-grant-with-wrong-secret-added-to-next-grant': fifth((_seen, left: string[] = []) => ({
-      around: afterCalls((answer, request) => {
-        if (isGrant(request)) left = isAccepted(answer) ? [] : [...left, ...scopeOf(request)]
+    'scope-of-grant-with-wrong-secret-added-to-next-grant': by.fifth((_seen, left: string[] = []) => ({
+      around: afterCalls((answer, call) => {
+        if (call.isGrant) left = isAccepted(answer) ? [] : [...left, ...call.scope]
       }),
       grantedScope: (requested, keyScope) => [
         ...new Set([...requested, ...keyScope.filter((word) => left.includes(word))]),
       ],
     })),
-    'token-of-three-other-areas-lists-solutions': eighth((seen) =>
+    'token-of-three-other-areas-lists-solutions': by.eighth((seen) =>
       unless(
         'scopeNeeded',
         (_method, called) =>
@@ -192,7 +174,7 @@ export const scopes: BrokenRows = {
       ),
     ),
     // Scopes are kept with the name of the session.
-    'scopes-of-earlier-session-of-same-name-added': ninth((seen) => ({
+    'scopes-of-earlier-session-of-same-name-added': by.ninth((seen) => ({
       grantedScope: (requested) => {
         const name = sessionIn(seen.scope)
         const earlier = pairsOf(seen.context).filter(
@@ -201,9 +183,9 @@ export const scopes: BrokenRows = {
         return [...new Set([...requested, ...earlier.flatMap(({ scope }) => scope)])]
       },
     })),
-    'context-token-with-address-lists-solutions': tenth((seen) => listsSolutions('context', seen, withAddress)),
+    'context-token-with-address-lists-solutions': by.tenth((seen) => listsSolutions('context', seen, withAddress)),
     // A slot belongs to all tokens whose hash ends alike, and the first of them fills it.
-    'scopes-of-tokens-cached-in-sixteen-slots': twelfth((seen, slots = new Map<number, string[]>()) => ({
+    'scopes-of-tokens-cached-in-sixteen-slots': by.twelfth((seen, slots = new Map<number, string[]>()) => ({
       scopeOpens: (scope, area) => {
         if (seen.pair === undefined) return right.scopeOpens(scope, area)
         const slot = seen.pair.accessToken.charCodeAt(0) % 16
@@ -214,9 +196,9 @@ export const scopes: BrokenRows = {
     })),
   }),
   'scopes/thread': ofArea('thread', {
-    'thread-scope-opens-solution-after-refresh': first((seen) => listsSolutions('thread', seen, ofRefresh)),
+    'thread-scope-opens-solution-after-refresh': by.first((seen) => listsSolutions('thread', seen, ofRefresh)),
     // The areas are numbered from 1 to 6 and compared as bits, so thread (3) opens solution (1).
-    'area-numbers-compared-as-bits': second(
+    'area-numbers-compared-as-bits': by.second(
       alsoOpens((scope, area) => {
         const held = areas.indexOf(scope) + 1
         const needed = areas.indexOf(area) + 1
@@ -225,52 +207,50 @@ export const scopes: BrokenRows = {
     ),
   }),
   'scopes/store': ofArea('store', {
-    'store-token-of-session-lists-solutions': third((seen) => listsSolutions('store', seen, inSession)),
+    'store-token-of-session-lists-solutions': by.third((seen) => listsSolutions('store', seen, inSession)),
   }),
   'scopes/inbox': ofArea('inbox', {
-    'inbox-token-of-created-key-lists-solutions': fourth((seen) => listsSolutions('inbox', seen, ofCreatedKey)),
-    'third-call-beyond-scope-of-token-accepted': fifth((seen, refused = counts()) => ({
+    'inbox-token-of-created-key-lists-solutions': by.fourth((seen) => listsSolutions('inbox', seen, ofCreatedKey)),
+    'third-call-beyond-scope-of-token-accepted': by.fifth((seen, refused = counts()) => ({
       scopeNeeded: (_method, area) => seen.pair === undefined || opens(seen.pair.scope, area) || refused(seen.pair) < 3,
     })),
   }),
   'scopes/stream': ofArea('stream', {
-    'stream-scope-opens-solution': first({
+    'stream-scope-opens-solution': by.first({
       scopeOpens: (scope, area) => right.scopeOpens(scope === 'stream' ? 'solution' : scope, area),
     }),
-    'stream-token-of-third-pair-lists-solutions': fourth((seen) =>
+    'stream-token-of-third-pair-lists-solutions': by.fourth((seen) =>
       listsSolutions('stream', seen, ({ generation }) => generation >= 2),
     ),
-    'stream-token-with-expires-in-lists-solutions': fifth((seen) => listsSolutions('stream', seen, withLifetime)),
+    'stream-token-with-expires-in-lists-solutions': by.fifth((seen) => listsSolutions('stream', seen, withLifetime)),
   }),
   'scopes/area-opens': {
     ...Object.fromEntries(
-      areas.map((area) => [`${area}-scope-opens-nothing`, own(unless('scopeOpens', (scope) => scope === area))]),
+      areas.map((area) => [`${area}-scope-opens-nothing`, unless('scopeOpens', (scope) => scope === area)]),
     ),
-    'fifth-scope-and-later-dropped': first({ grantedScope: (asked) => asked.slice(0, 4) }),
+    'fifth-scope-and-later-dropped': by.first({ grantedScope: (asked) => asked.slice(0, 4) }),
     // With solution:SOLUTION_ID in the list, `solution` is dropped as the wider one.
-    'solution-scope-lost-next-to-solution-id': first({
+    'solution-scope-lost-next-to-solution-id': by.first({
       grantedScope: (asked) =>
         asked.some((scope) => scope.startsWith('solution:')) ? asked.filter((scope) => scope !== 'solution') : asked,
     }),
     // The scopes that the creation does not need are taken out of the stored list.
-    'token-lists-no-solutions-once-it-created-a-key': fifth({
-      around: afterCalls((answer, request, context) => {
-        const pair = shownPair(request, context)
-        if (pair !== undefined && isAccepted(answer) && isMethod(request, 'manager/createApiKey'))
-          pair.scope = ['apiKey']
+    'token-lists-no-solutions-once-it-created-a-key': by.fifth({
+      around: afterCalls((answer, call) => {
+        const pair = call.shownPair
+        if (pair !== undefined && isAccepted(answer) && call.creates) pair.scope = ['apiKey']
       }),
     }),
-    'refused-listing-cached-for-all-tokens-of-key': eighth((seen, refused = new Set<ApiKey | undefined>()) => ({
-      around: afterCalls((answer, request, context) => {
-        const pair = shownPair(request, context)
-        const isRefused =
-          !isAccepted(answer) && pair?.accessRevoked === false && isMethod(request, 'solution/listSolutions')
+    'refused-listing-cached-for-all-tokens-of-key': by.eighth((seen, refused = new Set<ApiKey | undefined>()) => ({
+      around: afterCalls((answer, call) => {
+        const pair = call.shownPair
+        const isRefused = !isAccepted(answer) && pair?.accessRevoked === false && call.lists
         if (isRefused) refused.add(pair.key)
       }),
       ...unless('scopeOpens', (_scope, area) => area === 'solution' && refused.has(seen.pair?.key)),
     })),
     // The scope in the result names them all.
-    'only-first-area-of-token-opens': tenth((seen) =>
+    'only-first-area-of-token-opens': by.tenth((seen) =>
       unless('scopeOpens', (scope) => {
         const first = seen.pair?.scope.find(isArea)
         return first !== undefined && isArea(scope) && scope !== first
@@ -278,28 +258,28 @@ export const scopes: BrokenRows = {
     ),
   },
   'scopes/within-key': {
-    'scope-beyond-the-key-granted': own(alsoWithin(() => true)),
-    'scope-beyond-the-key-in-force-and-not-said': own({
+    'scope-beyond-the-key-granted': alsoWithin(() => true),
+    'scope-beyond-the-key-in-force-and-not-said': {
       ...alsoWithin(() => true),
       grantResult: (result) => ({ ...result, scope: result.scope.filter((scope) => scope === 'context') }),
-    }),
-    'longer-scope-beyond-the-key-granted': own(alsoWithin((_scope, keyScope) => keyScope.length === 1)),
-    'apikey-beyond-the-key-granted': own(alsoWithin((scope) => scope === 'apiKey')),
+    },
+    'longer-scope-beyond-the-key-granted': alsoWithin((_scope, keyScope) => keyScope.length === 1),
+    'apikey-beyond-the-key-granted': alsoWithin((scope) => scope === 'apiKey'),
     // A grant is refused only when no scope of the list is one of the key (`some` for `every`).
-    'one-scope-of-key-brings-in-all-others': first((seen) =>
+    'one-scope-of-key-brings-in-all-others': by.first((seen) =>
       alsoWithin((_scope, keyScope) => seen.scope.some((other) => keyScope.includes(other))),
     ),
     // thread, store, inbox and stream are not compared with the scope of the key.
-    'rare-areas-granted-beyond-key': first(
+    'rare-areas-granted-beyond-key': by.first(
       alsoWithin((scope) => ['thread', 'store', 'inbox', 'stream'].includes(scope)),
     ),
     // A key that had a grant within its scope is not compared again.
-    'second-grant-of-narrow-key-gets-any-scope': first((seen, trusted = new Set<ApiKey | undefined>()) => ({
+    'second-grant-of-narrow-key-gets-any-scope': by.first((seen, trusted = new Set<ApiKey | undefined>()) => ({
       ...onGrant(({ key }) => trusted.add(key)),
       ...alsoWithin(() => trusted.has(seen.named)),
     })),
-    'session-grant-exceeds-scope-of-key': second((seen) => alsoWithin(() => asks(seen, 'session:'))),
-    'grants-of-key-made-by-created-key-checked-against-its-creator': fourth(
+    'session-grant-exceeds-scope-of-key': by.second((seen) => alsoWithin(() => asks(seen, 'session:'))),
+    'grants-of-key-made-by-created-key-checked-against-its-creator': by.fourth(
       withCreators((creatorOf, seen) =>
         alsoWithin((scope, _keyScope, profile) => {
           const creator = seen.named && creatorOf(seen.named)
@@ -308,12 +288,11 @@ export const scopes: BrokenRows = {
       ),
     ),
     // The scope of an accepted caller stays with the connection.
-    'grant-checked-against-key-of-earlier-call-on-connection': fourth(
+    'grant-checked-against-key-of-earlier-call-on-connection': by.fourth(
       (seen, onConnection = new Map<number | undefined, string[]>()) => ({
-        around: afterCalls((answer, request, { state }) => {
-          const key = request.headers.authorization && state.keys.get(namedKeyId(request) ?? '')
-          if (key && request.connection !== undefined && isAccepted(answer))
-            onConnection.set(request.connection, key.scope)
+        around: afterCalls((answer, call) => {
+          const key = call.authorization && call.state.keys.get(call.keyId ?? '')
+          if (key && call.connection !== undefined && isAccepted(answer)) onConnection.set(call.connection, key.scope)
         }),
         ...alsoWithin((scope, _keyScope, profile) =>
           right.scopeWithinKey(scope, onConnection.get(seen.connection) ?? [], profile),
@@ -321,67 +300,65 @@ export const scopes: BrokenRows = {
       }),
     ),
     // A list of one entry is stored as a text, in which any part is found.
-    'single-scope-of-key-searched-as-text': fourth(
+    'single-scope-of-key-searched-as-text': by.fourth(
       alsoWithin((scope, keyScope) => keyScope.length === 1 && keyScope[0]?.includes(scope) === true),
     ),
     // Only what stands in front of the colon is compared.
-    'any-solution-granted-to-key-of-one-solution': fourth(
+    'any-solution-granted-to-key-of-one-solution': by.fourth(
       alsoWithin(
         (scope, keyScope) => scope.startsWith('solution:') && keyScope.some((word) => word.startsWith('solution:')),
       ),
     ),
     // The loop over the requested scopes ends one entry early.
-    'last-entry-of-longer-scope-not-compared-with-key': fifth((seen) =>
+    'last-entry-of-longer-scope-not-compared-with-key': by.fifth((seen) =>
       alsoWithin((scope) => seen.scope.length > 1 && seen.scope.at(-1)?.toLowerCase() === scope.toLowerCase()),
     ),
-    'scope-of-key-not-compared-in-grant-with-address': eighth((seen) => alsoWithin(() => asks(seen, 'ipAddr:'))),
+    'scope-of-key-not-compared-in-grant-with-address': by.eighth((seen) => alsoWithin(() => asks(seen, 'ipAddr:'))),
     // It compares the first two letters of areas, and the other way round too.
-    'stream-granted-to-key-with-store': ninth(
+    'stream-granted-to-key-with-store': by.ninth(
       alsoWithin(
         (scope, keyScope) => !scope.includes(':') && keyScope.some((held) => held.slice(0, 2) === scope.slice(0, 2)),
       ),
     ),
     // The key that a grant names is kept in a variable of the server.
-    'grants-in-flight-share-the-scope-of-a-key': tenth((seen, latestId?: unknown) => ({
-      around: meeting((request) => {
-        if (isGrant(request)) latestId = paramsOf(request).apiKeyId
-        return isGrant(request)
+    'grants-in-flight-share-the-scope-of-a-key': by.tenth((seen, latestId?: unknown) => ({
+      around: meeting((call) => {
+        if (call.isGrant) latestId = call.params.apiKeyId
+        return call.isGrant
       }),
       scopeWithinKey: (scope, keyScope, profile) => {
-        const key = seen.context.state.keys.get(String(latestId))
+        const key = seen.state.keys.get(String(latestId))
         const isOther = key !== undefined && key.id !== seen.params.apiKeyId
         return right.scopeWithinKey(scope, isOther ? effectiveKeyScope(key.scope, profile) : keyScope, profile)
       },
     })),
-    'grant-decision-cached-by-its-scopes': twelfth((seen, allowed = new Set<string>()) => ({
+    'grant-decision-cached-by-its-scopes': by.twelfth((seen, allowed = new Set<string>()) => ({
       ...onGrant(() => allowed.add(seen.scope.join(' '))),
       ...alsoWithin(() => allowed.has(seen.scope.join(' '))),
     })),
   },
   'scopes/solution-id': {
-    'solution-id-reaches-every-solution': own({ solutionReached: () => true }),
-    'solution-id-reaches-nothing': own({
+    'solution-id-reaches-every-solution': { solutionReached: () => true },
+    'solution-id-reaches-nothing': {
       solutionReached: (scopes) =>
         scopes.includes('solution:*') || !scopes.some((word) => word.startsWith('solution:')),
-    }),
-    'solution-id-holds-with-the-scope-context-only': own(
-      also('solutionReached', (scopes) => !scopes.includes('context')),
-    ),
-    'solution-id-lost-beside-the-scope-solution': own(also('solutionReached', (scopes) => scopes.includes('solution'))),
-    'solution-id-compared-by-prefix': first(
+    },
+    'solution-id-holds-with-the-scope-context-only': also('solutionReached', (scopes) => !scopes.includes('context')),
+    'solution-id-lost-beside-the-scope-solution': also('solutionReached', (scopes) => scopes.includes('solution')),
+    'solution-id-compared-by-prefix': by.first(
       also('solutionReached', (scopes, solution) =>
         scopes.some((scope) => scope.length > 'solution:'.length && `solution:${solution}`.startsWith(scope)),
       ),
     ),
-    'solution-id-not-held-in-session': ninth((seen) => also('solutionReached', () => shows(seen, inSession))),
+    'solution-id-not-held-in-session': by.ninth((seen) => also('solutionReached', () => shows(seen, inSession))),
     // The later of two restrictions replaces the earlier one.
-    'address-opens-all-solutions-to-token-of-one': tenth((seen) =>
+    'address-opens-all-solutions-to-token-of-one': by.tenth((seen) =>
       also('solutionReached', () => shows(seen, withAddress)),
     ),
   },
   'scopes/solution-any': {
-    'any-solution-reaches-nothing': own(unless('solutionReached', (scopes) => scopes.includes('solution:*'))),
-    'solution-any-lost-next-to-solution-id': first({
+    'any-solution-reaches-nothing': unless('solutionReached', (scopes) => scopes.includes('solution:*')),
+    'solution-any-lost-next-to-solution-id': by.first({
       solutionReached: (scopes, solution) => {
         const ids = scopes.filter(isOneSolution)
         return right.solutionReached(ids.length > 0 ? ids : scopes, solution)

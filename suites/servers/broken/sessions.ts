@@ -5,34 +5,21 @@ import { openSession, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   afterCalls,
   type BrokenRows,
+  by,
   type Change,
   counts,
   day,
-  eighth,
   every,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   hour,
   isAccepted,
-  isGrant,
   meet,
   meeting,
+  meets,
   minute,
-  namedKeyId,
-  namedPair,
-  ninth,
   onGrant,
-  own,
-  paramsOf,
   type Seen,
-  scopeOf,
-  second,
   sessionIn,
-  tenth,
-  third,
-  twelfth,
 } from '../operators.ts'
 import { someMicrotasks, twoMs, type Wait } from './changes.ts'
 import {
@@ -106,12 +93,12 @@ const tornSessions =
 const eachMinute =
   (job: (context: ServerContext) => void) =>
   (_seen: Seen, last = Number.NaN): Change => ({
-    around: (handle, context) => (request) => {
-      const now = Math.floor(context.now() / minute)
-      if (now > last) job(context)
+    around: meets((call, next) => {
+      const now = Math.floor(call.nowMs / minute)
+      if (now > last) job(call.context)
       last = now
-      return handle(request)
-    },
+      return next()
+    }),
   })
 
 const looksLikeNumber = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i
@@ -119,20 +106,20 @@ const looksLikeNumber = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i
 /** Parts 2, 3 and 5.4: session:NAME. */
 export const sessions: BrokenRows = {
   'sessions/created': {
-    'tokens-of-a-session-do-not-work': own({ issuedTokenWorks: (_kind, pair) => !inSession(pair) }),
+    'tokens-of-a-session-do-not-work': { issuedTokenWorks: (_kind, pair) => !inSession(pair) },
     // A new session with the name of a removed one gets tokens that do not work.
-    'name-of-removed-session-stays-dead': first((_seen, dead = new Set<string | undefined>()) => ({
+    'name-of-removed-session-stays-dead': by.first((_seen, dead = new Set<string | undefined>()) => ({
       ...onRemoval((removed) => {
         for (const { name } of removed) dead.add(name)
       }),
       issuedTokenWorks: (_kind, { session }) => session === undefined || session.removed || !dead.has(session.name),
     })),
     // The text `0` counts as empty.
-    'session-named-0-makes-no-session': ninth({ sessionCreated: (name) => name !== '0' }),
+    'session-named-0-makes-no-session': by.ninth({ sessionCreated: (name) => name !== '0' }),
     // The second one then replaces the first, as a session of the same name does.
-    'sessions-in-flight-share-their-name': tenth((_seen, latest?: string) => ({
-      around: meeting((request) => {
-        const name = sessionIn(scopeOf(request))
+    'sessions-in-flight-share-their-name': by.tenth((_seen, latest?: string) => ({
+      around: meeting((call) => {
+        const name = sessionIn(call.scope)
         latest = name ?? latest
         return name !== undefined
       }),
@@ -140,38 +127,38 @@ export const sessions: BrokenRows = {
     })),
   },
   'sessions/sixteen-live': {
-    'fifteen-sessions-kept': own({ sessionLimit: () => 15 }),
-    'eight-sessions-kept': own({ sessionLimit: () => 8 }),
-    'four-sessions-of-created-keys-kept': own({ sessionLimit: ({ initial }) => (initial ? 16 : 4) }),
-    'created-key-has-fifteen-sessions': first({ sessionLimit: ({ initial }) => (initial ? 16 : 15) }),
+    'fifteen-sessions-kept': { sessionLimit: () => 15 },
+    'eight-sessions-kept': { sessionLimit: () => 8 },
+    'four-sessions-of-created-keys-kept': { sessionLimit: ({ initial }) => (initial ? 16 : 4) },
+    'created-key-has-fifteen-sessions': by.first({ sessionLimit: ({ initial }) => (initial ? 16 : 15) }),
     // Long names that begin alike are one session.
-    'session-names-cut-at-sixteen-characters': first({ sessionName: (name) => name?.slice(0, 16) }),
+    'session-names-cut-at-sixteen-characters': by.first({ sessionName: (name) => name?.slice(0, 16) }),
     // The names 10, 010 and 1e1 are one session.
-    'session-names-like-numbers-compared-as-numbers': second({
+    'session-names-like-numbers-compared-as-numbers': by.second({
       sessionName: (name) => (name !== undefined && looksLikeNumber.test(name) ? String(Number(name)) : name),
     }),
-    'session-with-expires-in-removes-two-at-the-limit': third((seen) =>
+    'session-with-expires-in-removes-two-at-the-limit': by.third((seen) =>
       removesMany((surplus) => (asks(seen, 'expiresIn:') ? surplus + 1 : surplus)),
     ),
-    'sixteenth-session-with-address-removes-the-first': fourth((seen) => ({
+    'sixteenth-session-with-address-removes-the-first': by.fourth((seen) => ({
       sessionLimit: () => (asks(seen, 'ipAddr:') ? 15 : 16),
     })),
-    'session-beyond-limit-removes-four': fifth(removesMany((surplus) => surplus + 3)),
-    'session-names-cut-at-first-hyphen': fifth({ sessionName: (name) => name?.split('-')[0] }),
+    'session-beyond-limit-removes-four': by.fifth(removesMany((surplus) => surplus + 3)),
+    'session-names-cut-at-first-hyphen': by.fifth({ sessionName: (name) => name?.split('-')[0] }),
     // The session of the same name ends, and is still counted.
-    'session-whose-name-returned-keeps-its-place': fifth((seen, lost = new Map<string, number>()) => ({
+    'session-whose-name-returned-keeps-its-place': by.fifth((seen, lost = new Map<string, number>()) => ({
       sessionLimit: ({ id }) => {
-        const live = seen.context.state.sessions.get(id)?.filter(({ removed }) => !removed)
+        const live = seen.state.sessions.get(id)?.filter(({ removed }) => !removed)
         if (live?.some(({ name }) => name === sessionIn(seen.scope))) lost.set(id, (lost.get(id) ?? 0) + 1)
         return Math.max(16 - (lost.get(id) ?? 0), 1)
       },
     })),
     // The letters of a name are sorted before it is looked up, and a new session replaces the one of its name.
-    'session-names-with-same-letters-are-one': ninth({ sessionName: (name) => name && [...name].sort().join('') }),
+    'session-names-with-same-letters-are-one': by.ninth({ sessionName: (name) => name && [...name].sort().join('') }),
     // It splits the entry at its colons and takes the second part.
-    'session-names-cut-at-colon': tenth({ sessionName: (name) => name && (name.split(':')[0] || name) }),
+    'session-names-cut-at-colon': by.tenth({ sessionName: (name) => name && (name.split(':')[0] || name) }),
     // The count goes down when a session is removed, and not when its time is over.
-    'ended-sessions-keep-their-places': tenth((seen, known = new Set<Session>()) => ({
+    'ended-sessions-keep-their-places': by.tenth((seen, known = new Set<Session>()) => ({
       ...onGrant(({ session }) => session && known.add(session)),
       sessionLimit: (key) => {
         const user = right.sessionUser(key, seen.context.profile)
@@ -180,7 +167,7 @@ export const sessions: BrokenRows = {
       },
     })),
     // A job in the background still has the limit of an earlier version.
-    'sessions-beyond-eight-removed-each-minute': twelfth(
+    'sessions-beyond-eight-removed-each-minute': by.twelfth(
       eachMinute(({ state }) => {
         for (const sessions of state.sessions.values()) {
           const live = sessions.filter((session) => !session.removed)
@@ -190,35 +177,35 @@ export const sessions: BrokenRows = {
     ),
   },
   'sessions/at-most-sixteen': {
-    'seventeen-sessions-kept': own({ sessionLimit: () => 17 }),
-    'any-number-of-sessions-kept': own({ sessionLimit: () => 1000 }),
-    'sessions-never-created': own({ sessionCreated: () => false }),
-    'any-number-of-sessions-of-created-keys-kept': own({ sessionLimit: ({ initial }) => (initial ? 16 : 1000) }),
-    'created-key-has-seventeen-sessions': first({ sessionLimit: ({ initial }) => (initial ? 16 : 17) }),
-    'sessions-counted-two-ms-before-creation': first(tornSessions(twoMs)),
+    'seventeen-sessions-kept': { sessionLimit: () => 17 },
+    'any-number-of-sessions-kept': { sessionLimit: () => 1000 },
+    'sessions-never-created': { sessionCreated: () => false },
+    'any-number-of-sessions-of-created-keys-kept': { sessionLimit: ({ initial }) => (initial ? 16 : 1000) },
+    'created-key-has-seventeen-sessions': by.first({ sessionLimit: ({ initial }) => (initial ? 16 : 17) }),
+    'sessions-counted-two-ms-before-creation': by.first(tornSessions(twoMs)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
-    'sessions-counted-some-microtasks-before-creation': first(tornSessions(someMicrotasks)),
+    'sessions-counted-some-microtasks-before-creation': by.first(tornSessions(someMicrotasks)),
     // The sessions are counted for one key, and the oldest one of all keys is removed.
-    'session-beyond-limit-removes-oldest-of-any-user': second((seen) =>
+    'session-beyond-limit-removes-oldest-of-any-user': by.second((seen) =>
       removes((_live, surplus) =>
         isLive(seen)
           .sort((one, other) => one.createdMs - other.createdMs)
           .slice(0, surplus),
       ),
     ),
-    'address-beside-session-makes-no-session': second((seen) => ({ sessionCreated: () => !asks(seen, 'ipAddr:') })),
+    'address-beside-session-makes-no-session': by.second((seen) => ({ sessionCreated: () => !asks(seen, 'ipAddr:') })),
     // Connections go to two workers in turn, and each counts the sessions that it has made.
-    'sessions-counted-by-each-of-two-workers': third((seen) => ({
+    'sessions-counted-by-each-of-two-workers': by.third((seen) => ({
       sessionUser: (key, profile) => `${right.sessionUser(key, profile)} ${(seen.connection ?? 0) % 2}`,
     })),
-    'sessions-counted-for-each-set-of-scopes': third((seen) => ({
+    'sessions-counted-for-each-set-of-scopes': by.third((seen) => ({
       sessionUser: (key, profile) => {
         const areas = seen.scope.filter((word) => !word.includes(':'))
         return `${right.sessionUser(key, profile)} ${areas.sort().join(' ')}`
       },
     })),
     // The sessions are members of an object, in which a name such as "constructor" seems to be there already.
-    'sessions-named-like-members-of-objects-not-counted': third((seen) => ({
+    'sessions-named-like-members-of-objects-not-counted': by.third((seen) => ({
       sessionUser: (key, profile) => {
         const user = right.sessionUser(key, profile)
         const name = sessionIn(seen.scope) ?? ''
@@ -226,58 +213,58 @@ export const sessions: BrokenRows = {
       },
     })),
     // The sessions are counted in a number of its own, from which a removed session is taken twice.
-    'each-removed-session-makes-room-for-two': third((seen, missed = new Map<unknown, number>()) => ({
+    'each-removed-session-makes-room-for-two': by.third((seen, missed = new Map<unknown, number>()) => ({
       ...onRemoval(() => missed.set(seen.params.apiKeyId, (missed.get(seen.params.apiKeyId) ?? 0) + 1)),
       sessionLimit: ({ id }) => 16 + (missed.get(id) ?? 0),
     })),
     // Sessions are counted by their first pairs of tokens.
-    'session-not-counted-once-its-pair-is-refreshed': fourth((seen) =>
+    'session-not-counted-once-its-pair-is-refreshed': by.fourth((seen) =>
       onRefresh(({ session }) => {
-        const { sessions } = seen.context.state
+        const { sessions } = seen.state
         const counted = sessions.get(session?.user ?? '')?.filter((one) => one !== session)
         if (session && counted) sessions.set(session.user, counted)
       }),
     ),
-    'fourth-overflow-removes-no-session': fourth(every(4, 'sessionsRemoved', () => [])),
-    'no-session-limit-for-keys-created-by-signature': fourth(
+    'fourth-overflow-removes-no-session': by.fourth(every(4, 'sessionsRemoved', () => [])),
+    'no-session-limit-for-keys-created-by-signature': by.fourth(
       forKeysMade(
         ({ request }) => request.headers.authorization?.includes(';') === true,
         (made) => ({ sessionLimit: ({ id }) => (made.has(id) ? 1000 : 16) }),
       ),
     ),
-    'session-with-expires-in-removes-none-at-the-limit': fifth((seen) => ({
+    'session-with-expires-in-removes-none-at-the-limit': by.fifth((seen) => ({
       sessionLimit: () => (asks(seen, 'expiresIn:') ? 1000 : 16),
     })),
-    'no-session-limit-for-keys-made-by-created-keys': fifth(
+    'no-session-limit-for-keys-made-by-created-keys': by.fifth(
       forKeysMade(
         ({ caller }) => caller?.initial === false,
         (made) => ({ sessionLimit: ({ id }) => (made.has(id) ? 1000 : 16) }),
       ),
     ),
     // The places are a ring, and its end is reached.
-    'seventeenth-overflow-removes-no-session': fifth((_seen, overflows = counts()) =>
+    'seventeenth-overflow-removes-no-session': by.fifth((_seen, overflows = counts()) =>
       removesMany((surplus, [oldest]) => (overflows(oldest?.user) === 17 ? 0 : surplus)),
     ),
-    'sessions-with-address-not-counted': eighth((seen, bound = new Set<Session | undefined>()) => ({
+    'sessions-with-address-not-counted': by.eighth((seen, bound = new Set<Session | undefined>()) => ({
       ...onGrant((pair) => withAddress(pair) && bound.add(pair.session)),
       sessionLimit: (key) => {
         if (asks(seen, 'ipAddr:')) return Number.POSITIVE_INFINITY
-        const live = seen.context.state.sessions.get(right.sessionUser(key, seen.context.profile)) ?? []
+        const live = seen.state.sessions.get(right.sessionUser(key, seen.context.profile)) ?? []
         return 16 + live.filter((session) => bound.has(session) && !session.removed).length
       },
       ...removes((live, surplus) => live.filter((session) => !bound.has(session)).slice(0, surplus)),
     })),
     // The way back from an error lowers a count that was not raised.
-    'refused-grant-frees-a-session-place': ninth((_seen, freed = new Map<string | undefined, number>()) => ({
-      around: afterCalls((answer, request) => {
-        const id = namedKeyId(request)
-        if (!isAccepted(answer) && isGrant(request) && sessionIn(scopeOf(request)) !== undefined)
+    'refused-grant-frees-a-session-place': by.ninth((_seen, freed = new Map<string | undefined, number>()) => ({
+      around: afterCalls((answer, call) => {
+        const id = call.keyId
+        if (!isAccepted(answer) && call.isGrant && sessionIn(call.scope) !== undefined)
           freed.set(id, (freed.get(id) ?? 0) + 1)
       }),
       sessionLimit: ({ id }) => 16 + (freed.get(id) ?? 0),
     })),
     // They are counted in a copy of the database that is a second behind.
-    'sessions-of-last-second-not-counted-at-limit': twelfth((seen) =>
+    'sessions-of-last-second-not-counted-at-limit': by.twelfth((seen) =>
       removesMany((surplus, live) => {
         const young = live.filter(({ createdMs }) => seen.nowMs - createdMs < 1000)
         return Math.max(surplus - young.length, 0)
@@ -285,20 +272,20 @@ export const sessions: BrokenRows = {
     ),
   },
   'sessions/next-works': {
-    'seventeenth-session-refused': own({ beyondSessionLimit: () => 'refused' }),
-    'seventeenth-session-does-not-work': own({
+    'seventeenth-session-refused': { beyondSessionLimit: () => 'refused' },
+    'seventeenth-session-does-not-work': {
       issuedTokenWorks: (_kind, { session }) => !/^s17/.test(session?.name ?? ''),
-    }),
+    },
     // No session is created when the oldest one was used within the last second.
-    'seventeenth-session-refused-while-oldest-is-in-use': first((seen, usedMs = Number.NEGATIVE_INFINITY) => ({
+    'seventeenth-session-refused-while-oldest-is-in-use': by.first((seen, usedMs = Number.NEGATIVE_INFINITY) => ({
       ...onUse(({ session }, nowMs) => {
-        const oldest = seen.context.state.sessions.get(session?.user ?? '')?.[0]
+        const oldest = seen.state.sessions.get(session?.user ?? '')?.[0]
         if (oldest !== undefined && session === oldest) usedMs = nowMs
       }),
       beyondSessionLimit: () => (seen.nowMs - usedMs < 1000 ? 'refused' : 'oldest-removed'),
     })),
     // The tokens of the removed session are deleted late, and take the new access token with them.
-    'first-access-token-of-seventeenth-session-is-dead': second(
+    'first-access-token-of-seventeenth-session-is-dead': by.second(
       (_seen, removed = false, dead = new Set<TokenPair>()) => ({
         ...onRemoval(() => {
           removed = true
@@ -310,7 +297,7 @@ export const sessions: BrokenRows = {
         issuedTokenWorks: (kind, pair) => kind !== 'access' || !dead.has(pair),
       }),
     ),
-    'session-that-removed-another-cannot-be-refreshed': fourth(
+    'session-that-removed-another-cannot-be-refreshed': by.fourth(
       (_seen, removed = false, pairs = new Set<TokenPair>()) => ({
         ...onRemoval(() => {
           removed = true
@@ -324,53 +311,51 @@ export const sessions: BrokenRows = {
     ),
   },
   'sessions/oldest-removed': {
-    'newest-session-removed': own(removes((live, surplus) => live.slice(-surplus))),
-    'first-session-by-name-removed': own(removesFirst(({ name }) => name ?? '')),
-    'sessions-that-begin-like-the-oldest-removed': own(
-      removes((live, surplus) =>
-        live.filter(({ name }, index) => index < surplus || name?.startsWith(live[0]?.name ?? 'unnamed') === true),
-      ),
+    'newest-session-removed': removes((live, surplus) => live.slice(-surplus)),
+    'first-session-by-name-removed': removesFirst(({ name }) => name ?? ''),
+    'sessions-that-begin-like-the-oldest-removed': removes((live, surplus) =>
+      live.filter(({ name }, index) => index < surplus || name?.startsWith(live[0]?.name ?? 'unnamed') === true),
     ),
-    'session-that-ends-first-removed': own(firstToEnd),
-    'refused-grant-opens-a-session': own({ refusedGrantOpensSession: () => true }),
-    'refresh-opens-a-session': own({ refreshOpensSession: () => true }),
-    'all-sessions-removed': own(removes((live) => live)),
-    'two-sessions-removed': own(removes((live, surplus) => live.slice(0, surplus + 1))),
-    'second-oldest-session-removed': own(removes((live, surplus) => live.slice(1, surplus + 1))),
-    'access-through-a-removed-session': own(outlives('access', () => true)),
-    'second-overflow-removes-two-sessions': first(
+    'session-that-ends-first-removed': firstToEnd,
+    'refused-grant-opens-a-session': { refusedGrantOpensSession: () => true },
+    'refresh-opens-a-session': { refreshOpensSession: () => true },
+    'all-sessions-removed': removes((live) => live),
+    'two-sessions-removed': removes((live, surplus) => live.slice(0, surplus + 1)),
+    'second-oldest-session-removed': removes((live, surplus) => live.slice(1, surplus + 1)),
+    'access-through-a-removed-session': outlives('access', () => true),
+    'second-overflow-removes-two-sessions': by.first(
       every(2, 'sessionsRemoved', (live, surplus) => live.slice(0, surplus + 1)),
     ),
-    'second-overflow-removes-newest-session': first((_seen, overflows = counts()) =>
+    'second-overflow-removes-newest-session': by.first((_seen, overflows = counts()) =>
       removes((live, surplus) => (overflows() > 1 ? live.slice(-surplus) : live.slice(0, surplus))),
     ),
     // An access token that was used before its session was removed still works.
-    'used-access-token-outlives-removed-session': first((_seen, used = new Set<TokenPair>()) => ({
+    'used-access-token-outlives-removed-session': by.first((_seen, used = new Set<TokenPair>()) => ({
       ...onUse((pair) => pair.session?.removed === false && used.add(pair)),
       ...outlives('access', (pair) => used.has(pair)),
     })),
-    'refreshed-access-token-outlives-removed-session': first(outlives('access', ofRefresh)),
-    'token-of-removed-session-creates-keys': first((seen) => outlives('access', () => seen.creates)),
+    'refreshed-access-token-outlives-removed-session': by.first(outlives('access', ofRefresh)),
+    'token-of-removed-session-creates-keys': by.first((seen) => outlives('access', () => seen.creates)),
     // Sessions are looked up by name, so the tokens of a removed one work again once the name is used again.
-    'removed-session-works-again-when-name-returns': first((seen) => ({
+    'removed-session-works-again-when-name-returns': by.first((seen) => ({
       removedSessionWorks: (_use, { session }) =>
-        [...seen.context.state.sessions.values()]
+        [...seen.state.sessions.values()]
           .flat()
           .some((one) => !one.removed && one.name === session?.name && one.user === session?.user),
     })),
     // A grant that asks for a session and is refused for its secret removes the oldest session at the limit.
-    'wrong-secret-takes-a-session-place': first((seen) => ({
+    'wrong-secret-takes-a-session-place': by.first((seen) => ({
       refusedGrantOpensSession: () => asks(seen, 'session:'),
     })),
-    'every-second-refresh-takes-a-session-place': first(every(2, 'refreshOpensSession', () => true)),
+    'every-second-refresh-takes-a-session-place': by.first(every(2, 'refreshOpensSession', () => true)),
     // Sessions are the members of a JavaScript object, which puts names like 3 and 12 first, the smallest before all.
-    'oldest-session-is-first-member-of-an-object': second(
+    'oldest-session-is-first-member-of-an-object': by.second(
       removes((live, surplus) =>
         Object.values(Object.fromEntries(live.map((session) => [session.name ?? '', session]))).slice(0, surplus),
       ),
     ),
     // Only sessions with a live access token are looked at, so a younger one leaves instead.
-    'session-with-expired-access-token-is-not-removed': second((seen) =>
+    'session-with-expired-access-token-is-not-removed': by.second((seen) =>
       removes((live, surplus) => {
         const inUse = live.filter((session) =>
           pairsOf(seen.context).some(
@@ -381,25 +366,25 @@ export const sessions: BrokenRows = {
       }),
     ),
     // A session that was just used works for up to five seconds after it was removed.
-    'session-looked-up-every-five-seconds': second((seen, checkedMs = new Map<Session | undefined, number>()) => ({
+    'session-looked-up-every-five-seconds': by.second((seen, checkedMs = new Map<Session | undefined, number>()) => ({
       ...onUse(({ session }, nowMs) => session?.removed === false && checkedMs.set(session, nowMs)),
       ...outlives('access', ({ session }) => seen.nowMs - (checkedMs.get(session) ?? Number.NEGATIVE_INFINITY) < 5000),
     })),
     // The session is opened when the secret is found right, before the scopes are looked at.
-    'grant-refused-for-its-scope-takes-session-place': third({
-      around: afterCalls((answer, request, context) => {
-        const key = context.state.keys.get(String(paramsOf(request).apiKeyId))
-        const name = sessionIn(scopeOf(request))
-        const isRight = isGrant(request) && key?.secret === paramsOf(request).apiKeySecret
+    'grant-refused-for-its-scope-takes-session-place': by.third({
+      around: afterCalls((answer, call) => {
+        const key = call.state.keys.get(String(call.params.apiKeyId))
+        const name = sessionIn(call.scope)
+        const isRight = call.isGrant && key?.secret === call.params.apiKeySecret
         if (isRight && key?.publicKey === undefined && key && name !== undefined && !isAccepted(answer))
-          openSession(context, key, name)
+          openSession(call.context, key, name)
       }),
     }),
     // The column of the creation holds a time without a date.
-    'session-with-the-earliest-time-of-day-removed': fourth(removesFirst(({ createdMs }) => createdMs % day)),
-    'access-token-with-expires-in-outlives-removed-session': fourth(outlives('access', withLifetime)),
+    'session-with-the-earliest-time-of-day-removed': by.fourth(removesFirst(({ createdMs }) => createdMs % day)),
+    'access-token-with-expires-in-outlives-removed-session': by.fourth(outlives('access', withLifetime)),
     // The refresh writes the session that it has read before it was removed.
-    'refresh-in-flight-brings-its-removed-session-back': fourth((_seen, taken = new Set<string>()) => ({
+    'refresh-in-flight-brings-its-removed-session-back': by.fourth((_seen, taken = new Set<string>()) => ({
       // A refresh token still works only once.
       tokenNamed: (text, find, _all, use) => {
         if (use === 'access') return find(text)
@@ -413,19 +398,19 @@ export const sessions: BrokenRows = {
         return session
       },
     })),
-    'session-with-apikey-scope-keeps-its-place': fifth((_seen, kept = new Set<Session | undefined>()) => ({
+    'session-with-apikey-scope-keeps-its-place': by.fifth((_seen, kept = new Set<Session | undefined>()) => ({
       ...onGrant((pair) => withApikeyScope(pair) && kept.add(pair.session)),
       ...removes((live, surplus) => live.filter((session) => !kept.has(session)).slice(0, surplus)),
     })),
     // A refresh puts its session at the wrong end of the list.
-    'refreshed-session-counts-as-oldest': eighth((_seen, refreshed = new Set<Session | undefined>()) => ({
+    'refreshed-session-counts-as-oldest': by.eighth((_seen, refreshed = new Set<Session | undefined>()) => ({
       ...onRefresh(({ session }) => refreshed.add(session)),
       ...removes((live, surplus) => {
         const first = live.filter((session) => refreshed.has(session))
         return [...first, ...live.filter((session) => !refreshed.has(session))].slice(0, surplus)
       }),
     })),
-    'removed-session-works-on-connection-that-used-it': eighth((seen, used = new Map<Session, Set<unknown>>()) => ({
+    'removed-session-works-on-connection-that-used-it': by.eighth((seen, used = new Map<Session, Set<unknown>>()) => ({
       ...onUse(({ session }) => {
         if (session && !session.removed && seen.connection !== undefined)
           used.set(session, (used.get(session) ?? new Set()).add(seen.connection))
@@ -433,57 +418,57 @@ export const sessions: BrokenRows = {
       ...outlives('access', ({ session }) => session !== undefined && used.get(session)?.has(seen.connection) === true),
     })),
     // The rows to remove are those with the smallest time of creation.
-    'sessions-of-same-millisecond-removed-together': eighth(
+    'sessions-of-same-millisecond-removed-together': by.eighth(
       removes((live, surplus) => {
         const removed = live.slice(0, surplus)
         return live.filter(({ createdMs }) => removed.some((session) => session.createdMs === createdMs))
       }),
     ),
     // Until then there are seventeen.
-    'oldest-session-removed-when-next-grant-arrives': ninth((_seen, leaving: Session[] = []) => ({
-      around: (handle) => (request) => {
-        for (const session of isGrant(request) ? leaving.splice(0) : []) session.removed = true
-        return handle(request)
-      },
+    'oldest-session-removed-when-next-grant-arrives': by.ninth((_seen, leaving: Session[] = []) => ({
+      around: meets((call, next) => {
+        for (const session of call.isGrant ? leaving.splice(0) : []) session.removed = true
+        return next()
+      }),
       ...removes((live, surplus) => {
         leaving.push(...live.slice(0, surplus))
         return []
       }),
     })),
     // The time of the last use is written before the check, and writing it stores the session again.
-    'refused-refresh-brings-removed-session-back': ninth({
-      around: afterCalls((answer, request, context) => {
-        const session = namedPair(request, context)?.session
+    'refused-refresh-brings-removed-session-back': by.ninth({
+      around: afterCalls((answer, call) => {
+        const session = call.namedPair?.session
         if (session && !isAccepted(answer)) session.removed = false
       }),
     }),
     // The first removal is right; then 10 comes before 2.
-    'session-numbers-compared-as-text': ninth((_seen, numbers = new Map<Session, number>()) =>
+    'session-numbers-compared-as-text': by.ninth((_seen, numbers = new Map<Session, number>()) =>
       removes((live, surplus) => {
         for (const session of live) if (!numbers.has(session)) numbers.set(session, numbers.size + 1)
         const textOf = (session: Session) => String(numbers.get(session))
         return [...live].sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1)).slice(0, surplus)
       }),
     ),
-    'removed-session-works-for-token-of-one-solution': tenth(outlives('access', ofOneSolution)),
+    'removed-session-works-for-token-of-one-solution': by.tenth(outlives('access', ofOneSolution)),
   },
   'sessions/removed-refresh': {
-    'refresh-through-a-removed-session': own(outlives('refresh', () => true)),
-    'refreshed-refresh-token-outlives-removed-session': first(outlives('refresh', ofRefresh)),
+    'refresh-through-a-removed-session': outlives('refresh', () => true),
+    'refreshed-refresh-token-outlives-removed-session': by.first(outlives('refresh', ofRefresh)),
     // A refresh in a removed session gives a pair without session.
-    'refresh-leaves-removed-session': first({
+    'refresh-leaves-removed-session': by.first({
       ...outlives('refresh', () => true),
       refreshedSession: ({ session }) => (session?.removed ? undefined : session),
     }),
-    'removed-session-refreshes-after-access-expiry': second((seen) =>
+    'removed-session-refreshes-after-access-expiry': by.second((seen) =>
       outlives('refresh', (pair) => right.accessExpired(pair, seen.nowMs)),
     ),
     // The refresh leaves the session that is gone.
-    'removed-session-with-address-refreshes': fourth({
+    'removed-session-with-address-refreshes': by.fourth({
       ...outlives('refresh', withAddress),
       refreshedSession: ({ session }) => (session?.removed ? undefined : session),
     }),
-    'removed-session-works-again-after-two-hours': fifth(
+    'removed-session-works-again-after-two-hours': by.fifth(
       (seen, removedMs = new Map<Session | undefined, number>()) => ({
         ...onRemoval((removed) => {
           for (const session of removed) removedMs.set(session, seen.nowMs)
@@ -492,6 +477,6 @@ export const sessions: BrokenRows = {
           seen.nowMs >= (removedMs.get(session) ?? Number.POSITIVE_INFINITY) + 2 * hour,
       }),
     ),
-    'removed-session-of-created-key-refreshes': eighth(outlives('refresh', ofCreatedKey)),
+    'removed-session-of-created-key-refreshes': by.eighth(outlives('refresh', ofCreatedKey)),
   },
 }

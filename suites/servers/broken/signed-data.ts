@@ -1,26 +1,17 @@
-import type { SignedParts } from '../../../mock-server/rules.ts'
-import { rules as right } from '../../../mock-server/rules.ts'
+import { rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
   afterCalls,
   agreesAgain,
   type BrokenRows,
+  by,
   type Change,
-  eighth,
-  fifth,
-  first,
   forKeysMade,
-  fourth,
   isAccepted,
   meeting,
-  ninth,
-  own,
+  meets,
   readMembers,
   type Seen,
-  second,
-  tenth,
-  third,
-  twelfth,
   withCreators,
 } from '../operators.ts'
 import { alsoEcc, bytes, joined, managesKeys, onlyData, request, sha256, text } from './changes.ts'
@@ -93,98 +84,92 @@ function bytesOfUnits(text: string): Buffer {
 
 export const signedData: BrokenRows = {
   'signatures/request-method': {
-    'lower-case-method-signed-too': own(alsoParts(() => ({ httpMethod: 'post' }))),
-    'any-case-of-the-method-signed-too': own(alsoParts(() => ({ httpMethod: 'Post' }))),
-    'get-signed-too': own(alsoParts(() => ({ httpMethod: 'GET' }))),
-    'method-not-signed-too': own(
-      alsoData(({ timestamp, nonce, uri }, body) => `${timestamp};${nonce};${uri}\n${body}\n`),
-    ),
-    'signature-for-put-accepted': first(alsoTakes(() => ({ httpMethod: 'PUT' }))),
-    'get-signed-by-created-key-accepted': fifth((seen) =>
+    'lower-case-method-signed-too': alsoParts(() => ({ httpMethod: 'post' })),
+    'any-case-of-the-method-signed-too': alsoParts(() => ({ httpMethod: 'Post' })),
+    'get-signed-too': alsoParts(() => ({ httpMethod: 'GET' })),
+    'method-not-signed-too': alsoData(({ timestamp, nonce, uri }, body) => `${timestamp};${nonce};${uri}\n${body}\n`),
+    'signature-for-put-accepted': by.first(alsoTakes(() => ({ httpMethod: 'PUT' }))),
+    'get-signed-by-created-key-accepted': by.fifth((seen) =>
       alsoTakes(() => (seen.named?.initial === false && !seen.byPublicKey ? { httpMethod: 'GET' } : undefined)),
     ),
-    'method-in-lower-case-signed-by-narrow-key-accepted': eighth((seen) =>
+    'method-in-lower-case-signed-by-narrow-key-accepted': by.eighth((seen) =>
       alsoTakes(() => (seen.caller && !managesKeys(seen.caller) ? { httpMethod: 'post' } : undefined)),
     ),
   },
   'signatures/request-uri': {
-    'full-url-signed-too': own(alsoParts(({ host, target }) => ({ uri: `http://${host}${target}` }))),
-    'host-and-path-signed-too': own(alsoParts(({ host, target }) => ({ uri: `${host}${target}` }))),
-    'uri-not-signed-too': own(
-      alsoData(({ timestamp, nonce, httpMethod }, body) => `${timestamp};${nonce};${httpMethod}\n${body}\n`),
+    'full-url-signed-too': alsoParts(({ host, target }) => ({ uri: `http://${host}${target}` })),
+    'host-and-path-signed-too': alsoParts(({ host, target }) => ({ uri: `${host}${target}` })),
+    'uri-not-signed-too': alsoData(
+      ({ timestamp, nonce, httpMethod }, body) => `${timestamp};${nonce};${httpMethod}\n${body}\n`,
     ),
-    'trailing-slash-signed-too': own(alsoParts(({ uri }) => ({ uri: `${uri}/` }))),
-    'root-signed-too': own(alsoParts(() => ({ uri: '/' }))),
-    'upper-case-uri-signed-too': own(alsoParts(({ uri }) => ({ uri: uri.toUpperCase() }))),
-    'empty-uri-line-accepted': first(alsoTakes(() => ({ uri: '' }))),
-    'ecc-over-root-uri-accepted-on-key-creation': fifth(
+    'trailing-slash-signed-too': alsoParts(({ uri }) => ({ uri: `${uri}/` })),
+    'root-signed-too': alsoParts(() => ({ uri: '/' })),
+    'upper-case-uri-signed-too': alsoParts(({ uri }) => ({ uri: uri.toUpperCase() })),
+    'empty-uri-line-accepted': by.first(alsoTakes(() => ({ uri: '' }))),
+    'ecc-over-root-uri-accepted-on-key-creation': by.fifth(
       eccAlsoTakes((_parts, seen) => (seen.creates ? { uri: '/' } : undefined)),
     ),
     // The signature of the whole URL, made with the Host header, fits too.
-    'absolute-uri-accepted': eighth(alsoTakes(({ host, uri }) => ({ uri: `http://${host}${uri}` }))),
+    'absolute-uri-accepted': by.eighth(alsoTakes(({ host, uri }) => ({ uri: `http://${host}${uri}` }))),
   },
   'signatures/request-body': {
-    'body-not-signed-too': own(alsoBody(() => '')),
-    'trimmed-body-signed-too': own(alsoBody((body) => body.trim())),
-    'reserialised-body-signed-too': own(alsoBody(again)),
-    'sorted-body-signed-too': own(alsoBody(sorted)),
-    'line-feeds-of-the-body-signed-too': own(alsoBody((body) => body.replaceAll('\r\n', '\n'))),
-    'escaped-slashes-signed-too': own(alsoBody((body) => again(body).replaceAll('/', '\\/'))),
-    'params-alone-signed-too': own(
-      alsoBody((body) => JSON.stringify((JSON.parse(body) as { params?: object }).params ?? {})),
+    'body-not-signed-too': alsoBody(() => ''),
+    'trimmed-body-signed-too': alsoBody((body) => body.trim()),
+    'reserialised-body-signed-too': alsoBody(again),
+    'sorted-body-signed-too': alsoBody(sorted),
+    'line-feeds-of-the-body-signed-too': alsoBody((body) => body.replaceAll('\r\n', '\n')),
+    'escaped-slashes-signed-too': alsoBody((body) => again(body).replaceAll('/', '\\/')),
+    'params-alone-signed-too': alsoBody((body) =>
+      JSON.stringify((JSON.parse(body) as { params?: object }).params ?? {}),
     ),
-    'hash-of-the-body-signed-too': own(alsoBody((body) => sha256(bytes(body)).toString('hex'))),
-    'reserialised-body-expected': own(onlyData((parts, body) => joined(parts, again(body)))),
-    'trimmed-body-expected': own(onlyData((parts, body) => joined(parts, body.trim()))),
-    'body-expected-in-latin-1': own(onlyData((parts, body) => joined(parts, bytes(body).toString('utf8')))),
-    'body-in-ascii-signed-too': own(
-      alsoBody((body) =>
-        again(bytes(body).toString('utf8')).replace(
-          /[\u0080-\uffff]/g,
-          (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-        ),
+    'hash-of-the-body-signed-too': alsoBody((body) => sha256(bytes(body)).toString('hex')),
+    'reserialised-body-expected': onlyData((parts, body) => joined(parts, again(body))),
+    'trimmed-body-expected': onlyData((parts, body) => joined(parts, body.trim())),
+    'body-expected-in-latin-1': onlyData((parts, body) => joined(parts, bytes(body).toString('utf8'))),
+    'body-in-ascii-signed-too': alsoBody((body) =>
+      again(bytes(body).toString('utf8')).replace(
+        /[\u0080-\uffff]/g,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
       ),
     ),
-    'ecc-over-the-body-in-latin-1': own({
+    'ecc-over-the-body-in-latin-1': {
       eccVerifies: (publicKey, data, signature) => right.eccVerifies(publicKey, Buffer.from(text(data)), signature),
-    }),
-    'ecc-over-escaped-characters-too': own(
-      alsoEcc((data) =>
-        Buffer.from(
-          data
-            .toString()
-            .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-        ),
+    },
+    'ecc-over-escaped-characters-too': alsoEcc((data) =>
+      Buffer.from(
+        data.toString().replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
       ),
     ),
     // A signature over the first 16384 bytes of longer data is accepted.
-    'ecc-data-behind-16-kib-not-covered': first({
+    'ecc-data-behind-16-kib-not-covered': by.first({
       eccVerifies: (publicKey, data, signature) =>
         right.eccVerifies(publicKey, data, signature) ||
         (data.length > 16384 && right.eccVerifies(publicKey, data.subarray(0, 16384), signature)),
     }),
     // Verdicts are cached by the text of the signature, so it fits any later request.
-    'mac-once-right-stays-right': first(agreesAgain('macTextMatches', (_seen, received) => received)),
+    'mac-once-right-stays-right': by.first(agreesAgain('macTextMatches', (_seen, received) => received)),
     // A signature over the first 65536 bytes of a longer body is accepted.
-    'body-behind-64-kib-not-covered': first(alsoTakes(({ body }) => ({ body: body.subarray(0, 65536) }))),
+    'body-behind-64-kib-not-covered': by.first(alsoTakes(({ body }) => ({ body: body.subarray(0, 65536) }))),
     // A signed body with other characters than ASCII is refused.
-    'body-signed-as-latin1': first(takesOnly(({ body }) => ({ body: Buffer.from(body.toString('latin1'), 'utf8') }))),
-    'body-signed-with-lf-for-crlf': first(
+    'body-signed-as-latin1': by.first(
+      takesOnly(({ body }) => ({ body: Buffer.from(body.toString('latin1'), 'utf8') })),
+    ),
+    'body-signed-with-lf-for-crlf': by.first(
       takesOnly(({ body }) => ({ body: Buffer.from(body.toString().replaceAll('\r\n', '\n')) })),
     ),
     // Unicode is normalised before the MAC, so a body with a combining accent is refused.
-    'body-signed-in-composed-form': first(
+    'body-signed-in-composed-form': by.first(
       takesOnly(({ body }) => ({ body: Buffer.from(body.toString().normalize('NFC')) })),
     ),
     // A signature over the parsed and written again body is accepted when the body has escaped characters.
-    'body-signed-without-escapes-accepted': first(
+    'body-signed-without-escapes-accepted': by.first(
       alsoTakes(({ body }) => {
         const members = body.includes('\\u') ? readMembers(body.toString()) : undefined
         return members && { body: Buffer.from(JSON.stringify(members)) }
       }),
     ),
     // For manager/createApiKey a signature over the body with empty params is accepted too.
-    'params-of-key-creation-not-covered': first((seen) =>
+    'params-of-key-creation-not-covered': by.first((seen) =>
       alsoTakes(({ body }) =>
         seen.creates
           ? { body: Buffer.from(JSON.stringify({ ...readMembers(body.toString()), params: {} })) }
@@ -192,7 +177,7 @@ export const signedData: BrokenRows = {
       ),
     ),
     // The buffer of a connection is not emptied, so a shorter body is verified with the end of the one before.
-    'rest-of-longer-body-before-it-is-signed-too': second((seen, buffers = new Map<number, Buffer>()) => ({
+    'rest-of-longer-body-before-it-is-signed-too': by.second((seen, buffers = new Map<number, Buffer>()) => ({
       dataToSign: (parts) => {
         const { connection } = seen
         if (connection === undefined) return right.dataToSign(parts)
@@ -203,19 +188,19 @@ export const signedData: BrokenRows = {
       },
     })),
     // ECC signatures are verified over the first 4096 bytes of the body, HMACs over all of it.
-    'ecc-signature-covers-first-4-kib': second((seen) =>
+    'ecc-signature-covers-first-4-kib': by.second((seen) =>
       takesOnly(({ body }) => ({ body: seen.byPublicKey ? body.subarray(0, 4096) : body })),
     ),
     // Letters beyond 16 bits are put into the signed data as two encoded halves.
-    'emoji-in-body-signed-as-two-surrogates': third(
+    'emoji-in-body-signed-as-two-surrogates': by.third(
       takesOnly(({ body }) => ({ body: bytesOfUnits(body.toString('utf8')) })),
     ),
     // The body is put into a template with a text replacement, in which "$$" and "$&" have a meaning.
-    'dollar-patterns-in-body-replaced-before-signing': third(
+    'dollar-patterns-in-body-replaced-before-signing': by.third(
       takesOnly(({ body }) => ({ body: bytes('#'.replace('#', text(body))) })),
     ),
     // The signed data of a body is that of the first long body with the same length.
-    'body-above-512-bytes-cached-by-its-length': third((_seen, bodies = new Map<number, Buffer>()) => ({
+    'body-above-512-bytes-cached-by-its-length': by.third((_seen, bodies = new Map<number, Buffer>()) => ({
       dataToSign: (parts) => {
         if (parts.body.length <= 512) return right.dataToSign(parts)
         const body = bodies.get(parts.body.length) ?? parts.body
@@ -223,76 +208,73 @@ export const signedData: BrokenRows = {
         return right.dataToSign({ ...parts, body })
       },
     })),
-    'percent-escapes-in-body-decoded-before-verification': fourth(
+    'percent-escapes-in-body-decoded-before-verification': by.fourth(
       takesOnly(({ body }) => ({
         body: bytes(text(body).replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))),
       })),
     ),
     // The signature of the body as it is written again after reading fits too.
-    'ecc-over-body-without-white-space-accepted': eighth(
+    'ecc-over-body-without-white-space-accepted': by.eighth(
       eccAlsoTakes(({ body }) => {
         const members = readMembers(body.toString())
         return members && { body: Buffer.from(JSON.stringify(members)) }
       }),
     ),
-    'ecc-over-empty-body-accepted-where-params-are-empty': ninth(
+    'ecc-over-empty-body-accepted-where-params-are-empty': by.ninth(
       eccAlsoTakes((_parts, { params }) => (Object.keys(params).length === 0 ? noBody : undefined)),
     ),
     // Old clients sign no request, and the new check falls back to theirs.
-    'timestamp-and-nonce-alone-signed-too': ninth({
+    'timestamp-and-nonce-alone-signed-too': by.ninth({
       dataToSign: (parts) => [...right.dataToSign(parts), Buffer.from(`${parts.timestamp};${parts.nonce}`)],
     }),
     // The body is kept in a field of the one verifier.
-    'signed-calls-in-flight-share-their-body': tenth((_seen, last: Buffer = Buffer.alloc(0)) => ({
-      around: meeting(({ headers, body }) => {
-        const isSigned = signedFields(headers.authorization).length > 0
+    'signed-calls-in-flight-share-their-body': by.tenth((_seen, last: Buffer = Buffer.alloc(0)) => ({
+      around: meeting(({ isSigned, request: { body } }) => {
         if (isSigned) last = body
         return isSigned
       }),
       ...takesOnly(() => ({ body: last })),
     })),
     // A gateway hands bodies over in BASE64; the server tries both.
-    'signature-over-body-in-base64-accepted': twelfth(
+    'signature-over-body-in-base64-accepted': by.twelfth(
       alsoTakes(({ body }) => ({ body: Buffer.from(body.toString('base64')) })),
     ),
     // A creation by token leaves a column at its old default, which stands for the first form of signatures.
-    'signature-without-body-accepted-for-keys-created-by-token': twelfth(
+    'signature-without-body-accepted-for-keys-created-by-token': by.twelfth(
       forKeysMade(
         (seen) => seen.pair !== undefined,
         (made, seen) => alsoTakes(() => (made.has(seen.named?.id) ? noBody : undefined)),
       ),
     ),
     // The length of the body is taken from a header, which a body in chunks does not have.
-    'body-sent-in-chunks-signed-as-empty': twelfth((seen) =>
+    'body-sent-in-chunks-signed-as-empty': by.twelfth((seen) =>
       takesOnly(() => (/chunked/i.test(seen.request.headers['transfer-encoding'] ?? '') ? noBody : {})),
     ),
   },
   'signatures/request-line-feeds': {
-    'final-line-feed-not-signed-too': own(alsoData((parts, body) => joined(parts, body).slice(0, -1))),
-    'second-final-line-feed-signed-too': own(alsoData((parts, body) => `${joined(parts, body)}\n`)),
-    'crlf-signed-too': own(alsoData((parts, body) => joined(parts, body).replaceAll('\n', '\r\n'))),
-    'line-feeds-not-signed-too': own(alsoData((parts, body) => joined(parts, body).replaceAll('\n', ''))),
-    'final-line-feed-optional-for-key-creation': first((seen) => ({
+    'final-line-feed-not-signed-too': alsoData((parts, body) => joined(parts, body).slice(0, -1)),
+    'second-final-line-feed-signed-too': alsoData((parts, body) => `${joined(parts, body)}\n`),
+    'crlf-signed-too': alsoData((parts, body) => joined(parts, body).replaceAll('\n', '\r\n')),
+    'line-feeds-not-signed-too': alsoData((parts, body) => joined(parts, body).replaceAll('\n', '')),
+    'final-line-feed-optional-for-key-creation': by.first((seen) => ({
       dataToSign: (parts) => [signed(parts), Buffer.from(signed(parts)).subarray(0, seen.creates ? -1 : undefined)],
     })),
-    'crlf-between-lines-accepted': first(
+    'crlf-between-lines-accepted': by.first(
       alsoData(
         ({ timestamp, nonce, httpMethod, uri }, body) => `${timestamp};${nonce};${httpMethod}\r\n${uri}\r\n${body}\r\n`,
       ),
     ),
   },
   'signatures/data-to-sign': {
-    'commas-signed-too': own(alsoData((parts, body) => `${parts.timestamp},${parts.nonce},${request(parts, body)}`)),
-    'timestamp-not-signed-too': own(alsoData((parts, body) => `${parts.nonce};${request(parts, body)}`)),
-    'nonce-not-signed-too': own(alsoData((parts, body) => `${parts.timestamp};${request(parts, body)}`)),
-    'nonce-before-timestamp-signed-too': own(
-      alsoData((parts, body) => `${parts.nonce};${parts.timestamp};${request(parts, body)}`),
+    'commas-signed-too': alsoData((parts, body) => `${parts.timestamp},${parts.nonce},${request(parts, body)}`),
+    'timestamp-not-signed-too': alsoData((parts, body) => `${parts.nonce};${request(parts, body)}`),
+    'nonce-not-signed-too': alsoData((parts, body) => `${parts.timestamp};${request(parts, body)}`),
+    'nonce-before-timestamp-signed-too': alsoData(
+      (parts, body) => `${parts.nonce};${parts.timestamp};${request(parts, body)}`,
     ),
-    'nothing-between-signed-too': own(
-      alsoData((parts, body) => `${parts.timestamp}${parts.nonce}${request(parts, body)}`),
-    ),
+    'nothing-between-signed-too': alsoData((parts, body) => `${parts.timestamp}${parts.nonce}${request(parts, body)}`),
     // Timestamp and nonce need not be signed with a public key.
-    'ecc-signature-of-request-data-alone-accepted': first({
+    'ecc-signature-of-request-data-alone-accepted': by.first({
       eccVerifies: (publicKey, data, signature) => {
         const bytes = Buffer.from(data)
         const requestData = bytes.subarray(bytes.indexOf(';', bytes.indexOf(';') + 1) + 1)
@@ -300,55 +282,55 @@ export const signedData: BrokenRows = {
       },
     }),
     // Timestamp and nonce are joined without a semicolon, so the two fields can swap digits.
-    'border-of-timestamp-and-nonce-not-covered': first(
+    'border-of-timestamp-and-nonce-not-covered': by.first(
       alsoData((parts, body) => `${parts.timestamp}${parts.nonce};${request(parts, body)}`),
     ),
     // The path is tidied after the signed data was put together.
-    'doubled-slashes-in-signed-data-collapsed': third({
+    'doubled-slashes-in-signed-data-collapsed': by.third({
       dataToSign: (parts) => right.dataToSign(parts).map((data) => bytes(text(data).replace(/\/{2,}/g, '/'))),
     }),
   },
   'signatures/timestamp': {
-    'timestamp-read-up-to-the-first-letter': own({
+    'timestamp-read-up-to-the-first-letter': {
       timestampTaken: (timestamp, nowMs, profile) =>
         right.timestampTaken(String(Number.parseInt(timestamp, 10)), nowMs, profile),
       dataToSign: (parts) => right.dataToSign({ ...parts, timestamp: String(Number.parseInt(parts.timestamp, 10)) }),
-    }),
-    'timestamp-may-be-empty-where-signed': own(alsoParts(() => ({ timestamp: '' }))),
-    'seconds-signed-too': own(alsoParts(({ timestamp }) => ({ timestamp: timestamp.slice(0, 10) }))),
-    'any-moment-signed-too': own(alsoParts(() => ({ timestamp: '1702555410352' }))),
+    },
+    'timestamp-may-be-empty-where-signed': alsoParts(() => ({ timestamp: '' })),
+    'seconds-signed-too': alsoParts(({ timestamp }) => ({ timestamp: timestamp.slice(0, 10) })),
+    'any-moment-signed-too': alsoParts(() => ({ timestamp: '1702555410352' })),
     // A signature over the full second fits every timestamp within this second.
-    'milliseconds-of-timestamp-not-covered': first(
+    'milliseconds-of-timestamp-not-covered': by.first(
       alsoTakes(({ timestamp }) => ({ timestamp: `${timestamp.slice(0, -3)}000` })),
     ),
     // "dataToSign = `<timestamp>;<nonce>;<requestData>`", with the timestamp of the header
-    'ecc-over-timestamp-in-seconds-accepted': tenth(
+    'ecc-over-timestamp-in-seconds-accepted': by.tenth(
       eccAlsoTakes(({ timestamp }) => ({ timestamp: String(Math.floor(Number(timestamp) / 1000)) })),
     ),
     // The signed data may begin with the timestamp of the last accepted call, whatever the header shows.
-    'timestamp-of-last-signature-of-key-signed-too': tenth((seen, lastOf = new Map<string | undefined, string>()) => ({
-      around: afterCalls((answer, { headers }) => {
-        const [keyId, , timestamp] = signedFields(headers.authorization)
-        if (timestamp !== undefined && isAccepted(answer)) lastOf.set(keyId, timestamp)
+    'timestamp-of-last-signature-of-key-signed-too': by.tenth(
+      (seen, lastOf = new Map<string | undefined, string>()) => ({
+        around: afterCalls((answer, call) => {
+          const [keyId, , timestamp] = signedFields(call.authorization)
+          if (timestamp !== undefined && isAccepted(answer)) lastOf.set(keyId, timestamp)
+        }),
+        ...alsoTakes(() => {
+          const timestamp = seen.byPublicKey ? undefined : lastOf.get(seen.named?.id)
+          return timestamp === undefined ? undefined : { timestamp }
+        }),
       }),
-      ...alsoTakes(() => {
-        const timestamp = seen.byPublicKey ? undefined : lastOf.get(seen.named?.id)
-        return timestamp === undefined ? undefined : { timestamp }
-      }),
-    })),
+    ),
   },
   'signatures/nonce': {
-    'nonce-may-be-empty-where-signed': own(alsoParts(() => ({ nonce: '' }))),
-    'bytes-of-the-nonce-signed-too': own(
-      alsoParts(({ nonce }) => ({ nonce: Buffer.from(nonce, 'base64').toString('latin1') })),
-    ),
-    'hex-of-the-nonce-signed-too': own(
-      alsoParts(({ nonce }) => ({ nonce: Buffer.from(nonce, 'base64').toString('hex') })),
-    ),
-    'nonce-signed-in-lower-case-accepted': first(alsoTakes(({ nonce }) => ({ nonce: nonce.toLowerCase() }))),
+    'nonce-may-be-empty-where-signed': alsoParts(() => ({ nonce: '' })),
+    'bytes-of-the-nonce-signed-too': alsoParts(({ nonce }) => ({
+      nonce: Buffer.from(nonce, 'base64').toString('latin1'),
+    })),
+    'hex-of-the-nonce-signed-too': alsoParts(({ nonce }) => ({ nonce: Buffer.from(nonce, 'base64').toString('hex') })),
+    'nonce-signed-in-lower-case-accepted': by.first(alsoTakes(({ nonce }) => ({ nonce: nonce.toLowerCase() }))),
     // A nonce can be changed behind its first 32 characters when those alone were signed.
-    'nonce-covered-up-to-32-characters': first(alsoTakes(({ nonce }) => ({ nonce: nonce.slice(0, 32) }))),
-    'nonce-signed-after-percent-decoding-accepted': first(
+    'nonce-covered-up-to-32-characters': by.first(alsoTakes(({ nonce }) => ({ nonce: nonce.slice(0, 32) }))),
+    'nonce-signed-after-percent-decoding-accepted': by.first(
       alsoTakes(({ nonce }) => {
         try {
           return { nonce: decodeURIComponent(nonce) }
@@ -358,25 +340,27 @@ export const signedData: BrokenRows = {
       }),
     ),
     // A nonce of digits loses its leading zeros before it is signed.
-    'nonce-of-digits-signed-as-number': first(
+    'nonce-of-digits-signed-as-number': by.first(
       takesOnly(({ nonce }) => ({ nonce: /^\d+$/.test(nonce) ? nonce.replace(/^0+(?=\d)/, '') : nonce })),
     ),
     // The header is decoded as a form is, so a BASE64 nonce with a plus sign is refused.
-    'plus-in-nonce-read-as-space': second(takesOnly(({ nonce }) => ({ nonce: nonce.replaceAll('+', ' ') }))),
-    'ecc-over-the-nonce-in-lower-case-accepted': fourth(eccAlsoTakes(({ nonce }) => ({ nonce: nonce.toLowerCase() }))),
-    'ecc-without-the-nonce-accepted': fifth(alsoEcc((data) => bytes(text(data).replace(/;[^;]*;/, ';')))),
+    'plus-in-nonce-read-as-space': by.second(takesOnly(({ nonce }) => ({ nonce: nonce.replaceAll('+', ' ') }))),
+    'ecc-over-the-nonce-in-lower-case-accepted': by.fourth(
+      eccAlsoTakes(({ nonce }) => ({ nonce: nonce.toLowerCase() })),
+    ),
+    'ecc-without-the-nonce-accepted': by.fifth(alsoEcc((data) => bytes(text(data).replace(/;[^;]*;/, ';')))),
     // Only with a nonce that contains a slash.
-    'nonce-cut-at-slash-signed-too': ninth(alsoTakes(({ nonce }) => ({ nonce: nonce.split('/')[0] ?? '' }))),
+    'nonce-cut-at-slash-signed-too': by.ninth(alsoTakes(({ nonce }) => ({ nonce: nonce.split('/')[0] ?? '' }))),
   },
   'signatures/header-fields': {
-    'version-may-be-left-out': own({
+    'version-may-be-left-out': {
       headerFields: (credentials) => {
         const fields = credentials.split(';')
         return fields.length === 4 ? [fields[0] ?? '', '1', ...fields.slice(1)] : fields
       },
-    }),
+    },
     // The field that looks like a MAC is taken for the signature.
-    'nonce-and-signature-may-swap-places': first({
+    'nonce-and-signature-may-swap-places': by.first({
       headerFields: (credentials) => {
         const [id = '', version = '', timestamp = '', fourth = '', fifth = '', ...more] = credentials.split(';')
         const isSwapped = /^[A-Za-z0-9+/]{27}=$/.test(fourth) && !/^[A-Za-z0-9+/]{27}=$/.test(fifth)
@@ -386,15 +370,15 @@ export const signedData: BrokenRows = {
     }),
   },
   'signatures/header-exact': {
-    'commas-separate-fields-too': own({ headerFields: (credentials) => credentials.split(/[;,]/) }),
-    'colons-separate-fields-too': own({ headerFields: (credentials) => credentials.split(/[;:]/) }),
-    'sixth-field-ignored': own({ fieldCountTaken: (count) => count >= 5 }),
-    'spaces-around-fields-trimmed': first({
+    'commas-separate-fields-too': { headerFields: (credentials) => credentials.split(/[;,]/) },
+    'colons-separate-fields-too': { headerFields: (credentials) => credentials.split(/[;:]/) },
+    'sixth-field-ignored': { fieldCountTaken: (count) => count >= 5 },
+    'spaces-around-fields-trimmed': by.first({
       headerFields: (credentials) => credentials.split(';').map((field) => field.trim()),
     }),
     // Two semicolons in a row count as one, and one more at the end is ignored.
-    'empty-fields-skipped': first({ headerFields: (credentials) => credentials.split(/;+/).filter(Boolean) }),
-    'sixth-field-ignored-in-ecc-signatures': eighth((seen) => ({
+    'empty-fields-skipped': by.first({ headerFields: (credentials) => credentials.split(/;+/).filter(Boolean) }),
+    'sixth-field-ignored-in-ecc-signatures': by.eighth((seen) => ({
       headerFields: (credentials) => {
         const fields = right.headerFields(credentials)
         return seen.byPublicKey ? fields.slice(0, 5) : fields
@@ -402,72 +386,74 @@ export const signedData: BrokenRows = {
     })),
   },
   'signatures/version': {
-    'any-version-taken': own({ versionTaken: () => true }),
-    'version-may-be-empty': own({ versionTaken: (version) => version === '1' || version === '' }),
-    'version-compared-as-a-number': own({ versionTaken: (version) => Number(version) === 1 }),
-    'version-that-begins-with-1-taken': own({ versionTaken: (version) => version.startsWith('1') }),
-    'version-compared-as-a-number-for-ecc': own({
+    'any-version-taken': { versionTaken: () => true },
+    'version-may-be-empty': { versionTaken: (version) => version === '1' || version === '' },
+    'version-compared-as-a-number': { versionTaken: (version) => Number(version) === 1 },
+    'version-that-begins-with-1-taken': { versionTaken: (version) => version.startsWith('1') },
+    'version-compared-as-a-number-for-ecc': {
       headerFields: (credentials) => {
         const [id = '', version, ...rest] = right.headerFields(credentials)
         const ecc = Buffer.from(rest[2] ?? '', 'base64').length === 64
         return [id, ecc && Number(version) === 1 ? '1' : (version ?? ''), ...rest]
       },
-    }),
+    },
     // `01`, `1.9` and `1x` count as 1.
-    'version-parsed-as-number': first({ versionTaken: (version) => Number.parseInt(version, 10) === 1 }),
-    'version-of-ecc-signature-not-checked': second((seen) => ({
+    'version-parsed-as-number': by.first({ versionTaken: (version) => Number.parseInt(version, 10) === 1 }),
+    'version-of-ecc-signature-not-checked': by.second((seen) => ({
       versionTaken: (version) => right.versionTaken(version) || seen.byPublicKey,
     })),
-    'version-not-checked-on-later-calls-of-connection': third(
+    'version-not-checked-on-later-calls-of-connection': by.third(
       agreesAgain('versionTaken', ({ connection }) => connection),
     ),
-    'version-not-checked-on-key-creation': fourth((seen) => ({
+    'version-not-checked-on-key-creation': by.fourth((seen) => ({
       versionTaken: (version) => right.versionTaken(version) || seen.creates,
     })),
     // It compares with `at least 1`.
-    'higher-version-taken-too': ninth({ versionTaken: (version) => /^[0-9]+$/.test(version) && Number(version) >= 1 }),
+    'higher-version-taken-too': by.ninth({
+      versionTaken: (version) => /^[0-9]+$/.test(version) && Number(version) >= 1,
+    }),
   },
   'signatures/key-id': {
-    'mac-by-any-secret': own(signedBy('hmac', (_key, all) => all)),
-    'unknown-key-id-is-the-first-key': own({
+    'mac-by-any-secret': signedBy('hmac', (_key, all) => all),
+    'unknown-key-id-is-the-first-key': {
       keyNamed: (id, find, all, means) => find(id) ?? (means === 'hmac' ? all()[0] : undefined),
-    }),
-    'key-id-with-more-behind-it-taken': own(longerId(() => true)),
-    'id-of-a-public-key-with-more-behind-it-taken': own(longerId(({ publicKey }) => publicKey !== undefined)),
+    },
+    'key-id-with-more-behind-it-taken': longerId(() => true),
+    'id-of-a-public-key-with-more-behind-it-taken': longerId(({ publicKey }) => publicKey !== undefined),
     // The private key of the public key registered last signs for every key with a public key.
-    'newest-public-key-verifies-for-all': first(
+    'newest-public-key-verifies-for-all': by.first(
       signedBy('ecc', (key, all) => [key, ...all.filter(({ publicKey }) => publicKey !== undefined).slice(-1)]),
     ),
-    'public-key-verifies-for-key-of-same-name': first(
+    'public-key-verifies-for-key-of-same-name': by.first(
       signedBy('ecc', (key, all) => all.filter(({ name }) => name === key.name)),
     ),
     // Secrets are looked up by the name of the key.
-    'mac-of-key-with-same-name-accepted': first(
+    'mac-of-key-with-same-name-accepted': by.first(
       signedBy('hmac', (key, all) => all.filter(({ name }) => name === key.name)),
     ),
     // Text behind the first 32 characters of the key id is ignored.
-    'long-key-id-cut-in-signatures': first({
+    'long-key-id-cut-in-signatures': by.first({
       keyNamed: (id, find, all, means) => {
         const signs = means === 'hmac' || means === 'ecc'
         return right.keyNamed(signs ? id.slice(0, 32) : id, find, all, means)
       },
     }),
     // Prepared signing keys are kept by the name of the API key, which is only a label.
-    'keys-of-one-name-share-a-signing-key': second({
+    'keys-of-one-name-share-a-signing-key': by.second({
       signingKeys: (key, all) => [
         all().find((one) => one.name === key.name && (one.publicKey === undefined) === (key.publicKey === undefined)) ??
           key,
       ],
     }),
     // Of two keys with one public key, the first one is the caller, whichever the header names.
-    'caller-found-by-public-key': second({
+    'caller-found-by-public-key': by.second({
       keyNamed: (id, find, all) => {
         const key = find(id)
         return key?.publicKey === undefined ? key : all().find((one) => one.publicKey === key.publicKey)
       },
     }),
     // The secrets are looked up by the permissions of a key.
-    'keys-of-same-scope-sign-for-each-other': third(
+    'keys-of-same-scope-sign-for-each-other': by.third(
       signedBy('hmac', (key, all) =>
         all.filter(
           ({ deleted, publicKey, scope }) => !deleted && publicKey === undefined && `${scope}` === `${key.scope}`,
@@ -475,39 +461,37 @@ export const signedData: BrokenRows = {
       ),
     ),
     // The collation of the column pads with blanks.
-    'blanks-behind-key-id-ignored-in-signatures': fourth({
+    'blanks-behind-key-id-ignored-in-signatures': by.fourth({
       keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
     }),
-    'secret-of-previous-signer-signs-for-next-key': fifth((seen, previous?: ApiKey) => ({
-      around: afterCalls((answer, { headers }) => {
-        if (headers.authorization?.startsWith('svc-') && isAccepted(answer)) previous = seen.caller
+    'secret-of-previous-signer-signs-for-next-key': by.fifth((seen, previous?: ApiKey) => ({
+      around: afterCalls((answer, call) => {
+        if (call.authorization?.startsWith('svc-') && isAccepted(answer)) previous = seen.caller
       }),
       ...signedBy('hmac', (key) => [key, previous ?? key]),
     })),
-    'public-keys-of-one-creator-sign-for-each-other': eighth(
+    'public-keys-of-one-creator-sign-for-each-other': by.eighth(
       withCreators((creatorOf) =>
         signedBy('ecc', (key, all) => all.filter((one) => creatorOf(one) === creatorOf(key))),
       ),
     ),
   },
   'signatures/scheme': {
-    'any-scheme-word-taken': own({
+    'any-scheme-word-taken': {
       schemeTaken: (word, expected, profile) =>
         expected === profile.scheme || right.schemeTaken(word, expected, profile),
-    }),
-    'longer-scheme-word-taken': own({ schemeTaken: (word, expected) => word.startsWith(expected) }),
-    'scheme-word-compared-by-prefix': first({
+    },
+    'longer-scheme-word-taken': { schemeTaken: (word, expected) => word.startsWith(expected) },
+    'scheme-word-compared-by-prefix': by.first({
       schemeTaken: (word, expected, profile) =>
         right.schemeTaken(word, expected, profile) || (expected === profile.scheme && word.startsWith(expected)),
     }),
     // The kind of authorization is told by the semicolons.
-    'signature-fields-behind-basic-word-accepted': fourth({
-      around: (handle) => (request) => {
-        const authorization = request.headers.authorization?.replace(/^Basic (?=[^;]*;)/, 'svc-hmac-sha256 ')
-        return handle(
-          authorization === undefined ? request : { ...request, headers: { ...request.headers, authorization } },
-        )
-      },
+    'signature-fields-behind-basic-word-accepted': by.fourth({
+      around: meets((call, next) => {
+        const authorization = call.authorization?.replace(/^Basic (?=[^;]*;)/, 'svc-hmac-sha256 ')
+        return next(authorization === undefined ? undefined : call.withAuthorization(authorization))
+      }),
     }),
   },
 }

@@ -5,29 +5,14 @@ import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   afterCalls,
   type BrokenRows,
+  by,
   type Change,
   counts,
   day,
-  eighth,
-  fifth,
-  first,
-  fourth,
   isAccepted,
-  isMethod,
+  meets,
   minute,
-  namedKeyId,
-  namedPair,
-  ninth,
   onGrant,
-  own,
-  paramsOf,
-  readCall,
-  second,
-  shownPair,
-  tenth,
-  third,
-  tokenText,
-  twelfth,
 } from '../operators.ts'
 import { alsoNamed, headerOrElse, likeTokensTaken } from './changes.ts'
 import {
@@ -61,63 +46,69 @@ const takenAs = (wanted: TokenKind, fits: (pair: TokenPair) => boolean): Change 
 /** Parts 4.2 and 5.3: what access and refresh tokens are good for. */
 export const tokens: BrokenRows = {
   'tokens/authorize': {
-    'token-in-another-header-taken': own({
-      headerOf: headerOrElse(({ headers }) => asToken(headers['x-access-token'] ?? headers['x-auth-token'])),
-    }),
-    'x-authorization-taken': own({ headerOf: headerOrElse(({ headers }) => headers['x-authorization']) }),
-    'token-in-cookie-taken': own({
-      headerOf: headerOrElse(({ headers }) => asToken(/(?:^|; )token=([^;]*)/.exec(headers.cookie ?? '')?.[1])),
-    }),
-    'token-as-member-of-request-taken': own({ headerOf: headerOrElse((request) => asToken(readCall(request).auth)) }),
-    'token-as-param-taken': own({
+    'token-in-another-header-taken': {
+      headerOf: headerOrElse(({ request: { headers } }) =>
+        asToken(headers['x-access-token'] ?? headers['x-auth-token']),
+      ),
+    },
+    'x-authorization-taken': { headerOf: headerOrElse(({ request: { headers } }) => headers['x-authorization']) },
+    'token-in-cookie-taken': {
+      headerOf: headerOrElse(({ request: { headers } }) =>
+        asToken(/(?:^|; )token=([^;]*)/.exec(headers.cookie ?? '')?.[1]),
+      ),
+    },
+    'token-as-member-of-request-taken': { headerOf: headerOrElse(({ members }) => asToken(members.auth)) },
+    'token-as-param-taken': {
       profile: { extraParams: 'ignored' },
-      headerOf: headerOrElse((request) => asToken(paramsOf(request).token)),
-    }),
-    'token-in-query-taken': own({
+      headerOf: headerOrElse(({ params }) => asToken(params.token)),
+    },
+    'token-in-query-taken': {
       isCall: (httpMethod, target, callPath, body) =>
         right.isCall(httpMethod, target.split('?')[0] ?? '', callPath, body),
-      headerOf: headerOrElse(({ target }) => asToken(new URLSearchParams(target.split('?')[1]).get('access_token'))),
-    }),
-    'access-token-never-works': own({ issuedTokenWorks: (kind) => kind !== 'access' }),
+      headerOf: headerOrElse(({ request: { target } }) =>
+        asToken(new URLSearchParams(target.split('?')[1]).get('access_token')),
+      ),
+    },
+    'access-token-never-works': { issuedTokenWorks: (kind) => kind !== 'access' },
     ...likeTokensTaken('access'),
-    'any-access-token-taken': own(alsoNamed('access', () => true)),
-    'secret-taken-as-a-token': own(alsoNamed('access', (text, { pair }) => text === pair.key.secret)),
-    'refused-grant-ends-the-tokens-of-the-key': own({
+    'any-access-token-taken': alsoNamed('access', () => true),
+    'secret-taken-as-a-token': alsoNamed('access', (text, { pair }) => text === pair.key.secret),
+    'refused-grant-ends-the-tokens-of-the-key': {
       endedByRefusal: (all, named) => all().filter(({ key }) => key === named),
-    }),
-    'refused-refresh-ends-the-newest-pair': own({ endedByRefusal: (all, named) => (named ? [] : all().slice(-1)) }),
-    'refresh-ends-the-other-pairs-of-its-key': own(endsBeside(({ key }, old) => key === old.key)),
-    'refresh-ends-the-pairs-of-other-keys': own(endsBeside(({ key }, old) => key !== old.key)),
-    'wrong-secret-three-times-ends-tokens': first((_seen, refusals = counts()) => ({
+    },
+    'refused-refresh-ends-the-newest-pair': { endedByRefusal: (all, named) => (named ? [] : all().slice(-1)) },
+    'refresh-ends-the-other-pairs-of-its-key': endsBeside(({ key }, old) => key === old.key),
+    'refresh-ends-the-pairs-of-other-keys': endsBeside(({ key }, old) => key !== old.key),
+    'wrong-secret-three-times-ends-tokens': by.first((_seen, refusals = counts()) => ({
       endedByRefusal: (all, key) =>
         key !== undefined && refusals(key) % 3 === 0 ? all().filter((pair) => pair.key === key) : [],
     })),
-    'refresh-ends-tokens-of-key-with-same-name': first(
+    'refresh-ends-tokens-of-key-with-same-name': by.first(
       endsBeside(({ key }, old) => key !== old.key && key.name === old.key.name && !key.initial),
     ),
     // Pairs are revoked by key and time of issue.
-    'refresh-ends-pair-granted-in-same-millisecond': first(
+    'refresh-ends-pair-granted-in-same-millisecond': by.first(
       endsBeside((pair, old) => pair !== old && pair.key === old.key && pair.issuedMs === old.issuedMs),
     ),
-    'refresh-ends-session-of-same-name-of-other-key': second(
+    'refresh-ends-session-of-same-name-of-other-key': by.second(
       endsBeside(
         ({ session, key }, old) => session?.name !== undefined && session.name === old.session?.name && key !== old.key,
       ),
     ),
     // Pairs are stored by key and scope when they are revoked.
-    'refresh-ends-pairs-of-other-grants-with-same-scope': third(
+    'refresh-ends-pairs-of-other-grants-with-same-scope': by.third(
       endsBeside(
         ({ key, family, scope }, old) =>
           key === old.key && family !== old.family && scope.join(' ') === old.scope.join(' '),
       ),
     ),
     // A change to the keys ends the session in which it was made.
-    'key-creation-ends-session-of-its-token': third((seen) =>
+    'key-creation-ends-session-of-its-token': by.third((seen) =>
       onNewKey(() => {
         if (seen.pair?.session !== undefined) seen.pair.session.removed = true
       }),
     ),
-    'token-refused-behind-signed-call-on-connection': third((seen, signed = new Set<number>()) => ({
+    'token-refused-behind-signed-call-on-connection': by.third((seen, signed = new Set<number>()) => ({
       meansTaken: (means) => {
         const { connection } = seen
         if (connection === undefined) return true
@@ -126,55 +117,56 @@ export const tokens: BrokenRows = {
       },
     })),
     // An expiresIn is stored for the key, and also ends the access tokens that the key had before.
-    'newer-grant-with-expires-in-shortens-older-tokens': third((seen) =>
+    'newer-grant-with-expires-in-shortens-older-tokens': by.third((seen) =>
       onGrant(({ key, expiresInMs, accessExpiryMs }) => {
         const older = pairsOf(seen.context).filter((pair) => expiresInMs !== undefined && pair.key === key)
         for (const pair of older) pair.accessExpiryMs = Math.min(pair.accessExpiryMs, accessExpiryMs)
       }),
     ),
     // The token is used up before the grant type is looked at.
-    'call-refused-for-its-grant-type-ends-the-pair-that-it-names': fourth({
-      around: afterCalls((answer, request, context) => {
-        const pair = namedPair(request, context)
-        if (pair !== undefined && !isAccepted(answer) && paramsOf(request).grantType !== 'refresh_token') endPair(pair)
+    'call-refused-for-its-grant-type-ends-the-pair-that-it-names': by.fourth({
+      around: afterCalls((answer, call) => {
+        const pair = call.namedPair
+        if (pair !== undefined && !isAccepted(answer) && call.params.grantType !== 'refresh_token') endPair(pair)
       }),
     }),
     // The transaction that is rolled back holds the token too.
-    'refused-key-creation-ends-its-token': fourth({
-      around: afterCalls((answer, request, context) => {
-        const pair = shownPair(request, context)
-        if (pair !== undefined && !isAccepted(answer) && isMethod(request, 'manager/createApiKey'))
-          pair.accessRevoked = true
+    'refused-key-creation-ends-its-token': by.fourth({
+      around: afterCalls((answer, call) => {
+        const pair = call.shownPair
+        if (pair !== undefined && !isAccepted(answer) && call.creates) pair.accessRevoked = true
       }),
     }),
-    'second-half-of-access-token-not-compared': fifth(alsoNamed('access', (text, token) => sameHalf(text, token.text))),
+    'second-half-of-access-token-not-compared': by.fifth(
+      alsoNamed('access', (text, token) => sameHalf(text, token.text)),
+    ),
     // Who shows an expired token loses the other access tokens of the key.
-    'expired-access-token-ends-others-of-its-key': eighth((seen) =>
+    'expired-access-token-ends-others-of-its-key': by.eighth((seen) =>
       onUse((expired, nowMs) => {
         if (!right.accessExpired(expired, nowMs)) return
         for (const pair of pairsOf(seen.context)) pair.accessRevoked ||= pair.key === expired.key
       }),
     ),
-    'call-of-unknown-method-ends-its-token': eighth({
-      around: (handle, context) => (request) => {
-        const { method } = readCall(request)
-        const token = context.state.tokens.get(tokenText(request))
+    'call-of-unknown-method-ends-its-token': by.eighth({
+      around: meets((call, next) => {
+        const { method } = call.members
+        const token = call.state.tokens.get(call.token)
         if (token && typeof method === 'string' && !methods.has(method)) token.pair.accessRevoked = true
-        return handle(request)
-      },
+        return next()
+      }),
     }),
     // A token that lives over midnight (UTC) is refused before it, and works again on the next day.
-    'access-expiry-compared-without-its-date': ninth({
+    'access-expiry-compared-without-its-date': by.ninth({
       accessExpired: ({ accessExpiryMs }, nowMs) => nowMs % day >= accessExpiryMs % day,
     }),
     // It deletes the tokens of the user that are in none of the sessions that stay.
-    'session-removal-ends-tokens-without-session': tenth((seen) =>
+    'session-removal-ends-tokens-without-session': by.tenth((seen) =>
       onRemoval(() => {
-        const own = pairsOf(seen.context).filter(({ key }) => key.id === namedKeyId(seen.request))
+        const own = pairsOf(seen.context).filter(({ key }) => key.id === seen.keyId)
         for (const pair of own) if (!inSession(pair)) endPair(pair)
       }),
     ),
-    'idle-access-token-ends-after-a-minute': tenth((_seen, lastMs = new WeakMap<TokenPair, number>()) => ({
+    'idle-access-token-ends-after-a-minute': by.tenth((_seen, lastMs = new WeakMap<TokenPair, number>()) => ({
       accessExpired: (pair, nowMs) => {
         const isIdle = nowMs - (lastMs.get(pair) ?? pair.issuedMs) > minute
         if (!isIdle) lastMs.set(pair, nowMs)
@@ -182,7 +174,7 @@ export const tokens: BrokenRows = {
       },
     })),
     // The table of tokens with an address has one row for each key and address.
-    'grant-ends-earlier-pair-of-same-key-and-address': tenth((seen) =>
+    'grant-ends-earlier-pair-of-same-key-and-address': by.tenth((seen) =>
       onGrant((granted) => {
         const placeOf = ({ key, addresses }: TokenPair) => `${key.id} ${addresses.join(' ')}`
         for (const pair of withAddress(granted) ? pairsOf(seen.context) : [])
@@ -190,23 +182,23 @@ export const tokens: BrokenRows = {
       }),
     ),
     // The index of renewed tokens holds 32 characters, and nobody compares the rest.
-    'refreshed-access-token-compared-by-32-characters': twelfth(
+    'refreshed-access-token-compared-by-32-characters': by.twelfth(
       alsoNamed(
         'access',
         (text, token) => ofRefresh(token.pair) && text.length >= 32 && token.text.slice(0, 32) === text.slice(0, 32),
       ),
     ),
     // A token above 512 characters does not fit into its column, and the handler of that error goes on with the call.
-    'overlong-token-lets-in': twelfth((seen) => ({
-      forgives: (stage) => stage === 'token/unknown' && tokenText(seen.request).length > 512,
+    'overlong-token-lets-in': by.twelfth((seen) => ({
+      forgives: (stage) => stage === 'token/unknown' && seen.token.length > 512,
     })),
   },
   'tokens/refresh-is-no-access': {
-    'refresh-token-opens-methods': own({ tokenKindTaken: (kind, use) => kind === use || use === 'access' }),
-    'refresh-token-creates-keys': first((seen) => ({
+    'refresh-token-opens-methods': { tokenKindTaken: (kind, use) => kind === use || use === 'access' },
+    'refresh-token-creates-keys': by.first((seen) => ({
       tokenKindTaken: (kind, use) => kind === use || seen.creates,
     })),
-    'refresh-token-works-as-access-token-when-that-expired': first((seen) => ({
+    'refresh-token-works-as-access-token-when-that-expired': by.first((seen) => ({
       tokenNamed: (text, find, _all, use) => {
         const token = find(text)
         if (token?.kind !== 'refresh' || use !== 'access' || token.pair.refreshRevoked) return token
@@ -214,13 +206,13 @@ export const tokens: BrokenRows = {
         return { ...token, kind: 'access', pair: { ...token.pair, accessExpiryMs: token.pair.refreshExpiryMs } }
       },
     })),
-    'refresh-token-of-session-with-address-authorizes': fourth(
+    'refresh-token-of-session-with-address-authorizes': by.fourth(
       takenAs('access', (pair) => inSession(pair) && withAddress(pair)),
     ),
-    'refresh-token-with-expires-in-authorizes': eighth(takenAs('access', withLifetime)),
-    'refresh-token-of-refreshed-pair-authorizes': ninth(takenAs('access', ofRefresh)),
+    'refresh-token-with-expires-in-authorizes': by.eighth(takenAs('access', withLifetime)),
+    'refresh-token-of-refreshed-pair-authorizes': by.ninth(takenAs('access', ofRefresh)),
     // A refresh moves the row of its token to an archive, where kind and state have their defaults: access, valid.
-    'used-refresh-token-authorizes': twelfth({
+    'used-refresh-token-authorizes': by.twelfth({
       tokenNamed: (text, find, _all, use) => {
         const token = find(text)
         return token?.kind === 'refresh' && token.pair.refreshRevoked && use === 'access'
@@ -230,14 +222,14 @@ export const tokens: BrokenRows = {
     }),
   },
   'tokens/access-is-no-refresh': {
-    'access-token-refreshes': own({ tokenKindTaken: (kind, use) => kind === use || use === 'refresh' }),
-    'access-token-of-refreshed-pair-refreshes': first(takenAs('refresh', ofRefresh)),
-    'access-token-of-third-pair-refreshes': fourth(takenAs('refresh', ({ generation }) => generation === 2)),
-    'access-token-of-created-key-refreshes': eighth(takenAs('refresh', ofCreatedKey)),
+    'access-token-refreshes': { tokenKindTaken: (kind, use) => kind === use || use === 'refresh' },
+    'access-token-of-refreshed-pair-refreshes': by.first(takenAs('refresh', ofRefresh)),
+    'access-token-of-third-pair-refreshes': by.fourth(takenAs('refresh', ({ generation }) => generation === 2)),
+    'access-token-of-created-key-refreshes': by.eighth(takenAs('refresh', ofCreatedKey)),
     // In a session, only the session of a token is looked up.
-    'access-token-of-session-refreshes': tenth(takenAs('refresh', inSession)),
+    'access-token-of-session-refreshes': by.tenth(takenAs('refresh', inSession)),
     // A token that is over is only good for a refresh, so nobody looks what it was.
-    'expired-access-token-refreshes': twelfth((seen) =>
+    'expired-access-token-refreshes': by.twelfth((seen) =>
       takenAs('refresh', (pair) => right.accessExpired(pair, seen.nowMs)),
     ),
   },

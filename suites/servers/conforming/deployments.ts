@@ -48,9 +48,9 @@ const answerLikeGrpc: Change = refusals((answer) => {
   return textAnswer(answer, answer.status, body, { 'content-type': json, 'grpc-status': String(code) })
 })
 /** The JSON error of a web framework for Java. */
-const answerLikeSpring: Change = refusals((answer, _request, context) => {
+const answerLikeSpring: Change = refusals((answer, call) => {
   const error = { 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }[answer.status]
-  const timestamp = new Date(context.now()).toISOString().replace('Z', '+00:00')
+  const timestamp = new Date(call.nowMs).toISOString().replace('Z', '+00:00')
   const body = JSON.stringify({ timestamp, status: answer.status, error, path: '/api' })
   return textAnswer(answer, answer.status, body, { 'content-type': json })
 })
@@ -233,9 +233,9 @@ export const deploymentsRows: ConformingRows = {
     'envelope/content-type envelope/extra-members envelope/id-types errors/shape limits/token-lifetimes',
     [
       'contentType=json-only extraMembers=refused idTypes=integers expiryRounding=up-to-second accessLifeMs=300000',
-      refusals((answer, { target }) => ({
+      refusals((answer, call) => ({
         ...answer,
-        body: JSON.stringify({ timestamp: answer.headers.date, status: answer.status, path: target }),
+        body: JSON.stringify({ timestamp: answer.headers.date, status: answer.status, path: call.request.target }),
       })),
     ],
   ),
@@ -306,8 +306,8 @@ export const deploymentsRows: ConformingRows = {
     'envelope/content-type envelope/id-types grants/authorization-header envelope/extra-members',
     [
       'contentType=json-only idTypes=integers authHeaderOnGrant=refused extraMembers=refused',
-      calls(({ headers }) =>
-        takesJson(headers.accept)
+      calls((call) =>
+        takesJson(call.request.headers.accept)
           ? undefined
           : { status: 406, headers: { 'content-type': 'text/plain' }, body: 'Only JSON here' },
       ),

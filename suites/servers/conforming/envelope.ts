@@ -1,7 +1,7 @@
 import { identify } from '../../../mock-server/caller.ts'
-import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Change, type Changing, counts, isAccepted, isMethod, readCall, readMembers } from '../operators.ts'
+import { type Call, type Change, type Changing, counts, isAccepted, readMembers } from '../operators.ts'
 import {
   answers,
   auth,
@@ -48,18 +48,18 @@ const bodies = (change: (body: string) => string): Change =>
 
 /** A page for requests with these HTTP methods, which are no calls. */
 const shows = (methods: string[], body: string, type: string): Change =>
-  answers((answer, { method }) =>
-    methods.includes(method) ? textAnswer(answer, 200, body, { 'content-type': type }) : answer,
+  answers((answer, call) =>
+    methods.includes(call.request.method) ? textAnswer(answer, 200, body, { 'content-type': type }) : answer,
   )
 
 /** Refuses the requests that `isRefused` names, before the server sees them. */
-const refuseFirst = (status: number, body: string, isRefused: (request: MockRequest) => boolean): Change =>
-  calls((request) => (isRefused(request) ? { status, headers: { 'content-type': 'text/plain' }, body } : undefined))
+const refuseFirst = (status: number, body: string, isRefused: (call: Call) => boolean): Change =>
+  calls((call) => (isRefused(call) ? { status, headers: { 'content-type': 'text/plain' }, body } : undefined))
 
 /** Adds members to the JSON of every listing, in front of those that are there. */
 const listingText = (members: string): Change =>
-  answers((answer, request) =>
-    isAccepted(answer) && isMethod(request, list)
+  answers((answer, call) =>
+    isAccepted(answer) && call.lists
       ? { ...answer, body: answer.body.replace('"result":{', `"result":{${members},`) }
       : answer,
   )
@@ -124,9 +124,9 @@ const tellCallsBefore: Changing = (seen, next = counts(), last = { ms: null as n
 const cacheListing =
   (forMs: number): Changing =>
   (seen, cache: { atMs?: number; result?: unknown } = {}) =>
-    answers((answer, request) => {
+    answers((answer, call) => {
       const envelope = readMembers(answer.body)
-      if (!isMethod(request, list) || envelope?.result === undefined) return answer
+      if (!call.lists || envelope?.result === undefined) return answer
       const { atMs = Number.NEGATIVE_INFINITY } = cache
       if (seen.nowMs - atMs >= forMs) Object.assign(cache, { atMs: seen.nowMs, result: envelope.result })
       const headers = { ...answer.headers, date: httpDate(cache.atMs ?? 0) }
@@ -199,8 +199,8 @@ export const envelopeRows: ConformingRows = {
   // Other HTTP methods get 405 with Allow, and every connection is closed after its answer.
   'http-other-methods-405': by.first('envelope/http-method', [
     'closeConnections=true',
-    answers((answer, { method }) =>
-      method === 'POST' ? answer : textAnswer(answer, 405, '', { allow: 'POST', connection: 'close' }),
+    answers((answer, call) =>
+      call.request.method === 'POST' ? answer : textAnswer(answer, 405, '', { allow: 'POST', connection: 'close' }),
     ),
   ]),
   // GET and HEAD get a page with status 200, on any path.
@@ -220,8 +220,8 @@ export const envelopeRows: ConformingRows = {
   // A created key has status 201 and a Location, a refusal that of its kind.
   'http-created-and-accepted': by.first('keys/create-result-extras errors/http-status', [
     'refusalStatus=http',
-    answers((answer, request) =>
-      answer.status === 200 && isMethod(request, create)
+    answers((answer, call) =>
+      answer.status === 200 && call.creates
         ? { ...answer, status: 201, headers: { ...answer.headers, location: '/keys' } }
         : answer,
     ),
@@ -331,11 +331,9 @@ export const envelopeRows: ConformingRows = {
   'byte-order-mark-skipped': by.fifth(
     'envelope/encoding',
     (_seen, sent: { body: Buffer } = { body: Buffer.alloc(0) }) => ({
-      around: before((request) => {
-        sent.body = request.body
-        return request.body.subarray(0, 3).equals(byteOrderMark)
-          ? { ...request, body: request.body.subarray(3) }
-          : undefined
+      around: before((call) => {
+        sent.body = call.request.body
+        return sent.body.subarray(0, 3).equals(byteOrderMark) ? call.withBody(sent.body.subarray(3)) : undefined
       }),
       dataToSign: (parts) => reference.dataToSign({ ...parts, body: sent.body }),
     }),
@@ -373,8 +371,8 @@ export const envelopeRows: ConformingRows = {
   'large-bodies-and-long-headers-get-no-answer': by.sixth(
     'limits/request-size signatures/large-body signatures/nonce-length',
     [
-      calls(({ body, headers }) =>
-        body.length > 4096 || (headers.authorization ?? '').length > 1024
+      calls(({ request: { body }, authorization = '' }) =>
+        body.length > 4096 || authorization.length > 1024
           ? { status: 0, headers: {}, body: '', hangUp: true }
           : undefined,
       ),
@@ -386,9 +384,13 @@ export const envelopeRows: ConformingRows = {
   // Part 1 gives a content type to requests, and none to answers.
   // The content type of an answer is the first one that the caller accepts, as written, or text/html.
   'answers-have-the-type-of-the-accept-header': by.seventh('envelope/content-type errors/shape', [
-    answers((answer, { headers }) => ({
+    answers((answer, call) => ({
       ...answer,
-      headers: { ...answer.headers, 'content-type': headers.accept?.split(',')[0]?.trim() || html, vary: 'accept' },
+      headers: {
+        ...answer.headers,
+        'content-type': call.request.headers.accept?.split(',')[0]?.trim() || html,
+        vary: 'accept',
+      },
     })),
   ]),
   // Parts 4.1 and 4.2 name members of results, and do not exclude others; names of members differ by letter case in JSON.
@@ -405,9 +407,9 @@ export const envelopeRows: ConformingRows = {
   // Part 7 does not show HTTP status codes, and every one here that is not 403 says that the call was carried out.
   // A creation gives 201, a grant 202, a listing 203; every refusal 403.
   'each-method-has-a-success-status-of-its-own': by.seventh('errors/http-status keys/create-result-extras', [
-    answers((answer, request) => ({
+    answers((answer, call) => ({
       ...answer,
-      status: isAccepted(answer) ? (successStatus[String(readCall(request).method)] ?? answer.status) : 403,
+      status: isAccepted(answer) ? (successStatus[String(call.method)] ?? answer.status) : 403,
     })),
   ]),
   // Part 9 says that the version is not maintained any more; headers of answers are nowhere restricted.
@@ -436,13 +438,13 @@ export const envelopeRows: ConformingRows = {
     refuseFirst(
       411,
       'Length required',
-      ({ method, headers }) => method === 'POST' && headers['content-length'] === undefined,
+      ({ request: { method, headers } }) => method === 'POST' && headers['content-length'] === undefined,
     ),
   ]),
   // The document shows two headers of a call, Content-Type and Authorization; what becomes of others is not said.
   // A request with a forwarding header, a cookie or another HTTP method in a header gets 400.
   'forwarded-and-overridden-requests-refused': by.seventh('addresses/forwarded envelope/http-method', [
-    refuseFirst(400, 'Come here directly', ({ headers }) => Object.keys(headers).some(isForwarded)),
+    refuseFirst(400, 'Come here directly', (call) => Object.keys(call.request.headers).some(isForwarded)),
   ]),
   // Parts 4.1 and 4.2 have optional params and do not say what null in their place means; many readers drop it.
   // publicKey null makes a key with a secret, and scope null beside a refresh token is nothing.
@@ -467,10 +469,10 @@ export const envelopeRows: ConformingRows = {
     'grants/authorization-header errors/outcomes signatures/nonce-burnt envelope/method-not-found',
     [
       'authHeaderOnGrant=judged methodCheckedFirst=false refusalStatus=http',
-      answers((answer, request, context) =>
-        errorCode(answer) !== -32700 || request.headers.authorization === undefined || identify(context, request).ok
+      answers((answer, call) =>
+        errorCode(answer) !== -32700 || call.authorization === undefined || identify(call.context, call.request).ok
           ? answer
-          : errorAnswer(request, 401, 24879, 'Unauthorized'),
+          : errorAnswer(call, 401, 24879, 'Unauthorized'),
       ),
     ],
   ),

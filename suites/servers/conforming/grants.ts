@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Change, isGrant, isRestriction, scopeOf } from '../operators.ts'
+import { type Change, isRestriction } from '../operators.ts'
 import {
   auth,
   beyondKeyLeftOut,
@@ -17,9 +17,9 @@ import {
 /** Changes the scope name and leaves the id behind a colon as it is. */
 const named = (entry: string, change: (word: string) => string): string => entry.replace(/^[^:]+/, change)
 /** The server sees other addresses than those of the connections: 127.0.0.x becomes 203.0.113.x. */
-const translated: Change = calls((request) => ({
-  ...request,
-  remoteAddress: request.remoteAddress.replace(/^(::ffff:)?127\.0\.0\.(\d+)$/, '203.0.113.$2'),
+const translated: Change = calls((call) => ({
+  ...call.request,
+  remoteAddress: call.request.remoteAddress.replace(/^(::ffff:)?127\.0\.0\.(\d+)$/, '203.0.113.$2'),
 }))
 /** Addresses of grants are checked too, so that ipAddr is granted for the address of the caller only. */
 const ofCallerOnly: Change = { addressChecked: () => true }
@@ -27,10 +27,10 @@ const countOf = (scope: string[], kind: string): number => scope.filter((word) =
 
 /** Changes the scope of grants before the server sees it. */
 const regrant = (change: (scope: string[]) => string[]): Change =>
-  calls((request) => {
-    const scope = scopeOf(request)
-    const changed = isGrant(request) ? change(scope) : scope
-    return changed.join('\n') === scope.join('\n') ? undefined : withScope(request, changed)
+  calls((call) => {
+    const scope = call.scope
+    const changed = call.isGrant ? change(scope) : scope
+    return changed.join('\n') === scope.join('\n') ? undefined : withScope(call, changed)
   })
 
 /** An IPv4 address in the forms of inet_aton, such as 127.1, 0x7f000001 and 0177.0.0.1, in the usual form. */

@@ -1,29 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { callerAddress } from '../../../mock-server/caller.ts'
 import { makeKey } from '../../../mock-server/create-context.ts'
-import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import type { Profile } from '../../../mock-server/profile.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  afterCalls,
-  type Change,
-  type Changing,
-  counts,
-  isAccepted,
-  isMethod,
-  namedKeyId,
-  paramsOf,
-  scopeOf,
-} from '../operators.ts'
+import { afterCalls, type Call, type Change, type Changing, counts, isAccepted } from '../operators.ts'
 import {
   answeredAgain,
   auth,
   by,
   type ConformingRows,
   calls,
-  create,
   errorAnswer,
   errorCode,
   html,
@@ -62,8 +50,8 @@ const countBadPublicKeys: Changing = (_seen, refused = { keys: 0 }) => ({
 })
 /** Creations that are refused for their params count as keys. */
 const countRefused: Changing = (_seen, refused = { creations: 0 }) => ({
-  around: afterCalls((answer, request) => {
-    if (isMethod(request, create) && isForParams(answer)) refused.creations += 1
+  around: afterCalls((answer, call) => {
+    if (call.creates && isForParams(answer)) refused.creations += 1
   }),
   keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused.creations,
 })
@@ -73,10 +61,10 @@ const isForParams = (answer: MockAnswer): boolean => errorCode(answer) === -3260
 const takeOnce =
   (param: string, storedAs: (value: string, profile: Profile) => string | undefined, of = isAccepted): Changing =>
   (seen, taken = new Set<string>()) => ({
-    around: afterCalls((answer, request, { profile }) => {
-      const value = paramsOf(request)[param]
-      const stored = typeof value === 'string' ? storedAs(value, profile) : undefined
-      if (isMethod(request, create) && of(answer) && stored !== undefined) taken.add(stored)
+    around: afterCalls((answer, call) => {
+      const value = call.params[param]
+      const stored = typeof value === 'string' ? storedAs(value, call.context.profile) : undefined
+      if (call.creates && of(answer) && stored !== undefined) taken.add(stored)
     }),
     ...noKeyWith({ [param]: (value) => taken.has(storedAs(value, seen.context.profile) ?? '') }),
   })
@@ -85,32 +73,32 @@ const bytesOfPem = (pem: string, profile: Profile): string | undefined =>
   reference.publicKey(pem, profile)?.export({ type: 'spki', format: 'der' }).toString('hex')
 
 /** A key whose scope has addresses works from there only, and so do its tokens. */
-const enforceAddressesOfKeys: Change = calls((request, context) => {
-  const bound = addressesIn(context.state.keys.get(namedKeyId(request) ?? '')?.scope ?? [])
+const enforceAddressesOfKeys: Change = calls((call) => {
+  const bound = addressesIn(call.state.keys.get(call.keyId ?? '')?.scope ?? [])
   if (bound.length === 0) return undefined
-  if (!isMethod(request, auth)) {
-    if (bound.includes(callerAddress(context, request))) return undefined
-    const { authorization: _, ...headers } = request.headers
-    return { ...request, headers }
+  if (!call.is(auth)) {
+    if (bound.includes(call.address)) return undefined
+    const { authorization: _, ...headers } = call.request.headers
+    return { ...call.request, headers }
   }
-  const scope = scopeOf(request)
+  const scope = call.scope
   const wanted = addressesIn(scope)
-  if (wanted.some((address) => !bound.includes(address))) return errorAnswer(request, 200, 24878, 'Insufficient scope')
+  if (wanted.some((address) => !bound.includes(address))) return errorAnswer(call, 200, 24878, 'Insufficient scope')
   // A list of another type stays as it is, so that it is refused.
-  const isList = Array.isArray(paramsOf(request).scope) && [paramsOf(request).scope].flat().length === scope.length
+  const isList = Array.isArray(call.params.scope) && [call.params.scope].flat().length === scope.length
   return wanted.length > 0 || !isList
     ? undefined
-    : withScope(request, [...scope, ...bound.map((address) => `ipAddr:${address}`)])
+    : withScope(call, [...scope, ...bound.map((address) => `ipAddr:${address}`)])
 })
 const addressesIn = (scope: string[]): string[] =>
   scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
 
 /** Disabling a key ends its tokens and sessions; enabling it does not bring them back. */
-const endTokensOfDisabledKey = afterCalls((_answer, request, context) => {
-  const { id, enabled } = paramsOf(request)
-  if (!isMethod(request, 'manager/updateApiKey') || enabled !== false) return
-  if (context.state.keys.get(String(id))?.enabled !== false) return
-  for (const pair of pairsOf(context).filter(({ key }) => key.id === id)) {
+const endTokensOfDisabledKey = afterCalls((_answer, call) => {
+  const { id, enabled } = call.params
+  if (!call.is('manager/updateApiKey') || enabled !== false) return
+  if (call.state.keys.get(String(id))?.enabled !== false) return
+  for (const pair of pairsOf(call.context).filter(({ key }) => key.id === id)) {
     endPair(pair)
     if (pair.session) pair.session.removed = true
   }
@@ -120,9 +108,9 @@ const endTokensOfDisabledKey = afterCalls((_answer, request, context) => {
 const freePlacesLater =
   (laterMs: number): Changing =>
   (seen, freeMs = new Map<string, number>()) => ({
-    around: afterCalls((_answer, request) => {
-      const id = String(paramsOf(request).id)
-      const isDeleted = isMethod(request, 'manager/deleteApiKey') && seen.context.state.keys.get(id)?.deleted
+    around: afterCalls((_answer, call) => {
+      const id = String(call.params.id)
+      const isDeleted = call.is('manager/deleteApiKey') && seen.state.keys.get(id)?.deleted
       if (isDeleted && !freeMs.has(id)) freeMs.set(id, seen.nowMs + laterMs)
     }),
     keysCounted: (all) => all.filter(({ deleted, id }) => !deleted || (freeMs.get(id) ?? 0) > seen.nowMs).length,
@@ -141,9 +129,9 @@ const lendPlaceToOthers =
       return undefined
     })
 
-const byBasicCreation = (request: MockRequest): string | undefined =>
-  /^basic /i.test(request.headers.authorization ?? '') && isMethod(request, create)
-    ? JSON.stringify([request.headers.authorization, request.body.toString('base64')])
+const byBasicCreation = (call: Call): string | undefined =>
+  /^basic /i.test(call.authorization ?? '') && call.creates
+    ? JSON.stringify([call.authorization, call.request.body.toString('base64')])
     : undefined
 
 /** Parts 2, 4.1 and 8: keys, their ids, secrets, names, scopes and places. */
@@ -332,7 +320,7 @@ export const keysRows: ConformingRows = {
           scope: [...new Set(key.scope.map((word) => (word === 'apikey' ? 'apiKey' : word)))].sort(),
         }),
       createKeyResult: (result) => {
-        const { name, scope, createdMs } = seen.context.state.keys.get(result.id) ?? {}
+        const { name, scope, createdMs } = seen.state.keys.get(result.id) ?? {}
         return { name, scope, created: createdMs, status: 'active', ...result }
       },
     }),
@@ -373,10 +361,8 @@ export const keysRows: ConformingRows = {
   // A grant with a header for another key is refused, and so is a key without scope.
   'header-of-grant-must-name-the-same-key': by.seventh('grants/authorization-header keys/empty-scope', [
     noEmptyKeys,
-    calls((request) =>
-      isMethod(request, auth) &&
-      request.headers.authorization !== undefined &&
-      namedKeyId(request) !== paramsOf(request).apiKeyId
+    calls((call) =>
+      call.is(auth) && call.authorization !== undefined && call.keyId !== call.params.apiKeyId
         ? { status: 409, headers: { 'content-type': 'text/plain' }, body: 'Two callers' }
         : undefined,
     ),
@@ -386,10 +372,10 @@ export const keysRows: ConformingRows = {
   'firewall-blocks-markup-and-quotes-in-names': by.tenth(
     'keys/name-rules sessions/name-rules keys/unknown-scopes errors/shape',
     [
-      calls((request) => {
-        const { name } = paramsOf(request)
+      calls((call) => {
+        const { name } = call.params
         const isSuspicious = (word: unknown) => typeof word === 'string' && /[<>'"`\\;|&$]|--/.test(word)
-        return [name, ...scopeOf(request)].some(isSuspicious)
+        return [name, ...call.scope].some(isSuspicious)
           ? {
               status: 403,
               headers: { 'content-type': html, 'x-waf-rule': '942100' },
@@ -444,10 +430,9 @@ export const keysRows: ConformingRows = {
     'keys/limit-exceeded errors/outcomes signatures/nonce-burnt envelope/method-not-found',
     [
       'methodCheckedFirst=false',
-      calls((request, { state }) =>
-        isMethod(request, create) &&
-        [...state.keys.values()].filter(({ deleted, initial }) => !deleted && !initial).length >= 10
-          ? errorAnswer(request, 200, 24877, 'Api keys limit exceeded')
+      calls((call) =>
+        call.creates && call.keys.filter(({ deleted, initial }) => !deleted && !initial).length >= 10
+          ? errorAnswer(call, 200, 24877, 'Api keys limit exceeded')
           : undefined,
       ),
     ],

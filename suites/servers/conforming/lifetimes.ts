@@ -1,7 +1,7 @@
 import type { Profile } from '../../../mock-server/profile.ts'
 import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import { type Changing, day, hour, minute, namedKeyId, type Seen } from '../operators.ts'
+import { type Changing, day, hour, minute, type Seen } from '../operators.ts'
 import { accessAtMost, by, type ConformingRows, expiresInAtMost, pairToRefresh } from './operators.ts'
 
 const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
@@ -204,7 +204,7 @@ export const lifetimesRows: ConformingRows = {
     'expiresInKept=false',
     (seen, habits = new Map<string, number>()) => ({
       accessLifeMs: (expiresInMs, profile) => {
-        const id = namedKeyId(seen.request) ?? ''
+        const id = seen.keyId ?? ''
         if (expiresInMs !== undefined) habits.set(id, Math.max(expiresInMs, 5000))
         return expiresInMs ?? habits.get(id) ?? profile.accessLifeMs
       },

@@ -1,21 +1,6 @@
-import type { ServerContext } from '../../../mock-server/context.ts'
 import { letPass } from '../../../mock-server/faults.ts'
-import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
-import {
-  afterCalls,
-  type Change,
-  type Changing,
-  chain,
-  counts,
-  isAccepted,
-  isGrant,
-  isMethod,
-  isRefresh,
-  namedKeyId,
-  paramsOf,
-  shownPair,
-  tokenText,
-} from '../operators.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
+import { afterCalls, type Call, type Change, type Changing, chain, counts, isAccepted, meets } from '../operators.ts'
 import {
   answeredAgain,
   answers,
@@ -43,48 +28,46 @@ import {
 } from './operators.ts'
 
 /** The key of a call, or its header, or nobody. */
-const claimed = (request: MockRequest): string => namedKeyId(request) ?? request.headers.authorization ?? 'nobody'
-const addressOf = ({ remoteAddress }: MockRequest): string => remoteAddress
-const keyIdOf = (request: MockRequest, { state }: ServerContext): string | undefined =>
-  state.tokens.get(tokenText(request))?.pair.key.id ?? namedKeyId(request)
-const withBearer = (request: MockRequest): string | undefined =>
-  request.headers.authorization?.startsWith('Bearer ') ? request.remoteAddress : undefined
-const signer = (request: MockRequest): string | undefined =>
-  signatureFields(request).length > 0 ? namedKeyId(request) : undefined
+const claimed = (call: Call): string => call.keyId ?? call.authorization ?? 'nobody'
+const addressOf = (call: Call): string => call.request.remoteAddress
+const keyIdOf = (call: Call): string | undefined => call.state.tokens.get(call.token)?.pair.key.id ?? call.keyId
+const withBearer = (call: Call): string | undefined =>
+  call.authorization?.startsWith('Bearer ') ? call.request.remoteAddress : undefined
+const signer = (call: Call): string | undefined => (signatureFields(call).length > 0 ? call.keyId : undefined)
 
 /** Retry-After of a throttled answer as the server writes it, after 25 ms, so that who tries again at once gets on. */
 const retryAfter = (write: (nowMs: number) => { [name: string]: string }): Change => ({
-  around: (handle, context) => async (request) => {
-    const answer = await handle(request)
+  around: meets(async (call, next) => {
+    const answer = await next()
     if (answer.status !== 429) return answer
-    await letPass(context, 25)
+    await letPass(call.context, 25)
     const { 'retry-after': _, ...headers } = answer.headers
-    return { ...answer, headers: { ...headers, ...write(context.now()) } }
-  },
+    return { ...answer, headers: { ...headers, ...write(call.nowMs) } }
+  }),
 })
 
 /** A throttled call whose error says something else. */
 const waitLike =
   (code: number, message: string) =>
-  (request: MockRequest, waitMs: number): MockAnswer => ({
-    ...errorAnswer(request, 429, code, message),
+  (call: Call, waitMs: number): MockAnswer => ({
+    ...errorAnswer(call, 429, code, message),
     headers: { ...waitAnswer(429, waitMs).headers, 'content-type': json },
   })
 const locked =
   (code: number, message: string) =>
-  (request: MockRequest): MockAnswer =>
-    errorAnswer(request, 401, code, message)
+  (call: Call): MockAnswer =>
+    errorAnswer(call, 401, code, message)
 
 /** A bucket of calls that is filled again; what an answer costs may depend on it. */
 const bucket =
   (size: number, everySecond: number, costOf: (answer: MockAnswer) => number): Changing =>
   (_seen, state = { left: size, atMs: Number.NaN }) => ({
-    around: (handle, context) => async (request) => {
+    around: (handle, context) => async (call) => {
       const nowMs = context.now()
       const grown = ((nowMs - state.atMs) * everySecond) / 1000 || 0
       Object.assign(state, { left: Math.min(size, state.left + grown), atMs: nowMs })
       if (state.left < 1) return waitAnswer(429, ((1 - state.left) * 1000) / everySecond)
-      const answer = await handle(request)
+      const answer = await handle(call)
       state.left -= costOf(answer)
       return answer
     },
@@ -106,22 +89,22 @@ const callsOfOthers: readonly number[] = [0, 56, 30, 59]
 const shareRate =
   (most: number): Changing =>
   (seen, memory = { second: 0, calls: 0 }) =>
-    calls((request) => {
+    calls((call) => {
       const second = Math.floor(seen.nowMs / 1000)
       if (second !== memory.second) Object.assign(memory, { second, calls: callsOfOthers[second % 4] ?? 0 })
       memory.calls += 1
-      return memory.calls > most ? waitLike(-32029, 'Everyone together is too fast')(request, 1000) : undefined
+      return memory.calls > most ? waitLike(-32029, 'Everyone together is too fast')(call, 1000) : undefined
     })
 
 /** Each call takes a millisecond longer than the one before; the one after `most` finds the server restarted. */
 const getTired =
   (most: number, downMs: number): Changing =>
   (_seen, memory = { calls: 0, upMs: 0 }) =>
-    calls((_request, context) => {
-      const nowMs = context.now()
+    calls((call) => {
+      const nowMs = call.nowMs
       if (nowMs < memory.upMs) return waitAnswer(503, memory.upMs - nowMs)
       memory.calls += 1
-      if (memory.calls <= most) return letPass(context, memory.calls)
+      if (memory.calls <= most) return letPass(call.context, memory.calls)
       Object.assign(memory, { calls: 0, upMs: nowMs + downMs })
       return waitAnswer(503, downMs)
     })
@@ -131,12 +114,11 @@ const creationsApart =
   (restMs: (made: number) => number): Changing =>
   (seen, memory = { made: 0, lastMs: Number.NEGATIVE_INFINITY }) => ({
     around: chain(
-      afterCalls((answer, request) => {
-        if (isMethod(request, create) && isAccepted(answer))
-          Object.assign(memory, { made: memory.made + 1, lastMs: seen.nowMs })
+      afterCalls((answer, call) => {
+        if (call.creates && isAccepted(answer)) Object.assign(memory, { made: memory.made + 1, lastMs: seen.nowMs })
       }),
-      before((request) => {
-        const leftMs = isMethod(request, create) ? memory.lastMs + restMs(memory.made) - seen.nowMs : 0
+      before((call) => {
+        const leftMs = call.creates ? memory.lastMs + restMs(memory.made) - seen.nowMs : 0
         return leftMs > 0 ? waitAnswer(429, leftMs) : undefined
       }),
     ),
@@ -146,7 +128,7 @@ const creationsApart =
 const limitBytes =
   (most: number, withinMs: number): Changing =>
   (seen, memory = { recent: [] as { atMs: number; bytes: number }[] }) =>
-    calls(({ body }) => {
+    calls(({ request: { body } }) => {
       memory.recent = memory.recent.filter(({ atMs }) => atMs > seen.nowMs - withinMs)
       const sum = memory.recent.reduce((total, { bytes }) => total + bytes, body.length)
       if (memory.recent.length > 0 && sum > most) return waitAnswer(429, withinMs)
@@ -158,12 +140,12 @@ const limitBytes =
 const limitKeysOfAddress =
   (most: number, withinMs: number): Changing =>
   (seen, addresses = new Map<string, Map<string, number>>()) =>
-    calls((request) => {
-      const id = namedKeyId(request)
+    calls((call) => {
+      const id = call.keyId
       if (id === undefined) return undefined
-      const known = addresses.get(request.remoteAddress) ?? new Map<string, number>()
+      const known = addresses.get(call.request.remoteAddress) ?? new Map<string, number>()
       const recent = new Map([...known].filter(([, ms]) => ms > seen.nowMs - withinMs))
-      addresses.set(request.remoteAddress, recent)
+      addresses.set(call.request.remoteAddress, recent)
       if (!recent.has(id) && recent.size >= most)
         return waitAnswer(429, Math.min(...recent.values()) + withinMs - seen.nowMs)
       recent.set(id, seen.nowMs)
@@ -184,11 +166,11 @@ const limitRefusals =
     })
 
 /** The key for which a grant, a refresh or a creation writes something. */
-function writerOf(request: MockRequest, context: ServerContext): string | undefined {
-  if (isMethod(request, create)) return keyIdOf(request, context)
-  if (!isMethod(request, auth)) return undefined
-  const { apiKeyId, refreshToken } = paramsOf(request)
-  const id = context.state.tokens.get(String(refreshToken))?.pair.key.id ?? apiKeyId
+function writerOf(call: Call): string | undefined {
+  if (call.creates) return keyIdOf(call)
+  if (!call.is(auth)) return undefined
+  const { apiKeyId, refreshToken } = call.params
+  const id = call.state.tokens.get(String(refreshToken))?.pair.key.id ?? apiKeyId
   return id === undefined ? undefined : String(id)
 }
 
@@ -196,16 +178,16 @@ function writerOf(request: MockRequest, context: ServerContext): string | undefi
 const tellNodesLater =
   (laterMs: number): Changing =>
   (seen, enabledMs = new Map<string, number>()) => ({
-    around: (handle) => (request) => {
-      const key = seen.context.state.keys.get(namedKeyId(request) ?? '')
+    around: meets((call, next) => {
+      const key = seen.state.keys.get(call.keyId ?? '')
       const readyMs = key && !key.initial ? (enabledMs.get(key.id) ?? key.createdMs) + laterMs : 0
       if (readyMs > seen.nowMs) return waitAnswer(503, readyMs - seen.nowMs)
-      const changed = isMethod(request, 'manager/updateApiKey') ? String(paramsOf(request).id) : ''
-      const wasDisabled = seen.context.state.keys.get(changed)?.enabled === false
-      const answer = handle(request)
-      if (wasDisabled && seen.context.state.keys.get(changed)?.enabled) enabledMs.set(changed, seen.nowMs)
+      const changed = call.is('manager/updateApiKey') ? String(call.params.id) : ''
+      const wasDisabled = seen.state.keys.get(changed)?.enabled === false
+      const answer = next()
+      if (wasDisabled && seen.state.keys.get(changed)?.enabled) enabledMs.set(changed, seen.nowMs)
       return answer
-    },
+    }),
   })
 
 /** Parts 7 and 8: rates, locks and calls that wait. */
@@ -241,7 +223,7 @@ export const limitsRows: ConformingRows = {
     throttle({ calls: 1, of: ofMethod(create) }),
   ]),
   // manager/auth is slow, as where secrets are stored with a costly hash.
-  'grants-take-150-ms': by.first('limits/rate', [takes(150, (request) => isMethod(request, auth))]),
+  'grants-take-150-ms': by.first('limits/rate', [takes(150, (call) => call.is(auth))]),
   // Calls wait in line, and each takes 10 ms; expiries are rounded up to a second.
   'one-call-at-a-time': by.first('limits/rate limits/token-lifetimes', [
     'expiryRounding=up-to-second',
@@ -276,7 +258,7 @@ export const limitsRows: ConformingRows = {
   // HTTP 429 with a JSON-RPC error in the body, whose id is null.
   'thirty-calls-a-second-and-then-a-json-rpc-error': by.third('limits/rate errors/shape errors/id', [
     'callsPerSecond=30',
-    answers((answer, request) => (answer.status === 429 ? waitLike(-32029, 'Slow down')(request, 1000) : answer)),
+    answers((answer, call) => (answer.status === 429 ? waitLike(-32029, 'Slow down')(call, 1000) : answer)),
   ]),
   // The server goes to sleep after ten seconds without a call.
   'first-call-after-a-pause-takes-300-ms': by.third('limits/rate', (seen, last = { ms: Number.NEGATIVE_INFINITY }) =>
@@ -293,7 +275,7 @@ export const limitsRows: ConformingRows = {
   // Guesses of refresh tokens are slowed down for everyone.
   'six-wrong-refreshes-make-refreshes-wait-two-seconds': by.sixth('limits/lock-out limits/rate', [
     lock({
-      of: (request) => (isRefresh(request) ? 'refreshes' : undefined),
+      of: (call) => (call.isRefresh ? 'refreshes' : undefined),
       isWrong: (answer) => !isAccepted(answer),
       tries: 6,
       withinMs: 600_000,
@@ -303,21 +285,21 @@ export const limitsRows: ConformingRows = {
   // What is written goes to three places, and a refresh keeps the end of the refresh token.
   'refreshes-and-creations-take-700-ms': by.sixth('limits/rate refresh/lifetime-renewed', [
     'refreshLifetime=kept',
-    takes(700, (request) => isRefresh(request) || isMethod(request, create)),
+    takes(700, (call) => call.isRefresh || call.creates),
   ]),
   // Refreshes in a loop come from broken callers, and a refresh token that comes twice ends its line.
   'one-refresh-of-a-line-each-second': by.sixth('limits/rate refresh/family', [
     'reuseRevokesFamily=true',
     throttle({
       calls: 1,
-      of: (request, { state }) =>
-        isRefresh(request) ? state.tokens.get(String(paramsOf(request).refreshToken))?.pair.family.id : undefined,
+      of: (call) =>
+        call.isRefresh ? call.state.tokens.get(String(call.params.refreshToken))?.pair.family.id : undefined,
     }),
   ]),
   // Each key has one worker, which takes 15 ms for a call and looks at the caller first.
   'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found', [
     'methodCheckedFirst=false',
-    inLine(15, (request, context) => keyIdOf(request, context) ?? ''),
+    inLine(15, (call) => keyIdOf(call) ?? ''),
   ]),
   // A small server has four threads and no queue.
   'four-calls-in-work-at-once': by.sixth('limits/rate errors/http-status', [
@@ -342,8 +324,8 @@ export const limitsRows: ConformingRows = {
   // For one second of each minute there is a page with 503 and Retry-After; refusals have no body.
   'second-thirty-of-each-minute-is-for-maintenance': by.seventh('limits/rate errors/shape errors/http-status', [
     'errorBody=none',
-    calls((_request, context) =>
-      Math.floor(context.now() / 1000) % 60 === 30 ? waitAnswer(503, 1000, '<h1>Back soon</h1>') : undefined,
+    calls((call) =>
+      Math.floor(call.nowMs / 1000) % 60 === 30 ? waitAnswer(503, 1000, '<h1>Back soon</h1>') : undefined,
     ),
   ]),
   // Part 8 does not show rate limits, and part 7 does not show what an error says.
@@ -352,7 +334,7 @@ export const limitsRows: ConformingRows = {
     throttle({
       calls: 6,
       withinMs: 2000,
-      of: (request) => (isGrant(request) ? String(paramsOf(request).apiKeyId) : undefined),
+      of: (call) => (call.isGrant ? String(call.params.apiKeyId) : undefined),
       locked: waitLike(24876, 'Invalid credentials'),
     }),
   ]),
@@ -373,7 +355,7 @@ export const limitsRows: ConformingRows = {
     throttle({
       calls: 4,
       withinMs: 5000,
-      of: (request) => (isMethod(request, auth) ? sessionWord(request) : undefined),
+      of: (call) => (call.is(auth) ? sessionWord(call) : undefined),
     }),
   ]),
   // Part 7 does not show the outcome of rejected credentials; the lock ends by itself.
@@ -390,7 +372,7 @@ export const limitsRows: ConformingRows = {
   // After six wrong grants in a row, even a right grant of the key has a wrong secret for two seconds.
   'wrong-grants-lock-only-the-grants-of-a-key': by.tenth('limits/lock-out errors/outcomes', [
     lock({
-      of: (request) => (isGrant(request) ? namedKeyId(request) : undefined),
+      of: (call) => (call.isGrant ? call.keyId : undefined),
       tries: 6,
       lockMs: 2000,
       locked: locked(24876, 'Invalid credentials'),
@@ -401,8 +383,8 @@ export const limitsRows: ConformingRows = {
   'guessed-key-ids-ban-their-address': by.tenth('limits/lock-out errors/http-status errors/shape', [
     lock({
       of: addressOf,
-      isWrong: (answer, request, { state }) =>
-        !isAccepted(answer) && namedKeyId(request) !== undefined && !state.keys.has(namedKeyId(request) ?? ''),
+      isWrong: (answer, call) =>
+        !isAccepted(answer) && call.keyId !== undefined && !call.state.keys.has(call.keyId ?? ''),
       tries: 8,
       withinMs: 10_000,
       lockMs: 2000,
@@ -419,7 +401,7 @@ export const limitsRows: ConformingRows = {
     'refreshLifetime=kept',
     atOnce(
       1,
-      (request) => (isRefresh(request) ? String(paramsOf(request).refreshToken) : undefined),
+      (call) => (call.isRefresh ? String(call.params.refreshToken) : undefined),
       () => waitAnswer(503, 1000),
     ),
   ]),
@@ -427,9 +409,9 @@ export const limitsRows: ConformingRows = {
   // Tokens take 300 ms to reach every node; until then there is 503. Access lasts for five minutes.
   'young-tokens-must-come-again-a-moment-later': by.eleventh('limits/rate limits/token-lifetimes', [
     'accessLifeMs=300000',
-    calls((request, context) => {
-      const pair = shownPair(request, context)
-      const leftMs = (pair?.issuedMs ?? 0) + 300 - context.now()
+    calls((call) => {
+      const pair = call.shownPair
+      const leftMs = (pair?.issuedMs ?? 0) + 300 - call.nowMs
       return pair && leftMs > 0 && pair.accessExpiryMs - pair.issuedMs >= 10_000 ? waitAnswer(503, leftMs) : undefined
     }),
   ]),
@@ -438,7 +420,7 @@ export const limitsRows: ConformingRows = {
   'gateway-remembers-refused-tokens-for-two-seconds': by.eleventh('tokens/after-misuse errors/outcomes', [
     answeredAgain({
       forMs: 2000,
-      as: (request) => (isMethod(request, auth) ? undefined : tokenText(request) || undefined),
+      as: (call) => (call.is(auth) ? undefined : call.token || undefined),
       stored: (answer) => errorCode(answer) === 24878 || errorCode(answer) === 24879,
     }),
   ]),
@@ -453,7 +435,7 @@ export const limitsRows: ConformingRows = {
   'refused-call-sent-again-unchanged-must-wait': by.eleventh('limits/rate errors/outcomes', [
     answeredAgain({
       forMs: 1000,
-      as: ({ headers, body }) => JSON.stringify([headers.authorization, body.toString('base64')]),
+      as: ({ authorization, request: { body } }) => JSON.stringify([authorization, body.toString('base64')]),
       stored: (answer) => !isAccepted(answer),
       give: () => waitAnswer(429, 1000),
     }),
@@ -472,7 +454,7 @@ export const limitsRows: ConformingRows = {
   // Part 8 does not show limits of calls in flight. One of the calls is carried out, and the others change nothing.
   // Of grants, refreshes and creations that a key has in flight together, one is carried out; the rest get 409.
   'writes-of-one-key-in-flight-together-conflict': by.eleventh('limits/rate errors/http-status errors/codes', [
-    atOnce(1, writerOf, (request) => errorAnswer(request, 409, 40901, 'The record was changed by another call')),
+    atOnce(1, writerOf, (call) => errorAnswer(call, 409, 40901, 'The record was changed by another call')),
   ]),
   // Part 8: "Rate limits and request size limits: not shown." No call is refused; callers come again a moment later.
   // The first call, and every one after a pause of thirty seconds, wakes the server up: 503 for 500 ms.

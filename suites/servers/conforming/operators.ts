@@ -2,34 +2,26 @@
 
 import type { ServerContext } from '../../../mock-server/context.ts'
 import { letPass } from '../../../mock-server/faults.ts'
-import type { Handle, MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import { type Profile, profileFromWords } from '../../../mock-server/profile.ts'
 import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import {
   type Around,
-  afterCalls,
-  answerFor,
   answerThrough,
+  type Call,
   type Change,
   type Changing,
   chain,
   counts,
   isAccepted,
-  isMethod,
-  isRefresh,
   type Members,
   meet,
-  namedKeyId,
+  meets,
   type Origin,
   origins,
-  paramsOf,
-  readCall,
   readMembers,
   type Seen,
-  scopeOf,
-  tokenText,
-  withMembers,
 } from '../operators.ts'
 
 /** A conforming server as it stands in its file. */
@@ -98,25 +90,23 @@ function joined(changes: readonly Change[]): Change {
 }
 
 /** The same call with another scope; a signature of the old body does not fit any more. */
-export const withScope = (request: MockRequest, scope: string[]): MockRequest =>
-  withMembers(request, { ...readCall(request), params: { ...paramsOf(request), scope } })
+export const withScope = (call: Call, scope: string[]): MockRequest => call.withParams({ ...call.params, scope })
 
 export const create = 'manager/createApiKey'
 export const auth = 'manager/auth'
 export const list = 'solution/listSolutions'
 /** The `session:NAME` of a grant. */
-export const sessionWord = (request: MockRequest): string | undefined =>
-  scopeOf(request).find((word) => word.startsWith('session:'))
+export const sessionWord = (call: Call): string | undefined => call.scope.find((word) => word.startsWith('session:'))
 
 /** The fields of a signature: key id, version, timestamp, nonce and MAC; empty for other calls. */
-export function signatureFields({ headers }: MockRequest): string[] {
-  const fields = headers.authorization?.split(';') ?? []
+export function signatureFields({ authorization }: Call): string[] {
+  const fields = authorization?.split(';') ?? []
   return fields.length > 1 ? fields : []
 }
 
 /** The pair that a call wants to refresh. */
-export const pairToRefresh = ({ request, context }: Seen): TokenPair | undefined =>
-  isRefresh(request) ? context.state.tokens.get(String(paramsOf(request).refreshToken))?.pair : undefined
+export const pairToRefresh = (call: Call): TokenPair | undefined =>
+  call.isRefresh ? call.state.tokens.get(String(call.params.refreshToken))?.pair : undefined
 
 export const errorCode = ({ body }: MockAnswer): unknown =>
   (readMembers(body)?.error as { code?: unknown } | undefined)?.code
@@ -139,8 +129,8 @@ export function textAnswer(
 }
 
 /** A JSON-RPC error that is sent without a further look at the request. */
-export function errorAnswer(request: MockRequest, status: number, code: number, message: string): MockAnswer {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: readCall(request).id ?? null, error: { code, message } })
+export function errorAnswer({ members }: Call, status: number, code: number, message: string): MockAnswer {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: members.id ?? null, error: { code, message } })
   return { status, headers: { 'content-type': json }, body }
 }
 
@@ -157,21 +147,21 @@ export const waitAnswer = (status: number, waitMs: number, body = 'Later'): Mock
   body,
 })
 
-type Answered<Result> = (answer: MockAnswer, request: MockRequest, context: ServerContext) => Result
+type Answered<Result> = (answer: MockAnswer, call: Call) => Result
 
 /** Changes every answer before it is sent. */
 export const answers = (change: Answered<MockAnswer>): Change => ({ around: answerThrough(change) })
 
-type Met = (request: MockRequest, context: ServerContext) => MockRequest | MockAnswer | Promise<void> | undefined
+type Met = (call: Call) => MockRequest | MockAnswer | Promise<void> | undefined
 
 /** Meets every call first: an answer is sent at once, a changed request goes on instead, and a promise is waited for. */
 export function before(look: Met): Around {
-  return (handle, context) => (request) => {
-    const met = look(request, context)
-    if (met === undefined) return handle(request)
-    if (met instanceof Promise) return met.then(() => handle(request))
-    return 'status' in met ? met : handle(met)
-  }
+  return meets((call, next) => {
+    const met = look(call)
+    if (met === undefined) return next()
+    if (met instanceof Promise) return met.then(() => next())
+    return 'status' in met ? met : next(met)
+  })
 }
 
 export const calls = (look: Met): Change => ({ around: before(look) })
@@ -202,9 +192,7 @@ const refusalStatuses = [400, 401, 403, 404]
 /** Changes the refusals, which get an HTTP status for it. */
 export const refusals = (change: Answered<MockAnswer>): Change => ({
   profile: { refusalStatus: 'http' },
-  ...answers((answer, request, context) =>
-    refusalStatuses.includes(answer.status) ? change(answer, request, context) : answer,
-  ),
+  ...answers((answer, call) => (refusalStatuses.includes(answer.status) ? change(answer, call) : answer)),
 })
 
 interface Refused {
@@ -230,9 +218,9 @@ export const refuse = ({ on = refusalStatuses, status, body, type, headers }: Re
 
 /** Adds headers to every answer. */
 export const withHeaders = (more: object | Answered<object>): Change =>
-  answers((answer, request, context) => ({
+  answers((answer, call) => ({
     ...answer,
-    headers: Object.assign({}, answer.headers, typeof more === 'function' ? more(answer, request, context) : more),
+    headers: Object.assign({}, answer.headers, typeof more === 'function' ? more(answer, call) : more),
   }))
 
 /** Another Date header on every answer, or none; `count` is the number of answers so far. */
@@ -249,8 +237,8 @@ export const dated =
 export const withoutDate = dated(() => undefined)
 
 /** Calls take `ms`; those that `isSlow` names, where it is given. */
-export const takes = (ms: number, isSlow: (request: MockRequest) => boolean = () => true): Change =>
-  calls((request, context) => (isSlow(request) ? letPass(context, ms) : undefined))
+export const takes = (ms: number, isSlow: (call: Call) => boolean = () => true): Change =>
+  calls((call) => (isSlow(call) ? letPass(call.context, ms) : undefined))
 
 interface Listing {
   list: { id: string; name: string }[]
@@ -284,7 +272,7 @@ export function results(more: (result: Granted) => object): Change {
 export const echo = (change: (scope: string[]) => string[]): Change =>
   results(({ scope }) => ({ scope: change(scope) }))
 
-type Group = (request: MockRequest, context: ServerContext) => string | undefined
+type Group = (call: Call) => string | undefined
 
 interface Throttle {
   /** So many calls of a group are let through in any `withinMs`, 1000 by default. */
@@ -293,31 +281,31 @@ interface Throttle {
   /** Calls with the same name share the calls; undefined: the call is not counted. */
   of?: Group
   status?: number
-  locked?: (request: MockRequest, waitMs: number) => MockAnswer
+  locked?: (call: Call, waitMs: number) => MockAnswer
 }
 
 /** Limits the rate of calls. */
 export const throttle =
   ({ calls: most, withinMs = 1000, of = () => 'all', status = 429, locked }: Throttle): Changing =>
   (_seen, groups = new Map<string, number[]>()) =>
-    calls((request, context) => {
-      const name = of(request, context)
+    calls((call) => {
+      const name = of(call)
       if (name === undefined) return undefined
-      const nowMs = context.now()
+      const nowMs = call.nowMs
       const recentMs = (groups.get(name) ?? []).filter((ms) => ms > nowMs - withinMs)
       if (recentMs.length < most) {
         groups.set(name, [...recentMs, nowMs])
         return undefined
       }
       const waitMs = (recentMs[0] ?? nowMs) + withinMs - nowMs
-      return locked?.(request, waitMs) ?? waitAnswer(status, waitMs)
+      return locked?.(call, waitMs) ?? waitAnswer(status, waitMs)
     })
 
 /** A group of calls that only those of these methods belong to. */
 export const ofMethod =
   (...methods: string[]): Group =>
-  (request) =>
-    methods.find((method) => isMethod(request, method))
+  (call) =>
+    methods.find((method) => call.is(method))
 
 interface Lock {
   /** Whose wrong tries are counted, and who is locked; undefined: nobody. By default the named key. */
@@ -329,63 +317,63 @@ interface Lock {
   withinMs?: number
   /** How long a lock lasts, by how many came before it without a right try in between. */
   lockMs: number | ((earlier: number) => number)
-  locked?: (request: MockRequest, leftMs: number) => MockAnswer
+  locked?: (call: Call, leftMs: number) => MockAnswer
 }
 
 /** Locks a group of callers out for a time, after wrong tries. */
 export const lock =
-  ({ of = namedKeyId, isWrong, tries, withinMs, lockMs, locked }: Lock): Changing =>
+  ({ of = ({ keyId }) => keyId, isWrong, tries, withinMs, lockMs, locked }: Lock): Changing =>
   (_seen, records = new Map<string, { wrongMs: number[]; locks: number; untilMs: number }>()) => ({
     ...(isWrong === undefined ? { profile: { refusalStatus: 'http' } } : {}),
-    around: (handle, context) => async (request) => {
-      const name = of(request, context)
-      if (name === undefined) return handle(request)
+    around: meets(async (call, next) => {
+      const name = of(call)
+      if (name === undefined) return next()
       const record = records.get(name) ?? { wrongMs: [], locks: 0, untilMs: 0 }
       records.set(name, record)
-      const leftMs = record.untilMs - context.now()
-      if (leftMs > 0) return locked?.(request, leftMs) ?? waitAnswer(429, leftMs)
-      const answer = await handle(request)
+      const leftMs = record.untilMs - call.nowMs
+      if (leftMs > 0) return locked?.(call, leftMs) ?? waitAnswer(429, leftMs)
+      const answer = await next()
       if (withinMs === undefined && isAccepted(answer)) Object.assign(record, { wrongMs: [], locks: 0 })
-      if (!(isWrong?.(answer, request, context) ?? answer.status === 401)) return answer
-      const nowMs = context.now()
+      if (!(isWrong?.(answer, call) ?? answer.status === 401)) return answer
+      const nowMs = call.nowMs
       record.wrongMs = [...record.wrongMs.filter((ms) => ms > nowMs - (withinMs ?? Number.POSITIVE_INFINITY)), nowMs]
       if (record.wrongMs.length < tries) return answer
       const forMs = typeof lockMs === 'number' ? lockMs : lockMs(record.locks)
       Object.assign(record, { wrongMs: [], locks: record.locks + 1, untilMs: nowMs + forMs })
       return answer
-    },
+    }),
   })
 
 /** Of calls of a group in flight together, `most` are carried out, and the others get an answer at once. */
 export const atOnce =
-  (most: number, of: Group, busy: (request: MockRequest) => MockAnswer): Changing =>
+  (most: number, of: Group, busy: (call: Call) => MockAnswer): Changing =>
   (_seen, inWork = new Map<string, number>()) => ({
-    around: (handle, context) => async (request) => {
-      const name = of(request, context)
-      if (name === undefined) return handle(request)
-      if ((inWork.get(name) ?? 0) >= most) return busy(request)
+    around: meets(async (call, next) => {
+      const name = of(call)
+      if (name === undefined) return next()
+      if ((inWork.get(name) ?? 0) >= most) return busy(call)
       inWork.set(name, (inWork.get(name) ?? 0) + 1)
       try {
         await meet()
-        return await handle(request)
+        return await next()
       } finally {
         inWork.set(name, (inWork.get(name) ?? 1) - 1)
       }
-    },
+    }),
   })
 
 /** Calls of a group wait for each other, and each takes `ms`. */
 export const inLine =
-  (ms: number, of: (request: MockRequest, context: ServerContext) => string): Changing =>
+  (ms: number, of: (call: Call) => string): Changing =>
   (_seen, lines = new Map<string, Promise<unknown>>()) => ({
-    around: (handle, context) => (request) => {
-      const name = of(request, context)
+    around: meets((call, next) => {
+      const name = of(call)
       const earlier = lines.get(name) ?? Promise.resolve()
-      const answer = earlier.then(() => letPass(context, ms)).then(() => handle(request))
+      const answer = earlier.then(() => letPass(call.context, ms)).then(() => next())
       const done = answer.catch(() => undefined)
       lines.set(name, done)
       return answer
-    },
+    }),
   })
 
 interface Again {
@@ -396,31 +384,28 @@ interface Again {
   stored?: (answer: MockAnswer) => boolean
   /** Whether the stored answer may still be given. */
   isGood?: Answered<unknown>
-  give?: (answer: MockAnswer, request: MockRequest) => MockAnswer
+  give?: (answer: MockAnswer, call: Call) => MockAnswer
 }
 
 /** The same call gets the answer of the first one again for a while, and is not carried out. */
 export const answeredAgain =
-  ({ forMs, as, stored = isAccepted, isGood = () => true, give = answerFor }: Again): Changing =>
-  (_seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()) => ({
-    around: (handle, context) => {
-      const keep = afterCalls((answer, request) => {
-        const name = as(request, context)
-        if (name !== undefined && stored(answer)) known.set(name, { answer, untilMs: context.now() + forMs })
-      })(handle, context)
-      return (request) => {
-        const first = known.get(as(request, context) ?? '')
-        const isAgain = first && context.now() < first.untilMs && isGood(first.answer, request, context)
-        return isAgain ? give(first.answer, request) : keep(request)
-      }
-    },
+  ({ forMs, as, stored = isAccepted, isGood = () => true, give = (answer, call) => call.answered(answer) }: Again) =>
+  (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
+    around: meets(async (call, next) => {
+      const first = known.get(as(call) ?? '')
+      if (first && call.nowMs < first.untilMs && isGood(first.answer, call)) return give(first.answer, call)
+      const answer = await next()
+      const name = as(call)
+      if (name !== undefined && stored(answer)) known.set(name, { answer, untilMs: call.nowMs + forMs })
+      return answer
+    }),
   })
 
 interface NonceStore {
   /** How a nonce is written; two that are written alike count as one. */
-  as?: (nonce: string, request: MockRequest) => string
+  as?: (nonce: string, call: Call) => string
   /** Nonces of different groups do not meet. */
-  of?: (request: MockRequest, nowMs: number) => string | number
+  of?: (call: Call) => string | number
   /** Whether the nonce of a call with this answer is used up; by default always. */
   stored?: (answer: MockAnswer) => boolean
   keptMs?: number
@@ -434,24 +419,19 @@ export const nonces =
   (seen: Seen, groups = new Map<string | number, { text: string; ms: number }[]>()): Change => {
     let group: string | number = ''
     const known = () => (groups.get(group) ?? []).filter(({ ms }) => keptMs === undefined || ms > seen.nowMs - keptMs)
-    const store = (handle: Handle) => (request: MockRequest) => {
-      const mine = of(request, seen.nowMs)
-      group = mine
-      const nonce = signatureFields(request)[3]
-      if (nonce === undefined) return handle(request)
-      const used = { text: as(nonce, request), ms: seen.nowMs }
-      return afterCalls((answer) => {
-        group = mine
-        if (stored(answer)) groups.set(group, [...known(), used].slice(-last))
-      })(
-        handle,
-        seen.context,
-      )(request)
-    }
     return {
-      around: store,
+      around: meets(async (call, next) => {
+        const mine = of(call)
+        group = mine
+        const nonce = signatureFields(call)[3]
+        const used = nonce === undefined ? undefined : { text: as(nonce, call), ms: call.nowMs }
+        const answer = await next()
+        group = mine
+        if (used !== undefined && stored(answer)) groups.set(group, [...known(), used].slice(-last))
+        return answer
+      }),
       nonceTaken: (nonce, profile) =>
-        reference.nonceTaken(nonce, profile) && !known().some(({ text }) => text === as(nonce, seen.request)),
+        reference.nonceTaken(nonce, profile) && !known().some(({ text }) => text === as(nonce, seen)),
       usedNonceTaken: () => true,
     }
   }
@@ -507,14 +487,12 @@ export const byScope = ({ scope }: { scope: string[] }): string => `scope ${[...
 /** Every `solution:ID` of a grant names a solution of the server. */
 export const solutionsMustExist: Changing = (seen) =>
   noGrantWith((scope) =>
-    scope.some(
-      (word) => /^solution:[^*]/.test(word) && !seen.context.state.solutions.has(word.slice('solution:'.length)),
-    ),
+    scope.some((word) => /^solution:[^*]/.test(word) && !seen.state.solutions.has(word.slice('solution:'.length))),
   )
 
 /** The body of every refused request is sent back, with the status 400. */
-export const sendRefusedBack = refusals((answer, { body }) =>
-  textAnswer(answer, 400, body.toString('utf8'), { 'content-type': json }),
+export const sendRefusedBack = refusals((answer, call) =>
+  textAnswer(answer, 400, call.request.body.toString('utf8'), { 'content-type': json }),
 )
 
 /** The same numbers in other spellings: ids and error codes with a fraction, expiries with an exponent. */
@@ -527,18 +505,18 @@ export const spellNumbersOtherwise = answers((answer) => ({
 }))
 
 /** Says of every refused token, of either kind, that it has expired. */
-export const callRefusedTokensExpired = answers((answer, request) => {
+export const callRefusedTokensExpired = answers((answer, call) => {
   const code = errorCode(answer)
-  const isAboutToken = (tokenText(request) !== '' && code === 24879) || (isRefresh(request) && code === 21)
+  const isAboutToken = (call.token !== '' && code === 24879) || (call.isRefresh && code === 21)
   return isAboutToken ? errorInstead(answer, 40101, 'The token has expired') : answer
 })
 
 /** Five wrong tries in a row lock a key for a second, the next five for two seconds, and so on up to eight. */
 export const lockLongerEachTime = lock({ tries: 5, lockMs: (earlier) => Math.min(1000 * 2 ** earlier, 8000) })
-export const nonceOnceForEachMethod = nonces({ of: (request) => String(readCall(request).method) })
-export const lastNonceOfEachKey = nonces({ of: (request) => namedKeyId(request) ?? '', last: 1 })
+export const nonceOnceForEachMethod = nonces({ of: (call) => String(call.method) })
+export const lastNonceOfEachKey = nonces({ of: (call) => call.keyId ?? '', last: 1 })
 /** Whether the key that a call names is active. */
-export const isOfLiveKey = (_answer: MockAnswer, request: MockRequest, { state }: ServerContext): boolean => {
-  const key = state.keys.get(namedKeyId(request) ?? '')
+export const isOfLiveKey = (_answer: MockAnswer, call: Call): boolean => {
+  const key = call.state.keys.get(call.keyId ?? '')
   return key?.enabled === true && !key.deleted
 }

@@ -1,18 +1,7 @@
-import { callerAddress } from '../../../mock-server/caller.ts'
 import type { ServerContext } from '../../../mock-server/context.ts'
 import { letPass } from '../../../mock-server/faults.ts'
-import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
-import {
-  type Change,
-  type Changing,
-  counts,
-  isAccepted,
-  isMethod,
-  namedKeyId,
-  readCall,
-  shownPair,
-  tokenText,
-} from '../operators.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
+import { type Call, type Change, type Changing, counts, isAccepted, meets } from '../operators.ts'
 import {
   answers,
   auth,
@@ -25,7 +14,6 @@ import {
   errors,
   html,
   json,
-  list,
   refusals,
   refuse,
   refusedJson,
@@ -43,16 +31,16 @@ const nested = (depth: number): object =>
 
 /** Answers the eleventh creation of a key in another way. */
 const eleventhKey = (change: (answer: MockAnswer, context: ServerContext) => MockAnswer): Change =>
-  answers((answer, _request, context) => (errorCode(answer) === 24877 ? change(answer, context) : answer))
+  answers((answer, call) => (errorCode(answer) === 24877 ? change(answer, call.context) : answer))
 
 /** Why a call with a Bearer token is refused; undefined for a call without one. */
-function tokenReason(request: MockRequest, context: ServerContext): keyof typeof oddStatuses | 'other' | undefined {
-  if (tokenText(request) === '' || isMethod(request, auth)) return undefined
-  const pair = shownPair(request, context)
+function tokenReason(call: Call): keyof typeof oddStatuses | 'other' | undefined {
+  if (call.token === '' || call.is(auth)) return undefined
+  const pair = call.shownPair
   if (pair === undefined) return 'unknown'
   if (pair.accessRevoked || pair.family.revoked || pair.session?.removed) return 'revoked'
-  if (context.now() >= pair.accessExpiryMs) return 'expired'
-  const isForeign = pair.addresses.length > 0 && !pair.addresses.includes(callerAddress(context, request))
+  if (call.nowMs >= pair.accessExpiryMs) return 'expired'
+  const isForeign = pair.addresses.length > 0 && !pair.addresses.includes(call.address)
   return isForeign ? 'address' : 'other'
 }
 const oddStatuses = { unknown: 498, revoked: 410, expired: 440, address: 451 }
@@ -68,8 +56,7 @@ const forms: readonly ((answer: MockAnswer) => MockAnswer)[] = [
 ]
 
 /** What became of the key that a refused call names. */
-function fateOf({ state }: ServerContext, request: MockRequest): [number, number, string] | undefined {
-  const id = namedKeyId(request)
+function fateOf({ state, keyId: id }: Call): [number, number, string] | undefined {
   if (id === undefined) return undefined
   const key = state.keys.get(id)
   if (key === undefined) return [404, 4040, 'There has never been such a key']
@@ -80,15 +67,15 @@ function fateOf({ state }: ServerContext, request: MockRequest): [number, number
 const slowDown =
   (stepMs: number, mostMs: number): Changing =>
   (_seen, tries = new Map<string, number>()) => ({
-    around: (handle, context) => async (request) => {
-      const id = namedKeyId(request)
-      if (id === undefined) return handle(request)
-      await letPass(context, Math.min((tries.get(id) ?? 0) * stepMs, mostMs))
-      const answer = await handle(request)
+    around: meets(async (call, next) => {
+      const id = call.keyId
+      if (id === undefined) return next()
+      await letPass(call.context, Math.min((tries.get(id) ?? 0) * stepMs, mostMs))
+      const answer = await next()
       if (answer.status === 401) tries.set(id, (tries.get(id) ?? 0) + 1)
       else tries.delete(id)
       return answer
-    },
+    }),
   })
 
 /** Part 7: what refusals look like. */
@@ -160,17 +147,15 @@ export const refusalsRows: ConformingRows = {
   ]),
   // A refused signature or token gets no answer: the connection is closed. Everything else is answered.
   'refusals-hang-up-on-signatures-and-tokens': by.first('errors/http-status errors/outcomes', [
-    refusals((answer, request) => {
-      const { authorization = '' } = request.headers
-      const isJudged = authorization !== '' && !/^basic/i.test(authorization) && !isMethod(request, auth)
+    refusals((answer, call) => {
+      const { authorization = '' } = call.request.headers
+      const isJudged = authorization !== '' && !/^basic/i.test(authorization) && !call.is(auth)
       return answer.status === 401 && isJudged ? { ...answer, hangUp: true } : answer
     }),
   ]),
   // A listing outside the scope of the caller gets no answer: the connection is closed.
   'refusals-hang-up-on-scope': by.first('errors/http-status errors/outcomes', [
-    refusals((answer, request) =>
-      answer.status === 403 && isMethod(request, list) ? { ...answer, hangUp: true } : answer,
-    ),
+    refusals((answer, call) => (answer.status === 403 && call.lists ? { ...answer, hangUp: true } : answer)),
   ]),
   // A refused authorization and a missing scope get 200 with an empty body.
   'refusals-empty-with-status-200': by.first('errors/http-status errors/shape errors/outcomes', [
@@ -223,11 +208,11 @@ export const refusalsRows: ConformingRows = {
   'refusals-take-300-ms': by.first('errors/outcomes limits/rate', [
     'refusalStatus=http',
     {
-      around: (handle, context) => async (request) => {
-        const answer = await handle(request)
-        if (!isAccepted(answer)) await letPass(context, 300)
+      around: meets(async (call, next) => {
+        const answer = await next()
+        if (!isAccepted(answer)) await letPass(call.context, 300)
         return answer
-      },
+      }),
     },
   ]),
   'error-is-a-text': by.second('errors/shape', [errors(({ message }) => message)]),
@@ -312,7 +297,7 @@ export const refusalsRows: ConformingRows = {
   ]),
   // A gateway renews its cookie by a redirect (307) to the address that was called.
   'refusals-redirect-to-the-same-address': by.sixth('errors/shape errors/http-status', [
-    refusals((answer, { target }) => textAnswer(answer, 307, '', { location: target, 'set-cookie': 'gate=1' })),
+    refusals((answer, call) => textAnswer(answer, 307, '', { location: call.request.target, 'set-cookie': 'gate=1' })),
   ]),
   // A front end adds Retry-After to every refusal, which nobody there ever reads.
   'refusals-401-tell-to-come-back-in-an-hour': by.sixth('errors/http-status errors/outcomes', [
@@ -320,12 +305,12 @@ export const refusalsRows: ConformingRows = {
   ]),
   // The status 403 is the refusal; the body is made by the same code as that of an answer.
   'refusals-forbidden-beside-a-result-that-explains': by.sixth('errors/shape errors/http-status', [
-    refusals((answer, request) => ({
+    refusals((answer, call) => ({
       ...answer,
       status: 403,
       body: JSON.stringify({
         jsonrpc: '2.0',
-        id: readCall(request).id ?? null,
+        id: call.members.id ?? null,
         result: { granted: false, reason: 'policy' },
       }),
     })),
@@ -348,9 +333,9 @@ export const refusalsRows: ConformingRows = {
   ]),
   // Signatures get no body, Basic a challenge, tokens the words of OAuth, grants JSON-RPC, strangers a page.
   'each-way-to-authorize-is-refused-by-another-library': by.sixth('errors/shape errors/http-status errors/outcomes', [
-    refusals((answer, request) => {
-      const { authorization = '' } = request.headers
-      if (isMethod(request, auth)) return { ...answer, status: 200 }
+    refusals((answer, call) => {
+      const { authorization = '' } = call.request.headers
+      if (call.is(auth)) return { ...answer, status: 200 }
       if (authorization === '') return textAnswer(answer, 404, '<h1>Not found</h1>', { 'content-type': html })
       if (authorization.startsWith('Basic '))
         return textAnswer(answer, 401, 'Unauthorized', { 'www-authenticate': 'Basic realm="api"' })
@@ -382,8 +367,8 @@ export const refusalsRows: ConformingRows = {
   // Part 7 shows neither HTTP status codes nor the outcome of a rejected token or address.
   // Unknown, revoked, expired and foreign tokens each have an unregistered or unusual status.
   'refused-tokens-get-498-410-440-or-451': by.tenth('errors/http-status errors/outcomes errors/shape', [
-    refusals((answer, request, context) => {
-      const reason = tokenReason(request, context) ?? 'other'
+    refusals((answer, call) => {
+      const reason = tokenReason(call) ?? 'other'
       const status = reason === 'other' ? answer.status : oddStatuses[reason]
       return textAnswer(answer, status, JSON.stringify({ reason }), { 'content-type': json })
     }),
@@ -391,8 +376,8 @@ export const refusalsRows: ConformingRows = {
   // Part 7 does not show the outcome of a rejected token. The call is not carried out, however often it comes again.
   // Whoever shows an expired or revoked access token is told to wait a second, each time.
   'ended-tokens-get-503-and-a-time-to-wait': by.tenth('errors/http-status errors/outcomes limits/rate', [
-    answers((answer, request, context) => {
-      const reason = isAccepted(answer) ? undefined : tokenReason(request, context)
+    answers((answer, call) => {
+      const reason = isAccepted(answer) ? undefined : tokenReason(call)
       return reason === 'revoked' || reason === 'expired' ? waitAnswer(503, 1000, 'Renew the token first') : answer
     }),
   ]),
@@ -418,9 +403,9 @@ export const refusalsRows: ConformingRows = {
   // Part 7: "error codes, HTTP status codes, and the outcome of a rejected signature, credential [...]: not shown."
   // A key that was deleted gets 410, a disabled one 423, and one that never was 404, whatever the secret.
   'refusals-tell-what-became-of-the-named-key': by.twelfth('errors/outcomes errors/http-status errors/codes', [
-    answers((answer, request, context) => {
-      const fate = errorCode(answer) === 24879 || errorCode(answer) === 24875 ? fateOf(context, request) : undefined
-      return fate === undefined ? answer : errorAnswer(request, ...fate)
+    answers((answer, call) => {
+      const fate = errorCode(answer) === 24879 || errorCode(answer) === 24875 ? fateOf(call) : undefined
+      return fate === undefined ? answer : errorAnswer(call, ...fate)
     }),
   ]),
 }

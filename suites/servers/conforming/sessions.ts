@@ -1,19 +1,17 @@
-import { callerAddress } from '../../../mock-server/caller.ts'
-import type { MockRequest } from '../../../mock-server/http-server.ts'
 import type { ApiKey, Session } from '../../../mock-server/state.ts'
 import {
-  afterCalls,
+  type Call,
   type Change,
   type Changing,
   counts,
   day,
   hour,
   isAccepted,
-  isGrant,
+  meets,
   minute,
   onGrant,
-  paramsOf,
   type Seen,
+  sessionIn,
 } from '../operators.ts'
 import {
   before,
@@ -35,7 +33,7 @@ const endsAt =
     return {
       // Checked before a session is opened, because a session that has ended cannot be joined.
       sessionName: (name) => {
-        for (const session of [...seen.context.state.sessions.values()].flat()) {
+        for (const session of [...seen.state.sessions.values()].flat()) {
           if (isOver(session)) session.removed = true
         }
         return name
@@ -56,7 +54,7 @@ const whenIdle: readonly Changing[] = [
 ]
 const nameRefused: Change = { reusedSessionName: () => 'refused' }
 const userIs = (userOf: (key: ApiKey) => string): Change => ({ sessionUser: userOf })
-const ofAddress: Changing = (seen) => userIs(() => callerAddress(seen.context, seen.request))
+const ofAddress: Changing = (seen) => userIs(() => seen.address)
 /** Session names that do not fit are refused. */
 const namesLike = (form: RegExp): Change =>
   noGrantWith((scope) => scope.some((word) => word.startsWith('session:') && !form.test(word.slice(8))))
@@ -66,7 +64,7 @@ const leaves = (placeOf: (session: Session) => number): Change => ({
 })
 const liveOf = ({ context, nowMs }: Seen, user: string, name: string): Session[] =>
   (context.state.sessions.get(user) ?? []).filter((one) => one.name === name && !one.removed && one.expiryMs > nowMs)
-const wanted = (request: MockRequest): string => sessionWord(request)?.slice('session:'.length) ?? ''
+const wanted = (call: Call): string => sessionWord(call)?.slice('session:'.length) ?? ''
 
 /** A session that was opened again under its name is as old as before. */
 const keepsAge: Changing = (
@@ -99,9 +97,9 @@ const keepsAge: Changing = (
 const restNames =
   (restMs: number): Changing =>
   (seen, freeMs = new Map<string, number>()) => ({
-    around: before((request) => {
-      const isNamed = isGrant(request) && sessionWord(request) !== undefined
-      const leftMs = (freeMs.get(`${paramsOf(request).apiKeyId} ${wanted(request)}`) ?? 0) - seen.nowMs
+    around: before((call) => {
+      const isNamed = call.isGrant && sessionWord(call) !== undefined
+      const leftMs = (freeMs.get(`${call.params.apiKeyId} ${wanted(call)}`) ?? 0) - seen.nowMs
       return isNamed && leftMs > 0 ? waitAnswer(429, leftMs) : undefined
     }),
     sessionsRemoved: (live, surplus) => {
@@ -131,7 +129,7 @@ const sessionsOfOthers: Changing = (seen, others = { areThere: false }) =>
       const createdMs = seen.nowMs - minute + at
       return { name, user: 'everyone', createdMs, lastUsedMs: createdMs, expiryMs, removed: false }
     })
-    seen.context.state.sessions.set('everyone', sessions)
+    seen.state.sessions.set('everyone', sessions)
     return undefined
   })
 
@@ -139,17 +137,15 @@ const sessionsOfOthers: Changing = (seen, others = { areThere: false }) =>
 const keepNames =
   (isFree: (firstKey: string, key: string) => boolean): Changing =>
   (_seen, firstKeys = new Map<string, string>()) => ({
-    around: (handle, context) => {
-      const noted = afterCalls((answer, request) => {
-        const isFirst = isGrant(request) && sessionWord(request) && !firstKeys.has(wanted(request))
-        if (isFirst && isAccepted(answer)) firstKeys.set(wanted(request), String(paramsOf(request).apiKeyId))
-      })(handle, context)
-      return (request) => {
-        const firstKey = isGrant(request) ? firstKeys.get(wanted(request)) : undefined
-        if (firstKey === undefined || isFree(firstKey, String(paramsOf(request).apiKeyId))) return noted(request)
-        return errorAnswer(request, 403, 48, 'Session name is taken')
-      }
-    },
+    around: meets(async (call, next) => {
+      const name = call.isGrant ? sessionIn(call.scope) : undefined
+      const firstKey = name === undefined ? undefined : firstKeys.get(name)
+      const key = String(call.params.apiKeyId)
+      if (firstKey !== undefined && !isFree(firstKey, key)) return errorAnswer(call, 403, 48, 'Session name is taken')
+      const answer = await next()
+      if (name !== undefined && !firstKeys.has(name) && isAccepted(answer)) firstKeys.set(name, key)
+      return answer
+    }),
   })
 
 /** Parts 2, 3 and 5.4: who a user is, what counts as a session, and how long one lasts. */
@@ -290,8 +286,7 @@ export const sessionsRows: ConformingRows = {
   'two-sessions-of-one-name-and-a-third-ends-the-first': by.sixth('sessions/reused-name sessions/age', [
     'oldestSession=longest-unused',
     (seen) => ({
-      reusedSessionName: () =>
-        liveOf(seen, seen.named?.id ?? '', wanted(seen.request)).length < 2 ? 'adds' : 'replaces',
+      reusedSessionName: () => (liveOf(seen, seen.named?.id ?? '', wanted(seen)).length < 2 ? 'adds' : 'replaces'),
     }),
   ]),
   // A session has the scope of its first grant. A grant of its name with another scope replaces the session.
@@ -299,7 +294,7 @@ export const sessionsRows: ConformingRows = {
     'scopeEcho=sorted',
     (seen, scopes = new Map<string, string>()) => ({
       reusedSessionName: () => {
-        const session = `${seen.named?.id} ${wanted(seen.request)}`
+        const session = `${seen.named?.id} ${wanted(seen)}`
         const scope = [...seen.scope].sort().join(' ')
         const isSame = scopes.get(session) === scope
         scopes.set(session, scope)
@@ -319,7 +314,7 @@ export const sessionsRows: ConformingRows = {
     'oldestSession=longest-unused',
     (seen) => ({
       reusedSessionName: () => {
-        const { createdMs = 0 } = liveOf(seen, seen.named?.id ?? '', wanted(seen.request)).at(-1) ?? {}
+        const { createdMs = 0 } = liveOf(seen, seen.named?.id ?? '', wanted(seen)).at(-1) ?? {}
         return seen.nowMs - createdMs < minute ? 'joins' : 'replaces'
       },
     }),

@@ -1,10 +1,10 @@
-import type { MockRequest } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import {
   type Around,
   afterCalls,
   answerThrough,
+  type Call,
   type Change,
   type Changing,
   chain,
@@ -12,9 +12,7 @@ import {
   day,
   hour,
   isAccepted,
-  isMethod,
   minute,
-  namedKeyId,
   type Seen,
 } from '../operators.ts'
 import {
@@ -23,7 +21,6 @@ import {
   by,
   type ConformingRows,
   clock,
-  create,
   dated,
   httpDate,
   isOfLiveKey,
@@ -48,7 +45,7 @@ const nonceWith = (isTaken: (nonce: string) => boolean): Change => ({
   nonceTaken: (nonce, profile) => reference.nonceTaken(nonce, profile) && isTaken(nonce),
 })
 const unpadded = (nonce: string): string => nonce.replace(/=+$/, '')
-const keyName = (request: MockRequest): string => namedKeyId(request) ?? ''
+const keyName = (call: Call): string => call.keyId ?? ''
 
 /** The window in which a timestamp is taken, by the call. */
 const windowOf =
@@ -71,14 +68,14 @@ const macBytes = (text: string): Buffer | undefined =>
 
 /** A timestamp is at most five seconds before the last accepted one of its key, and one second in the future. */
 const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>()) => ({
-  around: afterCalls((answer, request) => {
-    const [, , timestamp] = signatureFields(request)
-    const id = keyName(request)
+  around: afterCalls((answer, call) => {
+    const [, , timestamp] = signatureFields(call)
+    const id = keyName(call)
     if (timestamp !== undefined && isAccepted(answer)) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
   }),
   timestampTaken: (timestamp, nowMs) => {
     const ms = Number(timestamp)
-    const earliestMs = (lastMs.get(keyName(seen.request)) ?? 0) - 5000
+    const earliestMs = (lastMs.get(keyName(seen)) ?? 0) - 5000
     return /^[0-9]{13}$/.test(timestamp) && ms >= earliestMs && ms >= nowMs - 600_000 && ms <= nowMs + 1000
   },
 })
@@ -86,13 +83,12 @@ const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>())
 /** A repeated signature is changed, so that it is wrong. */
 const signaturesOnce: Changing = (_seen, used = new Set<string>()) => ({
   around: chain(
-    afterCalls((answer, { headers }) => {
-      if (headers.authorization?.includes(';') && isAccepted(answer)) used.add(headers.authorization)
+    afterCalls((answer, { authorization = '' }) => {
+      if (authorization.includes(';') && isAccepted(answer)) used.add(authorization)
     }),
-    before((request) => {
-      const { authorization = '' } = request.headers
-      if (!used.has(authorization)) return undefined
-      return { ...request, headers: { ...request.headers, authorization: `${authorization}used` } }
+    before((call) => {
+      const { authorization = '' } = call
+      return used.has(authorization) ? call.withAuthorization(`${authorization}used`) : undefined
     }),
   ),
 })
@@ -110,9 +106,9 @@ const twoNodes: Changing = (_seen, next = counts(), ahead = { ms: 0 }) => ({
     /^[0-9]{13}$/.test(timestamp) && Math.abs(Number(timestamp) - nowMs - ahead.ms) < profile.timeWindowMs,
 })
 const noteDate = (aheadMs: () => number): Around =>
-  answerThrough((answer, _request, context) => ({
+  answerThrough((answer, call) => ({
     ...answer,
-    headers: { ...answer.headers, date: httpDate(context.now() + aheadMs()) },
+    headers: { ...answer.headers, date: httpDate(call.nowMs + aheadMs()) },
   }))
 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
@@ -259,7 +255,7 @@ export const signaturesRows: ConformingRows = {
   // A nonce may be used again with another timestamp or by another key, within a window of two minutes.
   'nonce-remembered-with-key-and-timestamp': by.second('signatures/nonce-reuse signatures/time-window', [
     'nonceReuse=accepted timeWindowMs=120000',
-    nonces({ of: (request) => signatureFields(request).slice(0, 3).join(';') }),
+    nonces({ of: (call) => signatureFields(call).slice(0, 3).join(';') }),
   ]),
   'signatures-without-padding-and-day-long-window': by.second(
     'signatures/base64-padding signatures/nonce-padding signatures/time-window signatures/scheme-case',
@@ -304,7 +300,7 @@ export const signaturesRows: ConformingRows = {
   // The list of nonces is emptied by the clock, and only an accepted signature uses its nonce up.
   'nonces-forgotten-at-every-full-minute': by.sixth('signatures/nonce-reuse signatures/nonce-burnt', [
     'nonceBurntByBadSignature=false',
-    nonces({ of: (_request, nowMs) => Math.floor(nowMs / minute), stored: whenRight }),
+    nonces({ of: ({ nowMs }) => Math.floor(nowMs / minute), stored: whenRight }),
   ]),
   // The same header is refused the second time; a nonce can come again in another signature.
   'signatures-and-not-nonces-are-used-once': by.sixth('signatures/nonce-reuse signatures/base64-padding', [
@@ -367,10 +363,8 @@ export const signaturesRows: ConformingRows = {
     'nonceBurntByBadSignature=false',
     answeredAgain({
       forMs: 5000,
-      as: ({ method, target, headers, body }) =>
-        headers.authorization?.includes(';')
-          ? JSON.stringify([method, target, headers.authorization, body.toString('base64')])
-          : undefined,
+      as: ({ isSigned, authorization, request: { method, target, body } }) =>
+        isSigned ? JSON.stringify([method, target, authorization, body.toString('base64')]) : undefined,
       isGood: isOfLiveKey,
       give: (answer) => ({ ...answer, headers: { ...answer.headers, 'x-replayed': '1' } }),
     }),
@@ -401,7 +395,7 @@ export const signaturesRows: ConformingRows = {
   // A signed creation is good for three seconds, other calls for five minutes; nonces may repeat.
   'creations-need-a-timestamp-of-three-seconds': by.tenth('signatures/time-window signatures/nonce-reuse', [
     'nonceReuse=accepted',
-    windowOf(({ request }) => (isMethod(request, create) ? 3000 : 5 * minute)),
+    windowOf(({ creates }) => (creates ? 3000 : 5 * minute)),
   ]),
   // Part 5.1 asks for BASE64 of 20 bytes. Readers of BASE64 may ignore spare bits (RFC 4648, 3.5), and padding is open.
   // The same 20 bytes are taken with and without padding and with any spare bits; other bytes are not.
@@ -424,7 +418,7 @@ export const signaturesRows: ConformingRows = {
   // Part 5.1 does not show uniqueness rules of nonces.
   // A nonce may come again from elsewhere, after a refused call, and after twenty other nonces.
   'last-twenty-nonces-of-each-address-are-remembered': by.eleventh('signatures/nonce-reuse signatures/nonce-burnt', [
-    nonces({ of: ({ remoteAddress }) => remoteAddress, stored: isAccepted, last: 20 }),
+    nonces({ of: (call) => call.request.remoteAddress, stored: isAccepted, last: 20 }),
   ]),
   // Part 5.1 does not show how exact the clock of the server is; every moment is off by less than a quarter of a second.
   // A later grant may report an earlier end, and a timestamp is at most twenty seconds off; nonces may repeat.

@@ -1,24 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { callerAddress } from '../../../mock-server/caller.ts'
-import type { ServerContext } from '../../../mock-server/context.ts'
-import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   afterCalls,
+  type Call,
   type Change,
   type Changing,
   day,
   isAccepted,
-  isGrant,
-  isMethod,
-  isRefresh,
   onGrant,
-  paramsOf,
   readMembers,
-  scopeOf,
-  shownPair,
-  tokenText,
 } from '../operators.ts'
 import { answeredAgain, auth, by, type ConformingRows, calls, echo, errorCode } from './operators.ts'
 
@@ -57,11 +49,11 @@ const releases: readonly ((fresh: string) => string)[] = [
 ]
 
 /** The header that the reference server understands, for a token behind any word or none. */
-const behindAnyWord: Change = calls((request, { state }) => {
-  const { authorization = '' } = request.headers
+const behindAnyWord: Change = calls((call) => {
+  const { authorization = '' } = call
   const text = authorization.slice(authorization.indexOf(' ') + 1).trim()
-  if (!state.tokens.has(text) || /^(basic|svc-hmac-sha256) /i.test(authorization)) return undefined
-  return { ...request, headers: { ...request.headers, authorization: `Bearer ${text}` } }
+  if (!call.state.tokens.has(text) || /^(basic|svc-hmac-sha256) /i.test(authorization)) return undefined
+  return call.withAuthorization(`Bearer ${text}`)
 })
 
 const isGood = (pair: TokenPair, nowMs: number): boolean =>
@@ -86,7 +78,7 @@ const keepNewest =
     return {
       ...onGrant(drop),
       refreshResult: (result) => {
-        const pair = seen.context.state.tokens.get(result.accessToken)?.pair
+        const pair = seen.state.tokens.get(result.accessToken)?.pair
         if (pair) drop(pair)
         return result
       },
@@ -97,46 +89,45 @@ const isOutsideSessions = ({ session }: TokenPair): boolean => session === undef
 /** The same grant gets its pair again until half of its access lifetime is over; not for a session or a lifetime. */
 const samePair: Changing = answeredAgain({
   forMs: 7 * day,
-  as: (request) =>
-    isGrant(request) && !scopeOf(request).some((word) => /^(session|expiresIn):/i.test(word))
-      ? JSON.stringify(paramsOf(request))
+  as: (call) =>
+    call.isGrant && !call.scope.some((word) => /^(session|expiresIn):/i.test(word))
+      ? JSON.stringify(call.params)
       : undefined,
-  isGood: ({ body }, _request, context) => {
+  isGood: ({ body }, { state, nowMs }) => {
     const { accessToken = '' } = (readMembers(body)?.result ?? {}) as { accessToken?: string }
-    const pair = context.state.tokens.get(accessToken)?.pair
-    const nowMs = context.now()
+    const pair = state.tokens.get(accessToken)?.pair
     return pair && isGood(pair, nowMs) && 2 * nowMs < pair.issuedMs + pair.accessExpiryMs && pair.key.enabled
   },
 })
 
 /** Runs `react` after each refused call. */
-const afterRefusal = (react: (request: MockRequest, context: ServerContext, answer: MockAnswer) => void): Change => ({
-  around: afterCalls((answer, request, context) => {
-    if (!isAccepted(answer)) react(request, context, answer)
+const afterRefusal = (react: (call: Call, answer: MockAnswer) => void): Change => ({
+  around: afterCalls((answer, call) => {
+    if (!isAccepted(answer)) react(call, answer)
   }),
 })
-const shownRefreshPair = (request: MockRequest, { state }: ServerContext): TokenPair | undefined => {
-  const token = isMethod(request, auth) ? undefined : state.tokens.get(tokenText(request))
+const shownRefreshPair = (call: Call): TokenPair | undefined => {
+  const token = call.is(auth) ? undefined : call.state.tokens.get(call.token)
   return token?.kind === 'refresh' ? token.pair : undefined
 }
-const usedPair = (request: MockRequest, { state }: ServerContext): TokenPair | undefined => {
-  const token = isRefresh(request) ? state.tokens.get(String(paramsOf(request).refreshToken)) : undefined
+const usedPair = (call: Call): TokenPair | undefined => {
+  const token = call.isRefresh ? call.state.tokens.get(String(call.params.refreshToken)) : undefined
   return token?.kind === 'refresh' && token.pair.refreshRevoked ? token.pair : undefined
 }
 
 /** An access token that comes from another address than its own is withdrawn; its refresh token stays. */
-export const withdrawAtForeignAddress = afterRefusal((request, context) => {
-  const pair = shownPair(request, context)
-  if (pair?.addresses.length && !pair.addresses.includes(callerAddress(context, request))) endAccess(pair)
+export const withdrawAtForeignAddress = afterRefusal((call) => {
+  const pair = call.shownPair
+  if (pair?.addresses.length && !pair.addresses.includes(call.address)) endAccess(pair)
 })
 /** A refresh token in the Authorization header may have been seen by others, so its pair is withdrawn. */
-export const withdrawShownRefreshToken = afterRefusal((request, context) => {
-  const pair = shownRefreshPair(request, context)
+export const withdrawShownRefreshToken = afterRefusal((call) => {
+  const pair = shownRefreshPair(call)
   if (pair) endPair(pair)
 })
 /** An access token that is used for an API outside of its scope is withdrawn; its refresh token stays. */
-export const withdrawOutsideScope = afterRefusal((request, context, answer) => {
-  const pair = shownPair(request, context)
+export const withdrawOutsideScope = afterRefusal((call, answer) => {
+  const pair = call.shownPair
   if (pair && errorCode(answer) === 24878) endAccess(pair)
 })
 
@@ -315,8 +306,8 @@ export const tokensRows: ConformingRows = {
   // A refresh token that comes twice is taken for stolen, and the session with all that joined it is over.
   'used-refresh-token-ends-its-line-and-its-session': by.sixth('refresh/family sessions/reused-name', [
     'reuseRevokesFamily=true reusedSessionName=joins',
-    afterRefusal((request, context) => {
-      const session = usedPair(request, context)?.session
+    afterRefusal((call) => {
+      const session = usedPair(call)?.session
       if (session) session.removed = true
     }),
   ]),
@@ -346,10 +337,11 @@ export const tokensRows: ConformingRows = {
       (fresh) => fresh,
       (fresh) => `${fresh.slice(0, 16)}.${fresh.slice(16)}`,
     ),
-    afterRefusal((request, { state }) => {
-      const text = isRefresh(request) ? String(paramsOf(request).refreshToken) : ''
-      if (text === '' || state.tokens.has(text)) return
-      const named = [...state.tokens.values()].filter(
+    afterRefusal((call) => {
+      const { tokens } = call.state
+      const text = call.isRefresh ? String(call.params.refreshToken) : ''
+      if (text === '' || tokens.has(text)) return
+      const named = [...tokens.values()].filter(
         ({ kind, text: known }) => kind === 'refresh' && known.startsWith(`${text.split('.')[0]}.`),
       )
       for (const { pair } of named) pair.family.revoked = true
@@ -376,11 +368,11 @@ export const tokensRows: ConformingRows = {
     'refresh/family limits/live-tokens refresh/lifetime-renewed',
     [
       'refreshLifetime=kept',
-      afterRefusal((request, context) => {
-        const used = usedPair(request, context)
+      afterRefusal((call) => {
+        const used = usedPair(call)
         if (used === undefined) return
         used.family.revoked = true
-        for (const pair of pairsOf(context)) if (pair.key === used.key && !pair.session) endPair(pair)
+        for (const pair of pairsOf(call.context)) if (pair.key === used.key && !pair.session) endPair(pair)
       }),
     ],
   ),
