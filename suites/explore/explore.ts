@@ -227,8 +227,7 @@ async function openStages(
     pairs: new Map(),
     sinceControl: new Map(),
     turns: new Map(),
-    asked: new Set<string>(),
-    tried: new Map(),
+    tried: new Set<string>(),
     waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],
     makeKeyPair,
   }
@@ -418,6 +417,7 @@ async function sessionStages(all: Stages): Promise<void> {
     await stage('session storms', () => storm('session storms', who, sessionsBefore + at), 9000)
   // A key of our own: no case made sessions of it, so that each of its first is watched.
   await stage('many sessions', () => storm('many sessions', third, 0), 6500)
+  await stage('sixteen sessions', () => world(all, 'sixteen sessions', { who: third }, meanwhile), 2600)
   await stage('expiry of used tokens', () => world(all, 'expiry of used tokens', {}, meanwhile), 4400)
   if (sizes.confusableNames)
     await stage('similar session names', () => world(all, 'similar session names', { who: third }, meanwhile), 6500)

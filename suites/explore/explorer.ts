@@ -31,7 +31,7 @@ import { byRoot } from './keyring.ts'
 import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
 import { type BurstStep, type CallStep, list, namesIn, type Value } from './step.ts'
 import { contradiction, notAllowed } from './words.ts'
-import { fixedSessionNames } from './worlds.ts'
+import { fixedSessionNames } from './world-steps.ts'
 
 /** After this many broken answers in a row, a right call shows whether the target is still there. */
 const mostBroken = 8

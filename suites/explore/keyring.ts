@@ -15,9 +15,8 @@ export interface Caller {
   readonly sinceControl: Map<string, number>
   /** How a part was called last, so that the next call uses another key. */
   readonly turns: Map<string, number>
-  readonly asked: Set<string>
-  /** How often the laws made each call for each kind of key or pair. */
-  readonly tried: Map<string, number>
+  /** The kinds of pairs and keys for which the laws made their calls. */
+  readonly tried: Set<string>
   /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
   readonly waysToEndKeys: readonly WayToEndKey[]
   makeKeyPair(): KeyPair
@@ -230,10 +229,11 @@ export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refu
  * misuse may have ended the token: if it is accepted, what follows can be judged again.
  */
 export async function expectAccepted(x: Explorer, step: CallStep): Promise<Seen | null> {
+  const seen = await x.call(step, 'accepted')
+  const doubt = seen === null ? x.foresee(step) : null
+  if (doubt?.is !== 'open' || !doubts.includes(doubt.requirement)) return seen
   await endDoubt(x, step)
-  const verdict = x.foresee(step)
-  const mayHaveEnded = verdict?.is === 'open' && doubts.includes(verdict.requirement)
-  return x.call(step, mayHaveEnded && step.method === 'solution/listSolutions' ? 'open' : 'accepted')
+  return (await x.call(step, 'accepted')) ?? (step.method === 'solution/listSolutions' ? x.call(step, 'open') : null)
 }
 
 /**

@@ -1,336 +1,32 @@
 /**
- * Laws: what follows from the document for any key and any pair, whatever was done before. Each is a small function from a name in play to calls;
- * the model says of each call whether it is sure of the answer. They ride on every step of every world and walk: after a step they look at what
- * it made or used, and at some that it did not touch.
+ * Laws: what follows from the document for any key and any pair, whatever was done before (fixtures/worlds/laws.yaml). They ride on every step of
+ * every world and walk: after a step they look at what it made or used, and at some that it did not touch. The model says of each call whether it is
+ * sure of the answer.
+ *
+ * A law is tried for every two features of a pair that it has not met together, and once for each key: what is wrong in one combination shows, and
+ * nothing is repeated that cannot fail any more.
  */
-import type { Key } from '../engine/model/state.ts'
+import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
-import { type Caller, creation, expectAccepted, expectRefused, keyOf, mayCreate, wordsOf } from './keyring.ts'
+import { type Caller, expectAccepted, expectRefused, keyOf } from './keyring.ts'
+import { basic, ecc, hmac, list, refresh, token } from './step.ts'
 import {
-  type Auth,
-  basic,
-  type CallStep,
-  type Change,
-  changed,
-  ecc,
-  grant,
-  hmac,
-  list,
-  refresh,
-  token,
-} from './step.ts'
-
-/** A call that a law makes. */
-interface Probe {
-  readonly step: CallStep
-  /** Made only if the model is sure of it; absent: made in any case, because its answer teaches. */
-  readonly is?: 'accepted' | 'refused'
-}
-
-/** A law about pairs or about keys. */
-interface Law<Subject> {
-  readonly law: string
-  /** What makes one case of it another: each call is made a few times for each. */
-  kindOf(subject: Subject): string
-  of(caller: Caller, subject: Subject): readonly Probe[]
-}
-
-interface PairInPlay {
-  readonly name: string
-  readonly who: string
-  /** As it was requested, without the names of sessions and of foreign addresses. */
-  readonly scope: readonly string[]
-  readonly words: readonly string[]
-  readonly generation: number
-  /** newest, dead, unknown, or with "expired". */
-  readonly standing: string
-}
-
-const isOld = ({ standing }: PairInPlay): boolean => standing !== 'newest'
-const ofScope = ({ scope, generation, standing }: PairInPlay): string => `${scope.join(' ')} ${generation} ${standing}`
-/** What binds it and what it may do beside its areas. */
-const ofRestrictions = ({ scope, generation, standing }: PairInPlay): string =>
-  `${scope
-    .filter((word) => word.includes(':') || /^apikey$/i.test(word))
-    .map((word) => word.replace(/^solution:.+/, 'solution:'))
-    .join(' ')} ${generation} ${standing}`
-const ofKeyAndWords = (pair: PairInPlay): string =>
-  `${pair.who} ${pair.words.join(' ')} ${pair.generation} ${pair.standing}`
-
-const refused = (step: CallStep): Probe => ({ step, is: 'refused' })
-const accepted = (step: CallStep): Probe => ({ step, is: 'accepted' })
-const asked = (step: CallStep): Probe => ({ step })
-
-const inside = { operation: 'inside-changed' }
-const wrongSignature: Change = { field: 'signature-bytes', operation: 'middle-bit-flipped' }
-const wrongGrantSecret: Change = { field: 'param apiKeySecret', ...inside }
-/** Operations on the word before credentials that a server may read as the same word, in other code. */
-const otherSpellings = ['lower-case', 'upper-case']
-
-/** Laws of pairs: of their access tokens, unless they say otherwise. */
-const lawsOfPairs: readonly Law<PairInPlay>[] = [
-  {
-    law: 'what lives works, and what ended stays ended',
-    kindOf: ofKeyAndWords,
-    of: (_caller, pair) => [
-      asked(list(token(pair.name))),
-      ...(isOld(pair) ? [refused(list(token(pair.name), { connection: 'new' }))] : []),
-      refused(creation(token(pair.name))),
-    ],
-  },
-  {
-    law: 'a restriction to an address holds',
-    kindOf: ofScope,
-    of: ({ x }, pair) => {
-      const { name, scope } = pair
-      const [first, ...others] = x.addresses.slice(1).map((address) => address.name)
-      if (first === undefined || isOld(pair)) return []
-      const isBound = scope.some((word) => word.startsWith('ipAddr:'))
-      if (!isBound) return [accepted(list(token(name), { from: first }))]
-      return [
-        refused(list(token(name), { from: first })),
-        refused(list(token(name), { from: first, connection: 'new' })),
-        refused({ ...creation(token(name)), from: first }),
-        ...others.map((from) => refused(list(token(name), { from }))),
-      ]
-    },
-  },
-  {
-    law: 'a restriction to areas holds',
-    kindOf: ({ scope, generation, standing }) =>
-      `${scope.filter((word) => !word.includes(':')).join(' ')} ${generation} ${standing}`,
-    of: ({ x }, pair) =>
-      isOld(pair)
-        ? []
-        : [
-            refused(creation(token(pair.name), '$spare.publicKey')),
-            refused(list(token(pair.name), { connection: 'new' })),
-            // A word for one solution opens something, too.
-            ...(pair.scope.length === 1
-              ? x.options.probes.map(({ method, params }) =>
-                  asked({ do: 'call', method, params, auth: token(pair.name) }),
-                )
-              : []),
-          ],
-  },
-  {
-    law: 'a restriction to a solution holds',
-    kindOf: ofScope,
-    of: ({ x }, { name, scope }) =>
-      scope.includes('context') && scope.some((word) => /^solution:[\w-]/.test(word)) ? contextsOf(x, name) : [],
-  },
-  {
-    law: 'a credential works only in its place and way',
-    kindOf: ofRestrictions,
-    of: (_caller, pair) => {
-      const { name } = pair
-      const wrongKind: Auth = { kind: 'token', token: `$${name}.refreshToken` }
-      const asRefreshToken = changed(refresh(name), { field: 'param refreshToken', place: `$${name}.accessToken` })
-      return [refused(list(wrongKind)), ...(isOld(pair) ? [] : [refused(creation(wrongKind)), refused(asRefreshToken)])]
-    },
-  },
-  {
-    law: 'a refused call changed nothing',
-    kindOf: ofRestrictions,
-    of: (_caller, pair) =>
-      isOld(pair)
-        ? []
-        : [
-            refused(changed(refresh(pair.name), { field: 'param grantType', value: 'client_credentials' })),
-            refused(changed(list(token(pair.name)), { field: 'member method', operation: 'letter-appended' })),
-            refused({ ...creation(token(pair.name)), params: { name: 1, scope: 'solution' } }),
-            accepted(list(token(pair.name))),
-          ],
-  },
-  {
-    law: 'one part changed is another call',
-    kindOf: ({ who, generation, standing }) => `${who} ${generation} ${standing}`,
-    of: (_caller, pair) =>
-      isOld(pair)
-        ? []
-        : [
-            refused(changed(list(token(pair.name)), { field: 'token', ...inside })),
-            refused(changed(refresh(pair.name), { field: 'param refreshToken', operation: 'late-changed' })),
-            refused(changed(refresh(pair.name), { field: 'param refreshToken', remove: true })),
-            ...otherSpellings.map((operation) =>
-              refused(
-                list(token(pair.name), {
-                  change: { field: 'token', ...inside },
-                  also: [{ field: 'token-word', operation }],
-                }),
-              ),
-            ),
-          ],
-  },
-]
-
-/** Of a refresh token that was used: last, because presenting it may end the newer pair. */
-const lawsOfOldPairs: readonly Law<PairInPlay>[] = [
-  {
-    law: 'what ended stays ended',
-    kindOf: ofKeyAndWords,
-    of: (_caller, { name }) => [
-      refused(refresh(name)),
-      refused(refresh(name, { connection: 'new' })),
-      refused(list(token(name))),
-    ],
-  },
-]
-
-/** The declared calls for the contexts of two solutions. */
-function contextsOf({ options: { solutionProbe, solutions } }: Explorer, pair: string): Probe[] {
-  const [own, other] = solutions.filter((id) => /^[\w-]+$/.test(id))
-  if (solutionProbe === undefined || own === undefined || other === undefined) return []
-  const { method, params, path } = solutionProbe
-  const of = (solution: string): CallStep => ({
-    do: 'call',
-    method,
-    params: withValue(params, path, solution) as CallStep['params'],
-    auth: token(pair),
-  })
-  return [asked(of(own)), refused(of(other))]
-}
-
-function withValue(
-  value: CallStep['params'][string] | CallStep['params'],
-  [name, ...rest]: readonly string[],
-  instead: string,
-): CallStep['params'][string] {
-  if (name === undefined) return instead
-  const members = value as CallStep['params']
-  return { ...members, [name]: withValue(members[name] ?? {}, rest, instead) }
-}
-
-interface KeyInPlay {
-  readonly who: string
-  readonly key: Key
-  /** Authorization that works for it. */
-  readonly ways: readonly Auth[]
-  /** Keys beside it that have a secret, or a key pair. */
-  readonly others: readonly string[]
-}
-
-const lawsOfKeys: readonly Omit<Law<KeyInPlay>, 'kindOf'>[] = [
-  {
-    law: 'what lives works, and what ended stays ended',
-    of: (_caller, { who, key, ways }) => [
-      ...ways.flatMap((auth) => [asked(list(auth)), refused(list(auth, { connection: 'new' }))]),
-      ...ways.flatMap((auth) => [refused(creation(auth)), refused(creation(auth, '$spare.publicKey'))]),
-      ...(key.ended === undefined
-        ? []
-        : [['solution'], ['context', 'session:ended-$unique']].map((scope) => refused(grant(who, scope)))),
-    ],
-  },
-  {
-    law: 'a key with a public key proves nothing by a secret',
-    of: ({ x }, { who, key }) => {
-      if (key.publicKey === null) return []
-      const [asBasic, asHmac, own] = [basic(who), hmac(who), `$${who}-own.publicKey`]
-      return [
-        ...[asBasic, asHmac].flatMap((auth) => [list(auth), list(auth, { connection: 'new' }), creation(auth)]),
-        ...[['solution'], ['context'], ['solution', 'session:'], ['solution', 'solution:']].map((scope) =>
-          grant(who, wordsOf(x, who, scope, 'wrong-$unique')),
-        ),
-        changed(grant(who, ['solution']), { field: 'param apiKeySecret', value: '' }),
-        ...[own, `$${who}.id`, `$${who}.name`, `$${who}.secret`].flatMap((place) => [
-          changed(grant(who, ['solution']), { field: 'param apiKeySecret', place }),
-          changed(list(asBasic), { field: 'basic-secret', place }),
-          changed(list(asHmac), { field: 'secret', place }),
-          changed(list(ecc(who)), { field: 'signature', place }),
-        ]),
-        changed(list(asBasic), { field: 'basic-secret', operation: 'empty' }),
-        changed(list(asHmac), { field: 'secret', operation: 'empty' }),
-        ...[list, creation].flatMap((right) =>
-          otherSpellings.flatMap((operation) => [
-            changed(right(asBasic), { field: 'basic-word', operation }),
-            changed(right(asHmac), { field: 'scheme', operation }),
-          ]),
-        ),
-      ].map(refused)
-    },
-  },
-  {
-    law: 'a key proves nothing for another',
-    of: ({ x }, { who, key, others }) =>
-      others.flatMap((other): Probe[] => {
-        const place = `$${other}.secret`
-        const hasPublicKey = x.names.get(other)?.seed !== undefined
-        const idOfOther: Change = { field: 'key-id', place: `$${other}.id` }
-        if (key.publicKey !== null && hasPublicKey) return [refused(changed(list(ecc(who)), idOfOther))]
-        if (hasPublicKey) return []
-        // A server may keep what it found for the call before.
-        return [
-          ...(key.publicKey === null ? [accepted(list(hmac(other)))] : []),
-          ...(key.publicKey === null
-            ? [refused(changed(list(hmac(who)), idOfOther))]
-            : [refused(changed(list(ecc(who)), idOfOther))]),
-          refused(changed(list(hmac(who)), { field: 'secret', place })),
-          refused(changed(list(basic(who)), { field: 'basic-secret', place })),
-          refused(changed(grant(who, ['solution']), { field: 'param apiKeySecret', place })),
-        ]
-      }),
-  },
-  {
-    law: 'a credential works only in its place and way',
-    of: (_caller, { who, key }) => {
-      if (key.publicKey !== null) return []
-      return [`$${who}.id`, `$${who}.name`, `$${who}.secret`].flatMap((place) => [
-        ...['basic-id', 'basic-secret', 'basic-text', 'basic-blob'].map((field) =>
-          refused(changed(list(basic(who)), { field, place })),
-        ),
-        ...['key-id', 'secret', 'signature'].map((field) => refused(changed(list(hmac(who)), { field, place }))),
-        ...['param apiKeyId', 'param apiKeySecret'].map((field) =>
-          refused(changed(grant(who, ['solution']), { field, place })),
-        ),
-      ])
-    },
-  },
-  {
-    law: 'one part changed is another call',
-    of: (_caller, { who, key, ways: [way] }) => {
-      if (way === undefined) return []
-      const signer = key.publicKey === null ? hmac(who) : ecc(who)
-      const ofSecret = [
-        ...[undefined, '$spare.publicKey'].flatMap((publicKey) => [
-          changed(creation(basic(who), publicKey), { field: 'basic-secret', ...inside }),
-          changed(creation(hmac(who), publicKey), { field: 'mac', operation: 'middle-bit-flipped' }),
-        ]),
-        ...otherSpellings.map((operation) =>
-          list(basic(who), {
-            change: { field: 'basic-secret', ...inside },
-            also: [{ field: 'basic-word', operation }],
-          }),
-        ),
-        changed(grant(who, ['solution']), wrongGrantSecret),
-      ]
-      return [
-        changed(list(signer), wrongSignature),
-        ...otherSpellings.map((operation) =>
-          list(signer, { change: wrongSignature, also: [{ field: 'scheme', operation }] }),
-        ),
-        changed(creation(ecc(who)), wrongSignature),
-        changed(creation(ecc(who), '$spare.publicKey'), wrongSignature),
-        ...(key.publicKey === null ? ofSecret : []),
-      ].map(refused)
-    },
-  },
-]
-
-/** Probes of keys after one step: wrong calls in a row may lock a key. */
-const mostAtOnce = 8
-/** After so many wrong calls with a key a right one follows. */
-const wrongInARow = 3
-
-/** The memory of the laws: how often each call was made for each kind. */
-export type Tried = Map<string, number>
+  combinations,
+  type Law,
+  Missing,
+  makeStep,
+  type Planned,
+  readWorlds,
+  stepOf,
+  type Values,
+} from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
 export async function applyLaws(caller: Caller, names: readonly string[]): Promise<void> {
-  const { x } = caller
   for (const name of new Set(names)) {
-    const pair = pairInPlay(x, name)
-    if (pair !== undefined) await tryPair(caller, pair, lawsOfPairs)
-    else await tryKey(caller, name, mostAtOnce)
+    const pair = pairNamed(caller.x, name)
+    if (pair !== undefined) await tryPair(caller, name, pair, false)
+    else await tryKey(caller, name)
   }
   await tryBystander(caller, names)
 }
@@ -338,103 +34,209 @@ export async function applyLaws(caller: Caller, names: readonly string[]): Promi
 /** Tries the laws of used refresh tokens, at the end of a world. */
 export async function applyLateLaws(caller: Caller, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    const pair = pairInPlay(caller.x, name)
-    if (pair !== undefined && isOld(pair)) await tryPair(caller, pair, lawsOfOldPairs)
+    const pair = pairNamed(caller.x, name)
+    if (pair !== undefined) await tryPair(caller, name, pair, true)
   }
 }
 
-async function tryPair(caller: Caller, pair: PairInPlay, laws: readonly Law<PairInPlay>[]): Promise<void> {
-  for (const { law, kindOf, of } of laws) {
-    const kind = `${law}: ${kindOf(pair)}`
-    if (caller.tried.has(kind)) continue
-    let made = 0
-    for (const probe of of(caller, pair)) if (await make(caller, probe)) made += 1
-    if (made > 0) note(caller, kind)
+/** A law about a pair is tried for every two features of it that it has not met together. */
+async function tryPair(caller: Caller, name: string, pair: Pair, isLate: boolean): Promise<void> {
+  const features = featuresOf(caller.x, pair)
+  const values = new Map<string, unknown>([...valuesOfLaws(caller), ['it', name]])
+  for (const law of lawsFor(ofPairs, pair, isLate)) {
+    const two = twoByTwo(
+      features.filter(([feature, , group = '']) => law.by?.some((by) => by === feature || by === group) ?? true),
+    )
+    for (const [at, combination] of combinationsOf(caller, law, values)) {
+      const open = two.map((one) => `${law.law} ${at} ${one}`).filter((one) => !caller.tried.has(one))
+      if (open.length > 0 && (await make(caller, law, combination)).made > 0)
+        for (const one of open) caller.tried.add(one)
+    }
   }
 }
 
-async function tryKey(caller: Caller, who: string, most: number): Promise<void> {
-  const { x, keyring } = caller
-  const key = keyOf(x, who)
+/** Calls with a key after one step: wrong calls in a row may lock it. */
+const mostAtOnce = 8
+/** After so many wrong calls with a key a right one follows. */
+const wrongInARow = 3
+
+/** A law about a key is tried once for each key. */
+async function tryKey(caller: Caller, who: string): Promise<void> {
+  const key = keyOf(caller.x, who)
   if (key === undefined) return
   const ways = key.publicKey === null ? [basic(who), hmac(who)] : [ecc(who)]
-  const others = [...keyring.secret, ...keyring.narrow, ...keyring.ecc, ...keyring.narrowEcc].filter(
-    (one) => one !== who,
-  )
+  const values = new Map<string, unknown>([
+    ...valuesOfLaws(caller),
+    ...othersOf(caller, who),
+    ['it', who],
+    ['ways', ways.map(({ kind }) => ({ [kind]: who }))],
+    ['signer', { [key.publicKey === null ? 'hmac' : 'ecc']: who }],
+  ])
   let [made, wrong] = [0, 0]
-  const laws = key.ended === undefined ? lawsOfKeys : lawsOfKeys.slice(0, 1)
-  for (const { law, of } of laws)
-    for (const [at, probe] of of(caller, { who, key, ways, others }).entries()) {
-      const kind = `${law} ${at} ${who} ${key.ended ?? ''}`
-      if (made >= most) return
+  for (const law of lawsFor(ofKeys, key, false))
+    for (const [at, combination] of combinationsOf(caller, law, values)) {
+      const kind = `${law.law} ${at} ${who} ${key.ended ?? ''}`
+      if (made >= mostAtOnce) return
       if (caller.tried.has(kind)) continue
-      if (!(await make(caller, probe))) continue
-      note(caller, kind)
-      made += 1
-      wrong += probe.is === 'refused' ? 1 : 0
+      const calls = await make(caller, law, combination)
+      if (calls.made === 0) continue
+      caller.tried.add(kind)
+      made += calls.made
+      wrong += calls.wrong
       if (wrong < wrongInARow || ways[0] === undefined) continue
-      await expectAccepted(x, list(ways[0]))
+      await expectAccepted(caller.x, list(ways[0]))
       wrong = 0
     }
 }
 
-/** Makes the call of a law. @returns whether it was made */
-async function make(caller: Caller, { step, is }: Probe): Promise<boolean> {
-  const { x, keyring } = caller
-  if (step.params.grantType !== undefined && !keyring.grants) return false
-  // Whether it takes a place must be certain: an accepted one would.
-  if (step.method === 'manager/createApiKey' && (is !== 'refused' || !mayCreate(caller))) return false
-  const seen =
-    is === 'accepted'
-      ? await expectAccepted(x, step)
-      : is === 'refused'
-        ? await expectRefused(x, step)
-        : await x.call(step)
-  return seen !== null
+type Conditions<Subject> = { readonly [word: string]: (subject: Subject) => boolean }
+
+/** The laws whose conditions hold for a pair, or for a key. */
+const lawsFor = <Subject>(conditions: Conditions<Subject>, subject: Subject, isLate: boolean): readonly Law[] =>
+  readWorlds().laws.filter(
+    ({ where, late = false }) => late === isLate && where.every((word) => conditions[word]?.(subject) ?? false),
+  )
+
+const has = ({ scope }: Pair, wanted: RegExp): boolean => scope.some((word) => wanted.test(word))
+
+const ofPairs: Conditions<Pair> = {
+  pair: () => true,
+  newest: ({ standing }) => standing === 'newest',
+  old: ({ standing }) => standing !== 'newest',
+  bound: (pair) => has(pair, /^ipAddr:/),
+  unbound: (pair) => !has(pair, /^ipAddr:/),
+  'of one word': ({ scope }) => scope.length === 1,
+  'of one solution': (pair) => pair.scope.includes('context') && has(pair, /^solution:[\w-]/),
 }
 
-/** Pairs that a step did not touch: newer and older ones, of the same key and of others. */
-async function tryBystander(caller: Caller, names: readonly string[]): Promise<void> {
-  const { x } = caller
-  const all = x.pairNames
-  const steps = caller.tried.get(bystanders) ?? 0
-  caller.tried.set(bystanders, steps + 1)
-  if (steps % everyBystander !== 0 || all.length === 0) return
-  const recent = Math.min(all.length, recentPairs)
-  const at = all.length - 1 - (((steps / everyBystander) * 7) % recent)
-  const name = all[Math.floor(at)]
-  if (name === undefined || names.includes(name)) return
-  await expectAccepted(x, list(token(name)))
+const ofKeys: Conditions<Key> = {
+  key: () => true,
+  alive: ({ ended }) => ended === undefined,
+  ended: ({ ended }) => ended !== undefined,
+  'with public key': ({ publicKey }) => publicKey !== null,
+  'without public key': ({ publicKey }) => publicKey === null,
+}
+
+type Feature = readonly [name: string, value: string, group?: 'restrictions']
+
+/** What makes a pair another kind of pair; the names of sessions and of foreign addresses do not. */
+function featuresOf(x: Explorer, pair: Pair): Feature[] {
+  const { scope, key, generation, standing, accessEnds } = pair
+  const isOver = accessEnds !== null && x.options.clock.now() > accessEnds.to
+  const address = scope.find((word) => word.startsWith('ipAddr:'))
+  const session = scope.find((word) => word.startsWith('session:'))
+  return [
+    ['who', key],
+    ['generation', String(generation)],
+    ['standing', `${standing}${isOver ? ' expired' : ''}`],
+    [
+      'areas',
+      scope
+        .filter((word) => !word.includes(':') && !/^apikey$/i.test(word))
+        .toSorted()
+        .join(' '),
+    ],
+    // A server may look for a word in the text of all.
+    ['session', session?.replace(/^session:(.*(?:solution|api))?.*$/i, 'session $1') ?? '', 'restrictions'],
+    ['address', address === undefined ? '' : String(address === `ipAddr:${x.addresses[0]?.seen}`), 'restrictions'],
+    ['lifetime', String(has(pair, /^expiresIn:/)), 'restrictions'],
+    ['solution', String(has(pair, /^solution:/)), 'restrictions'],
+    ['apikey', String(has(pair, /^apikey$/i)), 'restrictions'],
+  ]
+}
+
+const twoByTwo = (features: readonly Feature[]): string[] =>
+  features.flatMap(([name, value], at) =>
+    features.slice(at + 1).map(([other, its]) => `${name}=${value} ${other}=${its}`),
+  )
+
+/** What laws name beside `$it`. */
+function valuesOfLaws({ x: { addresses, options } }: Caller): [string, unknown][] {
+  const [first, ...others] = addresses.slice(1).map(({ name }) => name)
+  return [
+    ['addresses', first === undefined ? [] : [first]],
+    ['otherAddresses', others],
+    ['probes', options.probes],
+    ['contexts', contextsOf(options)],
+  ]
+}
+
+/** The keys beside one, in a ring: those that come after it first. */
+function othersOf({ x, keyring: { secret, narrow, ecc, narrowEcc } }: Caller, who: string): [string, unknown][] {
+  const ring = [...secret, ...narrow, ...ecc, ...narrowEcc]
+  const others = [...ring.slice(ring.indexOf(who) + 1), ...ring.slice(0, Math.max(0, ring.indexOf(who)))]
+  const signs = (name: string): boolean => x.names.get(name)?.seed !== undefined
+  return [
+    ['secretOthers', others.filter((name) => !signs(name))],
+    ['signingOthers', others.filter(signs)],
+  ]
+}
+
+/** The declared calls for the contexts of two solutions. */
+function contextsOf({ solutionProbe, solutions }: Explorer['options']): unknown[] {
+  const [own, other] = solutions.filter((id) => /^[\w-]+$/.test(id))
+  if (solutionProbe === undefined || own === undefined || other === undefined) return []
+  const { method, params, path } = solutionProbe
+  return [own, other].map((solution) => ({ method, params: withValue(params, path, solution) }))
+}
+
+function withValue(value: unknown, [name, ...rest]: readonly string[], instead: string): unknown {
+  if (name === undefined) return instead
+  const members = value as { readonly [name: string]: unknown }
+  return { ...members, [name]: withValue(members[name] ?? {}, rest, instead) }
+}
+
+/** Lists are as long as in a long exploration. */
+const column = 2
+
+/** The combinations of a law, each with its number. A list that takes turns gives another item each time. */
+function* combinationsOf(
+  { turns }: Caller,
+  { law, each = {} }: Law,
+  values: ReadonlyMap<string, unknown>,
+): Generator<readonly [at: number, values: Values]> {
+  const turn = turns.get(law) ?? 0
+  let at = 0
+  for (const one of combinations(Object.entries(each), new Map(values).set('turn', turn), column)) yield [at++, one]
+}
+
+/** Makes the calls of a law. @returns how many, and how many of them were wrong */
+async function make(caller: Caller, { law, steps }: Law, values: Values): Promise<{ made: number; wrong: number }> {
+  const count = { made: 0, wrong: 0 }
+  caller.turns.set(law, (caller.turns.get(law) ?? 0) + 1)
+  for (const raw of steps) {
+    const step = planned(caller, raw, values)
+    if (step === null || (await makeStep(caller, step.call, raw.expect)) === null) continue
+    count.made += 1
+    count.wrong += raw.expect === 'refused' ? 1 : 0
+  }
+  return count
+}
+
+function planned(caller: Caller, raw: Law['steps'][number], values: Values): Planned | null {
+  try {
+    return stepOf(caller, raw, values)
+  } catch (error) {
+    if (error instanceof Missing) return null
+    throw error
+  }
 }
 
 const bystanders = 'nobody else is touched'
 const everyBystander = 3
 const recentPairs = 24
 
-const note = ({ tried }: Caller, kind: string): void => void tried.set(kind, (tried.get(kind) ?? 0) + 1)
-
-/** A pair by its name, with what makes it another kind of pair. */
-function pairInPlay(x: Explorer, name: string): PairInPlay | undefined {
-  const pair = pairNamed(x, name)
-  if (pair === undefined) return undefined
-  const [who = ''] = [...x.names].find(([, { id }]) => id === pair.key) ?? []
-  const own = x.addresses[0]?.seen
-  const words = pair.scope.map((word) => word.replace(/^(session:(?:.*(?:solution|api))?).*$/i, '$1')).toSorted()
-  const scope = words.map((word) =>
-    word.startsWith('ipAddr:') && word !== `ipAddr:${own}` ? 'ipAddr:elsewhere' : word,
-  )
-  const isOver = pair.accessEnds !== null && x.options.clock.now() > pair.accessEnds.to
-  return {
-    name,
-    who,
-    scope,
-    words,
-    generation: pair.generation,
-    standing: `${pair.standing}${isOver ? ' expired' : ''}`,
-  }
+/** Pairs that a step did not touch: newer and older ones, of the same key and of others. */
+async function tryBystander({ x, turns }: Caller, names: readonly string[]): Promise<void> {
+  const steps = turns.get(bystanders) ?? 0
+  turns.set(bystanders, steps + 1)
+  if (steps % everyBystander !== 0) return
+  const recent = x.pairNames.slice(-recentPairs)
+  const name = recent.at(-1 - (((steps / everyBystander) * 7) % Math.max(1, recent.length)))
+  if (name !== undefined && !names.includes(name)) await expectAccepted(x, list(token(name)))
 }
 
-const pairNamed = (x: Explorer, name: string) => {
+function pairNamed(x: Explorer, name: string): Pair | undefined {
   const { access, pairs } = x.state()
   const index = access.get(x.names.get(name)?.accessToken ?? '')
   return index === undefined ? undefined : pairs.get(index)

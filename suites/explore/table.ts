@@ -103,38 +103,47 @@ const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
 async function callCell(caller: Caller, { id, way, change, creates, user }: Cell): Promise<boolean> {
-  const { x, turns } = caller
-  x.script = id
+  const { turns } = caller
+  caller.x.script = id
   for (let tried = 0; tried < rightCallsTried; tried++) {
     const turn = turns.get(id) ?? 0
     turns.set(id, turn + 1)
     const right =
       user === undefined ? await rightCall(caller, way, turn, creates) : rightCallOf(caller.keyring, way, user)
     if (right === undefined) return false
-    if (x.foresee({ ...right, change })?.is === 'refused') return deviate(caller, right, change)
+    const shown = await deviate(caller, right, change)
+    if (shown !== 'open') return shown === 'judged'
   }
   return false
 }
 
-/** Sends the wrong call and the right one: if the right one is refused too, nothing is proved. */
-export async function deviate(caller: Caller, right: CallStep, change: Change): Promise<boolean> {
-  const { x, sinceControl, asked } = caller
+/**
+ * Sends the wrong call and the right one: if the right one is refused too, nothing is proved.
+ *
+ * @returns open: the change may change nothing; unproved: the right call may be refused, too
+ */
+export async function deviate(
+  caller: Caller,
+  right: CallStep,
+  change: Change,
+): Promise<'judged' | 'open' | 'unproved'> {
+  const { x, sinceControl } = caller
+  const wrong = { ...right, change }
   const formed = change.field === 'sent-body' ? { ...right, form: change.operation ?? '' } : right
   const kind = JSON.stringify([right.method, right.auth, right.params, formed.form, right.from])
   const since = sinceControl.get(kind)
   const changes = right.method === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
   if (!changes && (since === undefined || since >= controlEvery)) {
-    if (x.foresee(formed)?.is === 'refused') return false
-    const seen = await x.call(formed)
-    if (seen?.answer.kind !== 'accepted') return false
+    if (x.foresee(wrong)?.is !== 'refused') return 'open'
+    if (x.foresee(formed)?.is === 'refused') return 'unproved'
+    if ((await x.call(formed))?.answer.kind !== 'accepted') return 'unproved'
     sinceControl.set(kind, 0)
   }
-  const seen = await x.call({ ...right, change }, 'refused')
-  if (seen === null) return false
-  asked.add(x.script)
+  const seen = await x.call(wrong, 'refused')
+  if (seen === null) return 'open'
   sinceControl.set(kind, (sinceControl.get(kind) ?? 0) + 1)
   if (seen.answer.kind === 'broken') await x.call({ ...formed, connection: 'new' })
-  return true
+  return 'judged'
 }
 
 /** Every fifth right call with one kind of authorization is a creation, as long as a place is free. */

@@ -56,8 +56,7 @@ export async function foundIn(
     pairs: new Map(),
     sinceControl: new Map(),
     turns: new Map(),
-    asked: new Set(),
-    tried: new Map(),
+    tried: new Set(),
     waysToEndKeys: waysToEndKeys(more.settings ?? bareSettings),
     makeKeyPair: keyPairMaker(x.options.values),
   })

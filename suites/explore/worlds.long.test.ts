@@ -11,7 +11,7 @@ import { type Caller, keyringOf } from './keyring.ts'
 import { learnAddresses, learnSolution } from './preflight.ts'
 import { basic, create, list } from './step.ts'
 import { brokenBy, foundIn, inWorld } from './test-findings.ts'
-import { fixedSessionNames, readWorlds } from './worlds.ts'
+import { fixedSessionNames, readWorlds } from './world-steps.ts'
 
 type Server = Omit<ServerOptions, 'clock'>
 type Rules = NonNullable<ServerOptions['rules']>
@@ -48,7 +48,7 @@ const brokenIn = async (world: string, server: Server, values: { readonly [name:
   return [...new Set(found.map(({ requirement }) => requirement))]
 }
 
-const worlds = [...readWorlds().keys()]
+const worlds = [...readWorlds().worlds.keys()]
 test.each(worlds)('the reference server breaks nothing in the world "%s"', async (world) => {
   expect(await brokenIn(world, {})).toEqual([])
 })

@@ -1,0 +1,287 @@
+/** The words of worlds and laws: names and lists with what they stand for, and steps as the explorer makes them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isObject } from '../engine/json.ts'
+import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
+import { changesOf } from '../engine/language/deviations.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { demand } from '../engine/language/schemas.ts'
+import { readYaml } from '../engine/language/yaml-source.ts'
+import type { Json } from '../engine/signer/changed-call.ts'
+import type { Sizes } from './budget.ts'
+import type { Explorer, Seen } from './explorer-types.ts'
+import {
+  byRoot,
+  type Caller,
+  endingOf,
+  expectAccepted,
+  expectRefused,
+  freshName,
+  mayCreate,
+  wordsOf,
+} from './keyring.ts'
+import {
+  type Auth,
+  basic,
+  type CallStep,
+  type Change,
+  type Connection,
+  create,
+  ecc,
+  grant,
+  hmac,
+  none,
+} from './step.ts'
+
+export interface World {
+  /** What is special about it; also the name of its stage. */
+  readonly world: string
+  readonly each?: { readonly [name: string]: unknown }
+  /** How many combinations at most. */
+  readonly most?: number | readonly number[]
+  readonly needs?: readonly ('grants' | 'keys' | 'limits' | 'clock-control')[]
+  /** false: further calls would disturb it. */
+  readonly laws?: boolean
+  /** Made once, before the first combination. */
+  readonly before?: readonly RawStep[]
+  /** Where one of these is not accepted, the combination is left out. */
+  readonly given?: readonly RawStep[]
+  readonly steps: readonly (RawStep | string)[]
+}
+
+/** What follows from the document for any pair or key, whatever was done before. */
+export interface Law {
+  readonly law: string
+  /** What must be true of the pair or the key; first which of the two it is. */
+  readonly where: readonly string[]
+  /** Features of a pair: the law is tried again for every two of them that it has not met together. All by default. */
+  readonly by?: readonly string[]
+  /** Tried at the end of a world, because it may end newer pairs. */
+  readonly late?: boolean
+  readonly each?: { readonly [name: string]: unknown }
+  readonly steps: readonly RawStep[]
+}
+
+let packaged: { readonly worlds: ReadonlyMap<string, World>; readonly laws: readonly Law[] } | undefined
+
+/** Every world by its name, and the laws; read once. @throws SuiteError (`fixture`) */
+export function readWorlds(): NonNullable<typeof packaged> {
+  if (packaged !== undefined) return packaged
+  const all = readdirSync(join(packageRoot, 'fixtures', 'worlds'))
+    .filter((file) => file.endsWith('.yaml'))
+    .toSorted()
+    .flatMap((file) => {
+      const path = join('fixtures', 'worlds', file)
+      const source = readYaml(readFileSync(join(packageRoot, path), 'utf8'), path)
+      demand(source, 'worlds')
+      return source.value as (World | Law)[]
+    })
+  const worlds = all.flatMap((one): [string, World][] => ('world' in one ? [[one.world, one]] : []))
+  packaged = { worlds: new Map(worlds), laws: all.filter((one) => 'law' in one) }
+  return packaged
+}
+
+/** Names of sessions that are the same in every exploration. */
+export const fixedSessionNames = (): string[] =>
+  Array.from(JSON.stringify([...readWorlds().worlds.values()]).matchAll(/"session:([\w-]+)"/g), ([, name = '']) =>
+    name.toLowerCase(),
+  )
+
+/** What names stand for: names of keys and pairs, lists, words, or functions for what changes. null: it was not granted or created. */
+export type Values = Map<string, unknown>
+
+/** Every combination of the values of `each`; a later list may name an earlier value. */
+export function* combinations(
+  lists: readonly (readonly [string, unknown])[],
+  values: Values,
+  column: Sizes['column'],
+): Generator<Values> {
+  const [first, ...rest] = lists
+  if (first === undefined) return void (yield new Map(values))
+  const [name, written] = first
+  for (const item of listOf(written, values, column))
+    for (const more of combinations(rest, new Map(values).set(name, item), column)) yield more
+}
+
+/** A list, a name for one, or `{ of: list, first: n, last: n, except: name, turn: true }`; what it names and was not granted is left out. */
+export function listOf(written: unknown, values: Values, column: Sizes['column']): readonly unknown[] {
+  if (isObject(written) && written.of !== undefined) {
+    const { of, first, last, except, turn } = written
+    const all = listOf(of, values, column).filter((one) => except === undefined || one !== filled(except, values))
+    if (turn === true) return all.slice(Number(filled('$turn', values)) % Math.max(1, all.length)).slice(0, 1)
+    if (last !== undefined) return all.slice(-sized(last, column))
+    return first === undefined ? all : all.slice(0, sized(first, column))
+  }
+  if (!Array.isArray(written)) {
+    const value = filled(written, values)
+    return Array.isArray(value) ? value : [value]
+  }
+  return written.flatMap((item): readonly unknown[] => {
+    try {
+      if (isObject(item) && item.of !== undefined) return listOf(item, values, column)
+      const value = filled(item, values)
+      return typeof item === 'string' && Array.isArray(value) ? value : [value]
+    } catch (error) {
+      if (error instanceof Missing) return []
+      throw error
+    }
+  })
+}
+
+/** Of three sizes the budget decides. */
+export const sized = (size: unknown, column: Sizes['column']): number =>
+  Number(Array.isArray(size) ? size[column] : size)
+
+/** Something was not granted or created, so that what names it cannot be done. */
+export class Missing extends Error {}
+
+/** A value with what its names stand for; a name alone keeps its type, and a list that stands in a list is part of it. @throws Missing */
+export function filled(value: unknown, values: Values): unknown {
+  if (Array.isArray(value))
+    return value.flatMap((item) => {
+      const one = filled(item, values)
+      return typeof item === 'string' && Array.isArray(one) ? (one as unknown[]) : [one]
+    })
+  if (isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [String(filled(name, values)), filled(item, values)]),
+    )
+  if (typeof value !== 'string') return value
+  const [whole, name = '', path = ''] = /^\$([A-Za-z]\w*)((?:\.-?\w+)*)$/.exec(value) ?? []
+  if (whole !== undefined && values.has(name)) return valueAt(name, path, values)
+  return value.replace(/\$([A-Za-z]\w*)((?:\.-?\w+)*)/g, (text, known: string, rest: string, at: number) => {
+    if (!values.has(known)) return text
+    const found = String(valueAt(known, rest, values))
+    // What a name stands for is itself called by a name: `$pair.accessToken` becomes `$pair12.accessToken`.
+    return rest === '' && /^(-own)?\./.test(value.slice(at + text.length)) ? `$${found}` : found
+  })
+}
+
+/** @throws Missing */
+function valueAt(name: string, path: string, values: Values): unknown {
+  let value = values.get(name)
+  if (typeof value === 'function') value = (value as () => unknown)()
+  const parts = path.split('.').slice(1)
+  while (parts.length > 0 && typeof value === 'object' && value !== null) {
+    const part = parts.shift() ?? ''
+    value = Array.isArray(value) ? value.at(Number(part)) : (value as { [part: string]: unknown })[part]
+  }
+  if (value === null || value === undefined) throw new Missing(name)
+  return parts.length === 0 ? value : `$${String(value)}.${parts.join('.')}`
+}
+
+export interface Planned {
+  readonly call: CallStep
+  /** What the world calls its result. */
+  readonly keep: string | undefined
+  /** The key that it ends. */
+  readonly ends?: { readonly who: string; readonly requirement: 'keys/can-be-disabled' | 'keys/can-be-deleted' }
+}
+
+/** A step of a world as a step of the explorer; null if it cannot be made here. @throws Missing */
+export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | null {
+  const { x } = caller
+  const [keep] = Object.keys(isObject(raw.keep) ? raw.keep : {})
+  const isKey = raw.call === 'manager/createApiKey'
+  const as = keep === undefined ? undefined : freshName(x, isKey ? 'made' : 'pair')
+  const own = as ?? freshName(x)
+  const step = filled(
+    writtenOut({ ...raw, keep: undefined, expect: undefined }),
+    new Map(values).set('new', own),
+  ) as RawStep
+  const more = {
+    ...(as === undefined ? {} : { as }),
+    ...(step.from === undefined ? {} : { from: String(step.from) }),
+    ...(step.connection === undefined
+      ? {}
+      : {
+          connection: step.connection === 'own' ? `world-${filled('$turn', values)}` : (step.connection as Connection),
+        }),
+    ...(step.id === undefined ? {} : { id: Number(step.id) }),
+    ...(step.nonce === undefined ? {} : { nonce: step.nonce as NonNullable<CallStep['nonce']> }),
+    ...(step.body === undefined ? {} : { form: isObject(step.body) ? Number(step.body.size) : String(step.body) }),
+    ...(isObject(step.headers) ? { inChunks: true } : {}),
+    ...altered(step.alter),
+  }
+  const method = String(step.call)
+  const params = (step.params ?? {}) as { [name: string]: Json }
+  if (method === 'cleanup' || method === 'probe:disable') {
+    const requirement = method === 'cleanup' ? 'keys/can-be-deleted' : 'keys/can-be-disabled'
+    const way = caller.waysToEndKeys.find((one) => one.requirement === requirement)
+    const who = String(params.key)
+    return way === undefined ? null : { call: endingOf(x, who, way), keep, ends: { who, requirement } }
+  }
+  const auth = authOf(x, step.auth)
+  if (method === 'manager/createApiKey') return { call: create(auth, creationParams(caller, params, as), more), keep }
+  const words = Array.isArray(params.scope) ? { scope: scopeOf(x, params, step.from, own) } : {}
+  const [, who] = /^\$([\w-]+)\.id$/.exec(String(params.apiKeyId)) ?? []
+  const isPlain = who !== undefined && Object.keys(params).join() === 'grantType,apiKeyId,apiKeySecret,scope'
+  if (isPlain && words.scope !== undefined) return { call: { ...grant(who, words.scope, more), auth }, keep }
+  return { call: { do: 'call', method, params: { ...params, ...words }, auth, ...more }, keep }
+}
+
+type Params = { readonly [name: string]: Json }
+
+/** Makes a call, as far as it is allowed, and the model is sure of the answer that it `expect`s. */
+export async function makeStep(caller: Caller, step: CallStep, expect: unknown): Promise<Seen | null> {
+  const { x, keyring } = caller
+  if (step.params.grantType !== undefined && !keyring.grants) return null
+  // Whether it takes a place must be certain: an accepted one would.
+  if (step.method === 'manager/createApiKey' && (expect === 'refused' ? !mayCreate(caller) : !keyring.keys)) return null
+  if (expect === 'refused') return expectRefused(x, step)
+  return expect === 'accepted' ? expectAccepted(x, step) : x.call(step)
+}
+
+/** The scope words of a grant as they are sent; `ipAddr:` is the address that it comes from. */
+function scopeOf(x: Explorer, { scope, apiKeyId }: Params, from: unknown, own: string): string[] {
+  const [, who = 'root'] = /^\$([\w-]+)\.id$/.exec(String(apiKeyId)) ?? []
+  const seen = x.addresses.find(({ name }) => name === from)?.seen
+  const words = (scope as readonly Json[]).map((word) =>
+    word === 'ipAddr:' && seen !== undefined ? `ipAddr:${seen}` : String(word),
+  )
+  return wordsOf(x, who, words, `${own}-$unique`)
+}
+
+/** What a creation asks for. A key with a public key signs with its private key. */
+function creationParams(
+  { x, makeKeyPair }: Caller,
+  { publicKey = 'none', ...params }: Params,
+  as: string | undefined,
+): Params {
+  const named = { name: as === undefined ? 'deviation-$unique' : `${as}-$unique`, scope: ['solution'], ...params }
+  if (publicKey === 'none') return named
+  const spare = x.names.get('spare')
+  if (as !== undefined && publicKey === 'spare' && spare !== undefined) x.names.set(`${as}-own`, spare)
+  if (as === undefined || publicKey !== 'new')
+    return { ...named, publicKey: publicKey === 'spare' ? '$spare.publicKey' : publicKey }
+  const { seed, publicKeyPem } = makeKeyPair()
+  x.names.set(`${as}-own`, { seed, publicKey: publicKeyPem })
+  return { ...named, publicKey: `$${as}-own.publicKey` }
+}
+
+/** `{ value: $key.secret }` puts a credential in another place. */
+function altered(alter: unknown): { change?: Change; also?: readonly Change[] } {
+  const [change, ...also] = changesOf(alter).map(
+    (one): Change =>
+      typeof one.value === 'string' && one.value.startsWith('$') ? { field: one.field, place: one.value } : one,
+  )
+  return { ...(change === undefined ? {} : { change }), ...(also.length === 0 ? {} : { also }) }
+}
+
+function authOf(x: Explorer, auth: unknown): Auth {
+  if (!isObject(auth)) return auth === 'root' ? byRoot(x) : none
+  const [[kind, who] = ['', '']] = Object.entries(auth)
+  const name = String(who)
+  switch (kind) {
+    case 'token':
+      return { kind: 'token', token: name }
+    case 'header':
+      return { kind: 'header', header: name }
+    case 'key':
+      return x.names.get(name)?.seed === undefined ? basic(name) : ecc(name)
+    case 'basic':
+      return basic(name)
+    default:
+      return kind === 'ecc' ? ecc(name) : hmac(name)
+  }
+}
