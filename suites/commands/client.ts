@@ -11,21 +11,7 @@ import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge, renderCtrf, renderJunit } from '../report/formats.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { type Environment, given, readText } from '../run/files.ts'
-import {
-  addFlags,
-  commandLine,
-  type FlagValues,
-  many,
-  mark,
-  portNumber,
-  type RawFlags,
-  readFlags,
-  skip,
-  someOf,
-  someSeconds,
-  value,
-  withText,
-} from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { type Renderers, writeFormats } from './write-reports.ts'
@@ -55,21 +41,25 @@ started; 130 interrupted.
 const defaultTimeoutSeconds = 20
 
 const clientFlags = {
-  command: value('--command <cmd>', 'the adapter, as a shell command; run once for each scenario'),
-  listen: mark('--listen', 'judge every call until Ctrl-C or SIGTERM'),
-  port: value('--port <port>', 'port to listen on; 0: any free port', portNumber),
-  auth: many('--auth <auth>', 'only this authorization: hmac, ecc, basic or token; repeatable', someOf(clientAuths)),
-  only: many('--only <id>', 'only this check or scenario, or this id prefix; repeatable'),
-  skip: many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', skip),
-  strict: mark('--strict', 'fail the run for warnings'),
-  known: value('--known <file>', 'baseline of known failures'),
+  command: flag.value('--command <cmd>', 'the adapter, as a shell command; run once for each scenario'),
+  listen: flag.mark('--listen', 'judge every call until Ctrl-C or SIGTERM'),
+  port: flag.value('--port <port>', 'port to listen on; 0: any free port', flag.portNumber),
+  auth: flag.many(
+    '--auth <auth>',
+    'only this authorization: hmac, ecc, basic or token; repeatable',
+    flag.someOf(clientAuths),
+  ),
+  only: flag.many('--only <id>', 'only this check or scenario, or this id prefix; repeatable'),
+  skip: flag.many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', flag.skip),
+  strict: flag.mark('--strict', 'fail the run for warnings'),
+  known: flag.value('--known <file>', 'baseline of known failures'),
   report: reportFlag,
-  timeout: value(
+  timeout: flag.value(
     '--timeout <seconds>',
     `end a client that runs for longer in one scenario; ${defaultTimeoutSeconds} by default`,
-    someSeconds,
+    flag.someSeconds,
   ),
-  list: mark('--list', 'print the checks and scenarios, and stop'),
+  list: flag.mark('--list', 'print the checks and scenarios, and stop'),
 }
 
 /** Adds `client` to the command line. */
@@ -78,14 +68,14 @@ export function registerClient(program: Command): void {
     .command('client')
     .description('judge how a client signs, refreshes and retries')
     .addHelpText('after', afterHelp)
-    .action(async (typed: RawFlags<typeof clientFlags>) => {
-      process.exitCode = await judgeClient(readFlags(clientFlags, typed))
+    .action(async (typed: flag.Typed<typeof clientFlags>) => {
+      process.exitCode = await judgeClient(flag.read(clientFlags, typed))
     })
-  addFlags(command, clientFlags)
+  flag.addTo(command, clientFlags)
 }
 
 /** @throws SuiteError (`usage`, `fixture`; exit code 2), (`command`; exit code 3) where the command cannot be started */
-async function judgeClient(flags: FlagValues<typeof clientFlags>): Promise<number> {
+async function judgeClient(flags: flag.Values<typeof clientFlags>): Promise<number> {
   if (flags.list) {
     writeOut(printableLines(listText()))
     return 0
@@ -96,7 +86,7 @@ async function judgeClient(flags: FlagValues<typeof clientFlags>): Promise<numbe
   const auth = clientAuths.filter((one) => wanted.length === 0 || wanted.includes(one))
   const selected = selectChecks({ auth, only, skip: skipped })
   const known = file === null ? [] : parseClientKnown(readText(file, 'the baseline'), file)
-  const reports = withText(flags.report)
+  const reports = flag.withText(flags.report)
   const stop = new AbortController()
   const end = (): void => stop.abort()
   const stopListening = listenForSignals({ first: end, second: end })
@@ -118,7 +108,7 @@ async function judgeClient(flags: FlagValues<typeof clientFlags>): Promise<numbe
         durationMs: Date.now() - started.getTime(),
         node: process.versions.node,
         auth,
-        again: commandLine('client', command === null ? { listen: true } : { command, auth: flags.auth.flat() }),
+        again: flag.commandLine('client', command === null ? { listen: true } : { command, auth: flags.auth.flat() }),
         stopped: isCommand && stop.signal.aborted ? 'it was interrupted' : null,
         skipped,
       },
@@ -155,7 +145,7 @@ function listText(): string {
 
 /** @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens */
 function readSource(
-  { command, listen: listens, port, timeout }: FlagValues<typeof clientFlags>,
+  { command, listen: listens, port, timeout }: flag.Values<typeof clientFlags>,
   env: Environment,
 ): ClientSource {
   if (command !== null && listens) throw usageError('Choose one of "--command CMD" and "--listen"')

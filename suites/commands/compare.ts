@@ -8,17 +8,17 @@ import { addReport, type Comparison, noComparison } from '../report/compare/comp
 import { renderMatrix } from '../report/compare/tables.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
-import { addFlags, mark, type RawFlags, type ReportRequest, readFlags, value, withText } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
 import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { writeReports } from './write-reports.ts'
 
 const compareFlags = {
-  markdown: mark('--markdown', 'print a Markdown table'),
-  html: value('--html <file>', 'write one page of all servers, with their changes and trends'),
-  merge: mark('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run'),
-  strict: mark('--strict', 'with --merge: as in run'),
+  markdown: flag.mark('--markdown', 'print a Markdown table'),
+  html: flag.value('--html <file>', 'write one page of all servers, with their changes and trends'),
+  merge: flag.mark('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run'),
+  strict: flag.mark('--strict', 'with --merge: as in run'),
   report: { ...reportFlag, about: 'with --merge: as in run; repeatable' },
 }
 
@@ -36,17 +36,17 @@ export function registerCompare(program: Command): void {
     .description('compare JSON reports side by side, or merge the shards of a run')
     .argument('<reports...>', 'JSON reports (run --report json=FILE)')
     .addHelpText('after', afterHelp)
-    .action(async (files: string[], typed: RawFlags<typeof compareFlags>) => {
+    .action(async (files: string[], typed: flag.Typed<typeof compareFlags>) => {
       demandFlagsTogether(typed)
-      const { merge, html, markdown, strict, report } = readFlags(compareFlags, typed)
+      const { merge, html, markdown, strict, report } = flag.read(compareFlags, typed)
       if (merge) return mergeFiles(files, strict, report)
       if (html !== null) return writePage(files, html)
       writeOut(renderMatrix(files.map(readReportFile), { files, markdown }))
     })
-  addFlags(command, compareFlags)
+  flag.addTo(command, compareFlags)
 }
 
-function demandFlagsTogether(typed: RawFlags<typeof compareFlags>): void {
+function demandFlagsTogether(typed: flag.Typed<typeof compareFlags>): void {
   if (typed.merge === undefined) {
     for (const flag of ['strict', 'report'] as const)
       if (typed[flag] !== undefined) throw usageError(`"--${flag}" goes with "--merge"`)
@@ -55,11 +55,15 @@ function demandFlagsTogether(typed: RawFlags<typeof compareFlags>): void {
   if (chosen.length > 1) throw usageError(`Choose one of ${chosen.map((flag) => `"--${flag}"`).join(' and ')}`)
 }
 
-async function mergeFiles(files: readonly string[], strict: boolean, asked: readonly ReportRequest[]): Promise<void> {
+async function mergeFiles(
+  files: readonly string[],
+  strict: boolean,
+  asked: readonly flag.ReportRequest[],
+): Promise<void> {
   const reports = files.map(readReportFile)
   const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
   const merged = mergeReports(reports, await openCorpus(), { strict, set })
-  writeReports(merged, withText(asked))
+  writeReports(merged, flag.withText(asked))
   process.exitCode = merged.exitCode
 }
 

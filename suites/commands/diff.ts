@@ -5,18 +5,7 @@ import { jsonLine, line, lines, type Printable, printable } from '../engine/prin
 import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
 import { printedTable } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import {
-  addFlags,
-  count,
-  type Flag,
-  grouped,
-  many,
-  mark,
-  positive,
-  type RawFlags,
-  readFlags,
-  value,
-} from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { readReportFile } from '../run/inputs.ts'
 import { type ComparedAnswer, type Difference, diffTargets, itemsForCalls, type ServerDiff } from '../run/observe.ts'
 import { readTargetOptions, serverFlags, type TargetOptions } from '../run/options.ts'
@@ -25,19 +14,22 @@ import { writeError, writeOut } from './console.ts'
 
 /** The flags of a server, each for one of the two or for both. */
 const serversFlags = Object.fromEntries(
-  Object.entries(serverFlags).map(([name, { syntax, about }]) => [name, many(syntax, about.replace(' (SVC_URL)', ''))]),
-) as { [name in keyof typeof serverFlags]: Flag<string[]> }
+  Object.entries(serverFlags).map(([name, { syntax, about }]) => [
+    name,
+    flag.many(syntax, about.replace(' (SVC_URL)', '')),
+  ]),
+) as { [name in keyof typeof serverFlags]: flag.Flag<string[]> }
 
 const diffFlags = {
-  json: mark('--json', 'print the differences as JSON'),
-  ...grouped('Two servers (give --url twice)', {
+  json: flag.mark('--json', 'print the differences as JSON'),
+  ...flag.grouped('Two servers (give --url twice)', {
     ...serversFlags,
-    allow: value('--allow <classes>', 'sessions: also grant tokens'),
-    disposable: mark('--disposable', 'these instances may be filled'),
-    rate: value('--rate <number>', 'maximum number of calls a second'),
-    wait: value('--wait <seconds>', 'how long to wait for a server to come up', positive),
-    calls: value('--calls <number>', 'how many calls to make to each server; 150 by default', count),
-    seed: value('--seed <number>', 'another order of the calls', positive),
+    allow: flag.value('--allow <classes>', 'sessions: also grant tokens'),
+    disposable: flag.mark('--disposable', 'these instances may be filled'),
+    rate: flag.value('--rate <number>', 'maximum number of calls a second'),
+    wait: flag.value('--wait <seconds>', 'how long to wait for a server to come up', flag.positive),
+    calls: flag.value('--calls <number>', 'how many calls to make to each server; 150 by default', flag.count),
+    seed: flag.value('--seed <number>', 'another order of the calls', flag.positive),
   }),
 }
 
@@ -57,14 +49,14 @@ export function registerDiff(program: Command): void {
     .description('compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ')
     .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
     .addHelpText('after', afterHelp)
-    .action(async (files: string[], typed: RawFlags<typeof diffFlags>) => {
+    .action(async (files: string[], typed: flag.Typed<typeof diffFlags>) => {
       const { json, ...ofServers } = typed
       const comparesServers = Object.keys(ofServers).length > 0
       if (comparesServers && files.length > 0)
         throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
       process.exitCode = comparesServers ? await runDiffServers(typed) : diffReportFiles(files, json === true)
     })
-  addFlags(command, diffFlags)
+  flag.addTo(command, diffFlags)
 }
 
 /** @returns the exit code */
@@ -82,9 +74,9 @@ function diffReportFiles(files: readonly string[], asJson: boolean): number {
  *
  * @returns the exit code
  */
-async function runDiffServers(typed: RawFlags<typeof diffFlags>): Promise<number> {
+async function runDiffServers(typed: flag.Typed<typeof diffFlags>): Promise<number> {
   const [a, b] = [targetOf(typed, 0), targetOf(typed, 1)]
-  const { calls, wait, json, ...flags } = readFlags(diffFlags, typed)
+  const { calls, wait, json, ...flags } = flag.read(diffFlags, typed)
   const allow = a.allow.filter((one) => one === 'sessions' && b.allow.includes(one))
   const lasting = allow.includes('sessions') ? 'grants tokens and opens two sessions' : 'creates nothing that lasts'
   const asked = calls ?? usualCalls
@@ -99,7 +91,7 @@ async function runDiffServers(typed: RawFlags<typeof diffFlags>): Promise<number
 }
 
 /** @throws SuiteError (`usage`) */
-function targetOf(typed: RawFlags<typeof diffFlags>, place: 0 | 1): TargetOptions {
+function targetOf(typed: flag.Typed<typeof diffFlags>, place: 0 | 1): TargetOptions {
   const { wait: _ofStart, ...ofServers } = typed
   const own: { [name: string]: string | boolean } = {}
   for (const [name, texts] of Object.entries(ofServers)) {

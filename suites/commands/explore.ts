@@ -15,7 +15,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
 import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
-import { addFlags, commandLine, type FlagValues, type RawFlags, readFlags, withText } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { exploreFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { startExploreProgress } from './progress.ts'
@@ -41,17 +41,17 @@ export function registerExplore(program: Command): void {
       'make calls that no case makes, and look for answers that no reading of the document allows; without --url the bundled server',
     )
     .addHelpText('after', afterHelp)
-    .action(async (flags: RawFlags<typeof exploreFlags>) => {
+    .action(async (flags: flag.Typed<typeof exploreFlags>) => {
       process.exitCode = await run(flags)
     })
-  addFlags(command, exploreFlags)
+  flag.addTo(command, exploreFlags)
 }
 
 /** @returns the exit code */
-async function run(typed: RawFlags<typeof exploreFlags>): Promise<number> {
+async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   const target = readTargetOptions(typed, process.env)
-  const flags = readFlags(exploreFlags, typed)
-  const reports = withText(flags.report)
+  const flags = flag.read(exploreFlags, typed)
+  const reports = flag.withText(flags.report)
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
   if (flags.save !== null) demandPlaceFor(join(flags.save, 'language.yaml'), 'the scenarios', true)
   const seconds = flags.for ?? defaultSeconds
@@ -119,7 +119,7 @@ interface Explored {
   readonly corpus: Corpus
 }
 
-type Flags = Pick<FlagValues<typeof exploreFlags>, 'url' | 'target' | 'disposable'>
+type Flags = Pick<flag.Values<typeof exploreFlags>, 'url' | 'target' | 'disposable'>
 
 /**
  * Writes `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. The bundled server must pass it, or the
@@ -175,7 +175,14 @@ async function whyNotWritten(
 
 /** @param isImplied one breaks a requirement that is only implied, which fails a run only with `--strict` */
 function howToRun({ url, target, disposable }: Flags, folder: string, isImplied: boolean): Printable[] {
-  const command = commandLine('run', { url, target, disposable, strict: isImplied, fixtures: folder, only: 'found' })
+  const command = flag.commandLine('run', {
+    url,
+    target,
+    disposable,
+    strict: isImplied,
+    fixtures: folder,
+    only: 'found',
+  })
   const place = disposable ? ' on a new instance, because the places for keys of this one may be taken' : ''
   return [
     line`Run them${place}: ${command}`,

@@ -6,7 +6,7 @@ import { printedTable } from '../report/lines.ts'
 import { renderPlan } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
-import { addFlags, type RawFlags, readFlags } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import {
   type Fact,
   type FactSheet,
@@ -33,15 +33,15 @@ export function registerFacts(program: Command): void {
     .description('measure what a server does where the document is silent; nothing is judged')
     .argument('[url]', 'the same as --url')
     .addHelpText('after', afterHelp)
-    .action(async (url: string | undefined, flags: RawFlags<typeof factsFlags>) => {
+    .action(async (url: string | undefined, flags: flag.Typed<typeof factsFlags>) => {
       await run(url === undefined ? flags : { ...flags, url })
     })
-  addFlags(command, factsFlags)
+  flag.addTo(command, factsFlags)
 }
 
-async function run(typed: RawFlags<typeof factsFlags>): Promise<void> {
+async function run(typed: flag.Typed<typeof factsFlags>): Promise<void> {
   const options = readRunOptions(typed, process.env)
-  const { asProfile, plan: isPlan, json, wait, nonceWait } = readFlags(factsFlags, typed)
+  const { asProfile, plan: isPlan, json, wait, nonceWait } = flag.read(factsFlags, typed)
   const { target } = options
   if (target === null) throw usageError('Name the server to measure, as in "--url https://service.example"')
   if (asProfile !== null) demandPlaceFor(asProfile, 'the profile', true)

@@ -6,12 +6,12 @@ import { usageError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { line, lines } from '../engine/printable.ts'
 import { fileProblem } from '../run/files.ts'
-import { addFlags, baseUrl, mark, preset, type RawFlags, readFlags } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
 const initFlags = {
-  url: preset('--url <url>', 'base URL of the server', 'https://service.example', baseUrl),
-  force: mark('--force', 'overwrite the file'),
+  url: flag.preset('--url <url>', 'base URL of the server', 'https://service.example', flag.baseUrl),
+  force: flag.mark('--force', 'overwrite the file'),
 }
 
 /** `init [FILE]`: writes a commented target file. */
@@ -20,14 +20,14 @@ export function registerInit(program: Command): void {
     .command('init')
     .description('write a commented target file')
     .argument('[file]', 'file to write', 'svc-target.yaml')
-    .action((file: string, typed: RawFlags<typeof initFlags>) => {
-      const { url, force } = readFlags(initFlags, typed)
+    .action((file: string, typed: flag.Typed<typeof initFlags>) => {
+      const { url, force } = flag.read(initFlags, typed)
       const template = readFileSync(join(packageRoot, 'fixtures', 'svc-target.yaml'), 'utf8')
       const text = template.replace('{schema}', () => schemaFor(file)).replace('url: {url}', () => `url: ${url}`)
       writeTargetFile(file, text, force)
       writeOut(lines([line`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`]))
     })
-  addFlags(command, initFlags)
+  flag.addTo(command, initFlags)
 }
 
 /** The path of the schema for editors, relative to the file: in the project's node_modules, or where this package is installed. */

@@ -2,16 +2,16 @@ import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
-import { addFlags, baseUrl, mark, type RawFlags, readFlags, value } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { type KeyRecord, keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
 import { writeOut } from './console.ts'
 
 const keysFlags = {
-  url: value('--url <url>', 'only keys on this server', baseUrl),
-  target: value('--target <file>', 'include the test keys that this target file keeps'),
-  json: mark('--json', 'print JSON, without secrets'),
-  forget: mark('--forget', 'remove the records: the keys were removed by hand, or their server is gone'),
+  url: flag.value('--url <url>', 'only keys on this server', flag.baseUrl),
+  target: flag.value('--target <file>', 'include the test keys that this target file keeps'),
+  json: flag.mark('--json', 'print JSON, without secrets'),
+  forget: flag.mark('--forget', 'remove the records: the keys were removed by hand, or their server is gone'),
 }
 
 interface FoundRecord extends KeyRecord {
@@ -25,18 +25,18 @@ export function registerKeys(program: Command): void {
   const command = program
     .command('keys')
     .description('list the API keys that past runs created and did not remove')
-    .action((typed: RawFlags<typeof keysFlags>) => {
-      const { json, forget } = readFlags(keysFlags, typed)
+    .action((typed: flag.Typed<typeof keysFlags>) => {
+      const { json, forget } = flag.read(keysFlags, typed)
       const records = findRecords(typed)
       if (forget) forgetRecords(records)
       else writeOut(json ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
     })
-  addFlags(command, keysFlags)
+  flag.addTo(command, keysFlags)
 }
 
-function findRecords(typed: RawFlags<typeof keysFlags>): FoundRecord[] {
+function findRecords(typed: flag.Typed<typeof keysFlags>): FoundRecord[] {
   const { file, beside } = readTargetFile(typed, process.env)
-  const url = readFlags(keysFlags, typed).url ?? (file.url === undefined ? null : baseUrl(file.url))
+  const url = flag.read(keysFlags, typed).url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   const files = [
     ...stateFolders(process.env).flatMap(keyRecordFiles),
     ...(file.testKeys === undefined ? [] : [beside(file.testKeys)]),

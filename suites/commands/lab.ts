@@ -4,15 +4,15 @@ import { portError, usageError } from '../engine/errors.ts'
 import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
 import { replaceFile } from '../run/files.ts'
-import { addFlags, portNumber, type RawFlags, readFlags, value } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
 const labFlags = {
-  out: value('--out <file>', 'write the page to a file'),
-  port: value(
+  out: flag.value('--out <file>', 'write the page to a file'),
+  port: flag.value(
     '--port <port>',
     'serve the page on 127.0.0.1 (any free port without this and without --out)',
-    portNumber,
+    flag.portNumber,
   ),
 }
 
@@ -23,15 +23,15 @@ export function registerLab(program: Command): void {
     .description(
       'open the signature lab: one HTML page that names the mistake in a signature; nothing leaves the browser',
     )
-    .action(async (typed: RawFlags<typeof labFlags>) => {
-      const { out, port } = readFlags(labFlags, typed)
+    .action(async (typed: flag.Typed<typeof labFlags>) => {
+      const { out, port } = flag.read(labFlags, typed)
       if (out !== null && port !== null) throw usageError('Give "--out" or "--port", not both')
       const page = await labPage()
       if (out === null) return serveUntilStopped(page, port ?? 0)
       replaceFile(out, page, 'the page')
       writeOut(lines([line`${out}`]))
     })
-  addFlags(command, labFlags)
+  flag.addTo(command, labFlags)
 }
 
 async function serveUntilStopped(page: string, port: number): Promise<void> {

@@ -8,7 +8,7 @@ import type { KnownEntry } from '../report/report.ts'
 import { renderPlan } from '../report/text.ts'
 import { openCorpusWith } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
-import { addFlags, type RawFlags } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
 import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan.ts'
@@ -34,7 +34,7 @@ export function registerRun(program: Command): void {
     )
     .argument('[url]', 'the same as --url')
     .addHelpText('after', afterHelp)
-    .action(async (url: string | undefined, typed: RawFlags<typeof runFlags>) => {
+    .action(async (url: string | undefined, typed: flag.Typed<typeof runFlags>) => {
       const flags = withUrl(typed, url)
       const progress = startProgress(process.stderr)
       try {
@@ -43,14 +43,14 @@ export function registerRun(program: Command): void {
         progress.end()
       }
     })
-  addFlags(command, runFlags)
+  flag.addTo(command, runFlags)
 }
 
 /** Matches texts that begin like a URL, or like a host with a port. */
 const likeUrl = /^https?:|^[\w.-]+:\d|^\[|^[\w-]+(\.[\w-]+)+(\/|$)/
 
 /** `run http://…` means `run --url http://…`. @throws SuiteError (`usage`) for any other word */
-function withUrl(flags: RawFlags<typeof runFlags>, url: string | undefined): RawFlags<typeof runFlags> {
+function withUrl(flags: flag.Typed<typeof runFlags>, url: string | undefined): flag.Typed<typeof runFlags> {
   if (url === undefined) return flags
   if (flags.url !== undefined) throw usageError(`Name the server once: "${url}" and "--url ${flags.url}" were given`)
   if (!likeUrl.test(url))

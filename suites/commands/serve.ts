@@ -3,60 +3,48 @@ import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { readText } from '../run/files.ts'
-import {
-  addFlags,
-  many,
-  mark,
-  portNumber,
-  positive,
-  preset,
-  type RawFlags,
-  readFlags,
-  schemeWord,
-  upTo,
-  value,
-} from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { loadMutants, type ServerOptions, serve } from '../targets/bundled.ts'
 
 const serveFlags = {
-  port: preset('--port <port>', 'port to listen on; 0: any free port', '0', portNumber),
-  host: preset('--host <host>', 'address to listen on', '127.0.0.1'),
-  scheme: value('--scheme <word>', 'scheme word of signatures', schemeWord),
-  tokenPrefix: value('--token-prefix <word>', 'word before an access token; "" for no word'),
-  basePath: value('--base-path <path>', 'path before /api', basePath),
-  keyId: value('--key-id <id>', 'id of the initial key', keyIdOf),
-  keySecret: value('--key-secret <secret>', 'secret of the initial key'),
-  publicKey: value(
+  port: flag.preset('--port <port>', 'port to listen on; 0: any free port', '0', flag.portNumber),
+  host: flag.preset('--host <host>', 'address to listen on', '127.0.0.1'),
+  scheme: flag.value('--scheme <word>', 'scheme word of signatures', flag.schemeWord),
+  tokenPrefix: flag.value('--token-prefix <word>', 'word before an access token; "" for no word'),
+  basePath: flag.value('--base-path <path>', 'path before /api', basePath),
+  keyId: flag.value('--key-id <id>', 'id of the initial key', keyIdOf),
+  keySecret: flag.value('--key-secret <secret>', 'secret of the initial key'),
+  publicKey: flag.value(
     '--public-key <file>',
     'ED25519 public key (PEM): the initial key accepts only ECC signatures',
     publicKeyIn,
   ),
-  seed: value(
+  seed: flag.value(
     '--seed <word>',
     'the same seed gives the same ids, secrets and tokens; for tests only',
     notEmpty('word'),
   ),
-  set: many('--set <name=value>', 'answer an open question in another way; repeatable', setting),
-  mutant: many('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable'),
-  trustProxy: mark('--trust-proxy', 'take the caller address from X-Forwarded-For'),
-  profile: many(
+  set: flag.many('--set <name=value>', 'answer an open question in another way; repeatable', setting),
+  mutant: flag.many('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable'),
+  trustProxy: flag.mark('--trust-proxy', 'take the caller address from X-Forwarded-For'),
+  profile: flag.many(
     '--profile <file>',
     'answers to open questions: a JSON file, or "random", which prints them; repeatable',
   ),
-  explain: mark(
+  explain: flag.mark(
     '--explain',
     'name the stage that refused a call in the header x-refused-at, and record what was computed in the journal (8 MiB at most)',
   ),
-  control: mark(
+  control: flag.mark(
     '--control',
     'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
   ),
-  controlPort: value('--control-port <port>', 'port for it to listen on; 0: any free port', portNumber),
-  controlToken: value('--control-token <token>', 'token that it requires; random by default', notEmpty('token')),
-  virtualClock: mark('--virtual-clock', 'stop the clock; only the control port moves it'),
-  now: value('--now <ms>', 'start time of the clock, in milliseconds since 1970', positive),
-  journal: value('--journal <calls>', 'number of calls that the journal holds', upTo(1_000_000)),
-  cors: many('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', originOf),
+  controlPort: flag.value('--control-port <port>', 'port for it to listen on; 0: any free port', flag.portNumber),
+  controlToken: flag.value('--control-token <token>', 'token that it requires; random by default', notEmpty('token')),
+  virtualClock: flag.mark('--virtual-clock', 'stop the clock; only the control port moves it'),
+  now: flag.value('--now <ms>', 'start time of the clock, in milliseconds since 1970', flag.positive),
+  journal: flag.value('--journal <calls>', 'number of calls that the journal holds', flag.upTo(1_000_000)),
+  cors: flag.many('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', originOf),
 }
 
 /** `serve`: the reference server on its own, until it is stopped. */
@@ -64,12 +52,12 @@ export function registerServe(program: Command): void {
   const command = program
     .command('serve')
     .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
-    .action(async (typed: RawFlags<typeof serveFlags>) => {
-      const { mutant } = readFlags({ mutant: serveFlags.mutant }, typed)
+    .action(async (typed: flag.Typed<typeof serveFlags>) => {
+      const { mutant } = flag.read({ mutant: serveFlags.mutant }, typed)
       const options = serveOptions(typed)
       process.exitCode = await serve(mutant.length === 0 ? options : { ...options, ...(await brokenRules(mutant)) })
     })
-  addFlags(command, serveFlags)
+  flag.addTo(command, serveFlags)
 }
 
 /** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
@@ -102,8 +90,8 @@ async function brokenRules(ids: readonly string[]): Promise<Pick<ServerOptions, 
 type ServeOptions = Parameters<typeof serve>[0]
 
 /** @throws SuiteError (`usage`) for values that cannot be used */
-export function serveOptions(typed: RawFlags<typeof serveFlags>): ServeOptions {
-  const flags = readFlags(serveFlags, typed)
+export function serveOptions(typed: flag.Typed<typeof serveFlags>): ServeOptions {
+  const flags = flag.read(serveFlags, typed)
   const { keyId, keySecret, publicKey, controlPort, controlToken, trustProxy, scheme, tokenPrefix } = flags
   const opensControl = flags.control || controlPort !== null || controlToken !== null
   return {

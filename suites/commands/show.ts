@@ -10,7 +10,7 @@ import { envelopeCases } from '../report/outcomes.ts'
 import { aloneText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
-import { addFlags, mark, type RawFlags, readFlags } from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 
@@ -130,13 +130,13 @@ function listed(what: string, all: readonly string[]): string[] {
 }
 
 const listFlags = {
-  json: mark('--json', 'print JSON'),
-  mutants: mark('--mutants', 'list the mutants: servers that are wrong in one way each'),
-  requirements: mark(
+  json: flag.mark('--json', 'print JSON'),
+  mutants: flag.mark('--mutants', 'list the mutants: servers that are wrong in one way each'),
+  requirements: flag.mark(
     '--requirements',
     'list the requirements with their sentences and how many cases and mutants each has',
   ),
-  matrix: mark('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not"),
+  matrix: flag.mark('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not"),
 }
 
 /** `list [ID]`: lists scenarios, cases, requirements, open questions, mutants and the pairs of the model's matrix. */
@@ -145,8 +145,8 @@ export function registerList(program: Command): void {
     .command('list')
     .description('list the scenarios with their cases and the requirements that they prove')
     .argument('[id]', 'only what this id prefix or requirement id names')
-    .action(async (id: string | undefined, typed: RawFlags<typeof listFlags>) => {
-      const { json, ...flags } = readFlags(listFlags, typed)
+    .action(async (id: string | undefined, typed: flag.Typed<typeof listFlags>) => {
+      const { json, ...flags } = flag.read(listFlags, typed)
       const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind])
       if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
       const [kind = 'scenarios'] = kinds
@@ -155,7 +155,7 @@ export function registerList(program: Command): void {
       const listed = await listOf(await openCorpus(), mutants, id)
       writeOut(json ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
     })
-  addFlags(command, listFlags)
+  flag.addTo(command, listFlags)
 }
 
 /** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */

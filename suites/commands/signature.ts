@@ -25,19 +25,7 @@ import { ownDataSentences } from '../lab/own-data.ts'
 import { notARequest, type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
 import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
-import {
-  addFlags,
-  baseUrl,
-  type Flags,
-  type FlagValues,
-  many,
-  mark,
-  preset,
-  type RawFlags,
-  readFlags,
-  required,
-  value,
-} from '../run/flags.ts'
+import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
 /** A secret with its source: a variable or a file. */
@@ -47,31 +35,31 @@ interface NamedSecret {
 }
 
 const bodyFlags = {
-  body: value('--body <text>', 'the body as sent'),
-  bodyFile: value('--body-file <file>', 'the body as sent, byte by byte; without both flags, stdin'),
+  body: flag.value('--body <text>', 'the body as sent'),
+  bodyFile: flag.value('--body-file <file>', 'the body as sent, byte by byte; without both flags, stdin'),
 }
 
 /** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
 const keyFlags = {
-  secretEnv: many('--secret-env <name>', 'environment variable with the API key secret'),
-  secretFile: many('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)'),
-  privateKey: value('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)'),
+  secretEnv: flag.many('--secret-env <name>', 'environment variable with the API key secret'),
+  secretFile: flag.many('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)'),
+  privateKey: flag.value('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)'),
 }
 
-const uri = preset('--uri <uri>', 'URI to sign', '/api')
-const scheme = preset('--scheme <word>', 'scheme word of the service', defaultScheme)
+const uri = flag.preset('--uri <uri>', 'URI to sign', '/api')
+const scheme = flag.preset('--scheme <word>', 'scheme word of the service', defaultScheme)
 
 const signFlags = {
   ...bodyFlags,
   ...keyFlags,
-  keyId: required('--key-id <id>', 'API key id'),
-  method: preset('--method <method>', 'HTTP method', 'POST'),
+  keyId: flag.required('--key-id <id>', 'API key id'),
+  method: flag.preset('--method <method>', 'HTTP method', 'POST'),
   uri,
-  timestamp: value('--timestamp <ms>', 'milliseconds since 1970 (default: now)', milliseconds),
-  nonce: value('--nonce <text>', 'nonce (default: random)', fieldText),
+  timestamp: flag.value('--timestamp <ms>', 'milliseconds since 1970 (default: now)', milliseconds),
+  nonce: flag.value('--nonce <text>', 'nonce (default: random)', fieldText),
   scheme,
-  url: preset('--url <url>', 'base URL for the curl line', 'http://127.0.0.1:8080', baseUrl),
-  json: mark('--json', 'print JSON'),
+  url: flag.preset('--url <url>', 'base URL for the curl line', 'http://127.0.0.1:8080', flag.baseUrl),
+  json: flag.mark('--json', 'print JSON'),
 }
 
 const checkFlags = {
@@ -81,39 +69,39 @@ const checkFlags = {
     ...keyFlags.secretEnv,
     about: `${keyFlags.secretEnv.about}; further ones are other keys, to find a mix-up`,
   },
-  header: required(
+  header: flag.required(
     '--header <text>',
     'the Authorization header, or a curl line, a raw HTTP request, a call of fetch or Invoke-RestMethod; @FILE reads it from a file',
   ),
-  publicKey: value('--public-key <file>', 'ED25519 public key (PEM)'),
-  method: value('--method <method>', 'HTTP method, if only the header is given (default: POST)'),
+  publicKey: flag.value('--public-key <file>', 'ED25519 public key (PEM)'),
+  method: flag.value('--method <method>', 'HTTP method, if only the header is given (default: POST)'),
   uri,
-  url: value(
+  url: flag.value(
     '--url <url>',
     'the URL that was called, or the base URL: finds mistakes with host, base path or query',
     calledUrl,
   ),
-  keyId: value('--key-id <id>', 'id that the header must name'),
+  keyId: flag.value('--key-id <id>', 'id that the header must name'),
   scheme,
-  dataToSignFile: value('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte'),
-  json: mark('--json', 'print JSON'),
-  verbose: mark('--verbose', 'list the mistakes that were ruled out'),
+  dataToSignFile: flag.value('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte'),
+  json: flag.mark('--json', 'print JSON'),
+  verbose: flag.mark('--verbose', 'list the mistakes that were ruled out'),
 }
 
 /** What commander parsed, with all secrets in the order of the command line. */
-type Typed<F extends Flags> = RawFlags<F> & { secrets?: NamedSecret[] }
+type Typed<F extends flag.Table> = flag.Typed<F> & { secrets?: NamedSecret[] }
 type SignFlags = Typed<typeof signFlags>
 export type CheckFlags = Typed<typeof checkFlags>
 
 /** commander keeps the order of one flag, not of two. */
-function addSigningFlags(command: Command, flags: Flags): Command {
+function addSigningFlags(command: Command, flags: flag.Table): Command {
   const secrets: NamedSecret[] = []
   for (const flag of ['secret-env', 'secret-file'] as const)
     command.on(`option:${flag}`, (name: string) => {
       secrets.push({ flag, name })
       command.setOptionValue('secrets', secrets)
     })
-  return addFlags(command, flags)
+  return flag.addTo(command, flags)
 }
 
 /** The flags that `verify` and `diagnose` share. */
@@ -129,7 +117,7 @@ export function registerSign(program: Command): void {
     .description('sign a request and show every stage, with a curl line that sends it')
     .action((typed: SignFlags) => {
       const input = signInputOf(typed, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
-      const { url, json } = readFlags(signFlags, typed)
+      const { url, json } = flag.read(signFlags, typed)
       const signed = sign(input)
       writeOut(json ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
     })
@@ -142,7 +130,7 @@ export function signInputOf(
   around: Surroundings,
   fresh: { nowMs: number; nonce: string },
 ): SignInput {
-  const flags = readFlags(signFlags, typed)
+  const flags = flag.read(signFlags, typed)
   const { method, uri, scheme } = flags
   demandOneKey(typed, 'sign')
   const { key } = readKeys(typed, around)
@@ -243,7 +231,7 @@ function stageLines({ name, ok, expected, received }: Stage, header: string): st
 export function registerDiagnose(program: Command): void {
   const command = program.command('diagnose').description('name the mistake in a refused header')
   addSigningFlags(command, checkFlags).action((typed: CheckFlags) => {
-    const { json, verbose } = readFlags(checkFlags, typed)
+    const { json, verbose } = flag.read(checkFlags, typed)
     const input = readCheck(typed)
     const result = diagnose(input)
     writeOut(json ? jsonLine(diagnoseJson(result)) : printableLines(diagnoseText(input, result, verbose)))
@@ -346,7 +334,7 @@ const processSurroundings: Surroundings = {
 
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
 export function readCheck(typed: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
-  const flags = readFlags(checkFlags, typed)
+  const flags = flag.read(checkFlags, typed)
   const text = textOf(flags.header, around)
   demandClosedQuotes(text)
   const pasted = readPasted(text)
@@ -378,7 +366,7 @@ function calledUrl(url: string): string {
 }
 
 /** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
-function readBody({ body, bodyFile }: FlagValues<typeof bodyFlags>, around: Surroundings): Uint8Array {
+function readBody({ body, bodyFile }: flag.Values<typeof bodyFlags>, around: Surroundings): Uint8Array {
   if (body !== null && bodyFile !== null) throw usageError('Give "--body" or "--body-file", not both')
   if (body !== null) return utf8(body)
   if (bodyFile !== null) return bytesOf(bodyFile, 'the body', around)
@@ -402,7 +390,7 @@ function readKeys(
   { secrets = [], ...typed }: CheckFlags | SignFlags,
   around: Surroundings,
 ): { key: SigningKey; otherKeys: { name: string; key: SigningKey }[] } {
-  const { privateKey, publicKey } = readFlags(
+  const { privateKey, publicKey } = flag.read(
     { privateKey: checkFlags.privateKey, publicKey: checkFlags.publicKey },
     typed,
   )
@@ -445,7 +433,7 @@ function demandClosedQuotes(text: string): void {
     )
 }
 
-function bodyOf(flags: FlagValues<typeof bodyFlags>, pasted: PastedRequest, around: Surroundings): Uint8Array {
+function bodyOf(flags: flag.Values<typeof bodyFlags>, pasted: PastedRequest, around: Surroundings): Uint8Array {
   if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, around)
   if (pasted.bodyFile !== undefined) {
     const { path } = pasted.bodyFile

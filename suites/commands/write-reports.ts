@@ -10,7 +10,7 @@ import type { Report } from '../report/report.ts'
 import { verdictLine } from '../report/tell.ts'
 import { renderText } from '../report/text.ts'
 import { type Environment, given, replaceFile } from '../run/files.ts'
-import type { ReportFormat, ReportRequest } from '../run/flags.ts'
+import type * as flag from '../run/flags.ts'
 import { writeError, writeOut } from './console.ts'
 
 /** How a text looks. */
@@ -41,7 +41,11 @@ interface WriteOptions {
  *
  * @throws SuiteError (`usage`) for a file that cannot be written, after the others were written
  */
-export function writeReports(report: Report, requests: readonly ReportRequest[], options: WriteOptions = {}): void {
+export function writeReports(
+  report: Report,
+  requests: readonly flag.ReportRequest[],
+  options: WriteOptions = {},
+): void {
   writeFormats(report, render, requests, options)
 }
 
@@ -49,7 +53,7 @@ export function writeReports(report: Report, requests: readonly ReportRequest[],
 export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'conclusion'>>(
   report: R,
   render: Renderers<R>,
-  requests: readonly ReportRequest[],
+  requests: readonly flag.ReportRequest[],
   { observations, isTold = false }: WriteOptions = {},
 ): void {
   const problems: SuiteError[] = []
@@ -64,7 +68,7 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
 }
 
 export type Renderers<R> = {
-  readonly [format in ReportFormat]: (report: R, look: Look) => Printable
+  readonly [format in flag.ReportFormat]: (report: R, look: Look) => Printable
 }
 
 const render: Renderers<Report> = {

@@ -22,14 +22,14 @@ export interface Flag<T> {
   variable?: string
 }
 
-export interface Flags {
+export interface Table {
   readonly [name: string]: Flag<unknown>
 }
 
 /** What commander parsed: texts, or true for a flag without a value. */
-export type RawFlags<F extends Flags> = { [name in keyof F]?: string | string[] | boolean }
+export type Typed<F extends Table> = { [name in keyof F]?: string | string[] | boolean }
 
-export type FlagValues<F extends Flags> = { [name in keyof F]: ReturnType<F[name]['read']> }
+export type Values<F extends Table> = { [name in keyof F]: ReturnType<F[name]['read']> }
 
 /** A flag without a value. */
 export const mark = (syntax: string, about: string): Flag<boolean> => ({
@@ -72,7 +72,7 @@ export function many(syntax: string, about: string, read: Read<unknown> = String
 export const fromEnvironment = <T>(variable: string, flag: Flag<T>): Flag<T> => ({ ...flag, variable })
 
 /** The same flags, under a heading of `--help`. */
-export const grouped = <F extends Flags>(heading: string, flags: F): F =>
+export const grouped = <F extends Table>(heading: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, heading }])) as never
 
 /** The part of a command of commander that declares its flags. */
@@ -83,7 +83,7 @@ interface Declaring {
   requiredOption(syntax: string, about: string): unknown
 }
 
-export function addFlags<C extends Declaring>(command: C, flags: Flags): C {
+export function addTo<C extends Declaring>(command: C, flags: Table): C {
   let current: string | undefined
   for (const { syntax, about, isRepeatable, isRequired, preset: text, heading } of Object.values(flags)) {
     if (heading !== undefined && heading !== current) command.optionsGroup(heading)
@@ -96,11 +96,7 @@ export function addFlags<C extends Declaring>(command: C, flags: Flags): C {
 }
 
 /** Reads every flag of the table, in its order; what else was typed is left out. @throws SuiteError (`usage`) */
-export function readFlags<F extends Flags>(
-  flags: F,
-  typed: RawFlags<NoInfer<F>>,
-  env: Environment = {},
-): FlagValues<F> {
+export function read<F extends Table>(flags: F, typed: Typed<NoInfer<F>>, env: Environment = {}): Values<F> {
   const read = Object.entries(flags).map(([name, { syntax, variable = '', read: readFlag }]) => {
     const [flagName = ''] = syntax.split(' ')
     const isTyped = typed[name] !== undefined

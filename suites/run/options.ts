@@ -9,45 +9,28 @@ import { isLoopback, type RootKey } from '../engine/target.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
 import { demandPlaceFor, type Environment, given, isSameFile, readText, stateFolder } from './files.ts'
-import {
-  baseUrl,
-  commandLine,
-  count,
-  type FlagValues,
-  fromEnvironment,
-  grouped,
-  many,
-  mark,
-  oneOf,
-  positive,
-  type RawFlags,
-  type ReportRequest,
-  readFlags,
-  report,
-  schemeWord,
-  shard,
-  skip,
-  someOf,
-  someSeconds,
-  value,
-  wholeSeed,
-  withText,
-} from './flags.ts'
+import * as flag from './flags.ts'
 import { everyCase, requirementSets } from './inputs.ts'
 import { parseTargetFile, type TargetFile } from './target-file.ts'
 
 /** A server, and its root key. */
 export const serverFlags = {
-  url: fromEnvironment('SVC_URL', value('--url <url>', 'base URL (SVC_URL); calls go to {url}/api', baseUrl)),
-  keyId: fromEnvironment('SVC_KEY_ID', value('--key-id <id>', 'API key id (SVC_KEY_ID)')),
-  keySecret: value('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows'),
-  keySecretFile: value('--key-secret-file <file>', 'read the secret from a file'),
-  privateKey: value('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key'),
-  target: fromEnvironment('SVC_TARGET', value('--target <file>', 'target file, see "init"')),
-  scheme: fromEnvironment('SVC_SCHEME', value('--scheme <word>', 'scheme word of signatures', schemeWord)),
-  tokenPrefix: fromEnvironment(
+  url: flag.fromEnvironment(
+    'SVC_URL',
+    flag.value('--url <url>', 'base URL (SVC_URL); calls go to {url}/api', flag.baseUrl),
+  ),
+  keyId: flag.fromEnvironment('SVC_KEY_ID', flag.value('--key-id <id>', 'API key id (SVC_KEY_ID)')),
+  keySecret: flag.value('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows'),
+  keySecretFile: flag.value('--key-secret-file <file>', 'read the secret from a file'),
+  privateKey: flag.value('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key'),
+  target: flag.fromEnvironment('SVC_TARGET', flag.value('--target <file>', 'target file, see "init"')),
+  scheme: flag.fromEnvironment(
+    'SVC_SCHEME',
+    flag.value('--scheme <word>', 'scheme word of signatures', flag.schemeWord),
+  ),
+  tokenPrefix: flag.fromEnvironment(
     'SVC_TOKEN_PREFIX',
-    value('--token-prefix <word>', 'word before an access token; "" for no word'),
+    flag.value('--token-prefix <word>', 'word before an access token; "" for no word'),
   ),
 }
 
@@ -57,109 +40,115 @@ const whatItMayDo = 'What it may do there'
 
 /** A server, how it is called and what may be done there. */
 const targetFlags = (heading: string) => ({
-  ...grouped(heading, serverFlags),
-  ...grouped(whatItMayDo, {
-    allow: fromEnvironment(
+  ...flag.grouped(heading, serverFlags),
+  ...flag.grouped(whatItMayDo, {
+    allow: flag.fromEnvironment(
       'SVC_ALLOW',
-      value(
+      flag.value(
         '--allow <classes>',
         'what may be created or filled: sessions, keys, limits; joined by commas',
-        someOf(safetyClasses),
+        flag.someOf(safetyClasses),
       ),
     ),
-    disposable: mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
-    rate: value('--rate <number>', 'maximum number of calls a second', positive),
+    disposable: flag.mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
+    rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.positive),
   }),
 })
 
 const callFlags = {
-  concurrency: value('--concurrency <number>', 'maximum number of simultaneous calls', count),
-  wait: value('--wait <seconds>', 'the longest wait: for the target to come up, or for a lifetime to pass', positive),
+  concurrency: flag.value('--concurrency <number>', 'maximum number of simultaneous calls', flag.count),
+  wait: flag.value(
+    '--wait <seconds>',
+    'the longest wait: for the target to come up, or for a lifetime to pass',
+    flag.positive,
+  ),
 }
 
 /** A flag of several formats. */
-export const reportFlag = many(
+export const reportFlag = flag.many(
   '--report <format[=file]>',
   'text, json, junit, html, markdown, ctrf or badge; repeatable',
-  report,
+  flag.report,
 )
 
 export const runFlags = {
   ...targetFlags(bundledByDefault),
-  ...grouped(whatItMayDo, {
-    plan: mark('--plan', 'print what the run would do, and stop'),
+  ...flag.grouped(whatItMayDo, {
+    plan: flag.mark('--plan', 'print what the run would do, and stop'),
     ...callFlags,
-    timeout: value('--timeout <seconds>', 'end the whole run after this time', someSeconds),
+    timeout: flag.value('--timeout <seconds>', 'end the whole run after this time', flag.someSeconds),
   }),
-  ...grouped('What to run', {
-    only: many('--only <id>', 'run only the cases of this id prefix or requirement; repeatable'),
-    skip: many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', skip),
-    failed: value('--failed <report>', 'run only what failed or was blocked in this JSON report'),
-    watch: mark('--watch', 'run the failed cases again whenever the target comes back after a restart'),
-    bail: value('--bail <number>', 'stop after this many failures', count),
-    fixtures: value('--fixtures <folder>', 'add your own scenarios'),
-    seed: value('--seed <number>', 'use the order of an earlier run', wholeSeed),
-    explore: value('--explore', 'let the model of the document make further calls; on with --disposable', (typed) =>
-      Boolean(typed),
+  ...flag.grouped('What to run', {
+    only: flag.many('--only <id>', 'run only the cases of this id prefix or requirement; repeatable'),
+    skip: flag.many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', flag.skip),
+    failed: flag.value('--failed <report>', 'run only what failed or was blocked in this JSON report'),
+    watch: flag.mark('--watch', 'run the failed cases again whenever the target comes back after a restart'),
+    bail: flag.value('--bail <number>', 'stop after this many failures', flag.count),
+    fixtures: flag.value('--fixtures <folder>', 'add your own scenarios'),
+    seed: flag.value('--seed <number>', 'use the order of an earlier run', flag.wholeSeed),
+    explore: flag.value(
+      '--explore',
+      'let the model of the document make further calls; on with --disposable',
+      (typed) => Boolean(typed),
     ),
-    noExplore: mark('--no-explore', 'run the cases only; the model still judges their calls at a URL'),
-    exploreCalls: value(
+    noExplore: flag.mark('--no-explore', 'run the cases only; the model still judges their calls at a URL'),
+    exploreCalls: flag.value(
       '--explore-calls <number>',
       'maximum number of these calls; 16000 on the loopback, 1000 elsewhere',
-      count,
+      flag.count,
     ),
-    shard: value(
+    shard: flag.value(
       '--shard <i/n>',
       'run every n-th scenario, starting with the i-th; each shard needs its own instance',
-      shard,
+      flag.shard,
     ),
   }),
-  ...grouped('How to judge', {
-    known: value('--known <file>', 'baseline of known failures'),
-    updateKnown: mark('--update-known', 'rewrite the baseline; reasons are kept'),
-    set: value('--set <version>', 'the requirement set that decides the verdict', (version, name) =>
-      oneOf([everyCase, ...requirementSets()])(version, name),
+  ...flag.grouped('How to judge', {
+    known: flag.value('--known <file>', 'baseline of known failures'),
+    updateKnown: flag.mark('--update-known', 'rewrite the baseline; reasons are kept'),
+    set: flag.value('--set <version>', 'the requirement set that decides the verdict', (version, name) =>
+      flag.oneOf([everyCase, ...requirementSets()])(version, name),
     ),
-    strict: mark('--strict', 'fail the run for warnings and for musts that are not testable'),
+    strict: flag.mark('--strict', 'fail the run for warnings and for musts that are not testable'),
   }),
-  ...grouped('What to print', {
+  ...flag.grouped('What to print', {
     report: reportFlag,
-    observations: mark('--observations', 'print the observations of each open question'),
-    trace: mark('--trace', 'print whole exchanges, SECRETS INCLUDED'),
+    observations: flag.mark('--observations', 'print the observations of each open question'),
+    trace: flag.mark('--trace', 'print whole exchanges, SECRETS INCLUDED'),
   }),
 }
 
 export const exploreFlags = {
   ...targetFlags(bundledByDefault),
-  ...grouped('How long', {
-    for: value('--for <seconds>', 'how long to make calls; 60 by default', someSeconds),
-    exploreCalls: value('--explore-calls <number>', 'maximum number of calls', count),
-    seed: value('--seed <number>', 'make the same calls again', positive),
+  ...flag.grouped('How long', {
+    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.someSeconds),
+    exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.count),
+    seed: flag.value('--seed <number>', 'make the same calls again', flag.positive),
   }),
-  ...grouped('What to print', {
-    save: value('--save <dir>', 'write each finding as a scenario into this folder'),
+  ...flag.grouped('What to print', {
+    save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),
     report: { ...reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
   }),
 }
 
 export const factsFlags = {
   ...targetFlags('Target'),
-  ...grouped(whatItMayDo, {
-    plan: mark('--plan', 'print the plan, and stop'),
-    wait: value('--wait <seconds>', 'how long to wait for the server to come up', positive),
-    nonceWait: value(
+  ...flag.grouped(whatItMayDo, {
+    plan: flag.mark('--plan', 'print the plan, and stop'),
+    wait: flag.value('--wait <seconds>', 'how long to wait for the server to come up', flag.positive),
+    nonceWait: flag.value(
       '--nonce-wait <seconds>',
       'how long to wait to see when a nonce is forgotten; 0 by default',
-      positive,
+      flag.positive,
     ),
   }),
-  ...grouped('What to print', {
-    json: mark('--json', 'for scripts (spec/schemas/facts.schema.json)'),
-    asProfile: value('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server'),
+  ...flag.grouped('What to print', {
+    json: flag.mark('--json', 'for scripts (spec/schemas/facts.schema.json)'),
+    asProfile: flag.value('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server'),
   }),
 }
 
-type RunFlags = FlagValues<typeof runFlags>
+type RunFlags = flag.Values<typeof runFlags>
 
 /** null stands for what is not given. */
 export interface RunOptions
@@ -171,7 +160,7 @@ export interface RunOptions
   /** Rows of the table or the matrix were named, and no cases. */
   rowsAlone: boolean
   set: string
-  reports: ReportRequest[]
+  reports: flag.ReportRequest[]
   /** The command that repeats this run, without secrets and without flags that select cases. */
   again: string
   /** Files that were read for these options. */
@@ -191,10 +180,10 @@ export interface TargetOptions extends UrlTargetOptions {
  * @param env see the variables of the flags; and SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
-export function readRunOptions(typed: RawFlags<typeof runFlags>, env: Environment): RunOptions {
+export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environment): RunOptions {
   const named = readTargetFile(typed, env)
   const target = readTargetOptions(typed, env, named)
-  const flags = readFlags(runFlags, typed, env)
+  const flags = flag.read(runFlags, typed, env)
   const { fixtures, scheme, tokenPrefix, disposable } = flags
   if (flags.shard !== null && target !== null && !target.disposable)
     throw usageError(
@@ -211,8 +200,8 @@ export function readRunOptions(typed: RawFlags<typeof runFlags>, env: Environmen
     rowsAlone: flags.only.length > 0 && flags.only.every(isRow),
     explore: exploreOf(flags, target),
     set: flags.set ?? everyCase,
-    reports: withText(flags.report),
-    again: commandLine('run', {
+    reports: flag.withText(flags.report),
+    again: flag.commandLine('run', {
       url: target?.url ?? null,
       target: named.path,
       fixtures,
@@ -311,8 +300,11 @@ interface NamedTargetFile {
 }
 
 /** Reads the target file that `--target` or SVC_TARGET names; empty if neither does. @throws SuiteError (`usage`, `fixture`) */
-export function readTargetFile(typed: RawFlags<Pick<typeof serverFlags, 'target'>>, env: Environment): NamedTargetFile {
-  const { target: path } = readFlags({ target: serverFlags.target }, typed, env)
+export function readTargetFile(
+  typed: flag.Typed<Pick<typeof serverFlags, 'target'>>,
+  env: Environment,
+): NamedTargetFile {
+  const { target: path } = flag.read({ target: serverFlags.target }, typed, env)
   return {
     path,
     file: path === null ? {} : parseTargetFile(readText(path, 'the target file'), path),
@@ -321,7 +313,7 @@ export function readTargetFile(typed: RawFlags<Pick<typeof serverFlags, 'target'
 }
 
 const flagsOfTarget = { ...targetFlags(''), ...callFlags }
-type TargetFlags = FlagValues<typeof flagsOfTarget>
+type TargetFlags = flag.Values<typeof flagsOfTarget>
 
 /**
  * Reads the options of the target: flags win over the environment, the environment over the target file.
@@ -330,13 +322,13 @@ type TargetFlags = FlagValues<typeof flagsOfTarget>
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
 export function readTargetOptions(
-  typed: RawFlags<typeof flagsOfTarget>,
+  typed: flag.Typed<typeof flagsOfTarget>,
   env: Environment,
   named = readTargetFile(typed, env),
 ): TargetOptions | null {
-  const flags = readFlags(flagsOfTarget, typed, env)
+  const flags = flag.read(flagsOfTarget, typed, env)
   const { file, beside } = named
-  const url = flags.url ?? (file.url === undefined ? null : baseUrl(file.url))
+  const url = flags.url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   if (url === null) return demandNothingOfUrl(typed, named)
   const { disposable } = flags
   const read = (path: string | undefined, what: string) => (path === undefined ? path : readText(beside(path), what))
@@ -382,7 +374,7 @@ export function readTargetOptions(
  *
  * @throws SuiteError (`usage`) where a target file or a flag says that another server was meant
  */
-function demandNothingOfUrl(typed: RawFlags<typeof flagsOfTarget>, { path }: NamedTargetFile): null {
+function demandNothingOfUrl(typed: flag.Typed<typeof flagsOfTarget>, { path }: NamedTargetFile): null {
   if (path !== null) throw usageError(`Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
   const { url: _url, target: _target, wait: _wait, ...ofUrl } = flagsOfTarget
   const [, useless] = Object.entries(ofUrl).find(([name]) => typed[name as keyof typeof ofUrl] !== undefined) ?? []
