@@ -1,4 +1,4 @@
-import { type Conversation, isSendable, limitFor } from '../engine/conversation/conversation.ts'
+import { type Conversation, limitFor } from '../engine/conversation/conversation.ts'
 import { makeCall } from '../engine/conversation/send.ts'
 import {
   isUnavailable,
@@ -44,7 +44,7 @@ export async function preflight(
   const isTimed = !talk.instance.clock.controlled
   if (allow.includes('sessions')) {
     await Promise.all([learnTokens(talk), isTimed && measureAccepted(talk)])
-    if (isTimed) await measureGrant(talk)
+    if (isTimed && talk.instance.root.kind === 'secret') noteTime(talk, await grant(talk, ['solution']))
     adaptLimit(talk)
     if (target.lasting) await checkExpiry(talk)
     await Promise.all([learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
@@ -68,28 +68,36 @@ function adaptLimit(talk: Conversation): void {
 
 const listSolutions = 'solution/listSolutions'
 
-const call = (talk: Conversation, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
-  makeCall(talk, { method, params, auth })
+type Asked = Parameters<typeof makeCall>[1]
+type Answer = Called['answer']
+
+const call = (talk: Conversation, auth: Auth, more: Partial<Asked> = {}): Promise<Called> =>
+  makeCall(talk, { method: listSolutions, params: {}, auth, ...more })
+
+const accepts = async (talk: Conversation, auth: Auth, more: Partial<Asked> = {}): Promise<boolean> =>
+  (await call(talk, auth, more)).answer.outcome === 'accepted'
 
 /** Makes a call that should be refused; some servers never answer such calls. */
-async function callExpectingRefusal(
-  talk: Conversation,
-  auth: Auth,
-  method = listSolutions,
-  params: unknown = {},
-): Promise<Called> {
-  const called = await makeCall(talk, { method, params, auth, timeoutMs: patienceForRefusalMs(talk) })
+async function callExpectingRefusal(talk: Conversation, auth: Auth, more: Partial<Asked> = {}): Promise<Called> {
+  const called = await call(talk, auth, { timeoutMs: patienceForRefusalMs(talk), ...more })
   noteSilence(talk, called.wire)
   return called
 }
 
 const grant = (talk: Conversation, scope: string[]): Promise<Called> => grantFor(talk, 'root', scope)
 
+const signatureOf = ({ instance }: Conversation): Auth =>
+  instance.root.kind === 'secret' ? { hmac: 'root' } : { ecc: 'root' }
+
+const cannotUse = ({ instance }: Conversation, why: string): SuiteError =>
+  new SuiteError('unreachable', `Cannot use ${instance.baseUrl}: ${why}`)
+
 /** The pause between two tries to reach a target that is still starting. In ms. */
 const pauseMs = 250
 
 /**
- * The first call, which carries no authorization.
+ * The first call, which carries no authorization. Where its answer says that the target may be away or throttles, calls with authorization
+ * show whether that goes for calls without it alone.
  *
  * @param patientMs how long to wait for a target that refuses connections, or for which something in front of it answers
  * @throws SuiteError (`unreachable`, exit code 3) if nothing connects, or the target throttles for too long
@@ -100,65 +108,49 @@ async function firstCall(talk: Conversation, patientMs: number): Promise<Called>
   for (;;) {
     const first = await callExpectingRefusal(talk, 'none')
     const { answer } = first
-    // Shorter times have already been waited out.
-    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(talk, answer)
-    if (answer.outcome === 'throttled' && (await throttlesRoot(talk))) throw throttledForGood(talk, answer.status)
+    if (answer.outcome === 'throttled') await demandLessThrottling(talk, first, answer)
     if (answer.outcome !== 'broken') {
       noteRepeated(talk.facts, true)
       return first
     }
-    if (answer.status !== null) {
-      const isOver = clock.now() >= untilMs || talk.run.stopping.reason !== null
-      if (!isUnavailable(answer.status)) return first
-      // This call was repeated, and the others need not be.
-      repeatNothing(talk.facts)
-      if (isOver || (await reachesRoot(talk))) return first
-      await clock.sleep(pauseMs)
-      continue
-    }
-    if (!answer.refusedConnection && (await answersRoot(talk))) return first
-    if (clock.now() >= untilMs || !answer.refusedConnection || talk.run.stopping.reason !== null) {
-      throw unreachableTarget(baseUrl, answer, patientMs)
-    }
+    const { status } = answer
+    if (status !== null && !isUnavailable(status)) return first
+    // This call was repeated, and the others need not be.
+    if (status !== null) repeatNothing(talk.facts)
+    const isOver = clock.now() >= untilMs || talk.run.stopping.reason !== null
+    if (status !== null && isOver) return first
+    const isThere = status === null ? (one: Answer) => one.status !== null : isReached
+    if (!answer.refusedConnection && (await someOfRoot(talk, isThere))) return first
+    if (status === null && (isOver || !answer.refusedConnection)) throw unreachableTarget(baseUrl, answer, patientMs)
     await clock.sleep(pauseMs)
   }
 }
 
-/** Repeats the call with authorization: a target may throttle only calls without it. */
-async function throttlesRoot(talk: Conversation): Promise<boolean> {
-  return (await call(talk, { key: 'root' })).answer.outcome === 'throttled'
+/** @throws SuiteError (`unreachable`) unless calls with authorization are not throttled */
+async function demandLessThrottling(
+  talk: Conversation,
+  { throttled }: Called,
+  { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
+): Promise<void> {
+  const seconds = Math.ceil(retryAfterMs / 1000)
+  // Shorter times have already been waited out.
+  if (throttled === 0)
+    throw cannotUse(
+      talk,
+      `it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
+    )
+  if ((await call(talk, { key: 'root' })).answer.outcome === 'throttled')
+    throw cannotUse(talk, `it answers every call with HTTP ${status}, however slowly the calls come`)
 }
 
-function throttledForGood({ instance }: Conversation, status: number): SuiteError {
-  return new SuiteError(
-    'unreachable',
-    `Cannot use ${instance.baseUrl}: it answers every call with HTTP ${status}, however slowly the calls come`,
-  )
-}
-
-/** Repeats the call with authorization: a target may leave only calls without it unanswered. */
-const answersRoot = (talk: Conversation): Promise<boolean> => someOfRoot(talk, ({ status }) => status !== null)
-
-/** Repeats the call with authorization: a target may answer only calls without it as a proxy does whose server is away. */
-const reachesRoot = (talk: Conversation): Promise<boolean> =>
-  someOfRoot(talk, ({ outcome, status }) => outcome !== 'broken' || !(status === null || isUnavailable(status)))
+const isReached = ({ outcome, status }: Answer): boolean =>
+  outcome !== 'broken' || !(status === null || isUnavailable(status))
 
 /** Whether one of the ways to call with the root key gets such an answer. */
-async function someOfRoot(talk: Conversation, isWanted: (answer: Called['answer']) => boolean): Promise<boolean> {
+async function someOfRoot(talk: Conversation, isWanted: (answer: Answer) => boolean): Promise<boolean> {
   const basic: Auth[] = talk.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
   for (const auth of [...basic, { key: 'root' }]) if (isWanted((await call(talk, auth)).answer)) return true
   return false
-}
-
-function throttledFromTheStart(
-  { instance }: Conversation,
-  { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
-): SuiteError {
-  const seconds = Math.ceil(retryAfterMs / 1000)
-  return new SuiteError(
-    'unreachable',
-    `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
-  )
 }
 
 /** Measures how long refused calls take. */
@@ -172,18 +164,11 @@ async function measureAccepted(talk: Conversation): Promise<void> {
   noteTime(talk, await call(talk, { key: 'root' }))
 }
 
-/** Measures how long a grant takes. */
-async function measureGrant(talk: Conversation): Promise<void> {
-  if (talk.instance.root.kind === 'secret') noteTime(talk, await grant(talk, ['solution']))
-}
-
 /** The longest call counts, without what it waited for before it was sent; a throttled one says nothing about the latency. */
 function noteTime({ facts }: Conversation, { throttled, wire, time }: Called): void {
   if (throttled === 0 && wire.kind === 'answer')
     facts.roundTripMs = Math.max(facts.roundTripMs, time.answeredAtMs - time.sentAtMs)
 }
-
-const basicRoot: Auth = { basic: 'root' }
 
 /**
  * Calls with the root key in every way that may work; one accepted call is enough to go on.
@@ -192,68 +177,53 @@ const basicRoot: Auth = { basic: 'root' }
  * @throws SuiteError (`unreachable`, exit code 3) if the key is refused in every way
  */
 async function tryRootKey(talk: Conversation, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const { root } = talk.instance
-  const ways: [string, Auth][] =
-    root.kind === 'secret'
-      ? [
-          ['Basic credentials', basicRoot],
-          ['a signature', { hmac: 'root' }],
-        ]
-      : [['a signature', { ecc: 'root' }]]
+  const { facts, instance } = talk
+  const { root, baseUrl } = instance
+  const hasSecret = root.kind === 'secret'
   const seen: string[] = []
   let last = first.answer
-  for (const [way, auth] of ways) {
-    const { answer } = await call(talk, auth)
+  for (const way of hasSecret ? (['basic', 'hmac'] as const) : (['ecc'] as const)) {
+    const { answer } = await call(talk, { [way]: 'root' } as Auth)
     if (answer.outcome === 'accepted') {
-      if (root.kind === 'secret') talk.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
+      if (way !== 'ecc') facts.keyWay = way
       return
     }
-    if (answer.outcome === 'unread') throw tooLong(talk, answer.limitBytes)
+    if (answer.outcome === 'unread')
+      throw cannotUse(
+        talk,
+        `its first answer to solution/listSolutions is longer than ${answer.limitBytes} bytes; raise maxAnswerBytes in the target file`,
+      )
     // The target accepts nothing, which the cases will report.
-    if (answer.outcome === 'refused' && hasResult(answer.json)) return
-    seen.push(printable(`${way}: ${describe(answer)}`))
+    if (answer.outcome === 'refused' && (membersOf(answer.json).result ?? null) !== null) return
+    seen.push(printable(`${way === 'basic' ? 'Basic credentials' : 'a signature'}: ${describe(answer)}`))
     last = answer
   }
-  if (allow.includes('sessions') && root.kind === 'secret') {
+  if (allow.includes('sessions') && hasSecret) {
     const { answer } = await grant(talk, ['solution'])
     if (answer.outcome === 'accepted') return
     seen.push(printable(`a grant: ${describe(answer)}`))
   }
-  const { baseUrl } = talk.instance
   throw refusedRootKey({ baseUrl, keyId: root.id, seen, first: first.answer, last, patientMs: 0 })
-}
-
-const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
-
-function tooLong({ instance }: Conversation, limitBytes: number): SuiteError {
-  return new SuiteError(
-    'unreachable',
-    `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; raise maxAnswerBytes in the target file`,
-  )
 }
 
 /** Finds out which word precedes a token. */
 async function learnTokens(talk: Conversation): Promise<void> {
   const { facts, instance } = talk
   if (instance.root.kind !== 'secret') return
-  const { answer } = await grant(talk, ['solution'])
-  if (answer.outcome !== 'accepted') return
-  const result = answer.result as { [name: string]: unknown } | null
-  const { accessToken, tokenType } = result ?? {}
-  if (typeof accessToken === 'string' && isSendable(accessToken)) {
-    const configured = instance.settings.tokenPrefix
-    const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
-    for (const prefix of configured === undefined ? new Set(words) : [configured]) {
-      facts.tokenPrefix = prefix
-      const { answer: used } = await call(talk, { token: accessToken })
-      if (used.outcome === 'accepted') return learnReplacement(talk, accessToken)
-      facts.tokenPrefix = configured ?? 'Bearer'
-    }
-    // Without a given word, tokens may work with another one; a given word must work.
-    if (talk.run.target.lasting) {
-      facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
-    }
+  const granted = await grant(talk, ['solution'])
+  const token = accessTokenOf(granted)
+  if (token === undefined || granted.answer.outcome !== 'accepted') return
+  const { tokenType } = membersOf(granted.answer.result)
+  const { tokenPrefix: configured } = instance.settings
+  const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
+  for (const prefix of configured === undefined ? new Set(words) : [configured]) {
+    facts.tokenPrefix = prefix
+    if (await accepts(talk, { token })) return learnReplacement(talk, token)
+    facts.tokenPrefix = configured ?? 'Bearer'
   }
+  // Without a given word, tokens may work with another one; a given word must work.
+  if (talk.run.target.lasting)
+    facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
 }
 
 /**
@@ -263,12 +233,9 @@ async function learnTokens(talk: Conversation): Promise<void> {
 async function learnReplacement(talk: Conversation, earlier: string): Promise<void> {
   const later = accessTokenOf(await grant(talk, ['solution']))
   if (later === undefined) return
-  if (later === earlier) {
-    talk.facts.unnamedReplaced = true
-    return
-  }
-  const works = async (token: string): Promise<boolean> => (await call(talk, { token })).answer.outcome === 'accepted'
-  if (!(await works(earlier)) && (await works(later))) talk.facts.unnamedReplaced = true
+  const isReplaced =
+    later === earlier || (!(await accepts(talk, { token: earlier })) && (await accepts(talk, { token: later })))
+  if (isReplaced) talk.facts.unnamedReplaced = true
 }
 
 /** Finds out on a throwaway instance which spelling of the scope really opens key creation. */
@@ -285,16 +252,14 @@ const notableMs = 10_000
  * signature shows which of the two the target goes by: if only one with our time is accepted, the header is ignored from then on.
  */
 async function checkDate(talk: Conversation): Promise<void> {
-  const { facts, instance } = talk
+  const { facts } = talk
   const { offset } = facts
   const aheadMs = offsetMs(offset)
   if (offset === undefined || Math.abs(aheadMs) < notableMs) return
-  const sign = async (): Promise<string> =>
-    (await call(talk, instance.root.kind === 'secret' ? { hmac: 'root' } : { ecc: 'root' })).answer.outcome
-  if ((await sign()) !== 'refused') return
+  if ((await call(talk, signatureOf(talk))).answer.outcome !== 'refused') return
   facts.wrongDateMs = aheadMs
   delete facts.offset
-  if ((await sign()) === 'accepted') return
+  if (await accepts(talk, signatureOf(talk))) return
   delete facts.wrongDateMs
   facts.offset = offset
 }
@@ -350,8 +315,7 @@ async function clockOfExpiries(talk: Conversation, lifeMs: number): Promise<Ahea
 /** Whether the target accepts a signature with a time that is so far ahead of ours. */
 async function isAccepted(talk: Conversation, aheadMs: number): Promise<boolean> {
   const offset = { earliestMs: aheadMs, latestMs: aheadMs }
-  const signing = { ...talk, facts: { ...talk.facts, offset, wrongDateMs: 0 } }
-  return (await call(signing, { hmac: 'root' })).answer.outcome === 'accepted'
+  return accepts({ ...talk, facts: { ...talk.facts, offset, wrongDateMs: 0 } }, { hmac: 'root' })
 }
 
 /** The widest window that is looked for, and the first step. In ms. */
@@ -403,24 +367,10 @@ async function learnAddress(talk: Conversation, allow: readonly SafetyClass[]): 
   if (known !== undefined) talk.facts.clientAddress = known
   for (const address of known === undefined ? likelyAddresses : []) {
     const token = accessTokenOf(await grant(talk, ['solution', `ipAddr:${address}`]))
-    if (token === undefined) continue
-    const { answer: used } = await call(talk, { token })
-    if (used.outcome !== 'accepted') continue
+    if (token === undefined || !(await accepts(talk, { token }))) continue
     talk.facts.clientAddress = address
     return
   }
-}
-
-/**
- * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
- * one address.
- */
-async function trySecondAddress(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
-  const address = talk.instance.settings.secondAddress
-  if (address === undefined) return
-  const stop = await secondAddressProblem(talk, address, allow)
-  if (stop === undefined) talk.facts.secondAddress = address
-  else talk.facts.secondAddressProblem = stop
 }
 
 /** Finds out both addresses; the calls for one need not wait for those for the other, unless a grant ends the token of the one before. */
@@ -430,6 +380,18 @@ async function learnAddresses(talk: Conversation, allow: readonly SafetyClass[])
   if (facts.secondAddress === undefined || facts.secondAddress !== facts.clientAddress) return
   facts.secondAddressProblem = { kind: 'same-address', address: facts.secondAddress }
   delete facts.secondAddress
+}
+
+/**
+ * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
+ * one address.
+ */
+async function trySecondAddress(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
+  const address = talk.instance.settings.secondAddress
+  if (address === undefined) return
+  const problem = await secondAddressProblem(talk, address, allow)
+  if (problem === undefined) talk.facts.secondAddress = address
+  else talk.facts.secondAddressProblem = problem
 }
 
 /** Runs all at the same time; one after the other where a grant without a session ends the previous one. */
@@ -445,22 +407,17 @@ async function secondAddressProblem(
   address: string,
   allow: readonly SafetyClass[],
 ): Promise<SecondAddressProblem | undefined> {
-  if (address === talk.facts.clientAddress) {
-    return { kind: 'same-address', address }
-  }
-  const fromSecond = (spec: { method: string; params: unknown; auth: Auth }): Promise<Called> =>
-    makeCall(talk, { ...spec, from: 'second-address' })
-  const { answer: first } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
+  if (address === talk.facts.clientAddress) return { kind: 'same-address', address }
+  const from = 'second-address'
+  const { answer: first } = await call(talk, 'none', { from })
   if (first.status === null) {
     const reason = first.outcome === 'broken' ? first.reason : 'no answer'
     return { kind: 'no-answer', address, reason }
   }
   if (!allow.includes('sessions') || talk.instance.root.kind !== 'secret') return undefined
   const worksThere = async (scope: string[]): Promise<boolean> => {
-    const token = accessTokenOf(await grantFor(talk, 'root', scope, 'second-address'))
-    if (token === undefined) return false
-    const { answer } = await fromSecond({ method: listSolutions, params: {}, auth: { token } })
-    return answer.outcome === 'accepted'
+    const token = accessTokenOf(await grantFor(talk, 'root', scope, from))
+    return token !== undefined && accepts(talk, { token }, { from })
   }
   // On a target that is far away, asking the second one only after the first one has failed would take as long again.
   const [bound, unbound] = await together(talk.facts, [
@@ -483,43 +440,31 @@ const junkAuths: readonly [CredentialKind, Auth][] = [
 
 /** Tries junk credentials: where they are accepted, an acceptance proves nothing. */
 async function tryJunk(talk: Conversation, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(talk) : [])]
-  const grants = allow.includes('sessions') ? junkGrants() : []
-  const tried = await Promise.all(
-    [...tries, ...grants].map(async ({ kind, auth, method, params }) => ({
-      what: `${method} ${kind}`,
-      called: await callExpectingRefusal(talk, auth, method, params),
-    })),
+  const { id: apiKeyId, secret: apiKeySecret } = junk
+  const key = { name: `junk-${shortName(talk.run.unique, uniqueLength)}`, scope: ['solution'] }
+  const credentials = { grantType: 'api_key_credentials', apiKeyId, apiKeySecret, scope: ['solution'] }
+  const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
+  const everyWay: Junk[] = junkAuths.map(([kind, auth]) => ({ kind, auth }))
+  const withNone: Junk[] = [{ kind: 'none', auth: 'none' }, ...everyWay]
+  const byParams: Junk[] = [
+    { kind: 'credentials', auth: 'none', params: credentials },
+    { kind: 'refresh', auth: 'none', params: refresh },
+  ]
+  const tries = [
+    ...everyWay.map((one) => ({ method: listSolutions, params: {}, ...one })),
+    ...(allow.includes('keys') ? withNone : []).map((one) => ({ method: 'manager/createApiKey', params: key, ...one })),
+    ...(allow.includes('sessions') ? byParams : []).map((one) => ({ method: 'manager/auth', ...one })),
+  ]
+  const called = await Promise.all(
+    tries.map(({ auth, method, params }) => callExpectingRefusal(talk, auth, { method, params })),
   )
-  for (const { what, called } of [{ what: `${listSolutions} none`, called: first }, ...tried])
-    if (called.answer.outcome === 'accepted') talk.facts.junkTaken.push(what)
+  const asked = [{ method: listSolutions, kind: 'none' }, ...tries]
+  for (const [index, { answer }] of [first, ...called].entries())
+    if (answer.outcome === 'accepted') talk.facts.junkTaken.push(`${asked[index]?.method} ${asked[index]?.kind}`)
 }
 
 interface Junk {
   kind: CredentialKind
   auth: Auth
-  method: string
-  params: unknown
-}
-
-const junkCalls = (): Junk[] => junkAuths.map(([kind, auth]) => ({ kind, auth, method: listSolutions, params: {} }))
-
-function junkCreations({ run }: Conversation): Junk[] {
-  const params = { name: `junk-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
-  const none: [CredentialKind, Auth] = ['none', 'none']
-  return [none, ...junkAuths].map(([kind, auth]) => ({ kind, auth, method: 'manager/createApiKey', params }))
-}
-
-function junkGrants(): Junk[] {
-  const credentials = {
-    grantType: 'api_key_credentials',
-    apiKeyId: junk.id,
-    apiKeySecret: junk.secret,
-    scope: ['solution'],
-  }
-  const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
-  return [
-    { kind: 'credentials', auth: 'none', method: 'manager/auth', params: credentials },
-    { kind: 'refresh', auth: 'none', method: 'manager/auth', params: refresh },
-  ]
+  params?: unknown
 }
