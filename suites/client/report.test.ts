@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { problemWith } from '../engine/language/schemas.ts'
-import { renderJunit } from '../report/formats.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../self/made-up-journal.ts'
 import type { Journal } from './journal.ts'
 import { checks, judgeJournals } from './judge.ts'
-import { renderHtml, renderMarkdown, renderText, testRun } from './render.ts'
+import { clientRenderers } from './render.ts'
 import { buildReport, type ClientKnownEntry, type ClientReport, parseClientKnown } from './report.ts'
 
 interface Given {
@@ -42,12 +41,8 @@ function reportOf(
 const right = journal([grant(0, 'a'), call(9, 'a')])
 const warned = journal([grant(0, 'a', { scope: ['solution', 'store'] })])
 const failed = journal([{ at: 0, target: '/apis' }])
-const formats = [
-  (report: ClientReport) => renderText(report, { colour: false }),
-  renderHtml,
-  (report: ClientReport) => renderJunit(testRun(report)),
-  renderMarkdown,
-]
+const { text, html, junit, markdown } = clientRenderers
+const formats = [(report: ClientReport) => text(report, { colour: false }), html, junit, markdown]
 
 describe('the verdict', () => {
   test.each([
@@ -131,13 +126,13 @@ describe('every format', () => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
       expect(text).not.toMatch(/[\u0000-\u0008\u001b\u202e]/)
     }
-    expect(renderHtml(report)).not.toContain('</script>')
+    expect(html(report)).not.toContain('</script>')
     // The classes that the style of the page knows.
-    expect(renderHtml(report)).toMatch(/<details class="case failed" id="check\/[^"]+" open>/)
-    expect(renderHtml(report)).not.toContain('<b>*')
-    expect(renderJunit(testRun(report))).not.toContain(']]><b>')
-    expect(junitProblems(renderJunit(testRun(report)))).toEqual([])
-    expect(renderMarkdown(report).replaceAll(/```[\s\S]*?```/g, '')).not.toContain('<b>')
+    expect(html(report)).toMatch(/<details class="case failed" id="check\/[^"]+" open>/)
+    expect(html(report)).not.toContain('<b>*')
+    expect(junit(report)).not.toContain(']]><b>')
+    expect(junitProblems(junit(report))).toEqual([])
+    expect(markdown(report).replaceAll(/```[\s\S]*?```/g, '')).not.toContain('<b>')
   })
 
   test('shows no secret', () => {
@@ -147,7 +142,7 @@ describe('every format', () => {
   })
 
   test('shows the output of a client that ended badly', () => {
-    expect(renderText(reportOf([made]), { colour: false })).toContain(
+    expect(text(reportOf([made]), { colour: false })).toContain(
       'the client ended with exit code 1; its stderr ends with:',
     )
   })

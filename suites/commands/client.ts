@@ -1,30 +1,19 @@
 import type { Command } from 'commander'
 import { clientAuths } from '../client/journal.ts'
 import { checks, judgeJournals, selectChecks } from '../client/judge.ts'
-import { renderHtml, renderMarkdown, renderText, testRun } from '../client/render.ts'
-import { buildReport, type ClientReport, parseClientKnown } from '../client/report.ts'
+import { clientRenderers } from '../client/render.ts'
+import { buildReport, parseClientKnown } from '../client/report.ts'
 import { scenarios } from '../client/scenarios.ts'
 import { type ClientSource, listen, runScenarios } from '../client/watch.ts'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
-import { jsonLine, printableLines } from '../engine/printable.ts'
-import { renderBadge, renderCtrf, renderJunit } from '../report/formats.ts'
+import { printableLines } from '../engine/printable.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { type Environment, given, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { type Renderers, writeFormats } from './write-reports.ts'
-
-const renderers: Renderers<ClientReport> = {
-  text: renderText,
-  json: (report) => jsonLine(report, 2),
-  junit: (report) => renderJunit(testRun(report)),
-  html: renderHtml,
-  markdown: renderMarkdown,
-  ctrf: (report) => renderCtrf(testRun(report)),
-  badge: renderBadge,
-}
+import { writeFormats } from './write-reports.ts'
 
 const afterHelp = `
 CMD is run once per scenario with SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET or SVC_PRIVATE_KEY_FILE, SVC_SCHEME,
@@ -118,7 +107,7 @@ async function judgeClient(flags: flag.Values<typeof clientFlags>): Promise<numb
       known,
       strict,
     })
-    writeFormats(report, renderers, reports)
+    writeFormats(report, clientRenderers, reports)
     return report.exitCode
   } finally {
     stopListening()

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
-import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
+import { jsonLine, line, lines, type Printable } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
-import { printedTable } from '../report/lines.ts'
+import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import * as flag from '../run/flags.ts'
 import { readReportFile } from '../run/inputs.ts'
@@ -115,12 +115,11 @@ const verdictsThatDiffer = ({ differences }: ServerDiff): number =>
 /** The differences as a table for a terminal; repeated ones are one row. */
 function renderServerDiff(diff: ServerDiff): Printable {
   const { a, b, calls, differences } = diff
-  return lines([
-    line`A  ${a}`,
-    line`B  ${b}`,
-    printable(''),
-    ...(differences.length === 0 ? [] : [...printedTable(head, rowsOf(differences)), printable('')]),
-    line`${calls - differences.length} of ${calls} calls are answered alike; ${verdictsThatDiffer(diff)} differ in their outcome`,
+  const alike = `${calls - differences.length} of ${calls} calls are answered alike`
+  return printBlocks([
+    { kind: 'lines', lines: [`A  ${a}`, `B  ${b}`] },
+    { kind: 'table', head: ['call', 'A', 'B', 'differs in', 'times'], rows: rowsOf(differences) },
+    { kind: 'lines', lines: [`${alike}; ${verdictsThatDiffer(diff)} differ in their outcome`] },
   ])
 }
 
@@ -137,5 +136,3 @@ function describe({ outcome, status, code, shape }: ComparedAnswer): string {
   const http = status === null ? 'no answer' : `HTTP ${status}`
   return `${outcome}, ${http}${code === null ? '' : `, error ${code}`}`
 }
-
-const head = ['call', 'A', 'B', 'differs in', 'times']

@@ -5,11 +5,12 @@ import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
-import { line, lines, type Printable, printableLines } from '../engine/printable.ts'
+import { line, lines, type Printable } from '../engine/printable.ts'
 import { type Exploration, explore } from '../explore/explore.ts'
 import type { Found } from '../explore/findings.ts'
 import { openTarget } from '../explore/open.ts'
-import { exploreReport, renderExploration } from '../explore/report.ts'
+import { exploreReport, tellExploration } from '../explore/report.ts'
+import { renderersOf, testRun } from '../report/formats.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
@@ -17,9 +18,9 @@ import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { exploreFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
-import { packageVersion, writeError, writeOut } from './console.ts'
+import { packageVersion, writeError } from './console.ts'
 import { startExploreProgress } from './progress.ts'
-import { writeReports } from './write-reports.ts'
+import { pageOfRun, writeFormats } from './write-reports.ts'
 
 const defaultSeconds = 60
 const goneExitCode = 3
@@ -82,18 +83,14 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
   }
-  const meta = {
+  const report = exploreReport(corpus, exploration, {
     version: packageVersion(),
     target: target?.url ?? 'bundled',
     started: started.toISOString(),
     seed: String(seed),
     allow: target?.allow ?? safetyClasses,
-  }
-  const report = exploreReport(corpus, exploration, meta)
-  const onStdout = reports.find(({ file, format }) => file === null && format === 'text')
-  if (onStdout !== undefined) writeOut(printableLines(renderExploration(exploration, corpus.requirements, meta)))
-  const others = reports.filter((one) => one !== onStdout)
-  writeReports(report, others, { isTold: onStdout !== undefined })
+  })
+  writeFormats(report, renderersOf({ document: tellExploration, page: pageOfRun, tests: testRun }), reports)
   // Last, so that a full disk takes no report away.
   if (flags.save !== null && exploration.findings.length > 0)
     writeError(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))

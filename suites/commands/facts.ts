@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
 import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
-import { printedTable } from '../report/lines.ts'
-import { renderPlan } from '../report/text.ts'
+import type { Block } from '../report/document.ts'
+import { renderPlan } from '../report/tell.ts'
+import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
@@ -76,23 +77,34 @@ async function run(typed: flag.Typed<typeof factsFlags>): Promise<void> {
 }
 
 /** The sheet for a terminal. @param target the URL */
-function renderFacts(sheet: FactSheet, target: string): Printable {
-  return lines([
-    line`What ${target} does where the document is silent. Measured, never judged.`,
-    printable(''),
-    ...factTable(sheet.facts),
-    printable(''),
-    printable('How refusals are answered'),
-    ...printedTable(['refusal', 'HTTP', 'code', 'message'], sheet.refusals.map(refusalRow)),
-    printable(''),
-    printable('What refusals give away, for information only'),
-    ...printedTable(['a caller with', 'and one with', 'in', 'can be told apart'], sheet.givesAway.map(givenAwayRow)),
-    ...(sheet.left.length === 0 ? [] : [printable('')]),
-    ...[...groupBy(sheet.left, ({ reason }) => reason)].map(
-      ([reason, left]) => line`Not measured, since ${reason}: ${left.map(({ name }) => name).join(', ')}`,
+function renderFacts({ facts, refusals, givesAway, left, calls }: FactSheet, target: string): Printable {
+  const missing = [...groupBy(left, ({ reason }) => reason)].map(
+    ([reason, names]) => `Not measured, since ${reason}: ${names.map(({ name }) => name).join(', ')}`,
+  )
+  return printBlocks([
+    { kind: 'lines', lines: [`What ${target} does where the document is silent. Measured, never judged.`] },
+    ...parts.map(
+      ([heading]): Block => ({
+        kind: 'table',
+        heading,
+        head: ['measured', 'value', 'open question'],
+        rows: facts.filter((fact) => partOf(fact) === heading).map(factRow),
+      }),
     ),
-    printable(''),
-    line`${sheet.facts.length} facts from ${sheet.calls} calls`,
+    {
+      kind: 'table',
+      heading: 'How refusals are answered',
+      head: ['refusal', 'HTTP', 'code', 'message'],
+      rows: refusals.map(refusalRow),
+    },
+    {
+      kind: 'table',
+      heading: 'What refusals give away, for information only',
+      head: ['a caller with', 'and one with', 'in', 'can be told apart'],
+      rows: givesAway.map(givenAwayRow),
+    },
+    { kind: 'lines', lines: missing },
+    { kind: 'lines', lines: [`${facts.length} facts from ${calls} calls`] },
   ])
 }
 
@@ -108,22 +120,6 @@ const parts: readonly (readonly [heading: string, areas: readonly string[]])[] =
 
 const partOf = ({ question }: Fact): string =>
   parts.find(([, areas]) => areas.some((area) => question.startsWith(area)))?.[0] ?? ''
-
-function factTable(facts: readonly Fact[]): Printable[] {
-  const groups = parts.flatMap(([heading]) => {
-    const own = facts.filter((fact) => partOf(fact) === heading)
-    return own.length === 0 ? [] : [{ heading, own }]
-  })
-  const rows = groups.flatMap(({ own }) => own.map(factRow))
-  const [head, ...printed] = printedTable(['measured', 'value', 'open question'], rows)
-  let from = 0
-  const body = groups.flatMap(({ heading, own }) => {
-    const lines = printed.slice(from, from + own.length)
-    from += own.length
-    return [printable(''), printable(heading), ...lines]
-  })
-  return head === undefined ? [] : [head, ...body]
-}
 
 const factRow = ({ name, value, unit, question }: Fact): string[] => [
   name,

@@ -5,7 +5,7 @@ import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts
 import { counted } from '../engine/group.ts'
 import { line, lines, printable } from '../engine/printable.ts'
 import type { KnownEntry } from '../report/report.ts'
-import { renderPlan } from '../report/text.ts'
+import { renderPlan } from '../report/tell.ts'
 import { openCorpusWith } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
 import * as flag from '../run/flags.ts'

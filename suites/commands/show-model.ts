@@ -7,7 +7,7 @@ import { seededRandom } from '../engine/signer/random.ts'
 import { coveringArray, type Row, readMatrix, rowsOfPair } from '../explore/matrix.ts'
 import type { Change } from '../explore/step.ts'
 import { type Cell, cells } from '../explore/table.ts'
-import { hanging, table } from '../report/lines.ts'
+import { hanging, table } from '../report/text.ts'
 import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
 
 /**

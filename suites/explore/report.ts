@@ -1,10 +1,12 @@
-/** An exploration as a report for every format, and for a terminal. */
-import type { Corpus, Requirement, SafetyClass } from '../engine/language/fixture-types.ts'
+/** An exploration as a report for every format. */
+import { counted } from '../engine/group.ts'
+import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
+import type { Document } from '../report/document.ts'
 import type { Explored, Report } from '../report/report.ts'
-import { drawHistory, exploredSentence, reproducedSentence, sinceLines, skippedLines } from '../report/tell.ts'
+import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
 import type { Exploration } from './explore.ts'
-import { type Found, withoutReason } from './findings.ts'
+import { withoutReason } from './findings.ts'
 
 interface ExploreMeta {
   readonly version: string
@@ -37,35 +39,29 @@ export function exploreReport(corpus: Corpus, exploration: Exploration, meta: Ex
   })
 }
 
-export function renderExploration(
-  exploration: Exploration,
-  requirements: readonly Requirement[],
-  meta: ExploreMeta,
-): string {
-  const { findings } = exploration
-  const lines = findings.flatMap((finding, index) => [...findingLines(finding, index + 1, requirements), ''])
-  const gone = exploration.gone === null ? [] : [`The target went away: ${exploration.gone}`]
-  const result =
-    findings.length === 0
-      ? `Nothing found at ${meta.target}: the document allows every answer to the calls that were tried`
-      : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
-  const effort = exploredSentence(exploredOf(exploration), exploration.seconds)
-  const skipped = skippedLines(exploration.skipped)
-  const rest = skipped.length === 0 ? [] : [...skipped, 'A longer "--for" reaches them']
-  return `${[...lines, ...gone, result, effort, ...rest, `Seed ${meta.seed}`].join('\n')}\n`
-}
-
-function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {
-  const { requirement, level, message, steps, history } = finding
-  const sentence = requirements.find(({ id }) => id === requirement)
-  return [
-    `${number}. ${message} (${requirement}, ${level})`,
-    `   The document, part ${sentence?.part ?? '?'}: ${sentence?.text ?? ''}`,
-    ...steps.map((step, index) => `   ${index + 1}) ${step}`),
-    ...drawHistory(history).lines.map((line) => `   ${line}`),
-    `   ${reproducedSentence(finding)}`,
-    ...sinceLines(finding).map((text) => `   ${text}`),
-  ]
+/** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */
+export function tellExploration(report: Report): Document {
+  const { document, meta, explored, findings } = tellRun(report)
+  const skipped = skippedLines(explored?.skipped ?? [])
+  return {
+    ...document,
+    summary:
+      findings.length === 0
+        ? `Nothing found at ${document.title}: the document allows every answer to the calls that were tried`
+        : `${counted(findings.length, 'finding')} at ${document.title}`,
+    conclusion: meta.stopped === null ? [] : [{ label: '', text: `The target went away: ${meta.stopped}` }],
+    overview: [],
+    rest: [
+      {
+        kind: 'lines',
+        lines: [
+          ...(explored === null ? [] : [exploredSentence(explored, meta.durationMs / 1000)]),
+          ...skipped,
+          ...(skipped.length === 0 ? [] : ['A longer "--for" reaches them']),
+        ],
+      },
+    ],
+  }
 }
 
 /** How much of the table and the matrix was covered, for a report. */

@@ -7,7 +7,6 @@ import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
 import { blockersOf } from './causes.ts'
-import { shellWord } from './lines.ts'
 import { envelopeCases, everyAnswer, type RequirementSet, splitBySet } from './outcomes.ts'
 import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
 import type {
@@ -22,6 +21,7 @@ import type {
   RequirementReport,
 } from './report.ts'
 import { verdictOfFinding, wordsOfKey } from './tell.ts'
+import { shellWord } from './text.ts'
 import { judgeRun, summarize } from './verdict.ts'
 
 interface BuildInput {

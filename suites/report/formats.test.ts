@@ -10,11 +10,10 @@ import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { hostile, madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
-import { renderBadge, renderCtrf, renderJson, renderJunit, testRun } from './formats.ts'
-import { documentSentence, linkedFiles, renderHtml } from './html.ts'
-import { renderMarkdown } from './markdown.ts'
+import { renderBadge, renderCtrf, renderJson, renderJunit, renderMarkdown, testRun } from './formats.ts'
 import type { CaseReport, Report } from './report.ts'
-import { renderPlan, renderText } from './text.ts'
+import { documentSentence, linkedFiles, renderHtml } from './run-page.ts'
+import { renderPlan, renderText } from './tell.ts'
 
 const report = madeUpReport()
 const renderers: { [format: string]: (report: Report) => string } = {

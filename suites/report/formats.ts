@@ -1,20 +1,47 @@
-/** Formats for programs: JSON, and for tools that know only tests JUnit and CTRF; and the badge. */
+/** Every format of a report: those for people from one document, JUnit and CTRF from one list of tests; and the badge. */
 import { groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
-import { escapeMarkup, unwrapped } from './lines.ts'
+import { html, htmlLines, type Markup } from '../page/markup.ts'
+import type { Document } from './document.ts'
+import { markdownOfDocument } from './markdown.ts'
 import type { Finding, Meta, Report } from './report.ts'
-import { type Told, type ToldCase, type ToldFinding, tellRun } from './tell.ts'
-import { blockOf } from './text.ts'
+import { entryWords, type Shown, type ToldCase, tellRun } from './tell.ts'
+import { type Look, textOfDocument, unwrappedText } from './text.ts'
 
-/**
- * The report for scripts, as in spec/schemas/report.schema.json. Texts are exact; characters that are unsafe on a terminal are escaped as
- * in JSON.
- */
-export function renderJson(report: Report): Printable {
-  return jsonLine(report, 2)
+/** The part of a report that a badge needs, of a server or of a client; only the first has findings of the model. */
+type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & {
+  summary: Pick<Report['summary'], 'failed' | 'known'>
+  findings?: readonly Pick<Finding, 'known' | 'level'>[]
 }
+
+/** How one kind of report is told. */
+interface Telling<R> {
+  document(report: R, options: { observations?: boolean | undefined }): Document
+  /** The HTML page. */
+  page(report: R): Printable
+  tests(report: R): TestRun
+}
+
+type FormatLook = Look & { observations?: boolean | undefined }
+
+/** The report in each format. JSON holds exact texts, as in spec/schemas/report.schema.json; characters that are unsafe on a terminal are escaped as in JSON. */
+export function renderersOf<R extends BadgeInput>({ document, page, tests }: Telling<R>) {
+  return {
+    text: (report: R, look: FormatLook): Printable => textOfDocument(document(report, look), look),
+    json: (report: R): Printable => jsonLine(report, 2),
+    junit: (report: R): Printable => renderJunit(tests(report)),
+    html: page,
+    markdown: (report: R): Printable => markdownOfDocument(document(report, {})),
+    ctrf: (report: R): Printable => renderCtrf(tests(report)),
+    badge: (report: R): Printable => renderBadge(report),
+  }
+}
+
+export const renderJson = (report: Report): Printable => jsonLine(report, 2)
+
+export const renderMarkdown = (report: Report): Printable => markdownOfDocument(tellRun(report).document)
 
 export interface TestRun extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'shard'> {
   /** What was judged: a URL, or the command of a client. */
@@ -59,10 +86,9 @@ export function testRun(raw: Report): TestRun {
     shard,
     exitCode,
     tests: [
-      ...cases.map(testOfCase),
-      ...findings.map(testOfFinding),
+      ...[...cases, ...findings].map(testOf),
       // Cases that the frozen set does not contain change no verdict: they are listed and fail nothing.
-      ...[...newer.cases.map(testOfCase), ...newer.findings.map(testOfFinding)].map(
+      ...newer.map(testOf).map(
         (test): ReportedTest => ({
           ...test,
           id: `newer: ${test.id}`,
@@ -71,7 +97,7 @@ export function testRun(raw: Report): TestRun {
           message: `Found by a newer check, which is not in set ${meta.set}: ${test.message ?? ''}`,
         }),
       ),
-      ...stale.map(({ entry, reason }) => testOfStale(entry, reason)),
+      ...stale.map((entry) => testOfStale(entryWords(entry), entry.reason)),
     ],
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
   }
@@ -88,44 +114,35 @@ const outcomes: { readonly [verdict in Verdict]: TestOutcome } = {
   'not-run': 'not-run',
 }
 
-function testOfCase(testCase: ToldCase): ReportedTest {
-  const { key, id, case: name, title, verdict, durationMs, proves, problem, told, isExcused } = testCase
+const skipWords: { readonly [verdict in Verdict]?: string } = {
+  known: 'Known failure: ',
+  'not-testable': 'Not testable here: ',
+  'not-applicable': 'Not applicable: ',
+}
+
+/** The test of a case or a finding. */
+function testOf(shown: ToldCase | Shown): ReportedTest {
+  const { key, verdict, proves, told, known } = shown
+  const testCase = 'again' in shown ? shown : null
+  const isExcused = testCase?.isExcused === true
+  const why = known === null ? told.message : known.reason
   return {
     id: key,
-    name: name === null ? title : `${title}: ${name}`,
+    name: testCase === null ? key : `${testCase.title}${testCase.case === null ? '' : `: ${testCase.case}`}`,
     outcome: isExcused ? 'skipped' : outcomes[verdict],
     verdict,
-    suite: id.split('/'),
-    durationMs,
-    ...(told === null ? {} : { message: messageOf(testCase), text: textOf(told) }),
-    where: problem?.where,
+    suite: testCase?.id.split('/') ?? ['findings'],
+    durationMs: testCase?.durationMs ?? 0,
+    ...(verdict === 'passed' ? {} : { text: unwrappedText(told) }),
+    ...(verdict === 'passed'
+      ? {}
+      : {
+          message: isExcused
+            ? `Blocked by the known failure of ${testCase.blockedBy}`
+            : `${skipWords[verdict] ?? ''}${why}`,
+        }),
+    where: testCase?.problem?.where,
     requirements: proves,
-  }
-}
-
-function messageOf({ verdict, problem, isExcused, blockedBy, known, notRun }: ToldCase): string {
-  const but = problem?.message ?? ''
-  if (isExcused) return `Blocked by the known failure of ${blockedBy}`
-  if (verdict === 'known') return `Known failure: ${known?.reason ?? ''}`
-  if (verdict === 'not-testable') return `Not testable here: ${but}`
-  if (verdict === 'not-applicable') return `Not applicable: ${but}`
-  return notRun ?? but
-}
-
-/** What a person reads: as in the text report. */
-export const textOf = (told: Told): string => blockOf(told, unwrapped).join('\n')
-
-function testOfFinding({ id, known, message, requirement, verdict, told }: ToldFinding): ReportedTest {
-  return {
-    id,
-    name: id,
-    outcome: outcomes[verdict],
-    verdict,
-    suite: ['findings'],
-    durationMs: 0,
-    message: known === null ? message : `Known failure: ${known.reason}`,
-    text: textOf(told),
-    requirements: [requirement],
   }
 }
 
@@ -148,54 +165,26 @@ export function testOfStale(id: string, reason: string): ReportedTest {
  * skipped with the reason; a warning passes and is written to system-out.
  */
 export function renderJunit({ target, started, tests }: TestRun): Printable {
-  // The root element has no attribute for the number of skipped tests.
-  const { skipped: _skipped, ...totals } = totalsOf(tests)
-  const suites = groupBy(tests, ({ suite: [area = ''] }) => area)
+  const { failures, errors, time } = totalsOf(tests)
   const timestamp = started.replace(/\.\d+Z$/, '')
-  return vouchedFor(
-    [
-      '<?xml version="1.0" encoding="UTF-8"?>',
-      `<testsuites${attributes({ name: `svc-conformance ${target}`, ...totals })}>`,
-      ...[...suites].flatMap(([name, mine]) => [
-        `  <testsuite${attributes({ name, ...totalsOf(mine), timestamp })}>`,
-        ...mine.map(testLine),
-        '  </testsuite>',
-      ]),
-      '</testsuites>',
-      '',
-    ].join('\n'),
-  )
-}
-
-function testLine(test: ReportedTest): string {
-  const { suite, name, durationMs } = test
-  const children = childrenOf(test)
-  const open = `    <testcase${attributes({ classname: suite.join('.'), name, time: seconds(durationMs) })}`
-  return children === '' ? `${open}/>` : `${open}>${children}</testcase>`
-}
-
-function childrenOf({ outcome, verdict, message = '', text = '' }: ReportedTest): string {
-  const systemOut = (words: string): string => `<system-out>${escapeMarkup(words)}</system-out>`
-  switch (outcome) {
-    case 'passed':
-      return ''
-    case 'warned':
-      return systemOut(`Warning: ${text}`)
-    case 'failed':
-      return `<failure${attributes({ message, type: verdict })}>${escapeMarkup(text)}</failure>`
-    case 'blocked':
-      return `<error${attributes({ message, type: verdict })}>${escapeMarkup(text)}</error>`
-    case 'skipped':
-    case 'not-run':
-      // What failed is shown even where the failure is known.
-      return `<skipped${attributes({ message })}/>${verdict === 'known' || verdict === 'failed' ? systemOut(text) : ''}`
-  }
+  const suites = [...groupBy(tests, ({ suite: [area = ''] }) => area)].map(([name, mine]) => {
+    const total = totalsOf(mine)
+    return html`  <testsuite name="${name}" tests="${mine.length}" failures="${total.failures}" errors="${total.errors}" skipped="${total.skipped}" time="${total.time}" timestamp="${timestamp}">
+${htmlLines(mine.map(junitTest))}
+  </testsuite>`
+  })
+  // The root element has no attribute for the number of skipped tests.
+  const whole = html`<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="svc-conformance ${target}" tests="${tests.length}" failures="${failures}" errors="${errors}" time="${time}">
+${htmlLines(suites)}
+</testsuites>
+`
+  return vouchedFor(whole.markup)
 }
 
 function totalsOf(tests: readonly ReportedTest[]) {
   const count = (...outcomes: TestOutcome[]): number => tests.filter(({ outcome }) => outcomes.includes(outcome)).length
   return {
-    tests: tests.length,
     failures: count('failed'),
     errors: count('blocked'),
     skipped: count('skipped', 'not-run'),
@@ -203,26 +192,33 @@ function totalsOf(tests: readonly ReportedTest[]) {
   }
 }
 
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(3)
+const seconds = (ms: number): string => (ms / 1000).toFixed(3)
+
+function junitTest(test: ReportedTest): Markup {
+  const { suite, name, durationMs } = test
+  return html`    <testcase classname="${suite.join('.')}" name="${name}" time="${seconds(durationMs)}">${junitOutcome(test)}</testcase>`
 }
 
-function attributes(all: { [name: string]: string | number }): string {
-  return Object.entries(all)
-    .map(([name, value]) => ` ${name}="${escapeAttribute(String(value))}"`)
-    .join('')
-}
-
-function escapeAttribute(text: string): string {
-  return escapeMarkup(text)
-    .replaceAll('"', '&quot;')
-    .replaceAll('\n', '&#10;')
-    .replaceAll('\r', '&#13;')
-    .replaceAll('\t', '&#9;')
+function junitOutcome({ outcome, verdict, message = '', text = '' }: ReportedTest): Markup {
+  switch (outcome) {
+    case 'passed':
+      return html``
+    case 'warned':
+      return html`<system-out>Warning: ${text}</system-out>`
+    case 'failed':
+      return html`<failure message="${message}" type="${verdict}">${text}</failure>`
+    case 'blocked':
+      return html`<error message="${message}" type="${verdict}">${text}</error>`
+    case 'skipped':
+    case 'not-run': {
+      // What failed is shown even where the failure is known.
+      const isShown = verdict === 'known' || verdict === 'failed'
+      return html`<skipped message="${message}"/>${isShown ? html`<system-out>${text}</system-out>` : null}`
+    }
+  }
 }
 
 const allStatuses = ['passed', 'failed', 'skipped', 'pending', 'other'] as const
-type CtrfStatus = (typeof allStatuses)[number]
 
 const specVersion = '0.0.0'
 
@@ -233,6 +229,7 @@ export function renderCtrf(run: TestRun): Printable {
   const start = Date.parse(run.started)
   const duration = Math.round(run.durationMs)
   const tests = run.tests.map(ctrfTest)
+  const counts = allStatuses.map((status) => [status, tests.filter((one) => one.status === status).length])
   const document = {
     reportFormat: 'CTRF',
     specVersion,
@@ -240,7 +237,7 @@ export function renderCtrf(run: TestRun): Printable {
     generatedBy: `svc-conformance ${run.version}`,
     results: {
       tool: { name: 'svc-conformance', version: run.version },
-      summary: { ...countStatuses(tests), start, stop: start + duration, duration },
+      summary: { tests: tests.length, ...Object.fromEntries(counts), start, stop: start + duration, duration },
       tests,
       environment: {
         appName: run.target,
@@ -253,7 +250,7 @@ export function renderCtrf(run: TestRun): Printable {
   return jsonLine(document, 2)
 }
 
-const statuses: { readonly [outcome in TestOutcome]: CtrfStatus } = {
+const statuses: { readonly [outcome in TestOutcome]: (typeof allStatuses)[number] } = {
   passed: 'passed',
   warned: 'passed',
   failed: 'failed',
@@ -276,17 +273,6 @@ function ctrfTest(test: ReportedTest) {
     ...defined({ message, trace: text, filePath, line: line === undefined ? line : Number(line) }),
     ...(requirements.length === 0 ? {} : { labels: { requirements } }),
   }
-}
-
-function countStatuses(tests: readonly ReturnType<typeof ctrfTest>[]) {
-  const counts = allStatuses.map((status) => [status, tests.filter((one) => one.status === status).length])
-  return { tests: tests.length, ...Object.fromEntries(counts) }
-}
-
-/** The part of a report that a badge needs, of a server or of a client; only the first has findings of the model. */
-type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & {
-  summary: Pick<Report['summary'], 'failed' | 'known'>
-  findings?: readonly Pick<Finding, 'known' | 'level'>[]
 }
 
 /** The JSON that badge services take: a label, a short message and a colour. */

@@ -1,186 +1,36 @@
-/** Markdown for job summaries and pull requests. Text from others is escaped, so that it cannot become markup. */
-import { fewOf } from '../engine/group.ts'
-import { type Printable, vouchedFor } from '../engine/printable.ts'
-import type { Cause } from './causes.ts'
-import { escapeMarkup, markdownTable } from './lines.ts'
-import type { Report } from './report.ts'
-import { problemLines, type Told, type ToldCase, type ToldReport, type ToldRun, tellRun } from './tell.ts'
-import { casesOf, glyphs, words } from './verdict-words.ts'
-
-const shownAlike = 20
-
-/** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
-export function renderMarkdown(raw: Report): Printable {
-  const run = tellRun(raw)
-  const { areas, byCause, newer } = run
-  const before = [
-    heading(run),
-    bulletsOf(problemLines(run).map(inline)),
-    areas === null
-      ? ''
-      : markdownTable(
-          ['requirements', 'of', ...areas.columns],
-          ['---', '--:', ...areas.columns.map(() => '--:')],
-          areas.areas.map((cells) => cells.map((cell) => cell || '')),
-        ).join('\n'),
-  ]
-  const findings = run.findings.map(({ told }) => details(told))
-  const newerDetails = [
-    ...newer.cases.map((first) => failure({ first, others: [] })),
-    ...newer.findings.map(({ told }) => details(told)),
-  ]
-  const after = [
-    ...findings,
-    section(`Found by newer checks, which are not in set ${inline(run.meta.set)}`, newerDetails),
-    bulletList(
-      'Known failures',
-      run.known.map(({ key, why }) => `${code(key)}: ${inline(why)}`),
-    ),
-    bulletList(
-      'Stale baseline entries: listed, but they pass',
-      run.stale.map(({ entry }) => code(entry)),
-    ),
-    notTestable(run),
-    observations(run),
-    bulletList('Left on the target', run.left.map(inline)),
-    run.explored === null
-      ? ''
-      : [run.explored.sentence, ...[...run.explored.skipped, ...run.explored.found].map((line) => `- ${line}`)].join(
-          '\n',
-        ),
-  ]
-  const failures = [...byCause.failed, ...byCause.blocked, ...byCause.warned].map(failure)
-  return vouchedFor(fitted(before, failures, after))
-}
-
-function heading(run: ToldRun): string {
-  const { meta } = run
-  return [
-    `## ${signOf(run)} ${inline(run.target)}: ${words(run.verdict)}`,
-    '',
-    `${run.sentence} (svc-conformance ${meta.version}${run.shard}, judged by ${run.judge}, seed ${code(meta.seed)})`,
-    '',
-    ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
-    ...run.conclusion.map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
-  ].join('\n')
-}
-
-/** A report about a client. At most 400,000 bytes too. */
-export function renderToldMarkdown(report: ToldReport): Printable {
-  const { title, verdict, heading: made, summary, conclusion, told, stale, table } = report
-  const before = [
-    `## ${signOf(report)} ${inline(title)}: ${words(verdict)}`,
-    `${inline(made)}. ${inline(summary)}`,
-    bulletsOf(conclusion.map(inline)),
-  ]
-  const after = [
-    bulletsOf(stale.map((entry) => `Stale baseline entry: ${inline(entry)}`)),
-    folded(
-      table.title,
-      markdownTable(
-        table.head,
-        table.head.map(() => '---'),
-        table.rows.map((cells) => cells.map((cell) => inline(String(cell)))),
-      ),
-    ),
-  ]
-  return vouchedFor(
-    fitted(
-      before,
-      told.map((one) => details(one)),
-      after,
-    ),
-  )
-}
-
-/** The sign of a run. */
-function signOf({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
-  return glyphs[exitCode !== 0 ? 'failed' : verdict === 'conforms' ? 'passed' : 'warned']
-}
-
-/** The first case of a cause, with the others and what it blocks. */
-function failure({ first, others }: Cause<ToldCase>): string {
-  const { told, verdict, key, title, blocks } = first
-  if (told === null) return `<details>${summaryOf({ verdict, id: key, title })}</details>`
-  const keys = others.map((testCase) => code(testCase.key))
-  return details(told, [
-    ...(keys.length === 0 ? [] : [`<br>**Also** ${alike[verdict] ?? 'warn like this'}: ${fewOf(keys, shownAlike)}`]),
-    ...(blocks.length === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks.length)}`]),
-  ])
-}
-
-const alike: { readonly [verdict: string]: string } = { failed: 'fail like this', blocked: 'blocked by the same cause' }
-
-const summaryOf = ({ verdict, id, title }: Pick<Told, 'verdict' | 'id' | 'title'>): string =>
-  `<summary>${glyphs[verdict]} <code>${escapeMarkup(id)}</code> ${escapeMarkup(title)}</summary>`
-
-/** What is told of a case, a finding or a check, for a reader to unfold. @param more lines after the facts */
-function details(told: Told, more: readonly string[] = []): string {
-  const { sentences, steps, facts, since, known, history, exchanges, fixture, again } = told
-  const [from, ...between] = since
-  const labelled = [
-    ...facts.map(
-      ({ label, text, where }) => `**${label}** ${inline(text)}${where === undefined ? '' : ` (${code(where)})`}`,
-    ),
-    ...(known === null ? [] : [`**Known** ${inline(known)}`]),
-  ]
-  return [
-    '<details>',
-    summaryOf(told),
-    '',
-    ...sentences.map(({ level, id, text, anchor }) =>
-      id === ''
-        ? `**${level}** ${inline(text)} (${inline(anchor)})<br>`
-        : `**${level}** ${code(id)}: ${inline(text)}<br>`,
-    ),
-    labelled.join('<br>\n'),
-    ...more,
-    ...paragraph(steps.map((step, index) => `${index + 1}. ${inline(step)}`)),
-    ...(from === undefined
-      ? []
-      : ['', inline(from), ...paragraph(between.map((line) => `- ${inline(line.slice(2))}`))]),
-    ...(history === null ? [] : ['', ...fenced(history.lines)]),
-    ...exchanges.flatMap((lines) => ['', ...fenced(lines)]),
-    ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),
-    ...(again === null ? [] : ['', ...fenced([again])]),
-    '',
-    '</details>',
-  ].join('\n')
-}
-
-const paragraph = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ['', ...lines])
-
-function notTestable({ open: groups }: ToldRun): string {
-  if (groups.length === 0) return ''
-  const lines = groups.map(({ reason, ids }) => `- ${inline(reason)}: ${ids.map(code).join(', ')}`)
-  return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)} requirements)`, lines)
-}
-
-function observations(run: ToldRun): string {
-  if (run.observations.length === 0) return ''
-  const rows = run.observations.map(({ question, text, answers }) => {
-    const lines = answers.map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
-    return [code(question), inline(text), lines.join('<br>')]
-  })
-  const table = markdownTable(['open question', '', 'this server'], ['---', '---', '---'], rows)
-  return folded(`Open questions observed, never judged (${rows.length})`, table)
-}
-
-/** Parts under a heading; empty without any. */
-function section(title: string, parts: readonly string[]): string {
-  return parts.length === 0 ? '' : [`### ${title}`, '', ...parts].join('\n')
-}
-
-const bulletList = (title: string, items: readonly string[]): string =>
-  section(
-    title,
-    items.map((item) => `- ${item}`),
-  )
-
-const bulletsOf = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n')
+/** Blocks as Markdown, for job summaries and pull requests. Text from others is escaped, so that it cannot become markup. */
+import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
+import { html } from '../page/markup.ts'
+import type { Block, Document, Item, Line, Told } from './document.ts'
+import { glyphs, words } from './verdict-words.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
+
+/** A report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
+export function markdownOfDocument(told: Document): Printable {
+  const sign = glyphs[told.exitCode !== 0 ? 'failed' : told.verdict === 'conforms' ? 'passed' : 'warned']
+  const before = [
+    `## ${sign} ${inline(told.title)}: ${words(told.verdict)}`,
+    inline(told.summary),
+    told.head.map(inline).join('<br>\n'),
+    list(told.conclusion),
+    list(told.problems),
+    ...told.overview.map(markdownOf),
+  ]
+  return vouchedFor(fitted(before, told.told.map(markdownOf), told.rest.map(markdownOf)))
+}
+
+/** Blocks alone. Texts of others are made printable. */
+export function markdownOfBlocks(blocks: readonly Block[]): Printable {
+  return vouchedFor(
+    fitted(
+      [],
+      [],
+      printed(blocks).map((block) => markdownOf(block as Block)),
+    ),
+  )
+}
 
 /**
  * Puts a report together from its parts, with an empty line between two of them, in at most 400,000 bytes.
@@ -200,19 +50,75 @@ function fitted(before: readonly string[], between: readonly string[], after: re
   return `${[...before, ...shown, ...after].filter((part) => part !== '').join('\n\n')}\n`
 }
 
-/** Lines that a reader unfolds. */
-function folded(title: string, lines: readonly string[]): string {
-  return [`<details><summary>${escapeMarkup(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
+function markdownOf(block: Block): string {
+  const body = bodyOf(block)
+  const { heading, folded } = block
+  if (body === '' || heading === undefined) return body
+  return folded === undefined ? `### ${inline(heading)}\n\n${body}` : details(html`${heading}`.markup, body)
+}
+
+function bodyOf(block: Block): string {
+  switch (block.kind) {
+    case 'lines':
+      return block.lines.map(inline).join('<br>\n')
+    case 'list':
+      return list(block.items)
+    case 'facts':
+      return facts(block.items)
+    case 'table':
+      return block.rows.length === 0 ? '' : table(block.head, block.rows)
+    case 'code':
+      return fenced(block.lines)
+    case 'command':
+      return fenced([block.command])
+    case 'told':
+      return told(block)
+  }
+}
+
+function told({ verdict, id, title, blocks, also = [] }: Told): string {
+  const summary = html`${glyphs[verdict]} <code>${id}</code> ${title}`
+  const parts = [...blocks.map(markdownOf), facts(also)].filter((part) => part !== '')
+  return details(summary.markup, parts.join('\n\n'))
+}
+
+/** What a reader unfolds. @param summary escaped already */
+function details(summary: string, body: string): string {
+  return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`
+}
+
+const list = (items: readonly Item[]): string =>
+  items
+    .map(({ verdict, text, below = [] }) => {
+      const sign = verdict === undefined ? '' : `${glyphs[verdict]} `
+      return [`- ${sign}${inline(text)}`, ...below.map((line) => `  - ${inline(line)}`)].join('\n')
+    })
+    .join('\n')
+
+const facts = (items: readonly Item[]): string =>
+  items
+    .map(({ label = '', text, below = [] }) => {
+      const lines = [text, ...below].map(inline).join('<br>\n')
+      return label === '' ? lines : `**${inline(label)}** ${lines}`
+    })
+    .join('<br>\n')
+
+/** Numbers to the right. */
+function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const row = (cells: readonly (string | number)[]): string =>
+    `| ${cells.map((cell) => inline(`${cell}`)).join(' | ')} |`
+  const marks = head.map((_, column) => (typeof rows[0]?.[column] === 'number' ? '--:' : '---'))
+  return [row(head), `|${marks.join('|')}|`, ...rows.map(row)].join('\n')
 }
 
 /** A block of code. The fence is longer than any run of backticks within. */
-function fenced(lines: readonly string[]): string[] {
+function fenced(lines: readonly string[]): string {
   const fence = '`'.repeat(Math.max(2, longestTicks(lines.join('\n'))) + 1)
-  return [fence, ...lines, fence]
+  return [fence, ...lines, fence].join('\n')
 }
 
 /** Code within a line. */
-function code(text: string): string {
+function inlineCode(text: string): string {
   const fence = '`'.repeat(longestTicks(text) + 1)
   const room = fence.length > 1 ? ' ' : ''
   return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
@@ -221,8 +127,16 @@ function code(text: string): string {
 const longestTicks = (text: string): number => Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
 
 /** Text within a line, or within a cell of a table. */
-function inline(text: string): string {
-  return escapeMarkup(text)
+function inline(line: Line): string {
+  if (typeof line !== 'string')
+    return line
+      .map((span) => (typeof span === 'string' || span.as === 'soft' ? inline(wordsOf(span)) : inlineCode(span.text)))
+      .join('')
+  return html`${line}`.markup
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
     .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
     .replaceAll('\n', ' ')
 }
+
+const wordsOf = (span: Exclude<Line, string>[number]): string => (typeof span === 'string' ? span : span.text)

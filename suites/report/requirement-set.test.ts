@@ -7,12 +7,11 @@ import { readRequirementSet, requirementSets } from '../run/inputs.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
-import { renderCtrf, renderJunit, testRun } from './formats.ts'
-import { renderHtml } from './html.ts'
-import { renderMarkdown } from './markdown.ts'
+import { renderCtrf, renderJunit, renderMarkdown, testRun } from './formats.ts'
 import { freezeSet } from './outcomes.ts'
 import type { Finding, Report } from './report.ts'
-import { renderText } from './text.ts'
+import { renderHtml } from './run-page.ts'
+import { renderText } from './tell.ts'
 
 const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({
   id,
@@ -81,7 +80,7 @@ test('an added case changes no verdict, and is reported separately', () => {
   expect(text).toContain('Found by newer checks, which are not in set 1.0')
   expect(text).toContain('✗ new/case\n')
   expect(renderHtml(report)).toContain('id="newer/new/case"')
-  expect(renderMarkdown(report)).toContain('### Found by newer checks')
+  expect(renderMarkdown(report)).toContain('Found by newer checks')
   const junit = renderJunit(testRun(report))
   expect(junitProblems(junit)).toEqual([])
   expect(junit).not.toContain('<failure')

@@ -1,150 +1,104 @@
-/** What the reports for people and for test tools tell of a run: one value, made once, that each format puts into its own markup. */
+/** What the reports for people and for test tools tell of a run: one value, made once, that each markup lays out. */
 import { countBy, counted, fewOf, firstFew, groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
-import { printable, printed } from '../engine/printable.ts'
+import { type Printable, printable, printed } from '../engine/printable.ts'
+import type { Exchange } from '../engine/target.ts'
 import { blockedByKnown, type Cause, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
-import { notRunText } from './problem-text.ts'
-import type { CaseReport, Explored, Finding, KnownEntry, Report } from './report.ts'
-import { casesOf, glyphs, knownWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
+import { type Block, code, conclusionItems, type Document, fact, type Item, soft, type Told } from './document.ts'
+import type { CaseReport, Explored, Finding, KnownEntry, Plan, Report } from './report.ts'
+import { type Look, printBlocks, textOfDocument } from './text.ts'
+import { casesOf, knownWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
-/**
- * A case, a finding or the check of a client that a reader needs to understand. Each format puts it into its own markup; all texts are
- * printable.
- */
-export interface Told {
+/** The whole list is in the JSON report and on the page. */
+const shownAlike = 8
+const shownObservation = 80
+const shownIds = 8
+/** How many problems are listed next to the verdict; the rest of the report has all. */
+const shownProblems = 20
+
+/** A case or a finding, with what a reader needs of it. */
+export interface Shown {
+  kind: 'case' | 'finding'
+  key: string
   verdict: Verdict
-  id: string
-  title: string
-  /** The sentences that failed, or for a blocked case those that stay open. `id`: empty where sentences have none. */
-  sentences: { level: string; id: string; text: string; anchor: string }[]
-  /** What was called, in order. */
-  steps: string[]
-  /** `where`: the place in a fixture, for formats that do not show the fixture. */
-  facts: { label: string; text: string; where?: string }[]
-  /** As `sinceLines` makes them. */
-  since: string[]
-  known: string | null
-  /** Calls at the same time. */
-  history: ReturnType<typeof drawHistory> | null
-  /** Lines after `> ` were sent and after `< ` received; any other line tells this exchange from others. */
-  exchanges: string[][]
-  fixture: string[] | null
-  /** The command that repeats it. */
-  again: string | null
-}
-
-/** A report that consists of what is told and a table, such as that of a client. All texts are printable. */
-export interface ToldReport extends Pick<Report, 'verdict' | 'exitCode' | 'conclusion'> {
-  /** What was judged. */
-  title: string
-  /** Two sentences without their full stops. */
-  heading: string
-  summary: string
-  told: Told[]
-  table: { title: string; head: string[]; rows: (string | number)[][] }
-  stale: string[]
-  /** Who made it, and when. */
-  made: string
-}
-
-/** A `Told` has only some of these. */
-export const nothingTold = {
-  steps: [] as string[],
-  since: [] as string[],
-  known: null,
-  history: null,
-  exchanges: [] as string[][],
-  fixture: null,
-  again: null,
-}
-
-/** The lines of an exchange, as every format shows them. */
-export function exchangeLines({ request, answer }: { request: string[]; answer: string[] }): string[] {
-  return [...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)]
+  proves: readonly string[]
+  /** The requirements that it shows broken. */
+  broken: readonly string[]
+  known: CaseReport['known']
+  told: Told
+  /** Keys of the cases that its failure blocks. */
+  blocks: readonly string[]
 }
 
 export type ToldRun = ReturnType<typeof tellRun>
 export type ToldCase = ToldRun['cases'][number]
-export type ToldFinding = ToldRun['findings'][number]
+
+interface TellOptions {
+  /** The answers to the open questions are told in full, instead of their number. */
+  observations?: boolean | undefined
+  /** Files that the report embeds, to link to. */
+  files?: ReadonlySet<string>
+}
 
 /** All texts are printable; findings are in the order of their verdicts, and newer cases are only those that show something. */
-export function tellRun(raw: Report) {
+export function tellRun(raw: Report, { observations = false, files = new Set() }: TellOptions = {}) {
   const report = printedReport(raw)
-  const { meta, requirements, explored } = report
-  const blocked = new Map<string | null, string[]>()
-  for (const { key, verdict, blockedBy } of report.cases)
-    if (verdict === 'blocked') blocked.set(blockedBy, [...(blocked.get(blockedBy) ?? []), key])
+  const { meta } = report
+  const blocked = groupBy(
+    report.cases.filter(({ verdict }) => verdict === 'blocked'),
+    ({ blockedBy }) => blockedBy,
+  )
   const tellCases = (all: PrintedReport['cases']) =>
     all.map((testCase) => ({
       ...testCase,
-      /** Null for a case without a problem. */
-      told: tellCase(report, testCase),
-      /** Keys of the cases that its failure blocks. */
-      blocks: blocked.get(testCase.key) ?? [],
+      kind: 'case' as const,
+      broken: testCase.problem?.requirements ?? [],
+      told: tellCase(report, testCase, files),
+      blocks: (blocked.get(testCase.key) ?? []).map(({ key }) => key),
       /** A known failure blocks it, so it does not fail the run and must not look like a failure. */
       isExcused: blockedByKnown(report.cases, testCase),
-      /** Why it was not run because the run ended before it; null for every other case. */
-      notRun: testCase.problem?.kind === 'not-run' ? notRunText(testCase.problem.because) : null,
     }))
-  const tellFindings = (all: readonly PrintedFinding[]) =>
-    all.map((finding) => ({
-      ...finding,
-      told: tellFinding(report, finding),
-      shownBy: caseThatShows(report.cases, finding),
-    }))
+  const tellFindings = (all: readonly PrintedFinding[]): Shown[] =>
+    all.map((finding) => {
+      const broken = [finding.requirement]
+      const told = tellFinding(report, finding)
+      return { ...finding, kind: 'finding', key: finding.id, proves: broken, broken, told, blocks: [] }
+    })
   const cases = tellCases(report.cases)
   const findings = tellFindings(report.findings)
-  const newerFindings = tellFindings(report.newer.findings)
-  const broken = (['failed', 'warned'] as const).flatMap((verdict) => cases.filter((one) => one.verdict === verdict))
-  const causes = groupByCause(requirements, broken).map(({ first, others }) => {
-    // A warning that a failure explains is listed as its consequence.
-    const failure = [first, ...others].find(({ verdict }) => verdict === 'failed')
-    if (failure === undefined || first.verdict === 'failed') return { first, others }
-    return { first: failure, others: [first, ...others.filter((testCase) => testCase !== failure)] }
-  })
-  const unexplained = cases.filter(({ verdict, blockedBy }) => verdict === 'blocked' && blockedBy === null)
-  const byCause = {
-    failed: causes.filter(({ first }) => first.verdict === 'failed'),
-    /** Blocked cases that no failure explains, beginning with the cause that blocks most. */
-    blocked: groupByCause(requirements, unexplained).sort((one, other) => other.others.length - one.others.length),
-    warned: causes.filter(({ first }) => first.verdict === 'warned'),
+  const newer: Shown[] = [...tellCases(report.newer.cases), ...tellFindings(report.newer.findings)]
+  const causes = causesOf(report, cases, findings)
+  const judge = meta.set === 'current' ? 'every case of this version' : `requirement set ${meta.set}`
+  const document: Document = {
+    title: targetWords(meta),
+    verdict: report.verdict,
+    exitCode: report.exitCode,
+    head: [
+      `svc-conformance ${meta.version} against ${targetWords(meta)}`,
+      ...(meta.clock === null ? [] : [meta.clock.sentence]),
+      `seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}, ${dateWords(meta.started)}, judged by ${judge}${shardWords(meta)}`,
+    ],
+    summary: `${casesOf(cases.length)} in ${(meta.durationMs / 1000).toFixed(1)} s: ${summarySentence(report)}`,
+    problems: problemsOf(causes),
+    conclusion: conclusionItems(report.conclusion),
+    told: causes.map(causeTold),
+    overview: [areaTable(report)],
+    rest: [
+      { kind: 'lines', tone: 'bold', lines: newer.length === 0 ? [] : [newerTitle(meta.set)] },
+      ...newer.map(({ told }) => told),
+      knownBlock(cases),
+      staleBlock(report.stale.map(entryWords)),
+      ...openBlocks(report),
+      observationBlock(report, observations),
+      leftBlock(report.left),
+      ...exploredBlocks(report),
+    ],
   }
-  const findingGroups = groupFindings(findings)
-  return {
-    ...report,
-    cases,
-    findings,
-    findingGroups,
-    newer: {
-      cases: tellCases(report.newer.cases),
-      findings: newerFindings,
-      findingGroups: groupFindings(newerFindings),
-    },
-    byCause,
-    problems: problemsOf(byCause, findingGroups),
-    /** The target of the run as a reader knows it, what decided the verdict, and `, shard 1/4` after other facts. */
-    target: targetWords(meta),
-    judge: meta.set === 'current' ? 'every case of this version' : `requirement set ${meta.set}`,
-    shard: shardWords(meta),
-    sentence: summarySentence(report),
-    known: cases.flatMap(({ verdict, key, known }) =>
-      verdict === 'known' && known !== null ? [{ key, why: knownWords(known) }] : [],
-    ),
-    stale: report.stale.map((entry) => ({ entry: entryWords(entry), reason: entry.reason })),
-    areas: areaTable(report),
-    open: groupNotTestable(report),
-    observations: report.observations.map((seen) => ({ ...seen, answers: answersOf(seen) })),
-    /** How many calls the model made; null where it made none. `found`: at which parts of calls it found something. */
-    explored: explored && {
-      sentence: exploredSentence(explored),
-      skipped: skippedLines(explored.skipped ?? []),
-      found: [...countBy(findings, (finding) => finding.case)].map(
-        ([name, count]) => `${name}: ${counted(count, 'finding')}`,
-      ),
-      parts: explored.parts,
-    },
-  }
+  return { ...report, cases, findings, newer, causes, document }
 }
+
+const newerTitle = (set: string): string =>
+  `Found by newer checks, which are not in set ${set}; they change neither the verdict nor the exit code`
 
 /** The maximum length of a text: enough for the command that repeats a case. */
 const longestText = 4000
@@ -168,7 +122,7 @@ function toTell(findings: readonly Finding[]) {
   return findings
     .map((finding) => ({
       ...finding,
-      fixture: finding.fixture?.trimEnd().split('\n') ?? null,
+      fixture: finding.fixture?.trimEnd().split('\n') ?? [],
       verdict: verdictOfFinding(finding),
     }))
     .sort((one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict))
@@ -180,56 +134,110 @@ export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'know
   return level === 'must' ? 'failed' : 'warned'
 }
 
-/** Null for a case without a problem. */
-function tellCase(report: Pick<PrintedReport, 'requirements'>, testCase: CaseReport): Told | null {
-  const { problem, verdict, key, title, proves, known, again } = testCase
-  if (problem === null) return null
+function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySet<string>): Told {
+  const { problem, verdict, key, title, proves, known, again, calls, durationMs } = testCase
+  const told = { kind: 'told' as const, verdict, id: key, title, message: problem?.message ?? title }
+  const command = { kind: 'command' as const, label: 'Again', command: again }
+  const { file, line } = placeOfCase(testCase)
+  const to = files.has(file) ? `file/${file}${line === null ? '' : `/${line}`}` : undefined
+  const fixture = fact('In', to === undefined ? null : [code(file, to)])
+  if (problem === null) {
+    const proved = proves.flatMap((id, index) => [...(index === 0 ? [] : [', ']), requirementCode(report, id)])
+    const facts = [
+      ...fact('Proves', proves.length === 0 ? null : proved),
+      ...fact('Calls', `${calls}, ${Math.round(durationMs)} ms`),
+      ...fixture,
+    ]
+    return { ...told, blocks: [{ kind: 'facts', items: facts }, command] }
+  }
   const { step, where, message, hint, exchanges } = problem
   const ids = problem.requirements.length > 0 ? problem.requirements : proves
+  const facts = [
+    ...fact('At', step === '' ? null : where === undefined ? step : [`${step} (`, code(where, to), ')']),
+    ...(where === undefined ? fixture : []),
+    ...fact(verdict === 'not-testable' ? 'Why' : 'But', message),
+    ...fact('Hint', hint?.message),
+    ...fact('Known', known && knownWords(known)),
+  ]
   return {
-    ...nothingTold,
-    verdict,
-    id: key,
-    title,
-    sentences: report.requirements
-      .filter(({ id }) => ids.includes(id))
-      .map((one) => ({ ...one, level: one.level.toUpperCase() })),
-    facts: [
-      ...(step === '' ? [] : [{ label: 'At', text: step, ...(where === undefined ? {} : { where }) }]),
-      { label: verdict === 'not-testable' ? 'Why' : 'But', text: message },
-      ...(hint === undefined ? [] : [{ label: 'Hint', text: hint.message }]),
+    ...told,
+    blocks: [
+      sentencesBlock(report, (id) => ids.includes(id)),
+      { kind: 'facts', items: facts },
+      ...exchangeBlocks(exchanges),
+      command,
     ],
-    known: known === null ? null : knownWords(known),
-    exchanges: exchanges.map(shortLines),
-    again,
   }
 }
 
-function tellFinding({ requirements }: Pick<PrintedReport, 'requirements'>, finding: PrintedFinding): Told {
-  const { verdict, id, requirement, level, message, steps, since, known, history, exchanges, fixture } = finding
-  const { text = '', anchor = '' } = requirements.find((one) => one.id === requirement) ?? {}
+function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
+  const { verdict, id, requirement, message, steps, known, history, exchanges, fixture } = finding
+  const facts = [
+    ...steps.flatMap((step, index) => fact(`${index + 1}.`, step)),
+    ...fact('Found', `by the model. ${reproducedSentence(finding)}`),
+    ...sinceLines(finding).flatMap((line) => fact('', line)),
+    ...fact('Known', known && knownWords(known)),
+  ]
+  const howToUse =
+    'This scenario shows it. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use run --fixtures DIR:'
   return {
-    ...nothingTold,
+    kind: 'told',
     verdict,
     id,
     title: message,
-    sentences: [{ level: level.toUpperCase(), id: requirement, text, anchor }],
-    steps,
-    facts: [{ label: 'Found', text: `by the model. ${reproducedSentence(finding)}` }],
-    since: sinceLines({ since }),
-    known: known === null ? null : knownWords(known),
-    history: history.length === 0 ? null : drawHistory(history),
-    exchanges: exchanges.map(shortLines),
-    fixture,
+    message,
+    blocks: [
+      sentencesBlock(report, (one) => one === requirement),
+      { kind: 'facts', items: facts },
+      historyBlock(history),
+      ...exchangeBlocks(exchanges),
+      ...(fixture.length === 0
+        ? []
+        : [{ kind: 'code' as const, label: 'Scenario', heading: howToUse, lines: fixture.map((line) => `  ${line}`) }]),
+    ],
   }
 }
 
-/** Lines of an exchange are shorter than other texts. */
-function shortLines({ request, answer }: { request: string[]; answer: string[] }): string[] {
-  return exchangeLines({
-    request: request.map((line) => printable(line)),
-    answer: answer.map((line) => printable(line)),
-  })
+/** The sentences that failed, or for a blocked case those that stay open. */
+function sentencesBlock(
+  { requirements }: Pick<PrintedReport, 'requirements'>,
+  isMeant: (id: string) => boolean,
+): Block {
+  const items = requirements
+    .filter(({ id }) => isMeant(id))
+    .map(({ id, level, text, anchor }) => ({
+      label: level.toUpperCase(),
+      text: [code(id, `requirement/${id}`), `: ${text}`],
+      below: [[soft(anchor)]],
+    }))
+  return { kind: 'facts', items }
+}
+
+const requirementCode = ({ requirements }: Pick<PrintedReport, 'requirements'>, id: string) =>
+  code(id, requirements.some((one) => one.id === id) ? `requirement/${id}` : undefined)
+
+/** The lines of exchanges, which are shorter than other texts. */
+export function exchangeBlocks(exchanges: readonly Exchange[]): Block[] {
+  return exchanges.map(({ request, answer }) => ({
+    kind: 'code',
+    label: 'Exchange',
+    lines: exchangeLines({ request, answer }),
+  }))
+}
+
+/** Lines after `> ` were sent, and after `< ` received. */
+export function exchangeLines({ request, answer }: Exchange): string[] {
+  return [...request.map((line) => `> ${printable(line)}`), ...answer.map((line) => `< ${printable(line)}`)]
+}
+
+/** The file that a case was read from, and the line of the step that the report is about. */
+export function placeOfCase({ id, problem }: Pick<CaseReport, 'id' | 'problem'>): {
+  file: string
+  line: number | null
+} {
+  const [, file, line] = /^(.*):(\d+):\d+$/.exec(problem?.where ?? '') ?? []
+  if (file !== undefined) return { file, line: Number(line) }
+  return { file: id.startsWith('test-keys/') ? 'fixtures/test-keys.yaml' : `fixtures/scenarios/${id}.yaml`, line: null }
 }
 
 /** Describes how often the finding happened again. */
@@ -250,84 +258,103 @@ export function reproducedSentence({
 export const sinceLines = ({ since }: Pick<Finding, 'since'>): string[] =>
   since === undefined ? [] : [`${since.from}. What came between:`, ...since.calls.map((text) => `- ${text}`)]
 
-/** Groups findings by what they break: several answers that break one requirement usually have one cause. */
-function groupFindings<Told extends PrintedFinding>(findings: readonly Told[]): { first: Told; others: Told[] }[] {
-  const groups = groupBy(findings, ({ verdict, requirement }) => `${verdict} ${requirement}`)
-  return [...groups.values()].flatMap(([first, ...others]) => (first === undefined ? [] : [{ first, others }]))
-}
+/** In the order in which a reader wants to see them. */
+const shownVerdicts: readonly Verdict[] = ['failed', 'blocked', 'not-run', 'warned', 'known']
 
 /**
- * A case that also shows the requirement of a finding broken: one of its name, else the first, failed ones before warned ones. A warned case
- * shows less than a finding that fails the run.
+ * What is wrong, by cause: failed cases and findings, what no failure explains, then warnings. A finding that a case shows too is told with that
+ * case; of several answers that break one requirement the first is told.
  */
-function caseThatShows(cases: PrintedReport['cases'], { requirement, verdict }: PrintedFinding): string | null {
-  const showing = cases.filter(({ problem }) => problem?.requirements.includes(requirement) === true)
-  const verdicts: Verdict[] = verdict === 'failed' ? ['failed'] : ['failed', 'warned']
-  const ordered = verdicts.flatMap((one) => showing.filter((testCase) => testCase.verdict === one))
-  // The case that the requirement is named after is usually the one that is reported in full.
-  const shown = ordered.find(({ id }) => id === requirement) ?? ordered[0]
-  return shown?.key ?? null
-}
-
-/** One problem of the list that a reader looks at first, by the case or finding that represents it. */
-interface ProblemItem {
-  verdict: Verdict
-  kind: 'case' | 'finding'
-  /** Of the case or the finding. */
-  id: string
-  /** What follows the id: the broken requirements, and how many cases show or suffer it. */
-  rest: string
-}
-
-/** Failed cases and findings, what no failure explains, then warned cases and findings. */
-function problemsOf(
-  {
-    failed,
-    blocked,
-    warned,
-  }: { [verdict in 'failed' | 'blocked' | 'warned']: Cause<CaseReport & { blocks: string[] }>[] },
-  findingGroups: readonly Cause<PrintedFinding & { shownBy: string | null }>[],
-): ProblemItem[] {
-  const found = findingGroups.map(({ first: { verdict, id, shownBy }, others }): ProblemItem => {
-    const rest = `${moreLike(others)}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
-    return { verdict, kind: 'finding', id, rest }
-  })
-  const ofCause = ({ first: { verdict, key, problem, blocks }, others }: (typeof failed)[number]): ProblemItem => {
-    const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
-    const effect = blocks.length === 0 ? '' : `; it blocks ${casesOf(blocks.length)}`
-    return { verdict, kind: 'case', id: key, rest: `${broken}${moreLike(others)}${effect}` }
-  }
-  return [
-    ...failed.map(ofCause),
-    ...found.filter(({ verdict }) => verdict === 'failed'),
-    ...blocked.map(ofCause),
-    ...warned.map(ofCause),
-    ...found.filter(({ verdict }) => verdict === 'warned'),
+function causesOf(
+  { requirements }: PrintedReport,
+  cases: readonly ToldCase[],
+  findings: readonly Shown[],
+): Cause<Shown>[] {
+  const of = (...verdicts: Verdict[]) => verdicts.flatMap((one) => cases.filter(({ verdict }) => verdict === one))
+  const unexplained = of('blocked', 'not-run').filter(({ blockedBy }) => blockedBy === null)
+  const ofCases = [
+    ...groupByCause(requirements, of('failed', 'warned')).map(failureFirst),
+    ...groupByCause(requirements, unexplained).sort((one, other) => other.others.length - one.others.length),
   ]
+  const causes: Cause<Shown>[] = ofCases.map(({ first, others }) => ({ first, others: [...others] }))
+  for (const finding of findings) {
+    const isShownBy = (one: Shown): boolean =>
+      one.broken.some((id) => finding.broken.includes(id)) &&
+      (one.verdict === finding.verdict || (one.verdict === 'failed' && finding.verdict === 'warned'))
+    const cause = causes.find(({ first, others }) => [first, ...others].some(isShownBy))
+    if (cause === undefined) causes.push({ first: finding, others: [] })
+    else cause.others.push(finding)
+  }
+  const rank = ({ first }: Cause<Shown>): number => shownVerdicts.indexOf(first.verdict)
+  return causes.sort((one, other) => rank(one) - rank(other))
 }
 
-const moreLike = (others: readonly unknown[]): string =>
-  others.length === 0 ? '' : `, and ${others.length} more like it`
+/** A warning that a failure explains is listed as its consequence. */
+function failureFirst<Case extends Shown>({ first, others }: Cause<Case>): Cause<Case> {
+  const failure = [first, ...others].find(({ verdict }) => verdict === 'failed') ?? first
+  return first.verdict === 'failed'
+    ? { first, others }
+    : { first: failure, others: [first, ...others].filter((one) => one !== failure) }
+}
 
-/** How many problems are listed next to the verdict; the rest of the report has all. */
-const shownProblems = 20
+/** The first of a cause, the others with the sentence that each breaks if it is a different one, and what it blocks. */
+function causeTold({ first, others }: Cause<Shown>): Told {
+  const alike = others.map(({ key, verdict, broken }) => {
+    const more = broken.filter((id) => !first.broken.includes(id))
+    const differing = [...more, ...(verdict === first.verdict ? [] : [verdict])]
+    return `${key}${differing.length === 0 ? '' : ` (${differing.join(', ')})`}`
+  })
+  return {
+    ...first.told,
+    also: [
+      ...fact('Also', others.length > 0 && `${others.length} more, most likely for the same cause:`, ...few(alike)),
+      ...fact('Blocks', first.blocks.length > 0 && `${casesOf(first.blocks.length)}:`, ...few(first.blocks)),
+    ],
+  }
+}
 
-/** The same as lines, and how many more there are. */
-export function problemLines({ problems }: { problems: readonly ProblemItem[] }): string[] {
-  const lines = problems.map(({ verdict, id, rest }) => `${glyphs[verdict]} ${id}${rest}`)
-  return firstFew(lines, shownProblems)
+const few = (lines: readonly string[]): string[] => firstFew(lines, shownAlike)
+
+/** The list that a reader looks at first: each cause by the case or finding that represents it. */
+function problemsOf(causes: readonly Cause<Shown>[]): Item[] {
+  const all = causes
+    .filter(({ first }) => first.verdict !== 'known')
+    .map(({ first: { kind, verdict, key, broken, blocks }, others }): Item => {
+      const sentences = kind === 'finding' || broken.length === 0 ? '' : ` (${broken.join(', ')})`
+      const more = others.length === 0 ? '' : `, and ${others.length} more like it`
+      const effect = blocks.length === 0 ? '' : `; it blocks ${casesOf(blocks.length)}`
+      return { verdict, text: [code(key, `${kind}/${key}`), `${sentences}${more}${effect}`] }
+    })
+  const left = all.length - shownProblems
+  return left > 0 ? [...all.slice(0, shownProblems), { label: '', text: `and ${left} more` }] : all
+}
+
+/** Known failures, and how many cases they block. */
+function knownBlock(cases: readonly ToldCase[]): Block {
+  const items = cases.flatMap(({ verdict, key, known, blocks }): Item[] => {
+    if (known === null) return []
+    const below = blocks.length === 0 ? [] : [`blocks ${casesOf(blocks.length)}: ${fewOf(blocks, shownAlike)}`]
+    return [{ verdict, text: [code(key), `: ${knownWords(known)}`], below }]
+  })
+  return { kind: 'list', heading: 'Known failures', items }
+}
+
+/** Baseline entries to remove, as every report lists them. */
+export function staleBlock(entries: readonly string[]): Block {
+  const items = entries.map((entry): Item => ({ verdict: 'failed', text: [code(entry)] }))
+  return { kind: 'list', heading: 'Stale baseline entries: listed, but they pass', tone: 'red', items }
 }
 
 /** The scenario, case and requirement that an entry of a baseline names. */
-function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
+export function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
   return [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
 }
 
 /** The first part of an id. */
 export const areaOf = (id: string): string => id.split('/')[0] ?? id
 
-/** The areas with selected requirements: one column for each verdict that occurs, best first; null without any. */
-function areaTable({ requirements }: PrintedReport) {
+/** The areas with selected requirements: one column for each verdict that occurs, best first. */
+function areaTable({ requirements }: PrintedReport): Block {
   const selected = requirements.filter((one) => !isLeftOutByOnly(one))
   const totals = countVerdicts(selected)
   const columns = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
@@ -336,49 +363,110 @@ function areaTable({ requirements }: PrintedReport) {
     return [name, mine.length, ...columns.map((verdict) => counts[verdict])]
   }
   const areas = [...groupBy(selected, ({ id }) => areaOf(id))].map(([area, mine]) => row(area, mine))
-  return selected.length === 0 ? null : { columns: columns.map(words), areas, all: row('all', selected) }
+  const rows = areas.length === 0 ? [] : [...areas, row('all', selected)]
+  return { kind: 'table', head: ['Requirements', 'of', ...columns.map(words)], rows }
+}
+
+const openHeadings = {
+  must: 'Musts that are not testable here',
+  implied: 'Implied, and not testable here',
+  excused: 'Not testable for a written reason',
+} as const
+
+/** What is not testable; the conclusion tells of the musts. Requirements that --only leaves out are only counted, because their ids would hide the cases. */
+function openBlocks(report: PrintedReport): Block[] {
+  const groups = groupNotTestable(report)
+  const ran = new Set(report.cases.map(({ key }) => key))
+  const unselected = groups.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids)
+  const begun = report.requirements.filter(
+    ({ id, cases }) => unselected.includes(id) && cases.some((key) => ran.has(key)),
+  )
+  const left = unselected.length - begun.length
+  const open = groupBy(
+    groups.filter((group) => !group.notSelectedByOnly),
+    ({ kind }) => kind,
+  )
+  return [
+    ...[...open].map(
+      ([kind, mine]): Block => ({
+        kind: 'list',
+        heading: openHeadings[kind],
+        items: mine.map(({ reason, ids }) => ({ text: reason, below: [[soft(ids.join(', '))]] })),
+        ...(kind === 'must' ? { folded: '' } : {}),
+      }),
+    ),
+    linesIf(begun.length > 0, `Not proved by the selected cases alone: ${begun.map(({ id }) => id).join(', ')}`),
+    linesIf(left > 0, `Not selected by --only: ${counted(left, 'requirement')}`),
+  ]
+}
+
+const linesIf = (condition: boolean, line: string): Block => ({ kind: 'lines', lines: condition ? [line] : [] })
+
+/** The answers to the open questions, each with what was tried; the latter is empty if a single case without a name gave them. */
+export function observationBlock({ observations }: Pick<PrintedReport, 'observations'>, inFull: boolean): Block {
+  const items = observations.map(({ question, text, answers }) => {
+    const keys = new Set(answers.flatMap(({ cases }) => cases))
+    const known = keys.size === 1 ? [...keys].map(wordsOfKey) : []
+    const below = answers.map(({ answer, asked }) => {
+      const short = answer.length <= shownObservation ? answer : `${answer.slice(0, shownObservation)}…`
+      const tried = asked.filter((one) => !known.includes(one))
+      return tried.length === 0 ? short : `${short}: ${tried.join('; ')}`
+    })
+    return { text: [code(question), ` ${text}`], below }
+  })
+  const folded = `Open questions: ${items.length} observed, never judged; --observations prints the answers`
+  return {
+    kind: 'list',
+    heading: 'Open questions, observed and never judged',
+    items,
+    ...(inFull ? {} : { folded: items.length === 0 ? '' : folded }),
+  }
 }
 
 /** The end of a case's key in words: `content type missing`. */
 export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
 
-/** The answers to an open question, each with what was tried; the latter is empty if a single case without a name gave them. */
-function answersOf({ answers }: Report['observations'][number]): { answer: string; asked: string }[] {
-  const keys = new Set(answers.flatMap(({ cases }) => cases))
-  const plain = keys.size === 1 ? [...keys].map(wordsOfKey) : []
-  return answers.map(({ answer, asked }) => ({
-    answer,
-    asked: asked.filter((one) => !plain.includes(one)).join('; '),
-  }))
+export function leftBlock(left: readonly string[]): Block {
+  return { kind: 'list', heading: 'Left on the target', tone: 'yellow', items: left.map((text) => ({ text })) }
 }
 
-/** The verdict of the run and its exit code, on one line that scripts may look for. */
-export function verdictLine({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
-  return `Verdict: ${words(verdict)} (exit code ${exitCode})`
+/** How many calls the model made, what it left out, and at which parts of calls it found something. */
+function exploredBlocks({ explored, findings }: PrintedReport): Block[] {
+  if (explored === null) return []
+  const found = [...countBy(findings, (finding) => finding.case)].map(
+    ([name, count]) => `${name}: ${counted(count, 'finding')}`,
+  )
+  return [
+    { kind: 'lines', lines: [exploredSentence(explored), ...skippedLines(explored.skipped ?? [])] },
+    { kind: 'list', items: found.map((text) => ({ text })) },
+  ]
 }
+
+const inOrder = ['passed', 'failed', 'blocked', 'known', 'warned', 'notTestable', 'notApplicable', 'notRun'] as const
 
 /** `170 passed, 3 failed, 1 finding`, leaving out what is zero. */
 export function summarySentence({
-  summary,
+  summary: { stale, ...summary },
   findings,
 }: Pick<Report, 'summary'> & { findings: readonly { known: unknown }[] }): string {
   const fresh = findings.filter(({ known }) => known === null).length
-  const known = findings.length - fresh
-  const parts: [number, string][] = [
-    [summary.passed, 'passed'],
-    [summary.failed, 'failed'],
-    [summary.blocked, 'blocked'],
-    [summary.known, 'known'],
-    [summary.warned, 'warned'],
-    [summary.notTestable, 'not testable'],
-    [summary.notApplicable, 'not applicable'],
-    [summary.notRun, 'not run'],
+  const ofCases = inOrder.map((name) => [summary[name], name.replace(/[A-Z]/, ' $&').toLowerCase()])
+  const parts = [
+    ...ofCases,
     [fresh, fresh === 1 ? 'finding' : 'findings'],
-    [known, known === 1 ? 'known finding' : 'known findings'],
-    [summary.stale, summary.stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
+    [findings.length - fresh, findings.length - fresh === 1 ? 'known finding' : 'known findings'],
+    [stale, stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
   ]
-  const counts = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)
+  const counts = parts.filter(([count]) => count !== 0).map(([count, word]) => `${count} ${word}`)
   return counts.length === 0 ? 'no cases' : counts.join(', ')
+}
+
+/** `2 January 2026, 03:04 UTC`, the same wherever it is made. */
+function dateWords(iso: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC', hourCycle: 'h23' } as const
+  return `${date.toLocaleString('en-GB', options).replace(' at ', ', ')} UTC`
 }
 
 /** Describes how much was covered: parts of calls, changes of them, and pairs of the matrix. @param seconds how long it took, where that is said */
@@ -405,35 +493,92 @@ export function skippedLines(skipped: readonly string[]): string[] {
 
 const laneWidth = 56
 
-/** Calls at the same time: a lane for each connection, in the order of their first call, time to the right. Calls are numbered by their start. */
-export function drawHistory(history: Finding['history']) {
+/** Calls at the same time: a lane for each connection, in the order of their first call, time to the right; then the calls, numbered by their start. */
+export function historyBlock(history: Finding['history']): Block {
   // Never 0, because positions are divided by it.
   const lastMs = Math.max(0.001, ...history.map(({ endMs }) => endMs))
+  const columnOf = (ms: number): number => Math.round((ms / lastMs) * (laneWidth - 1))
   const calls = [...history]
     .sort((one, other) => one.startMs - other.startMs)
-    .map((call, index) => ({ ...call, number: index + 1, start: call.startMs / lastMs, end: call.endMs / lastMs }))
+    .map((call, index) => ({ ...call, label: String(index + 1) }))
   const lanes = [...groupBy(calls, ({ connection }) => `connection ${connection}`)]
-  const sentences = calls.map(
-    ({ call, answer, startMs, endMs }) => `${call}: ${answer} (${startMs.toFixed(1)} to ${endMs.toFixed(1)} ms)`,
-  )
   const width = Math.max(0, ...lanes.map(([name]) => name.length))
   const drawn = lanes.map(([name, mine]) => {
-    const lane = mine.reduce((drawing, { number, start, end }) => {
-      const label = String(number)
-      const from = Math.max(columnOf(start), drawing.length)
-      return `${drawing.padEnd(from)}${barOf(label, Math.max(columnOf(end) - from + 1, label.length))}`
+    const lane = mine.reduce((drawing, { label, startMs, endMs }) => {
+      const from = Math.max(columnOf(startMs), drawing.length)
+      return `${drawing.padEnd(from)}${barOf(label, Math.max(columnOf(endMs) - from + 1, label.length))}`
     }, '')
     return `${name.padEnd(width)}  ${lane}`.trimEnd()
   })
-  /** `lines`: the drawing for a terminal, then one line for each call. */
-  return { lanes, sentences, lines: [...drawn, ...sentences.map((sentence, index) => `${index + 1}  ${sentence}`)] }
+  const sentences = calls.map(
+    ({ label, call, answer, startMs, endMs }) =>
+      `${label}  ${call}: ${answer} (${startMs.toFixed(1)} to ${endMs.toFixed(1)} ms)`,
+  )
+  return { kind: 'code', label: 'Calls at the same time, time to the right', lines: [...drawn, ...sentences] }
 }
-
-const columnOf = (share: number): number => Math.round(share * (laneWidth - 1))
 
 /** `├─1──┤`, or only the number where there is no more room. */
 function barOf(label: string, room: number): string {
   if (room < label.length + 2) return label.padEnd(room, '─')
   const before = Math.floor((room - label.length - 2) / 2)
   return `├${'─'.repeat(before)}${label}${'─'.repeat(room - label.length - 2 - before)}┤`
+}
+
+/** The report of a run for people. */
+export function renderText(
+  report: Report,
+  { observations, ...look }: Look & { observations?: boolean | undefined },
+): Printable {
+  return textOfDocument(tellRun(report, { observations }).document, look)
+}
+
+/**
+ * Describes what a run will do.
+ *
+ * @param options `ids`: list every requirement by its id, instead of their number for each area; `columns`: the width of the terminal
+ */
+export function renderPlan(
+  { cases, total, calls, seconds, refusals, notSelected, creates, cannot, model }: Plan,
+  { ids, columns }: { ids: boolean; columns?: number | undefined },
+): Printable {
+  const leftOut = cannot.reduce((sum, one) => sum + one.cases, 0)
+  const createsNothing = creates.length === 0 && (model === undefined || model.keys === 0)
+  // Observed calls may be refused too, which is not known in advance.
+  const plan = `Plan: ${cases} of ${casesOf(total)}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them expected to be refused`
+  const lines = [
+    ...(refusals > 0 ? ['The refusals may look like an attack in the log of the server'] : []),
+    ...(notSelected > 0 ? [`${casesOf(notSelected)} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),
+    ...(createsNothing ? ['Creates nothing that lasts'] : []),
+    ...(model === undefined ? [] : [modelLine(model)]),
+  ]
+  const openBy = (requirements: readonly string[]): string => {
+    if (requirements.length === 0) return 'only observed'
+    if (ids || requirements.length <= shownIds) return requirements.join(', ')
+    const areas = [...countBy(requirements, areaOf)].map(([area, count]) => `${area} (${count})`)
+    return `${requirements.length} requirements of ${areas.join(', ')}`
+  }
+  const items = cannot.map((one) => ({
+    text: one.reason,
+    below: [`${casesOf(one.cases)}: ${openBy(one.requirements)}`],
+  }))
+  return printBlocks(
+    [
+      { kind: 'lines', lines: [plan, ...lines] },
+      { kind: 'list', heading: 'Creates:', items: creates.map((text) => ({ text })) },
+      { kind: 'list', heading: `Cannot run ${casesOf(leftOut)}:`, items },
+    ],
+    { columns },
+  )
+}
+
+/** What the model does besides the cases. */
+function modelLine({ calls, seconds, keys }: NonNullable<Plan['model']>): string {
+  const created = keys === 0 ? '' : `; it creates at most ${counted(keys, 'API key')}`
+  const pace = seconds === 0 ? '' : ` at ${Math.round((seconds * 1000) / calls)} ms each`
+  return `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}${pace}, most of them with a mistake${created}`
+}
+
+function duration(seconds: number): string {
+  if (seconds === 0) return ''
+  return seconds >= 120 ? ` in ${Math.round(seconds / 60)} min` : ` in ${seconds} s`
 }

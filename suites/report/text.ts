@@ -1,306 +1,187 @@
-import { countBy, counted, firstFew, groupBy } from '../engine/group.ts'
-import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
-import type { Cause } from './causes.ts'
-import { joinSections, type Paint, paintOf, table } from './lines.ts'
-import type { Plan, Report } from './report.ts'
-import {
-  areaOf,
-  problemLines,
-  type Told,
-  type ToldCase,
-  type ToldFinding,
-  type ToldRun,
-  tellRun,
-  verdictLine,
-} from './tell.ts'
-import { casesOf, glyphs } from './verdict-words.ts'
+/** Blocks as plain text, for a terminal and for logs. */
+import { styleText } from 'node:util'
+import { type Printable, printable, printed, vouchedFor } from '../engine/printable.ts'
+import { type Block, type Document, type Item, type Line, plain, type Told, type Tone } from './document.ts'
+import { glyphs, verdictLine } from './verdict-words.ts'
 
+/** The width for a file or a log. */
+const usualColumns = 110
+const fewestColumns = 40
 /** How many failures are reported in full; a server with more failures usually has one or two causes. */
-const fullFailures = 30
-/** The whole list is in the other reports. */
-const shownAlike = 8
-const shownObservation = 80
-const shownIds = 8
+const fullTold = 30
 
-/** How a text report is laid out. */
-interface TextLayout {
+const longestCell = 60
+/** Of one line of a command that judges nothing: enough for a list of every requirement. */
+const longestText = 10_000
+
+/** How a text looks. */
+export interface Look {
   /** For a terminal only. */
   colour: boolean
-  /** How wide the terminal is. */
+  /** How wide the terminal is; undefined without a terminal. */
   columns?: number | undefined
-  /** Print every answer to the open questions, instead of their number. */
-  observations?: boolean | undefined
 }
 
-/** The report for people: failures first, each with its sentence and bytes, then what is open, then the verdict. */
-export function renderText(raw: Report, layout: TextLayout): Printable {
-  const run = tellRun(raw)
-  const { cases, findingGroups, newer, meta, byCause } = run
-  const paint = paintOf(layout.colour, layout.columns)
-  /** Lines under a heading; nothing without lines. */
-  const section = (heading: string, lines: readonly string[]) => (lines.length === 0 ? [] : [heading, ...lines])
-  const notRun = groupBy(
-    cases.filter(({ verdict }) => verdict === 'not-run'),
-    (testCase) => testCase.notRun ?? '',
+/** How lines are laid out: colours or none, and how wide. */
+interface Paint {
+  tone(tone: Tone, text: string): string
+  width: number
+}
+
+/** ANSI colours, or none; as wide as the terminal, within reason. */
+function paintOf({ colour, columns }: Look): Paint {
+  return {
+    // The caller has looked at the stream.
+    tone: (tone, text) => (colour ? styleText(tone, text, { validateStream: false }) : text),
+    width: widthOf(columns),
+  }
+}
+
+/** Lines as long as they are. */
+const unwrapped = { columns: Number.POSITIVE_INFINITY }
+
+function widthOf(columns = usualColumns): number {
+  return columns === unwrapped.columns ? columns : Math.max(fewestColumns, Math.min(columns, usualColumns))
+}
+
+/** A report for people: first what is wrong, each with its sentence and bytes, then what is open, then the verdict. */
+export function textOfDocument(told: Document, look: Look): Printable {
+  const paint = paintOf(look)
+  const [first = '', ...head] = told.head.flatMap((line) => hanging('', plain(line), paint.width))
+  const verdictTone = told.exitCode !== 0 ? 'red' : told.verdict === 'conforms' ? 'green' : 'yellow'
+  const shown = told.told.map((block, index) =>
+    block.kind === 'told' && index >= fullTold ? { ...block, title: block.message, blocks: [] } : block,
   )
-  const newerTitle = `Found by newer checks, which are not in set ${meta.set}; they change neither the verdict nor the exit code`
-  const newerBlocks = [
-    ...newer.cases.map((first) => causeBlock({ first, others: [] }, paint)),
-    ...newer.findingGroups.map((group) => findingBlock(group, paint)),
-  ]
-  const observed = run.observations.length
-  const sections = [
-    [
-      paint.bold(`svc-conformance ${meta.version} against ${run.target}`),
-      ...(meta.clock === null ? [] : [meta.clock.sentence]),
-      paint.dim(`seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}${run.shard}`),
-      ...(meta.set === 'current' ? [] : [`judged by ${run.judge}`]),
-    ],
-    ...byCause.failed.map((cause, index) => [
-      ...causeBlock(cause, paint, index < fullFailures),
-      ...blockedBy(cause.first, paint),
+  return vouchedFor(
+    joinSections([
+      [paint.tone('bold', first), ...head.map((line) => paint.tone('dim', line))],
+      ...[...shown, ...told.overview, ...told.rest].map((block) => blockLines(block, paint)),
+      [
+        told.summary,
+        paint.tone('bold', paint.tone(verdictTone, verdictLine(told))),
+        ...listLines([...told.problems, ...told.conclusion], paint),
+      ],
     ]),
-    ...findingGroups.filter(({ first }) => first.verdict === 'failed').map((group) => findingBlock(group, paint)),
-    ...byCause.blocked.map((cause) => causeBlock(cause, paint)),
-    // Cases that the run did not reach, without useless details.
-    ...[...notRun].map(([reason, mine]) => {
-      const count = `${counted(mine.length, 'case was', 'cases were')} not run: ${reason}`
-      return [
-        ...paint.hanging(`${glyphs['not-run']} `, count).map(paint.yellow),
-        ...listed(
-          mine.map(({ key }) => key),
-          paint,
-        ),
-      ]
-    }),
-    ...byCause.warned.map((cause) => causeBlock(cause, paint)),
-    ...findingGroups.filter(({ first }) => first.verdict !== 'failed').map((group) => findingBlock(group, paint)),
-    // Cases that a frozen set does not judge.
-    ...(newerBlocks.length === 0 ? [] : [paint.hanging('', newerTitle).map(paint.bold), ...newerBlocks]),
-    section(
-      paint.bold('Known failures'),
-      run.known.flatMap(({ key, why }) => paint.hanging(`  ${glyphs.known} `, `${key}: ${why}`)),
-    ),
-    // Known failures are listed above; the cases that they block are listed here.
-    ...cases
-      .filter(({ verdict, blocks }) => verdict === 'known' && blocks.length > 0)
-      .map((testCase) => [paint.yellow(`${glyphs.known} ${testCase.key}`), ...blockedBy(testCase, paint)]),
-    section(
-      paint.red('Stale baseline entries: listed, but they pass'),
-      run.stale.map(({ entry }) => `  ${glyphs.failed} ${entry}`),
-    ),
-    areaLines(run, paint),
-    ...notTestable(run, paint),
-    layout.observations === true
-      ? section(paint.bold('Open questions observed (never judged)'), observationLines(run, paint))
-      : observed === 0
-        ? []
-        : [`Open questions: ${observed} observed, never judged; --observations prints the answers`],
-    section(
-      paint.yellow('Left on the target'),
-      run.left.map((line) => `  ${line}`),
-    ),
-    run.explored === null
-      ? []
-      : [
-          ...paint.hanging('', run.explored.sentence),
-          ...[...run.explored.skipped, ...run.explored.found].flatMap((line) => paint.hanging('  ', line)),
-        ],
-    conclusion(run, paint),
-  ]
-  return vouchedFor(joinSections(sections))
+  )
 }
 
-/** The block of a case, a finding or a check of a client. */
-export function blockOf(told: Told, paint: Paint): string[] {
-  const { title, sentences, steps, facts, since, known, history, exchanges, fixture, again } = told
-  const labelled = [
-    ...steps.map((text, index) => ({ label: `${index + 1}.`, text })),
-    ...facts.map(({ label, text, where }) => ({ label, text: where === undefined ? text : `${text} (${where})` })),
-    ...since.map((text) => ({ label: '', text })),
-    ...(known === null ? [] : [{ label: 'Known', text: known }]),
-  ]
-  const width = Math.max(6, ...labelled.map(({ label }) => label.length + 1))
+/** Blocks alone, for the commands that judge nothing. Texts of others are made printable. */
+export function printBlocks(blocks: readonly Block[], { columns }: Pick<Look, 'columns'> = unwrapped): Printable {
+  const paint = paintOf({ colour: false, columns })
+  return vouchedFor(joinSections(printed(blocks, longestText).map((block) => blockLines(block as Block, paint))))
+}
+
+/** The same in lines as long as they are, for formats that only programs lay out. */
+export function unwrappedText(block: Block): string {
+  return blockLines(block, paintOf({ colour: false, ...unwrapped })).join('\n')
+}
+
+function blockLines(block: Block, paint: Paint, labelWidth = 0): string[] {
+  const { heading, tone = 'bold', folded } = block
+  if (folded !== undefined) return folded === '' ? [] : hanging('', folded, paint.width)
+  const lines = bodyLines(block, paint, labelWidth)
+  if (heading === undefined || lines.length === 0) return lines
+  return [...hanging('', heading, paint.width).map((line) => paint.tone(tone, line)), ...lines]
+}
+
+function bodyLines(block: Block, paint: Paint, labelWidth: number): string[] {
+  const { width } = paint
+  switch (block.kind) {
+    case 'lines':
+      return block.lines.flatMap((line) => hanging('', plain(line), width)).map((line) => toned(block, line, paint))
+    case 'list':
+      return listLines(block.items, paint)
+    case 'facts': {
+      const room = labelWidth || widthOfLabels([block])
+      return block.items.flatMap(({ label = '', text, below = [] }) => [
+        ...hanging(label.padEnd(room), plain(text), width),
+        ...below.flatMap((line) => belowLines(' '.repeat(room), line, paint)),
+      ])
+    }
+    case 'table': {
+      const cells = block.rows.map((row) =>
+        row.map((cell) => (typeof cell === 'number' ? cell : printable(cell, longestCell))),
+      )
+      const [head = '', ...rows] = table([block.head, ...cells])
+      return rows.length === 0 ? [] : [paint.tone('bold', head), ...rows]
+    }
+    case 'code':
+      return block.lines.map((line) => paint.tone('dim', line))
+    case 'command':
+      return [`${block.label.padEnd(labelWidth)}${block.command}`]
+    case 'told':
+      return toldLines(block, paint)
+  }
+}
+
+const toned = ({ heading, tone }: Block, line: string, paint: Paint): string =>
+  heading !== undefined || tone === undefined ? line : paint.tone(tone, line)
+
+function toldLines({ verdict, id, title, blocks, also = [] }: Told, paint: Paint): string[] {
+  const inner = { ...paint, width: paint.width - 2 }
+  const all: readonly Block[] = [...blocks, { kind: 'facts', items: also }]
+  const labelWidth = widthOfLabels(all)
+  const parts = all.map((block) => blockLines(block, inner, labelWidth)).filter((lines) => lines.length > 0)
   return [
-    titleLine(told, paint),
-    ...paint.hanging('  ', title),
-    // A case that only observes proves no sentence.
-    ...(sentences.length === 0 ? [] : ['']),
-    ...sentences.flatMap(({ level, id, text, anchor }) => {
-      const head = `  ${level}  `
-      const sentence = paint.hanging(head, id === '' ? text : `${id}: ${text}`)
-      return [...sentence, paint.dim(`${' '.repeat(head.length)}${anchor}`)]
-    }),
-    '',
-    ...labelled.flatMap(({ label, text }) => paint.hanging(`  ${label.padEnd(width)}`, text)),
-    ...(history === null ? [] : ['', ...history.lines.map((line) => `  ${line}`)]),
-    ...exchanges.flatMap((lines) => ['', ...lines.map((line) => paint.dim(`  ${line}`))]),
-    ...(fixture === null
-      ? []
-      : [
-          '',
-          '  This scenario shows it. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use',
-          '  run --fixtures DIR:',
-          ...fixture.map((line) => paint.dim(`    ${line}`)),
-        ]),
-    ...(again === null ? [] : ['', `  ${'Again'.padEnd(Math.max(8, width))}${again}`]),
+    paint.tone(verdict === 'failed' ? 'red' : 'yellow', `${glyphs[verdict]} ${id}`),
+    ...hanging('  ', title, paint.width),
+    ...parts.flatMap((lines) => ['', ...lines.map((line) => `  ${line}`)]),
   ]
 }
 
-function titleLine({ verdict, id }: Pick<Told, 'verdict' | 'id'>, paint: Paint): string {
-  const title = `${glyphs[verdict]} ${id}`
-  return verdict === 'failed' ? paint.red(title) : paint.yellow(title)
+/** Enough for the labels of all these blocks, so that their texts stand below one another. */
+function widthOfLabels(blocks: readonly Block[]): number {
+  const labels = blocks.flatMap((block) =>
+    block.kind === 'facts' ? block.items.map(({ label = '' }) => label) : block.kind === 'command' ? block.label : [],
+  )
+  return Math.max(6, ...labels.map((label) => label.length + 1))
 }
 
-/** The first case of a cause, in full or in short, then those that break in the same way. */
-function causeBlock({ first, others }: Cause<ToldCase>, paint: Paint, full = true): string[] {
-  const { told, verdict, key, title, problem } = first
-  const block =
-    told !== null && full
-      ? blockOf(told, paint)
-      : [titleLine({ verdict, id: key }, paint), ...paint.hanging('  ', problem?.message ?? title)]
-  return [...block, ...alike(first, others, paint)]
-}
-
-const alikeWords: { readonly [verdict: string]: readonly [one: string, many: string] } = {
-  failed: ['fails like this', 'fail like this'],
-  warned: ['warns like this', 'warn like this'],
-  blocked: ['is blocked by the same cause', 'are blocked by the same cause'],
-}
-
-/** The other cases of one cause, with the sentence that each breaks if it is a different one. */
-function alike({ verdict, problem }: ToldCase, others: readonly ToldCase[], paint: Paint): string[] {
-  if (others.length === 0) return []
-  const broken = problem?.requirements ?? []
-  const lines = others.map((testCase) => {
-    const more = (testCase.problem?.requirements ?? []).filter((id) => !broken.includes(id))
-    const differing = [...more, ...(testCase.verdict === verdict ? [] : [testCase.verdict])]
-    return `${testCase.key}${differing.length === 0 ? '' : ` (${differing.join(', ')})`}`
+function listLines(items: readonly Item[], paint: Paint): string[] {
+  return items.flatMap(({ verdict, label = '-', text, below = [] }) => {
+    const sign = verdict === undefined ? label : glyphs[verdict]
+    return [
+      ...hanging(sign === '' ? '  ' : `  ${sign} `, plain(text), paint.width),
+      ...below.flatMap((line) => belowLines(sign === '' ? '    ' : '      ', line, paint)),
+    ]
   })
-  const [one, many] = alikeWords[verdict] ?? ['', '']
-  const count = others.length === 1 ? `one more case ${one}` : `${others.length} more cases ${many}`
-  return [`  Also    ${count}:`, ...listed(lines, paint)]
 }
 
-function blockedBy({ blocks }: ToldCase, paint: Paint): string[] {
-  return blocks.length === 0 ? [] : [`  Blocks  ${casesOf(blocks.length)}:`, ...listed(blocks, paint)]
+function belowLines(indent: string, line: Line, paint: Paint): string[] {
+  const isSoft = typeof line !== 'string' && line.every((span) => typeof span !== 'string' && span.as === 'soft')
+  return hanging(indent, plain(line), paint.width).map((one) => (isSoft ? paint.tone('dim', one) : one))
 }
 
-function listed(lines: readonly string[], paint: Paint): string[] {
-  return firstFew(lines, shownAlike).flatMap((line) => paint.hanging('          ', line))
+/** Wraps `text` to at most `columns` columns, with `first` before the first line and blanks before the others. */
+export function hanging(first: string, text: string, columns = usualColumns): string[] {
+  const blank = ' '.repeat(first.length)
+  const lines: string[] = []
+  let line = first
+  for (const word of text.split(' ')) {
+    const empty = line === first || line === blank
+    if (!empty && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = blank + word
+    } else line += empty ? word : ` ${word}`
+  }
+  return [...lines, line.trimEnd()]
 }
 
-/** The first finding of a requirement; in short, where a case shows the same. */
-function findingBlock({ first, others }: Cause<ToldFinding>, paint: Paint): string[] {
-  const { told, message, requirement, shownBy } = first
-  const short = `${message}. It breaks ${requirement}; the case ${shownBy} shows it too`
-  const answers = counted(others.length, 'more answer breaks it', 'more answers break it')
-  const ids = others.map(({ id }) => id)
-  return [
-    ...(shownBy === null ? blockOf(told, paint) : [titleLine(told, paint), ...paint.hanging('  ', short)]),
-    ...(ids.length === 0 ? [] : [`  Also    ${answers}:`, ...listed(ids, paint)]),
-  ]
+/** Columns as wide as their widest cell; numbers to the right. */
+export function table(rows: readonly (readonly (string | number)[])[], indent = '  '): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => String(row[column] ?? '').length)))
+  const pad = (cell: string | number, width = 0): string =>
+    typeof cell === 'number' ? String(cell).padStart(width) : cell.padEnd(width)
+  return rows.map((row) => (indent + row.map((cell, column) => pad(cell, widths[column])).join('  ')).trimEnd())
 }
 
-function areaLines({ areas }: ToldRun, paint: Paint): string[] {
-  if (areas === null) return []
-  const [head = '', ...body] = table([['Requirements', 'of', ...areas.columns], ...areas.areas, areas.all], '')
-  return [paint.bold(head), ...body]
+/** The sections of a text, with an empty line between two of them; empty sections are left out. */
+function joinSections(sections: readonly (readonly string[])[]): string {
+  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
+  return `${texts.join('\n\n')}\n`
 }
 
-const openHeadings = {
-  must: 'Musts that are not testable here',
-  implied: 'Implied, and not testable here',
-  excused: 'Not testable for a written reason',
-} as const
+const plainWord = /^[\w@%+=:,./-]+$/
 
-/** Lists open musts next to the verdict. Musts that --only leaves out are only counted, because their ids would hide the cases. */
-function notTestable({ open: all, cases, requirements }: ToldRun, paint: Paint): string[][] {
-  const groups = all.filter((group) => group.kind !== 'must' && !group.notSelectedByOnly)
-  const ran = new Set(cases.map(({ key }) => key))
-  const isBegun = (id: string): boolean =>
-    requirements.some((one) => one.id === id && one.cases.some((key) => ran.has(key)))
-  const unselected = all.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids)
-  const begun = unselected.filter(isBegun)
-  const left = unselected.length - begun.length
-  const sections = [...groupBy(groups, ({ kind }) => kind)].map(([kind, mine]) => [
-    paint.bold(openHeadings[kind]),
-    ...mine.flatMap(({ reason, ids }) => [
-      ...paint.hanging('  - ', reason),
-      ...paint.hanging('      ', ids.join(', ')).map(paint.dim),
-    ]),
-  ])
-  return [
-    ...sections,
-    ...(begun.length === 0 ? [] : [paint.hanging('', `Not proved by the selected cases alone: ${begun.join(', ')}`)]),
-    ...(left === 0 ? [] : [[paint.dim(`Not selected by --only: ${counted(left, 'requirement')}`)]]),
-  ]
-}
-
-function observationLines({ observations }: ToldRun, paint: Paint): string[] {
-  const width = Math.max(...observations.map(({ question }) => question.length)) + 4
-  return observations.flatMap(({ question, answers }) =>
-    answers.flatMap(({ answer, asked }, index) => {
-      const name = index === 0 ? `  ${question}` : ''
-      const short = answer.length <= shownObservation ? answer : `${answer.slice(0, shownObservation)}…`
-      return paint.hanging(name.padEnd(width), asked === '' ? short : `${short}: ${asked}`)
-    }),
-  )
-}
-
-function conclusion(run: ToldRun, paint: Paint): string[] {
-  const paintVerdict = run.exitCode !== 0 ? paint.red : run.verdict === 'conforms' ? paint.green : paint.yellow
-  const seconds = (run.meta.durationMs / 1000).toFixed(1)
-  return [
-    `${casesOf(run.cases.length)} in ${seconds} s: ${run.sentence}`,
-    paint.bold(paintVerdict(verdictLine(run))),
-    ...problemLines(run).flatMap((line) => paint.hanging('  ', line)),
-    ...run.conclusion.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
-  ]
-}
-
-/**
- * Describes what a run will do.
- *
- * @param options `ids`: list every requirement by its id, instead of their number for each area; `columns`: the width of the terminal
- */
-export function renderPlan(planned: Plan, options: { ids: boolean; columns?: number | undefined }): Printable {
-  const { cases, total, calls, seconds, refusals, notSelected, creates, cannot, model } = printed(planned)
-  const paint = paintOf(false, options.columns)
-  const leftOut = cannot.reduce((sum, one) => sum + one.cases, 0)
-  const createsNothing = creates.length === 0 && (model === undefined || model.keys === 0)
-  const lines = [
-    // Observed calls may be refused too, which is not known in advance.
-    `Plan: ${cases} of ${casesOf(total)}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them expected to be refused`,
-    ...(refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
-    ...(notSelected > 0 ? [`  ${casesOf(notSelected)} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),
-    ...(createsNothing ? ['Creates nothing that lasts'] : []),
-    ...(creates.length === 0 ? [] : ['Creates:', ...creates.flatMap((what) => paint.hanging('  - ', what))]),
-    ...(model === undefined ? [] : [modelLine(model)]),
-    ...(leftOut > 0 ? [`Cannot run ${casesOf(leftOut)}:`] : []),
-    ...cannot.flatMap((one) => [
-      ...paint.hanging('  - ', one.reason),
-      ...paint.hanging('      ', `${casesOf(one.cases)}: ${openBy(one.requirements, options.ids)}`),
-    ]),
-  ]
-  return vouchedFor(`${lines.join('\n')}\n`)
-}
-
-/** What the model does besides the cases. */
-function modelLine({ calls, seconds, keys }: NonNullable<Plan['model']>): string {
-  const created = keys === 0 ? '' : `; it creates at most ${counted(keys, 'API key')}`
-  const pace = seconds === 0 ? '' : ` at ${Math.round((seconds * 1000) / calls)} ms each`
-  return `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}${pace}, most of them with a mistake${created}`
-}
-
-function duration(seconds: number): string {
-  if (seconds === 0) return ''
-  return seconds >= 120 ? ` in ${Math.round(seconds / 60)} min` : ` in ${seconds} s`
-}
-
-function openBy(requirements: readonly string[], ids: boolean): string {
-  if (requirements.length === 0) return 'only observed'
-  if (ids || requirements.length <= shownIds) return requirements.join(', ')
-  const areas = countBy(requirements, areaOf)
-  return `${requirements.length} requirements of ${[...areas].map(([area, count]) => `${area} (${count})`).join(', ')}`
-}
+/** Quotes a word for a POSIX shell, if it needs quotes. */
+export const shellWord = (word: string): string => (plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)

@@ -1,7 +1,8 @@
 /** The words and signs that every format shares. */
 import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
-import type { KnownEntry, RunVerdict } from './report.ts'
+import { html, type Markup } from '../page/markup.ts'
+import type { KnownEntry, Report, RunVerdict } from './report.ts'
 
 /** One sign for each verdict and what it means, in the order in which a reader wants to see verdicts. */
 const signs: { readonly [verdict in Verdict]: readonly [glyph: string, meaning: string] } = {
@@ -17,14 +18,23 @@ const signs: { readonly [verdict in Verdict]: readonly [glyph: string, meaning: 
 
 export const verdictOrder = Object.keys(signs) as readonly Verdict[]
 
-export const glyphs = partOfSigns(0)
+type PerVerdict = { readonly [verdict in Verdict]: string }
 
-export const meanings = partOfSigns(1)
+export const glyphs = Object.fromEntries(verdictOrder.map((verdict) => [verdict, signs[verdict][0]])) as PerVerdict
 
-function partOfSigns(part: 0 | 1): { readonly [verdict in Verdict]: string } {
-  return Object.fromEntries(verdictOrder.map((verdict) => [verdict, signs[verdict][part]])) as {
-    [verdict in Verdict]: string
-  }
+/** The signs of the verdicts that occur, for an HTML page that explains them. */
+export function legendOf(used: ReadonlySet<Verdict | null>): Markup[] {
+  return verdictOrder
+    .filter((verdict) => used.has(verdict))
+    .map(
+      (verdict) =>
+        html`<li><span class="sign fill ${verdict}" aria-hidden="true">${glyphs[verdict]}</span> <b>${words(verdict)}</b> ${signs[verdict][1]}</li>`,
+    )
+}
+
+/** The verdict of the run and its exit code, on one line that scripts may look for. */
+export function verdictLine({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
+  return `Verdict: ${words(verdict)} (exit code ${exitCode})`
 }
 
 /** The verdict of a case that looks like the verdict of a whole run: it gives the colour. */

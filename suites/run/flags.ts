@@ -1,7 +1,7 @@
 /** Flags as data: one row declares a flag for commander and `--help`, and reads what was typed. */
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
-import { shellWord } from '../report/lines.ts'
+import { shellWord } from '../report/text.ts'
 import { type Environment, given, isSameFile } from './files.ts'
 
 /** @param name as in `Cannot use "5s" for "--timeout"` @throws SuiteError (`usage`) */

@@ -28,10 +28,10 @@ test('verdicts that differ are listed, and cases that only one has', () => {
   ).toBe(`A  http://127.0.0.1:9111, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 finding, 1 stale baseline entry)
 B  http://b.example, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 finding, 1 stale baseline entry)
 
-Requirements
-  signatures/hmac  must  ✗ failed → ✓ passed
+  requirement      level  A → B
+  signatures/hmac  must   ✗ failed → ✓ passed
 
-Cases
+  case                                      A → B
   signatures/hmac-accepted/all-in-one-line  ✗ failed → ✓ passed
 
 Only in A: 1 case: addresses/bound

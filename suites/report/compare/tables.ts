@@ -1,10 +1,12 @@
 /** Reports side by side, for a terminal and in Markdown: several as a matrix, or what differs between two. */
 import { fewOf } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
-import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { joinSections, markdownTable, table } from '../lines.ts'
+import type { Printable } from '../../engine/printable.ts'
+import { type Block, code } from '../document.ts'
+import { markdownOfBlocks } from '../markdown.ts'
 import type { Report } from '../report.ts'
 import { summarySentence } from '../tell.ts'
+import { printBlocks } from '../text.ts'
 import { casesOf, glyphs, shardWords, targetWords, verdictOrder, words } from '../verdict-words.ts'
 import { columnName } from './comparison.ts'
 
@@ -18,49 +20,41 @@ export function renderMatrix(
   reports: readonly Report[],
   { files, markdown }: { files: readonly string[]; markdown: boolean },
 ): Printable {
-  const labels = reports.map((_, index) => columnName(index))
   const ids = new Map(reports.flatMap(({ requirements }) => requirements.map(({ id, level }) => [id, level] as const)))
-  const rows = printed(
-    [...ids].map(([id, level]) => ({
-      id,
-      level,
-      verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
-    })),
-  )
+  const rows = [...ids].map(([id, level]) => ({
+    id,
+    level,
+    verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
+  }))
   const isAlike = ({ verdicts }: (typeof rows)[number]): boolean => verdicts.every((one) => one === verdicts[0])
-  const servers = printed(
-    reports.map(({ meta }, index) => `${files[index]}, ${targetWords(meta)}${shardWords(meta)}`),
-  ).map((target, index) => {
-    const report = reports[index] as Report
-    const [label, where] = markdown
-      ? [`- **${labels[index]}** `, `\`${target.replaceAll('`', '')}\``]
-      : [`${labels[index]}  `, target]
-    return `${label}${where}: ${words(report.verdict)} (${summarySentence(report)})`
-  })
-  const legend = verdictOrder
-    .filter((verdict) => rows.some(({ verdicts }) => verdicts.includes(verdict)))
-    .map((verdict) => `${glyphs[verdict]} ${words(verdict)}`)
-  const asTable = (mine: typeof rows): string[] => {
-    if (mine.length === 0) return []
-    const head = ['requirement', 'level', ...labels]
-    const cells = mine.map(({ id, level, verdicts }) => [
+  const used = verdictOrder.filter((verdict) => rows.some(({ verdicts }) => verdicts.includes(verdict)))
+  const asTable = (heading: string, mine: typeof rows): Block => ({
+    kind: 'table',
+    heading,
+    head: ['requirement', 'level', ...reports.map((_, index) => columnName(index))],
+    rows: mine.map(({ id, level, verdicts }) => [
       id,
       level,
-      ...verdicts.map((verdict) => (verdict === null ? '' : glyphs[verdict])),
-    ])
-    const marks = ['---', '---', ...labels.map(() => ':-:')]
-    return markdown ? markdownTable(head, marks, cells) : table([head, ...cells])
-  }
-  const different = asTable(rows.filter((row) => !isAlike(row)))
-  const alike = asTable(rows.filter(isAlike))
-  const folded = ['<details><summary>They agree on</summary>', '', ...alike, '', '</details>']
-  const sections = [
-    servers,
-    different.length === 0 ? [] : [...(markdown ? ['### They differ on', ''] : ['They differ on']), ...different],
-    alike.length === 0 ? [] : markdown ? folded : ['They agree on', ...alike],
-    [legend.join(', ')],
+      ...verdicts.map((one) => (one === null ? '' : glyphs[one])),
+    ]),
+  })
+  const blocks: Block[] = [
+    {
+      kind: 'lines',
+      lines: reports.map((report, index) => [
+        `${columnName(index)}  `,
+        code(`${files[index]}, ${targetWords(report.meta)}${shardWords(report.meta)}`),
+        `: ${words(report.verdict)} (${summarySentence(report)})`,
+      ]),
+    },
+    asTable(
+      'They differ on',
+      rows.filter((row) => !isAlike(row)),
+    ),
+    { ...asTable('They agree on', rows.filter(isAlike)), ...(markdown ? { folded: '' } : {}) },
+    { kind: 'lines', lines: [used.map((verdict) => `${glyphs[verdict]} ${words(verdict)}`).join(', ')] },
   ]
-  return vouchedFor(joinSections(sections))
+  return markdown ? markdownOfBlocks(blocks) : printBlocks(blocks)
 }
 
 type ReportDiff = ReturnType<typeof diffReports>
@@ -99,32 +93,22 @@ export function verdictsDiffer({ one, other, requirements, cases }: ReportDiff):
 const shownOnly = 8
 
 /** The text of `diff REPORT REPORT`. */
-export function renderDiff(raw: ReportDiff): Printable {
-  const diff = printed(raw)
-  const change = (one: Verdict, other: Verdict): string =>
+export function renderDiff(diff: ReportDiff): Printable {
+  const change = ({ one, other }: { one: Verdict; other: Verdict }): string =>
     `${glyphs[one]} ${words(one)} → ${glyphs[other]} ${words(other)}`
-  const sections = [
-    [runLine('A', diff.one), runLine('B', diff.other)],
-    diff.requirements.length === 0
-      ? []
-      : [
-          'Requirements',
-          ...table(diff.requirements.map(({ id, level, one, other }) => [id, level, change(one, other)])),
-        ],
-    diff.cases.length === 0
-      ? []
-      : ['Cases', ...table(diff.cases.map(({ key, one, other }) => [key, change(one, other)]))],
-    [...onlyLines('A', diff.onlyOne), ...onlyLines('B', diff.onlyOther)],
-    verdictsDiffer(raw) ? [] : ['No verdict differs'],
-  ]
-  return vouchedFor(joinSections(sections))
-}
-
-function runLine(name: string, { target, started, version, verdict, summary }: ReportDiff['one']): string {
-  return `${name}  ${target}, ${started.slice(0, 16).replace('T', ' ')}, version ${version}: ${words(verdict)} (${summary})`
-}
-
-function onlyLines(name: string, keys: readonly string[]): string[] {
-  if (keys.length === 0) return []
-  return [`Only in ${name}: ${casesOf(keys.length)}: ${fewOf(keys, shownOnly)}`]
+  const runLine = (name: string, { target, started, version, verdict, summary }: ReportDiff['one']): string =>
+    `${name}  ${target}, ${started.slice(0, 16).replace('T', ' ')}, version ${version}: ${words(verdict)} (${summary})`
+  const onlyLines = (name: string, keys: readonly string[]): string[] =>
+    keys.length === 0 ? [] : [`Only in ${name}: ${casesOf(keys.length)}: ${fewOf(keys, shownOnly)}`]
+  return printBlocks([
+    { kind: 'lines', lines: [runLine('A', diff.one), runLine('B', diff.other)] },
+    {
+      kind: 'table',
+      head: ['requirement', 'level', 'A → B'],
+      rows: diff.requirements.map((one) => [one.id, one.level, change(one)]),
+    },
+    { kind: 'table', head: ['case', 'A → B'], rows: diff.cases.map((one) => [one.key, change(one)]) },
+    { kind: 'lines', lines: [...onlyLines('A', diff.onlyOne), ...onlyLines('B', diff.onlyOther)] },
+    { kind: 'lines', lines: verdictsDiffer(diff) ? [] : ['No verdict differs'] },
+  ])
 }
