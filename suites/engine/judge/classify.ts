@@ -1,5 +1,5 @@
 import { hasDocumentedResult } from '../document.ts'
-import { deepestNesting, defined, isNestedTooDeep, isObject, type JsonObject, parseJson } from '../json.ts'
+import { deepestNesting, defined, isNestedTooDeep, isObject, type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { WireAnswer } from '../target.ts'
 import type { AnswerSummary, EnvelopeProblem } from './problem.ts'
 
@@ -31,13 +31,8 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
   if (status === 429 || (status === 503 && retryAfter !== undefined)) {
     return { outcome: 'throttled', status, headers, ...defined({ retryAfterMs: parseRetryAfter(retryAfter, nowMs) }) }
   }
-  const broken = (reason: string): Classified => ({
-    outcome: 'broken',
-    status,
-    headers,
-    reason,
-    refusedConnection: false,
-  })
+  const refusedConnection = false
+  const broken = (reason: string): Classified => ({ outcome: 'broken', status, headers, reason, refusedConnection })
   if (status >= 300 && status < 400) return broken(`HTTP ${status}, a redirection, which is never followed`)
   const text = new TextDecoder().decode(answer.body)
   if (isNestedTooDeep(text))
@@ -64,25 +59,24 @@ export function parseRetryAfter(value: string | undefined, nowMs: number): numbe
 
 /** Summarizes an answer: its outcome, HTTP status and error code. */
 export function summarizeAnswer(answer: Classified): AnswerSummary {
-  switch (answer.outcome) {
+  const { outcome } = answer
+  switch (outcome) {
     case 'accepted':
-      return { outcome: 'accepted' }
+      return { outcome }
     case 'refused': {
-      const code = isObject(answer.error) ? answer.error.code : undefined
-      const { outcome, status, json } = answer
-      return {
-        outcome,
-        status,
-        ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
-        ...(isObject(json) && json.result !== undefined && json.result !== null ? { withResult: true as const } : {}),
-      }
+      const { status, json, error } = answer
+      const { code } = membersOf(error)
+      const { result } = membersOf(json)
+      const hasCode = typeof code === 'number' || typeof code === 'string'
+      const withResult = result === undefined || result === null ? undefined : (true as const)
+      return { outcome, status, ...(hasCode ? { code } : {}), ...defined({ withResult }) }
     }
     case 'throttled':
-      return { outcome: 'throttled', status: answer.status }
+      return { outcome, status: answer.status }
     case 'unread':
-      return { outcome: 'unread', limitBytes: answer.limitBytes }
+      return { outcome, limitBytes: answer.limitBytes }
     case 'broken':
-      return { outcome: 'broken', reason: answer.reason }
+      return { outcome, reason: answer.reason }
   }
 }
 
@@ -97,11 +91,13 @@ export function describeSummary(summary: AnswerSummary): string {
     case 'accepted':
       return 'accepted'
     case 'refused': {
-      const http = summary.status === 200 ? '' : `HTTP ${summary.status}`
-      const error = summary.code === undefined ? '' : `error ${summary.code}`
-      const result = summary.withResult === true ? 'together with a result' : ''
-      const details = [http, error, result].filter((part) => part !== '').join(', ')
-      return details === '' ? 'refused' : `refused (${details})`
+      const { status, code, withResult } = summary
+      const details = [
+        ...(status === 200 ? [] : [`HTTP ${status}`]),
+        ...(code === undefined ? [] : [`error ${code}`]),
+        ...(withResult === true ? ['together with a result'] : []),
+      ]
+      return details.length === 0 ? 'refused' : `refused (${details.join(', ')})`
     }
     case 'throttled':
       return `throttled (HTTP ${summary.status})`

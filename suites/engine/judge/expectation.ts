@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
+import { groupBy } from '../group.ts'
 import { isObject } from '../json.ts'
 import type { CallStep, Expect, SendStep, Tally, Where } from '../language/fixture-types.ts'
 import { packageRoot } from '../language/package-root.ts'
@@ -35,40 +36,24 @@ export interface ClockWitness {
 
 /** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
 export function mismatch(actual: unknown, matcher: unknown, time: CallTime): Mismatch | undefined {
-  const { word, value } = ruleOf(matcher)
-  if (word === 'in') return mismatchInTime(actual, Number(value), time)
-  if (word === 'is') return mismatchSchema(actual, value)
-  return holds(actual, word, value) ? undefined : { rule: word, wanted: showJson(value), got: showJson(actual) }
+  const { in: inMs, is: schema, ...others } = isObject(matcher) ? matcher : {}
+  if (inMs !== undefined) return mismatchInTime(actual, Number(inMs), time)
+  if (schema !== undefined) return mismatchSchema(actual, schema)
+  const word = words.find((candidate) => candidate in others)
+  // A plain value means `equals`.
+  const [rule, wanted] = word === undefined ? (['equals', matcher] as const) : ([word, others[word]] as const)
+  return rules[rule](actual, wanted) ? undefined : { rule, wanted: showJson(wanted), got: showJson(actual) }
 }
 
-function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown): boolean {
-  switch (word) {
-    case 'equals':
-      return same(actual, value)
-    case 'not':
-      return actual !== undefined && !same(actual, value)
-    case 'includes':
-      return includes(actual, value)
-    case 'excludes':
-      return (typeof actual === 'string' || Array.isArray(actual)) && !includes(actual, value)
-    case 'at-most':
-      return isOrdered(actual, value) && isAtMost(actual, value as typeof actual)
-    case 'at-least':
-      return isOrdered(actual, value) && isAtMost(value as typeof actual, actual)
-  }
-}
+const words = ['not', 'includes', 'excludes', 'at-most', 'at-least'] as const
 
-const words = ['not', 'includes', 'excludes', 'at-most', 'at-least', 'in', 'is'] as const
-type Word = (typeof words)[number] | 'equals'
-
-/** The word of a matcher; a plain value means `equals`. */
-function ruleOf(matcher: unknown): { word: Word; value: unknown } {
-  if (isObject(matcher)) {
-    const entries = matcher as { [word: string]: unknown }
-    const word = words.find((candidate) => candidate in entries)
-    if (word !== undefined) return { word, value: entries[word] }
-  }
-  return { word: 'equals', value: matcher }
+const rules: { readonly [rule in 'equals' | (typeof words)[number]]: (actual: unknown, value: unknown) => boolean } = {
+  equals: same,
+  not: (actual, value) => actual !== undefined && !same(actual, value),
+  includes,
+  excludes: (actual, value) => (typeof actual === 'string' || Array.isArray(actual)) && !includes(actual, value),
+  'at-most': isAtMost,
+  'at-least': (actual, value) => isAtMost(value, actual),
 }
 
 function mismatchInTime(actual: unknown, inMs: number, time: CallTime): Mismatch | undefined {
@@ -115,16 +100,11 @@ function includes(actual: unknown, part: unknown): boolean {
   return Array.isArray(actual) && actual.some((item) => same(item, part))
 }
 
-function isOrdered(actual: unknown, bound: unknown): actual is number | string {
-  return typeof actual === typeof bound && (typeof actual === 'number' || typeof actual === 'string')
-}
-
 /** Compares times with a tolerance, because one may be rounded or read a little later; all other values exactly. */
-function isAtMost<Value extends number | string>(lower: Value, upper: Value): boolean {
-  if (typeof lower === 'number' && typeof upper === 'number' && Math.min(lower, upper) >= firstTimestampMs) {
-    return lower <= upper + roundingMs
-  }
-  return lower <= upper
+function isAtMost(lower: unknown, upper: unknown): boolean {
+  if (typeof lower === 'string') return typeof upper === 'string' && lower <= upper
+  if (typeof lower !== 'number' || typeof upper !== 'number') return false
+  return lower <= upper + (Math.min(lower, upper) >= firstTimestampMs ? roundingMs : 0)
 }
 
 /** The JSON text of each schema of the corpus, with its check. `npm run build` writes it, because compiling them takes longer than all comparisons. */
@@ -134,18 +114,15 @@ export const compiledSchemasFile = join(packageRoot, 'dist', 'compiled-schemas.c
 export const ajvSettings = { strict: false, allErrors: false, meta: false, validateSchema: false } as const
 
 const require = createRequire(import.meta.url)
-const compiled = new Map<string, ValidateFunction>()
-let built: ReadonlyMap<string, ValidateFunction> | undefined
+let checks: Map<string, ValidateFunction> | undefined
 let ajv: Ajv2020 | undefined
 
 /** Returns the function that tells whether a value fits a schema. One that the build did not meet is compiled when it is needed. */
 function schemaCheck(schema: object): ValidateFunction {
   const text = JSON.stringify(schema)
-  built ??= readBuilt()
-  const known = built.get(text) ?? compiled.get(text)
-  if (known !== undefined) return known
-  const check = compile(schema)
-  compiled.set(text, check)
+  checks ??= new Map(builtChecks())
+  const check = checks.get(text) ?? compile(schema)
+  checks.set(text, check)
   return check
 }
 
@@ -157,11 +134,11 @@ function compile(schema: object): ValidateFunction {
 }
 
 /** Nothing where no build has been made: the tests run the sources. */
-function readBuilt(): ReadonlyMap<string, ValidateFunction> {
+function builtChecks(): Iterable<[string, ValidateFunction]> {
   try {
     return require(compiledSchemasFile)
   } catch {
-    return new Map()
+    return []
   }
 }
 
@@ -231,15 +208,24 @@ export function judgeAnswers(
   names: Names,
   schemas: Schemas,
 ): Judgement | undefined {
-  if (step.tally !== undefined) return judgeRounds(calls, step.tally)
-  if (step.expect === undefined) return undefined
+  const { tally, expect } = step
+  if (tally !== undefined) {
+    // Every round of a race by itself; calls that did not race are one round.
+    return together(groupBy(calls, ({ race }) => race?.round).values(), (round) => judgeTally(round, tally))
+  }
+  if (expect === undefined) return undefined
+  return together(calls, (called) => judgeAnswer(called, expect, names, schemas))
+}
+
+/** The sides that all of them show; the first that did not hold. */
+function together<Item>(items: Iterable<Item>, judge: (item: Item) => Judgement): Judgement {
   const sides = new Set<Side>()
-  for (const called of calls) {
-    const judgement = judgeAnswer(called, step.expect, names, schemas)
+  for (const item of items) {
+    const judgement = judge(item)
     if (judgement.kind !== 'held') return judgement
     for (const side of judgement.sides) sides.add(side)
   }
-  return { kind: 'held', sides: [...sides] }
+  return held(...sides)
 }
 
 function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Schemas): Judgement {
@@ -247,16 +233,16 @@ function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Sche
   const unclear = judgeUnclear(called)
   if (unclear !== undefined) return unclear
   const mayBeRefused = expect !== 'accepted' && (expect === 'refused' || 'refused-or' in expect)
-  if (mayBeRefused && answer.outcome === 'refused') return { kind: 'held', sides: ['refused'] }
+  if (mayBeRefused && answer.outcome === 'refused') return held('refused')
   if (mayBeRefused && answer.outcome === 'broken') return judgeBroken(called)
   if (answer.outcome !== 'accepted' || expect === 'refused') {
     const expected = expect === 'refused' ? 'refused' : mayBeRefused ? 'refused or accepted' : 'accepted'
     return broke(called, { kind: 'wrong-outcome', expected, got: summarizeAnswer(answer) })
   }
-  if (expect === 'accepted') return { kind: 'held', sides: ['accepted'] }
+  if (expect === 'accepted') return held('accepted')
   const wanted = 'refused-or' in expect ? expect['refused-or'] : expect
   const wrong = wrongResult(called, wanted, names, schemas)
-  return wrong === undefined ? { kind: 'held', sides: ['accepted'] } : broke(called, wrong)
+  return wrong === undefined ? held('accepted') : broke(called, wrong)
 }
 
 /** Judges an answer that proves nothing; undefined for any other. */
@@ -275,11 +261,11 @@ function judgeBroken(called: Called): Judgement {
   const { confirmation } = called
   switch (confirmation?.kind) {
     case 'confirmed':
-      return { kind: 'held', sides: ['refused'] }
+      return held('refused')
     case 'effect-shown':
-      return broke(called, { kind: 'effect-shown', effect: confirmation.effect, got })
+      return broke(called, { ...confirmation, kind: 'effect-shown', got })
     case 'effect-unknown':
-      return undecided(called, { kind: 'effect-unknown', effect: confirmation.effect, got })
+      return undecided(called, { ...confirmation, kind: 'effect-unknown', got })
     case 'control-failed':
       return undecided(called, { kind: 'control-after-broken', got, control: confirmation.control })
     case undefined:
@@ -305,45 +291,30 @@ function wrongResult(
   return undefined
 }
 
-/** Judges every round of calls by itself; calls that did not race are one round. */
-function judgeRounds(calls: Called[], tally: Tally): Judgement {
-  const sides = new Set<Side>()
-  for (const round of new Set(calls.map(({ race }) => race?.round))) {
-    const ofRound = calls.filter(({ race }) => race?.round === round)
-    const judgement = judgeTally(ofRound, tally)
-    if (judgement.kind !== 'held') return judgement
-    for (const side of judgement.sides) sides.add(side)
-  }
-  return { kind: 'held', sides: [...sides] }
-}
-
 /** Judges several answers of one step by how many were accepted and refused. */
 function judgeTally(calls: Called[], tally: Tally): Judgement {
-  for (const called of calls) {
-    const unclear = judgeUnclear(called)
-    if (unclear !== undefined) return unclear
-  }
-  if (isEnough(calls, tally)) return { kind: 'held', sides: ['accepted'] }
+  const unclear = calls.map(judgeUnclear).find((one) => one !== undefined)
+  if (unclear !== undefined) return unclear
+  if (isEnough(calls, tally)) return held('accepted')
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const judgements = broken.map(judgeBroken)
   const letIn = judgements.find(({ kind }) => kind === 'broke')
   if (letIn !== undefined) return judgeUnanswered(calls, broken) ?? letIn
-  const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
   const unknown = broken.filter((_called, index) => judgements[index]?.kind === 'undecided')
+  const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
   const refused = calls.filter((called) => !accepted.includes(called) && !unknown.includes(called))
-  for (const side of ['accepted', 'refused'] as const) {
-    const wanted = tally[side]
-    const counted = side === 'accepted' ? accepted.length : refused.length
-    if (wanted === undefined || fits(counted, wanted)) continue
-    const undecided = judgeMissing({ calls, broken, unknown, refused: refused.length }, side, counted, wanted)
+  const counted = { accepted, refused }
+  const asked = (['accepted', 'refused'] as const).filter((side) => tally[side] !== undefined)
+  for (const side of asked) {
+    const wanted = tally[side] ?? 0
+    const { length } = counted[side]
+    if (fits(length, wanted)) continue
+    const undecided = judgeMissing({ calls, broken, unknown, refused: refused.length }, side, length, wanted)
     if (undecided !== undefined) return undecided
-    const example = (isAbove(counted, wanted) === (side === 'accepted') ? accepted[0] : refused[0]) ?? calls[0]
-    if (example !== undefined) return broke(example, wrongCount(calls, side, counted, wanted))
+    const example = (isAbove(length, wanted) === (side === 'accepted') ? accepted[0] : refused[0]) ?? calls[0]
+    if (example !== undefined) return broke(example, wrongCount(calls, side, length, wanted))
   }
-  const sides = (['accepted', 'refused'] as const).filter(
-    (side) => tally[side] !== undefined && (side === 'accepted' ? accepted : refused).length > 0,
-  )
-  return { kind: 'held', sides }
+  return held(...asked.filter((side) => counted[side].length > 0))
 }
 
 /** Whether enough calls were accepted, so that the others do not matter, answered or not. */
@@ -396,6 +367,8 @@ function fits(count: number, wanted: number | string): boolean {
   if (bound === 'at-least') return count >= Number(number)
   return count === Number(number)
 }
+
+const held = (...sides: Side[]): Judgement => ({ kind: 'held', sides })
 
 const broke = (called: Called, problem: Failure): Judgement => ({ kind: 'broke', problem, called })
 
