@@ -147,7 +147,7 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
     throw usageError(
       `"${flag} ${id}" names a finding of the model, not a case; "explore --save DIR" writes findings as scenarios that "run --fixtures DIR" runs`,
     )
-  const scenarios = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
+  const scenarios = items.flatMap(({ scenario, key }) => [scenario.id, key])
   const areas = scenarios.map((key) => key.split('/')[0] ?? key)
   const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
   throw usageError(

@@ -68,7 +68,7 @@ export async function hunt(
 /** Scenarios that judge something, and the test keys. */
 export function judgingScenarios(corpus: Corpus): string[] {
   const judging = allItems(corpus).filter((item) => provesOf(item).length > 0)
-  return [...new Set(judging.map((item) => (item.kind === 'test-key' ? item.key : item.scenario.id)))].sort()
+  return [...new Set(judging.map(({ scenario }) => scenario.id))].sort()
 }
 
 /** Judging scenarios that killed no mutant. */

@@ -46,9 +46,7 @@ describe('cases', async () => {
       )
       expect(keys(shards.flat()).sort()).toEqual(keys(items).sort())
       for (const shard of shards) expect(shard.length).toBeGreaterThan(items.length / 6)
-      const scenarios = shards.map(
-        (shard) => new Set(shard.map((item) => (item.kind === 'case' ? item.scenario.id : item.key))),
-      )
+      const scenarios = shards.map((shard) => new Set(shard.map(({ scenario }) => scenario.id)))
       expect(scenarios.reduce((sum, set) => sum + set.size, 0)).toBe(new Set(scenarios.flatMap((set) => [...set])).size)
     })
   })

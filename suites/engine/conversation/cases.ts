@@ -3,20 +3,24 @@
 import { sessionLimit } from '../document.ts'
 import { membersOf } from '../json.ts'
 import type { CaseOutcome, ProblemFacts, StopReason } from '../judge/problem.ts'
-import type { Case, Corpus, SafetyClass, Scenario, Step, TestKey } from '../language/fixture-types.ts'
+import type { Case, Corpus, Scenario, Step, TestKey } from '../language/fixture-types.ts'
 import { caseKey, referencesIn, withCase } from '../language/resolve.ts'
 import { type Random, shuffled } from '../signer/random.ts'
 
 /** What a run consists of: cases of scenarios, and the creation of each test key, which is evidence itself. */
-export type Item =
-  | { kind: 'case'; key: string; scenario: Scenario; testCase: Case }
-  | { kind: 'test-key'; key: string; member: TestKey }
+export type Item = { key: string; scenario: Scenario; testCase: Case } & (
+  | { kind: 'case' }
+  | { kind: 'test-key'; member: TestKey }
+)
 
 /** The items of a whole run: first the test keys that it creates, then the cases in the order of their files. */
 export function allItems(corpus: Corpus): Item[] {
   const testKeys = corpus.testKeys
     .filter(({ key }) => key !== 'given')
-    .map((member): Item => ({ kind: 'test-key', key: `test-keys/${member.name}`, member }))
+    .map((member): Item => {
+      const scenario = creationScenario(member)
+      return { kind: 'test-key', key: scenario.id, scenario, testCase: creationCase, member }
+    })
   const cases = corpus.scenarios.flatMap((scenario) =>
     scenario.cases.map((testCase): Item => ({ kind: 'case', key: caseKey(scenario, testCase), scenario, testCase })),
   )
@@ -24,9 +28,7 @@ export function allItems(corpus: Corpus): Item[] {
 }
 
 /** Every requirement that an item proves. */
-export function provesOf(item: Item): string[] {
-  return item.kind === 'test-key' ? item.member.proves : allProves(item.scenario, item.testCase)
-}
+export const provesOf = ({ scenario, testCase }: Item): string[] => allProves(scenario, testCase)
 
 export interface Selection {
   only: readonly string[]
@@ -46,9 +48,9 @@ export function selectItems(
   })
   const left = chosen.filter((item) => !skipped.some((one) => one.item === item))
   if (shard === null) return { selected: left, skipped }
-  const scenarioIds = [...new Set(left.map(scenarioId))]
+  const scenarioIds = [...new Set(left.map(({ scenario }) => scenario.id))]
   const mine = new Set(scenarioIds.filter((_id, index) => index % shard.count === shard.index - 1))
-  return { selected: left.filter((item) => mine.has(scenarioId(item))), skipped }
+  return { selected: left.filter(({ scenario }) => mine.has(scenario.id)), skipped }
 }
 
 /** Returns whether an id names this item: a requirement that it proves, or a prefix of its key that ends at a word. */
@@ -56,8 +58,6 @@ export function answersTo(item: Item, id: string): boolean {
   if (provesOf(item).includes(id)) return true
   return item.key === id || (item.key.startsWith(id) && (/[/-]$/.test(id) || /^[/-]/.test(item.key.slice(id.length))))
 }
-
-const scenarioId = (item: Item): string => (item.kind === 'test-key' ? item.key : item.scenario.id)
 
 /**
  * The order of a run. It is random if every case has its own instance. On a lasting target: the test keys first, then what
@@ -68,9 +68,8 @@ const scenarioId = (item: Item): string => (item.kind === 'test-key' ? item.key 
 export function orderItems(items: readonly Item[], lasting: boolean, random: Random, standIn = 'root'): Item[] {
   const mixed = shuffled(items, random)
   if (!lasting) return mixed
-  const isFirst = ({ key }: Item): boolean => key === `test-keys/${standIn}`
-  const members = items.filter(({ kind }) => kind === 'test-key')
-  const testKeys = [...members.filter(isFirst), ...members.filter((item) => !isFirst(item))]
+  const isFirst = ({ key }: Item): number => (key === `test-keys/${standIn}` ? 0 : 1)
+  const testKeys = items.filter(({ kind }) => kind === 'test-key').sort((one, other) => isFirst(one) - isFirst(other))
   const cases = mixed.filter(({ kind }) => kind === 'case')
   return [...testKeys, ...cases.sort((one, other) => weight(one) - weight(other) || inOrder(one, other))]
 }
@@ -90,15 +89,14 @@ const fillsKeys = 5
 export const fillsPlaces = (item: Item): boolean => weight(item) === fillsKeys
 
 /** The position of an item in a run on a lasting target. */
-function weight(item: Item): number {
-  const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
-  if (item.kind === 'test-key') return 0
-  const has = heavy.map((name) => item.scenario.needs.includes(name))
+function weight({ kind, scenario }: Item): number {
+  if (kind === 'test-key') return 0
+  const limit = limitOf(scenario)
+  if (limit === 'keys') return fillsKeys
   // A race for sessions comes after all other cases about sessions, because a server that loses it keeps too many.
-  if (has[1] && !has[2]) return hasRace(item.scenario) ? 4.5 : 4
-  if (has[1]) return fillsKeys
-  if (!has[2]) return 1
-  return makesKeys(item.scenario) ? createsKeys : 2
+  if (limit === 'sessions') return hasRace(scenario) ? 4.5 : 4
+  if (!scenario.needs.includes('keys')) return 1
+  return makesKeys(scenario) ? createsKeys : 2
 }
 
 /** A step, and the calls that it makes at the same time as steps of their own. */
@@ -119,18 +117,11 @@ function makesKeys({ given, steps }: Scenario): boolean {
 }
 
 /** The outcome of an item that cannot run against this target, does not apply to it, or was not reached. */
-export function skipItem(item: Item, reason: ProblemFacts): CaseOutcome {
+export function skipItem({ scenario, testCase }: Item, reason: ProblemFacts): CaseOutcome {
+  const isDefect = reason.kind === 'not-run' && reason.because.kind === 'defect'
   const verdict =
-    reason.kind === 'area-absent'
-      ? 'not-applicable'
-      : reason.kind === 'not-run'
-        ? reason.because.kind === 'defect'
-          ? 'blocked'
-          : 'not-run'
-        : 'not-testable'
-  return item.kind === 'test-key'
-    ? unjudged(creationScenario(item.member), creationCase, verdict, reason)
-    : unjudged(item.scenario, item.testCase, verdict, reason)
+    reason.kind === 'area-absent' ? 'not-applicable' : reason.kind === 'not-run' ? 'not-run' : 'not-testable'
+  return unjudged(scenario, testCase, isDefect ? 'blocked' : verdict, reason)
 }
 
 /** The outcomes of the items that a run did not reach, so that none is silently missing. @param reason null: a defect of the suite */
@@ -177,21 +168,15 @@ export function testKeysUsed(scenario: Scenario, testCase: Case, members: readon
   return new Set(members.filter((member) => used.has(member)))
 }
 
-/** Names by where they stand: in the steps, which all cases of a scenario share, or in the values of a case. */
+/** Names by where they stand: in the steps, which all cases of a scenario share, or in the values of a case. A run needs them several times. */
 const named = new WeakMap<object, ReadonlySet<string>>()
 
 /** Every name in a case: of references, callers and keys. */
 export function namesIn(scenario: Scenario, testCase: Case): ReadonlySet<string> {
-  const inSteps = remembered(scenario, () => [scenario.given, scenario.steps])
-  const own = remembered(testCase, () => testCase.values)
+  const inSteps = named.get(scenario) ?? namesWithin([scenario.given, scenario.steps])
+  const own = named.get(testCase) ?? namesWithin(testCase.values)
+  named.set(scenario, inSteps).set(testCase, own)
   return own.size === 0 ? inSteps : new Set([...inSteps, ...own])
-}
-
-/** Cached, because a run needs them several times. */
-function remembered(owner: object, value: () => unknown): ReadonlySet<string> {
-  const names = named.get(owner) ?? namesWithin(value())
-  named.set(owner, names)
-  return names
 }
 
 function namesWithin(value: unknown): ReadonlySet<string> {
@@ -199,8 +184,7 @@ function namesWithin(value: unknown): ReadonlySet<string> {
   const visit = (inner: unknown): void => {
     if (typeof inner !== 'object' || inner === null) return
     for (const [key, member] of Object.entries(inner)) {
-      const names = ['hmac', 'ecc', 'basic', 'key', 'secret-of'].includes(key) && typeof member === 'string'
-      if (names) used.add(member)
+      if (['hmac', 'ecc', 'basic', 'key', 'secret-of'].includes(key) && typeof member === 'string') used.add(member)
       visit(member)
     }
   }
@@ -213,11 +197,10 @@ export const ways = ['basic', 'hmac', 'ecc', 'token'] as const
 export type Way = (typeof ways)[number]
 
 /** How a test key is created, and by which key. */
-export function declaredWay(member: TestKey): { way: Way; by: string } | undefined {
-  const auth = member['created-with']
-  if (typeof auth !== 'object') return undefined
-  const way = ways.find((candidate) => candidate in auth)
-  return way === undefined ? undefined : { way, by: String((auth as { [way: string]: unknown })[way]) }
+export function declaredWay({ 'created-with': auth }: TestKey): { way: Way; by: string } | undefined {
+  const declared: { [way: string]: unknown } = typeof auth === 'object' ? auth : {}
+  const way = ways.find((candidate) => candidate in declared)
+  return way === undefined ? undefined : { way, by: String(declared[way]) }
 }
 
 const wayNames: { [way in Way]: string } = {
@@ -232,18 +215,13 @@ export const creationCase: Case = { name: null, slug: null, values: {} }
 
 /** The creation of a test key as a scenario. */
 export function creationScenario(member: TestKey): Scenario {
+  const { name, proves } = member
   const declared = declaredWay(member)
   const how = declared === undefined ? '' : ` with ${wayNames[declared.way]} of ${declared.by}`
-  return {
-    id: `test-keys/${member.name}`,
-    file: 'fixtures/test-keys.yaml',
-    title: `The key of "${member.name}" is created${how}`,
-    proves: member.proves,
-    needs: ['keys'],
-    cases: [creationCase],
-    given: [],
-    steps: [],
-  }
+  const id = `test-keys/${name}`
+  const title = `The key of "${name}" is created${how}`
+  const needs: Scenario['needs'] = ['keys']
+  return { id, file: 'fixtures/test-keys.yaml', title, proves, needs, cases: [creationCase], given: [], steps: [] }
 }
 
 // What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the
@@ -288,8 +266,7 @@ export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race
 
 const known = new WeakMap<Case, Claims>()
 
-export const claimsOf = (item: Item): Claims =>
-  item.kind === 'test-key' ? { ...noClaims, makesKeys: true } : claimsOfCase(item.scenario, item.testCase)
+export const claimsOf = ({ scenario, testCase }: Item): Claims => claimsOfCase(scenario, testCase)
 
 /** The claims of a case; computed once. */
 export function claimsOfCase(scenario: Scenario, testCase: Case): Claims {
