@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type RolldownOptions, rolldown } from 'rolldown'
 import { isObject } from './engine/json.ts'
-import { ajvSettings, compiledSchemasFile } from './engine/judge/expectation.ts'
 import type { Corpus } from './engine/language/fixture-types.ts'
 import { packageRoot } from './engine/language/package-root.ts'
 import { referencesIn } from './engine/language/resolve.ts'
+import { ajvSettings, compiledSchemasFile } from './engine/language/schemas.ts'
 
 interface Bundle {
   /** Modules that something outside the bundle imports: they keep their place and their exports. */

@@ -1,13 +1,9 @@
-/** How precisely times are judged. All in ms. */
-
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
+/** Whether the answers of a step are what it expects. Times are in ms. */
 import { groupBy } from '../group.ts'
 import { isObject } from '../json.ts'
 import type { CallStep, Expect, SendStep, Tally, Where } from '../language/fixture-types.ts'
-import { packageRoot } from '../language/package-root.ts'
 import { type Names, resolve, valueAt } from '../language/resolve.ts'
+import { schemaCheck } from '../language/schemas.ts'
 import type { WireAnswer, WireRequest } from '../target.ts'
 import { type Classified, showJson, summarizeAnswer } from './classify.ts'
 import type { AnswerSummary, Effect, EnvelopeProblem, Failure, Mismatch, Obstacle } from './problem.ts'
@@ -107,41 +103,6 @@ function isAtMost(lower: unknown, upper: unknown): boolean {
   return lower <= upper + (Math.min(lower, upper) >= firstTimestampMs ? roundingMs : 0)
 }
 
-/** The JSON text of each schema of the corpus, with its check. `npm run build` writes it, because compiling them takes longer than all comparisons. */
-export const compiledSchemasFile = join(packageRoot, 'dist', 'compiled-schemas.cjs')
-
-/** The schema of fixtures checks the schemas in them, a test those of spec/. */
-export const ajvSettings = { strict: false, allErrors: false, meta: false, validateSchema: false } as const
-
-const require = createRequire(import.meta.url)
-let checks: Map<string, ValidateFunction> | undefined
-let ajv: Ajv2020 | undefined
-
-/** Returns the function that tells whether a value fits a schema. One that the build did not meet is compiled when it is needed. */
-function schemaCheck(schema: object): ValidateFunction {
-  const text = JSON.stringify(schema)
-  checks ??= new Map(builtChecks())
-  const check = checks.get(text) ?? compile(schema)
-  checks.set(text, check)
-  return check
-}
-
-/** Loads ajv first: a run of the corpus as it was built needs none of it. */
-function compile(schema: object): ValidateFunction {
-  const loaded: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js')
-  ajv ??= new loaded.Ajv2020(ajvSettings)
-  return ajv.compile(schema)
-}
-
-/** Nothing where no build has been made: the tests run the sources. */
-function builtChecks(): Iterable<[string, ValidateFunction]> {
-  try {
-    return require(compiledSchemasFile)
-  } catch {
-    return []
-  }
-}
-
 /** Whether a call that must be refused was refused in effect, although its answer is broken. */
 export type Confirmation =
   | { kind: 'confirmed' }
@@ -176,8 +137,6 @@ export interface Called extends Delivered {
   /** When the token expires that the call uses or renews, if its grant reported that. */
   tokenExpiryMs?: number
 }
-
-/** Whether the answers of a step are what it expects. */
 
 export type Side = 'accepted' | 'refused'
 
