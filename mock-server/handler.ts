@@ -15,6 +15,8 @@ export interface MockHandler {
   reset(): void
 }
 
+type Noted = RpcOutcome | { stage: string }
+
 /** The reference server as a function. Its answer is a promise only if it must wait; it never throws. */
 export function createHandler(options: ServerOptions = {}): MockHandler {
   const context = createContext(options)
@@ -29,32 +31,23 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
 
   function answerNow(request: MockRequest): MockAnswer | Promise<MockAnswer> {
     const closed = gate(request)
-    if (closed) {
-      journal.record(request, closed.answer, { stage: closed.stage })
-      return closed.answer
-    }
-    return faults.armed ? answerFaulty(request) : answerRight(request)
-  }
-
-  function answerFaulty(request: MockRequest): MockAnswer | Promise<MockAnswer> {
+    if (closed) return noted(request, closed.answer, closed)
+    if (!faults.armed) return answerRight(request)
     return answerUnderFaults(context, faults, request, {
       answer: (met) => answerRight(request, met),
-      noteUnanswered: (instead, met) => {
-        journal.record(request, instead, { stage: `fault/${met.at(-1)}` }, met)
-        return instead
-      },
+      noteUnanswered: (instead, met) => noted(request, instead, { stage: `fault/${met.at(-1)}` }, met),
     })
   }
 
   function answerRight(request: MockRequest, met?: string[]): MockAnswer | Promise<MockAnswer> {
-    return whenReady(answerBody(context, request), (outcome) => finish(request, outcome, met))
+    return whenReady(answerBody(context, request), (outcome) =>
+      noted(request, renderOutcome(context, outcome), outcome, met),
+    )
   }
 
-  function finish(request: MockRequest, outcome: RpcOutcome | RpcOutcome[], met?: string[]): MockAnswer {
-    const rendered = renderOutcome(context, outcome)
-    if (Array.isArray(outcome)) for (const one of outcome) journal.record(request, rendered, one, met)
-    else journal.record(request, rendered, outcome, met)
-    return rendered
+  function noted(request: MockRequest, given: MockAnswer, outcome: Noted | Noted[], met?: string[]): MockAnswer {
+    for (const one of Array.isArray(outcome) ? outcome : [outcome]) journal.record(request, given, one, met)
+    return given
   }
 
   const inner = guarded(context, options.cors?.length ? forPages(context, options.cors, answer) : answer)
@@ -67,13 +60,24 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   return { handle, context, journal, faults, reset }
 }
 
-/** Answers web pages of these origins too. */
+/** Answers web pages of these origins too; `*` stands for any origin. */
 function forPages(context: ServerContext, origins: readonly string[], answer: Handle): Handle {
   return (request) => {
-    const preflight = preflightHeaders(origins, request)
-    if (preflight) return withHeaders(emptyAnswer(context, 204), preflight)
-    const more = corsHeaders(origins, request)
-    return whenReady(answer(request), (answered) => withHeaders(answered, more))
+    const { origin, 'access-control-request-method': wanted } = request.headers
+    if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return answer(request)
+    const allowed = {
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': 'date, retry-after, x-refused-at',
+      vary: 'origin',
+    }
+    if (request.method !== 'OPTIONS' || wanted === undefined)
+      return whenReady(answer(request), (answered) => withHeaders(answered, allowed))
+    return withHeaders(emptyAnswer(context, 204), {
+      ...allowed,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': 'authorization, content-type',
+      'access-control-max-age': '600',
+    })
   }
 }
 
@@ -115,33 +119,6 @@ function guarded(context: ServerContext, handle: Handle): Handle {
     } catch {
       return failed()
     }
-  }
-}
-
-/** Origins that a browser client may call from; `*` stands for any. */
-type CorsOrigins = readonly string[]
-
-/** The headers that let a page of an allowed origin read the answer; empty for any other caller. */
-function corsHeaders(origins: CorsOrigins, request: MockRequest): { [name: string]: string } {
-  const { origin } = request.headers
-  if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return {}
-  return {
-    'access-control-allow-origin': origin,
-    'access-control-expose-headers': 'date, retry-after, x-refused-at',
-    vary: 'origin',
-  }
-}
-
-/** The headers of the answer to a preflight; undefined for any other request. */
-function preflightHeaders(origins: CorsOrigins, request: MockRequest): { [name: string]: string } | undefined {
-  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return undefined
-  const allowed = corsHeaders(origins, request)
-  if (Object.keys(allowed).length === 0) return undefined
-  return {
-    ...allowed,
-    'access-control-allow-methods': 'POST',
-    'access-control-allow-headers': 'authorization, content-type',
-    'access-control-max-age': '600',
   }
 }
 

@@ -60,11 +60,11 @@ function createListener(handle: Handle, { maxBodyBytes, recording }: EdgeOptions
     response.sendDate = false
     const exchange = recording?.begin(incoming, response)
     const finish = (answer: MockAnswer) => {
-      exchange?.answered(answer)
+      recording?.answered(exchange, answer)
       write(response, answer, incoming.complete)
     }
     readBody(incoming, maxBodyBytes, (body) => {
-      exchange?.received(body)
+      recording?.received(exchange, body)
       const answer = handle({
         method: incoming.method ?? '',
         // express leaves the whole path there.
@@ -230,18 +230,15 @@ export interface Recording {
   readonly dropped: number
 }
 
-/** What the HTTP server reports to the recording about one exchange. */
-interface ExchangeWriter {
-  received(body: Buffer): void
-  answered(answer: MockAnswer): void
-}
-
+/** What the HTTP server reports to the recording. */
 interface RecordingWriter extends Recording {
-  begin(incoming: IncomingMessage, response: ServerResponse): ExchangeWriter
+  /** Undefined once the recording is full. */
+  begin(incoming: IncomingMessage, response: ServerResponse): RecordedExchange | undefined
+  received(exchange: RecordedExchange | undefined, body: Buffer): void
+  answered(exchange: RecordedExchange | undefined, answer: MockAnswer): void
 }
 
 const bodyBound = 256 * 1024
-const silent: ExchangeWriter = { received: () => {}, answered: () => {} }
 
 /** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
 export function createRecording(bytes: number): RecordingWriter {
@@ -255,78 +252,60 @@ export function createRecording(bytes: number): RecordingWriter {
       return dropped
     },
     begin(incoming, response) {
-      const exchange = exchangeOf(incoming, held.length + 1, connectionOf(incoming.socket), preciseNow())
-      room -= sizeOf(exchange)
+      const { rawHeaders, method = '', url = '' } = incoming
+      const headers = rawHeaders.flatMap((name, at): [string, string][] =>
+        at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
+      )
+      const exchange: RecordedExchange = {
+        number: held.length + 1,
+        connection: connectionOf(incoming.socket),
+        startedMs: preciseNow(),
+        receivedMs: null,
+        answeredMs: null,
+        deliveredMs: null,
+        httpMethod: method,
+        target: url,
+        headers,
+        body: noBytes,
+        bodyBytes: 0,
+        answer: null,
+        faults: [],
+      }
+      // Approximately what it takes without its bodies.
+      room -= rawHeaders.reduce((sum, text) => sum + text.length, 500 + url.length)
       if (room < 0) {
         dropped += 1
-        return silent
+        return undefined
       }
       held.push(exchange)
       response.once('finish', () => {
         exchange.deliveredMs = preciseNow()
       })
-      return {
-        received(body) {
-          exchange.receivedMs = preciseNow()
-          exchange.bodyBytes = body.length
-          exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
-          room -= exchange.body.length
-        },
-        answered(answer) {
-          exchange.answeredMs = preciseNow()
-          exchange.answer = answerOf(answer)
-          room -= answer.body.length
-          const stage = answer.notes?.stage
-          if (stage !== undefined) exchange.stage = stage
-          exchange.faults = answer.notes?.faults ?? []
-        },
+      return exchange
+    },
+    received(exchange, body) {
+      if (exchange === undefined) return
+      exchange.receivedMs = preciseNow()
+      exchange.bodyBytes = body.length
+      exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
+      room -= exchange.body.length
+    },
+    answered(exchange, { status, headers, body, hangUp, notes = {} }) {
+      if (exchange === undefined) return
+      const { stage, faults = [], unspoilt } = notes
+      exchange.answeredMs = preciseNow()
+      exchange.answer = {
+        status: hangUp ? 0 : status,
+        headers: { ...headers },
+        body: hangUp ? '' : body.slice(0, bodyBound),
+        ...(unspoilt === undefined ? {} : { unspoilt: unspoilt.slice(0, bodyBound) }),
       }
+      room -= body.length
+      if (stage !== undefined) exchange.stage = stage
+      exchange.faults = faults
     },
   }
 }
 
-function exchangeOf(
-  incoming: IncomingMessage,
-  number: number,
-  connection: number,
-  startedMs: number,
-): RecordedExchange {
-  const { rawHeaders } = incoming
-  const headers: [string, string][] = []
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
-  return {
-    number,
-    connection,
-    startedMs,
-    receivedMs: null,
-    answeredMs: null,
-    deliveredMs: null,
-    httpMethod: incoming.method ?? '',
-    target: incoming.url ?? '',
-    headers,
-    body: Buffer.alloc(0),
-    bodyBytes: 0,
-    answer: null,
-    faults: [],
-  }
-}
-
-function answerOf({ status, headers, body, hangUp, notes }: MockAnswer): RecordedAnswer {
-  const unspoilt = notes?.unspoilt
-  return {
-    status: hangUp ? 0 : status,
-    headers: { ...headers },
-    body: hangUp ? '' : body.slice(0, bodyBound),
-    ...(unspoilt === undefined ? {} : { unspoilt: unspoilt.slice(0, bodyBound) }),
-  }
-}
-
-/** The approximate size of an exchange without its bodies. */
-function sizeOf({ headers, target }: RecordedExchange): number {
-  return headers.reduce((sum, [name, value]) => sum + name.length + value.length, 500 + target.length)
-}
-
 /** More precise than Date.now, because an answer and the next request are often less than a millisecond apart. */
-function preciseNow(): number {
-  return performance.timeOrigin + performance.now()
-}
+const preciseNow = (): number => performance.timeOrigin + performance.now()

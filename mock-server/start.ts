@@ -172,26 +172,20 @@ export async function serve(options: ServeOptions, edge: ServeEdge = processEdge
   return 0
 }
 
-function startProblem(error: unknown, { host = '127.0.0.1', port = 0 }: ServeOptions): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const place = placeOf(error) ?? `${host}:${port}`
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Cannot listen on "${place}": the port is taken, choose another one or 0 for any free one`
-    case 'EACCES':
-      return `Cannot listen on "${place}": not allowed, choose a port above 1023`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `Cannot listen on "${place}": this machine has no such address`
-    default:
-      return error instanceof Error ? error.message : String(error)
-  }
+const listenProblems: { readonly [code: string]: string } = {
+  EADDRINUSE: 'the port is taken, choose another one or 0 for any free one',
+  EACCES: 'not allowed, choose a port above 1023',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'this machine has no such address',
 }
 
-/** The error of node:net names the place; the control port may be the one that is taken. */
-function placeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error && 'address' in error && 'port' in error)) return undefined
-  return `${String(error.address)}:${String(error.port)}`
+function startProblem(error: unknown, options: ServeOptions): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code = '', address, port }: NodeJS.ErrnoException & { address?: string; port?: number } = error
+  const problem = listenProblems[code]
+  // The error of node:net names the place; the control port may be the one that is taken.
+  const place = port === undefined ? `${options.host ?? '127.0.0.1'}:${options.port ?? 0}` : `${address}:${port}`
+  return problem === undefined ? error.message : `Cannot listen on "${place}": ${problem}`
 }
 
 const processEdge: ServeEdge = {

@@ -70,42 +70,26 @@ function signedTexts({ rules, profile }: ServerContext, parts: SignedParts): Uin
 }
 
 function meansOf(
-  context: ServerContext,
+  { rules, profile, state }: ServerContext,
   key: ApiKey,
   signature: string,
   texts: Uint8Array[],
 ): 'hmac' | 'ecc' | undefined {
-  const { rules } = context
-  if (rules.hmacTakenFor(key) && texts.some((data) => hmacIsRight(context, key, signature, data))) return 'hmac'
-  if (rules.eccTakenFor(key) && texts.some((data) => eccIsRight(context, key, signature, data))) return 'ecc'
-  return undefined
-}
-
-function hmacIsRight(
-  { rules, profile, state }: ServerContext,
-  key: ApiKey,
-  received: string,
-  data: Uint8Array,
-): boolean {
-  return rules
-    .signingKeys(key, () => [...state.keys.values()], 'hmac')
-    .some((signer) => {
-      const mac = rules.mac(data, signer)
-      const texts = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
-      return texts.some((text) => rules.macTextMatches(received, text))
-    })
-}
-
-function eccIsRight(
-  { rules, profile, state }: ServerContext,
-  key: ApiKey,
-  received: string,
-  data: Uint8Array,
-): boolean {
-  const signatures = rules.eccSignatures(received, profile)
-  return rules
-    .signingKeys(key, () => [...state.keys.values()], 'ecc')
-    .some(({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)))
+  const isRight = (kind: 'hmac' | 'ecc', fits: (signer: ApiKey, data: Uint8Array) => boolean): boolean => {
+    const signers = rules.signingKeys(key, () => [...state.keys.values()], kind)
+    return texts.some((data) => signers.some((signer) => fits(signer, data)))
+  }
+  const isMac = (signer: ApiKey, data: Uint8Array): boolean => {
+    const mac = rules.mac(data, signer)
+    const sent = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
+    return sent.some((text) => rules.macTextMatches(signature, text))
+  }
+  if (rules.hmacTakenFor(key) && isRight('hmac', isMac)) return 'hmac'
+  if (!rules.eccTakenFor(key)) return undefined
+  const signatures = rules.eccSignatures(signature, profile)
+  const isEcc = ({ verifyKey }: ApiKey, data: Uint8Array): boolean =>
+    verifyKey !== undefined && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes))
+  return isRight('ecc', isEcc) ? 'ecc' : undefined
 }
 
 function rememberNonce({ state, profile }: ServerContext, nonce: string, nowMs: number): void {
