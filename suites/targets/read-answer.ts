@@ -80,7 +80,7 @@ function decodedAnswer(
 }
 
 /** Header names in lower case; several headers of one name joined by commas. */
-export function flatHeaders(headers: { [name: string]: string | string[] | undefined }): { [name: string]: string } {
+function flatHeaders(headers: { [name: string]: string | string[] | undefined }): { [name: string]: string } {
   const result: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) result[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
@@ -142,9 +142,7 @@ function exposeCollector(): () => void {
  */
 export function noAnswer(error: unknown, reused: boolean): WireAnswer {
   const message = error instanceof Error ? error.message : String(error)
-  // supertest puts the code of a refused connection only into the message.
-  const named = /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? ''
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   if (code === proxyErrorCode) {
     const { isAway = false } = error as { isAway?: boolean }
     return { kind: 'none', reason: message, refusedConnection: isAway, stale: false }

@@ -5,7 +5,7 @@ import https from 'node:https'
 import type net from 'node:net'
 import { type Instance, isOwn, localAddressOf, type WireAnswer, type WireRequest } from '../engine/target.ts'
 import { throughProxy } from './proxy.ts'
-import { collectAnswers, defaultMaxAnswerBytes, flatHeaders, lateAnswer, noAnswer, readAnswer } from './read-answer.ts'
+import { collectAnswers, defaultMaxAnswerBytes, lateAnswer, noAnswer, readAnswer } from './read-answer.ts'
 
 /** How a server is reached. */
 export interface Route {
@@ -57,24 +57,39 @@ interface Limits {
 }
 
 /** Sends a request and resolves with its answer. */
-function sendRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
+async function sendRequest(
+  baseUrl: string,
+  request: WireRequest,
+  agent: http.Agent,
+  limits: Limits,
+): Promise<WireAnswer> {
   try {
-    const outgoing = openRequest(baseUrl, request, agent)
+    const outgoing = request.raw ? openRequest(baseUrl, request, agent) : await openOrdinary(baseUrl, request, agent)
     const answer = answerTo(outgoing, limits)
     sendBody(outgoing, request)
-    return answer
+    return await answer
   } catch (error) {
     // Node refuses to send what a server may have put into a token or an id.
-    return Promise.resolve(noAnswer(error, false))
+    return noAnswer(error, false)
   }
 }
 
-/** A body whose length is not announced is sent in two chunks. */
+/** A request as supertest writes it. Its answer is read by us, since a JSON parser that rejects bad JSON would hide it. */
+async function openOrdinary(baseUrl: string, request: WireRequest, agent: http.Agent): Promise<http.ClientRequest> {
+  // A bundled run never gets here, and loading it takes time.
+  const { default: supertest } = await import('supertest')
+  const test = supertest(baseUrl).post(request.path).agent(agent).set(withLength(request))
+  const { request: write } = test as unknown as { request(): http.ClientRequest }
+  return write.call(test).removeAllListeners('error')
+}
+
+/** A body whose length is not announced is sent in two chunks. As latin1 text, bytes go out in one write with the headers. */
 function sendBody(outgoing: http.ClientRequest, request: WireRequest): void {
-  const { body } = request
-  const half = isInChunks(request) ? Math.floor(body.length / 2) : 0
+  const { buffer, byteOffset, length } = request.body
+  const body = Buffer.from(buffer, byteOffset, length)
+  const half = isInChunks(request) ? Math.floor(length / 2) : 0
   if (half > 0) outgoing.write(body.subarray(0, half))
-  outgoing.end(body.subarray(half))
+  outgoing.end(body.toString('latin1', half), 'latin1')
 }
 
 const isInChunks = ({ headers }: WireRequest): boolean =>
@@ -142,10 +157,10 @@ function answerTo(outgoing: http.ClientRequest, { timeoutMs, maxAnswerBytes }: L
   })
 }
 
-function withLength(request: WireRequest): http.OutgoingHttpHeaders {
+function withLength(request: WireRequest): { [name: string]: string } {
   const { headers, body } = request
   const isAnnounced = body.length > 0 && !isInChunks(request)
-  return { ...Object.fromEntries(headers), ...(isAnnounced ? { 'content-length': body.length } : {}) }
+  return { ...Object.fromEntries(headers), ...(isAnnounced ? { 'content-length': String(body.length) } : {}) }
 }
 
 // Connections that are opened in advance, so that a call that needs a new one need not wait. Each carries only one
@@ -272,7 +287,7 @@ export function openWire(options: WireOptions): Wire {
       mostAtOnce = Math.max(mostAtOnce, underWay)
       const lane = pool.of(request.connection === 'warm' ? 'kept' : (request.connection ?? 'kept'), request.from)
       const sent = isBare ? { ...request, raw: true } : request
-      const answer = await sendOne(baseUrl, sent, lane.agent, limits)
+      const answer = await sendRequest(baseUrl, sent, lane.agent, limitsOf(request, limits))
       lane.usedAtMs = performance.now()
       underWay -= 1
       // A server that serves one connection at a time would not answer on another one.
@@ -356,62 +371,6 @@ function limitsOf({ sharedBy = 1, timeoutMs }: WireRequest, { requestTimeoutMs, 
   return {
     timeoutMs: timeoutMs ?? requestTimeoutMs,
     maxAnswerBytes: Math.min(maxAnswerBytes, Math.ceil((longestTogether * maxAnswerBytes) / sharedBy)),
-  }
-}
-
-async function sendOne(
-  baseUrl: string,
-  request: WireRequest,
-  agent: http.Agent,
-  limits: WireLimits,
-): Promise<WireAnswer> {
-  const { timeoutMs, maxAnswerBytes } = limitsOf(request, limits)
-  if (request.raw) return sendRequest(baseUrl, request, agent, { timeoutMs, maxAnswerBytes })
-  // A bundled run never gets here, and loading it takes time.
-  const { default: supertest } = await import('supertest')
-  let answer: WireAnswer | undefined
-  // supertest must not parse the body: a JSON parser that rejects bad JSON would hide the answer.
-  const read = (response: http.IncomingMessage, done: (error: Error | null) => void): void => {
-    readAnswer(response, maxAnswerBytes).then(
-      (whole) => {
-        answer = whole
-        done(null)
-      },
-      (error: Error) => done(error),
-    )
-  }
-  const test = supertest(baseUrl)
-    .post(request.path)
-    .agent(agent)
-    .redirects(0)
-    .ok(() => true)
-    .timeout({ deadline: timeoutMs })
-    .buffer(true)
-    .maxResponseSize(Number.MAX_SAFE_INTEGER)
-    .parse(read as never)
-  endOnce(test as never)
-  for (const [name, value] of request.headers) test.set(name, value)
-  try {
-    // supertest would write a Buffer as JSON; a string keeps the bytes, which are UTF-8 in every call that is not raw.
-    const { status, headers } = await test.send(new TextDecoder().decode(request.body))
-    return answer ?? { kind: 'answer', status, headers: flatHeaders(headers), body: new Uint8Array() }
-  } catch (error) {
-    if (answer !== undefined) return answer
-    const { req } = test as { req?: http.ClientRequest }
-    return isTimeout(error) ? lateAnswer(timeoutMs) : noAnswer(error, isOnCarrier(req))
-  }
-}
-
-const isTimeout = (error: unknown): boolean => typeof error === 'object' && error !== null && 'timeout' in error
-
-/** superagent warns if a connection ends twice, as after a reset within an answer; the first end counts. */
-function endOnce(test: { callback(...given: unknown[]): void }): void {
-  const callback = test.callback.bind(test)
-  let isEnded = false
-  test.callback = (...given) => {
-    if (isEnded) return
-    isEnded = true
-    callback(...given)
   }
 }
 

@@ -49,15 +49,6 @@ const changes = (call: Call): boolean => String(readBody(call.body).method).star
 
 type Found = Extract<Explained, { is: 'explained' }> | 'impossible' | 'undecided'
 
-/** A place where several calls may come next. */
-interface Fork {
-  readonly choices: readonly Choice[]
-  /** Choices that were tried. */
-  tried: number
-  /** How many calls were taken before it. */
-  readonly depth: number
-}
-
 interface Choice {
   readonly index: number
   /** What the model knows after this choice. Computed only if the choice is tried, as most never are. */
@@ -68,32 +59,25 @@ interface Choice {
 function search(start: State, calls: readonly Exchange[], budget: number): Found {
   const pending = pendingCalls(calls)
   const order: number[] = []
-  const forks: Fork[] = []
+  /** The choices that are not tried yet at each call of the order. */
+  const left: Choice[][] = []
   let state = start
   for (let tried = 0; order.length < calls.length; tried++) {
     if (tried > budget + calls.length) return 'undecided'
-    const choices = choicesOf(state, calls, pending.minimal())
-    // A call that must come next is not a fork.
-    if (choices.length !== 1) forks.push({ choices, tried: 0, depth: order.length })
-    const next = choices.length === 1 ? choices[0] : nextChoice(forks, order, pending.putBack)
-    if (next === undefined) return 'impossible'
+    let choices = choicesOf(state, calls, pending.minimal())
+    while (choices.length === 0) {
+      const back = left.pop()
+      if (back === undefined) return 'impossible'
+      pending.putBack(order.pop() as number)
+      choices = back
+    }
+    const [next, ...others] = choices as [Choice, ...Choice[]]
+    left.push(others)
     pending.take(next.index)
     order.push(next.index)
     state = next.learned()
   }
   return { is: 'explained', order, state }
-}
-
-/** The next choice of the last fork that has one; calls that were taken behind it are put back. */
-function nextChoice(forks: Fork[], order: number[], putBack: (index: number) => void): Choice | undefined {
-  for (let fork = forks.at(-1); fork !== undefined; fork = forks.at(-1)) {
-    while (order.length > fork.depth) putBack(order.pop() as number)
-    const choice = fork.choices[fork.tried]
-    fork.tried += 1
-    if (fork.tried >= fork.choices.length) forks.pop()
-    if (choice !== undefined) return choice
-  }
-  return undefined
 }
 
 /** What may come next, the most likely first. */

@@ -25,13 +25,7 @@ function over<K, V>(layers: readonly ReadonlyMap<K, V>[], size: number): Layered
   const has = (key: K): boolean => layers.some((layer) => layer.has(key))
   return {
     size,
-    get: (key) => {
-      for (const layer of layers) {
-        const value = layer.get(key)
-        if (value !== undefined) return value
-      }
-      return undefined
-    },
+    get: (key) => layers.find((layer) => layer.has(key))?.get(key),
     has,
     keys: () => [...merged([...layers].reverse()).keys()],
     with: (entries) => {
