@@ -111,26 +111,26 @@ function anyKey(pem: string): Found | undefined {
   }
 }
 
-const fieldPrime = 2n ** 255n - 19n
-
-/** The y coordinates of the points of order 1, 2, 4 and 8. */
+/** The y coordinates of the points of order 1, 2, 4 and 8, least byte first. */
 const smallOrderY = new Set([
-  0n,
-  1n,
-  fieldPrime - 1n,
-  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
-  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  `ec${'ff'.repeat(30)}7f`,
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
 ])
+
+/** At and above 2^255 - 19, in hexadecimal as above: numbers that are not in their canonical encoding. */
+const beyondField = /^(?:e[d-f]|f.)(?:ff){30}7f$/
 
 /** signatures/weak-keys: a point of small order, with which anyone can sign, or one not in its canonical encoding. */
 export function isWeakPoint(point: Buffer): boolean {
   // Quick way out: all small-order and non-canonical encodings begin with one of these bytes.
   const first = point[0] ?? 0
   if (first > 1 && first !== 0x26 && first !== 0xc7 && first < 0xec) return false
-  let y = 0n
-  for (let index = 31; index >= 0; index--) {
-    const byte = point[index] ?? 0
-    y = (y << 8n) | BigInt(index === 31 ? byte & 0x7f : byte)
-  }
-  return y >= fieldPrime || smallOrderY.has(y)
+  const y = Buffer.from(point)
+  // The highest bit is the sign of x.
+  y[31] = (y[31] ?? 0) & 0x7f
+  const hex = y.toString('hex')
+  return smallOrderY.has(hex) || beyondField.test(hex)
 }

@@ -1,3 +1,4 @@
+import { aFlag, optional } from '../checks.ts'
 import type { ServerContext } from '../context.ts'
 import { makeKey } from '../create-context.ts'
 import type { Profile } from '../profile.ts'
@@ -5,14 +6,13 @@ import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { knownScope } from '../scopes.ts'
 import { type ApiKey, makeRoom, type State } from '../state.ts'
 import {
+  anything,
   asList,
   asText,
   type Call,
   carryOut,
-  flag,
   type Method,
   method,
-  optional,
   type Result,
   text,
   textList,
@@ -21,7 +21,7 @@ import {
 /** Part 4.1. */
 export const createApiKey = method(
   'manager/createApiKey',
-  { name: text(1, 128), scope: textList, publicKey: optional({ valid: () => true }) },
+  { name: text(1, 128), scope: textList, publicKey: anything },
   (call) => {
     const { rules, profile, state } = call.context
     const scope = asList(call.params.scope)
@@ -110,7 +110,7 @@ export const apiKeyMethods: Method[] = [
     succeed({ list: [...context.state.keys.values()].filter((key) => !key.deleted).map(record) }),
   ),
   method('manager/getApiKey', keyId, (call) => withKey(call, (key) => succeed({ apiKey: record(key) }))),
-  method('manager/updateApiKey', { ...keyId, name: optional(text(1, 128)), enabled: optional(flag) }, (call) =>
+  method('manager/updateApiKey', { ...keyId, name: optional(text(1, 128)), enabled: optional(aFlag) }, (call) =>
     withKey(call, (key) => {
       const { name, enabled } = call.params
       if (enabled === false && key === call.caller?.key) return refuse('denied', 'key/in-use')

@@ -1,14 +1,15 @@
 import { admit, callerAddress, findKey, identify, keyProblem, secretProblem } from '../caller.ts'
+import { optional } from '../checks.ts'
 import type { ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import type { TokenResult } from '../rules.ts'
 import { effectiveKeyScope, readScopeRequest, type ScopeRequest } from '../scopes.ts'
 import type { ApiKey, TokenPair } from '../state.ts'
 import { endPair, enterSession, issuePair, openSession, pairsOf, planSession, tokenProblem } from '../token-state.ts'
-import { asList, asText, type Call, carryOut, type Method, optional, paramsProblem, text, textList } from './method.ts'
+import { anything, asList, asText, type Call, carryOut, type Method, paramsProblem, text, textList } from './method.ts'
 
 const credentialsParams: Method['params'] = {
-  grantType: { valid: () => true, optional: true },
+  grantType: anything,
   scope: textList,
   apiKeyId: text(1, 128),
   apiKeySecret: text(1, 1024),
@@ -150,7 +151,7 @@ function refresh(call: Call): Outcome<object> | Promise<Outcome<object>> {
 function refreshParams({ context }: Call): Method['params'] {
   const wide = context.profile.scopeOnRefresh !== 'refused' || context.rules.refreshNeedsScope()
   return {
-    grantType: { valid: () => true, optional: true },
+    grantType: anything,
     refreshToken: text(1, 8192),
     ...(wide ? { scope: optional(textList) } : {}),
   }

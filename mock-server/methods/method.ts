@@ -1,4 +1,5 @@
 import type { Caller } from '../caller.ts'
+import { type Check, check, type Fields } from '../checks.ts'
 import type { ServerContext } from '../context.ts'
 import type { MockRequest } from '../http-server.ts'
 import { type Outcome, refuse } from '../refusal.ts'
@@ -18,16 +19,11 @@ export interface Call {
 /** The documented methods give an object; some extensions give a word. */
 export type Result = object | 'OK'
 
-interface ParamRule {
-  valid(value: unknown): boolean
-  optional?: boolean
-}
-
 export interface Method {
   name: string
   /** The scope that it needs; undefined: none. */
   area: Area | undefined
-  params: { readonly [name: string]: ParamRule }
+  params: Fields
   run(call: Call): Outcome<Result> | Promise<Outcome<Result>>
 }
 
@@ -47,22 +43,15 @@ export function carryOut<T>(
 }
 
 /** A string; its length is counted in UTF-16 units. */
-export const text = (from: number, to: number): ParamRule => ({
-  valid: (value) => typeof value === 'string' && value.length >= from && value.length <= to,
-})
-export const oneOf = (...words: string[]): ParamRule => ({
-  valid: (value) => typeof value === 'string' && words.includes(value),
-})
-export const flag: ParamRule = { valid: (value) => typeof value === 'boolean' }
-/** A whole number of 0 or more. */
-export const count: ParamRule = { valid: (value) => Number.isInteger(value) && (value as number) >= 0 }
-export const textList: ParamRule = {
-  valid: (value) =>
-    Array.isArray(value) &&
-    value.length <= 128 &&
-    value.every((item) => typeof item === 'string' && item.length >= 1 && item.length <= 128),
-}
-export const optional = (rule: ParamRule): ParamRule => ({ ...rule, optional: true })
+export const text = (from: number, to: number): Check<string> =>
+  check(`a text of ${from} to ${to} characters`, (value) => isText(value) && value.length >= from && value.length <= to)
+export const textList = check<string[]>(
+  'a list of texts',
+  (value) => Array.isArray(value) && value.length <= 128 && value.every((item) => text(1, 128)(item) === undefined),
+)
+export const anything: Check<unknown> = () => undefined
+
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** The first param that is missing, wrong or unknown, as a refusal; undefined when all are right. */
 export function paramsProblem(
@@ -71,10 +60,9 @@ export function paramsProblem(
   table: Method['params'],
   params: Params,
 ): ReturnType<typeof refuse> | undefined {
-  for (const [name, rule] of Object.entries(table)) {
+  for (const [name, expects] of Object.entries(table)) {
     const value = Object.hasOwn(params, name) ? params[name] : undefined
-    const valid = value === undefined ? rule.optional === true : rule.valid(value)
-    if (!rules.paramTaken(method, name, value, valid)) return refuse('params', `params/${name}`)
+    if (!rules.paramTaken(method, name, value, expects(value) === undefined)) return refuse('params', `params/${name}`)
   }
   if (profile.extraParams === 'ignored') return undefined
   for (const name of Object.keys(params)) {
@@ -84,7 +72,7 @@ export function paramsProblem(
 }
 
 /** A param as text; under a replaced rule it may be anything. */
-export const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const asText = (value: unknown): string => (isText(value) ? value : '')
 /** A param as a list of texts; under a replaced rule it may be anything. */
 export const asList = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : typeof value === 'string' ? [value] : []
+  Array.isArray(value) ? value.filter(isText) : isText(value) ? [value] : []

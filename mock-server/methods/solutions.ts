@@ -1,18 +1,8 @@
+import { oneOf, optional, wholeNumber } from '../checks.ts'
 import type { ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { makeRoom, type Solution } from '../state.ts'
-import {
-  asText,
-  type Call,
-  carryOut,
-  count,
-  type Method,
-  method,
-  oneOf,
-  optional,
-  type Result,
-  text,
-} from './method.ts'
+import { asText, type Call, carryOut, type Method, method, type Result, text } from './method.ts'
 
 const solutionId = { id: text(1, 128) }
 
@@ -69,13 +59,13 @@ function shown<R extends { createdMs: number }>({ createdMs, ...record }: R): ob
   return { ...record, created: createdMs }
 }
 
-const page = { skip: optional(count), limit: optional(count) }
+const page = { skip: optional(wholeNumber(0)), limit: optional(wholeNumber(0)) }
 
 /** Beyond the document: Contexts, to show that the scopes context, solution:ID and solution:* work. */
 export const contextMethods: Method[] = [
   method(
     'context/createContext',
-    { solution: text(1, 128), name: text(1, 128), description: text(0, 1024), scope: oneOf('private', 'public') },
+    { solution: text(1, 128), name: text(1, 128), description: text(0, 1024), scope: oneOf(['private', 'public']) },
     (call) => {
       const { context, params } = call
       const solution = asText(params.solution)
@@ -89,7 +79,7 @@ export const contextMethods: Method[] = [
   ),
   method(
     'context/listContexts',
-    { ...page, solution: optional(text(1, 128)), sortOrder: optional(oneOf('asc', 'desc')) },
+    { ...page, solution: optional(text(1, 128)), sortOrder: optional(oneOf(['asc', 'desc'])) },
     (call) => {
       const { params } = call
       const wanted = params.solution === undefined ? undefined : asText(params.solution)
