@@ -180,15 +180,27 @@ export const onGrant = (act: (pair: TokenPair) => unknown): Pick<Rules, 'grantRe
   },
 })
 
-/** Something else holds for the keys whose creation was of some kind; `made` has their ids. */
+/** The ways in which keys are made. */
+const makings = {
+  'by-token': ({ pair }) => pair !== undefined,
+  'by-refreshed-token': ({ pair }) => (pair?.generation ?? 0) > 0,
+  'in-session': ({ pair }) => pair?.session !== undefined,
+  'by-signature': ({ isSigned }) => isSigned,
+  'by-ecc': ({ byPublicKey }) => byPublicKey,
+  'by-created-key': ({ caller }) => caller?.initial === false,
+} satisfies { [way: string]: (seen: Seen) => boolean }
+
+type WasMade = (key: ApiKey | undefined) => boolean
+
+/** Something else holds for the keys that were made in some way. */
 export const forKeysMade =
-  (when: (seen: Seen, key: ApiKey) => boolean, change: (made: ReadonlySet<string | undefined>, seen: Seen) => Change) =>
+  (way: keyof typeof makings, change: (wasMade: WasMade, seen: Seen) => Change) =>
   (seen: Seen, made = new Set<string | undefined>()): Change => ({
     storedKey: (key) => {
-      if (when(seen, key)) made.add(key.id)
+      if (makings[way](seen)) made.add(key.id)
       return key
     },
-    ...change(made, seen),
+    ...change((key) => made.has(key?.id), seen),
   })
 
 /** A key is mixed up with the one that created it. */

@@ -419,12 +419,7 @@ export const basic: BrokenRows = {
       ...alsoFor(({ id }) => !active.has(id)),
     })),
     'basic-accepted-for-public-key-without-apikey-scope': by.fifth(alsoFor((key) => !managesKeys(key))),
-    'public-key-created-in-session-takes-basic': by.eighth(
-      forKeysMade(
-        (seen) => seen.pair?.session !== undefined,
-        (made) => alsoFor(({ id }) => made.has(id)),
-      ),
-    ),
+    'public-key-created-in-session-takes-basic': by.eighth(forKeysMade('in-session', (made) => alsoFor(made))),
     'basic-accepted-for-public-key-on-connection-of-its-signature': by.eighth((seen, places = new Set<string>()) => ({
       around: meets(async (call, next) => {
         const answering = next()

@@ -103,10 +103,7 @@ export const grants: BrokenRows = {
     })),
     // Keys created in a signed call can be used with Basic credentials and signatures only.
     'key-created-by-signature-gets-no-grant': by.first(
-      forKeysMade(
-        ({ request }) => request.headers.authorization?.includes(';') === true,
-        (made) => unless('secretTakenFor', ({ id }, means) => means === 'grant' && made.has(id)),
-      ),
+      forKeysMade('by-signature', (made) => unless('secretTakenFor', (key, means) => means === 'grant' && made(key))),
     ),
     'refresh-token-accepted-as-secret-of-grant': by.second((seen) =>
       alsoSecrets((key) => {
@@ -246,12 +243,7 @@ export const grants: BrokenRows = {
       alsoPublicKeys(({ scope }) => !scope.some((word) => /^apikey$/i.test(word))),
     ),
     'session-granted-to-key-with-public-key': by.second((seen) => alsoPublicKeys(() => asks(seen, 'session:'))),
-    'public-key-created-by-ecc-call-gets-grants': by.fourth(
-      forKeysMade(
-        ({ byPublicKey }) => byPublicKey,
-        (made) => alsoPublicKeys(({ id }) => made.has(id)),
-      ),
-    ),
+    'public-key-created-by-ecc-call-gets-grants': by.fourth(forKeysMade('by-ecc', (made) => alsoPublicKeys(made))),
     'third-grant-to-public-key-accepted': by.eighth((_seen, tries = counts()) =>
       alsoPublicKeys((key) => tries(key) >= 3),
     ),

@@ -5,6 +5,7 @@ import type { ApiKey } from '../../../mock-server/state.ts'
 import {
   afterCalls,
   agreesAgain,
+  also,
   type BrokenRows,
   by,
   type Change,
@@ -12,6 +13,7 @@ import {
   forKeysMade,
   isAccepted,
   meets,
+  unless,
   withCreators,
 } from '../operators.ts'
 import { joined, managesKeys, onlyData, request, sha256 } from './changes.ts'
@@ -109,12 +111,7 @@ export const hmac: BrokenRows = {
       },
     })),
     // A secret-based key inherits the kind of the key that signed its creation.
-    'key-created-by-ecc-call-cannot-sign': by.first(
-      forKeysMade(
-        (seen, key) => seen.byPublicKey && key.publicKey === undefined,
-        (made) => ({ hmacTakenFor: (key) => right.hmacTakenFor(key) && !made.has(key.id) }),
-      ),
-    ),
+    'key-created-by-ecc-call-cannot-sign': by.first(forKeysMade('by-ecc', (made) => unless('hmacTakenFor', made))),
     // After a right signature the next one on the same connection is not verified.
     'second-mac-on-connection-not-checked': by.first((seen, verified = new Set<number>()) => ({
       macTextMatches: (received, expected) => {
@@ -263,12 +260,7 @@ export const hmac: BrokenRows = {
       },
     })),
     // A key with a public key takes HMAC signatures if an access token authorized its creation.
-    'public-key-created-by-token-takes-hmac': by.second(
-      forKeysMade(
-        (seen) => seen.pair !== undefined,
-        (made) => ({ hmacTakenFor: (key) => right.hmacTakenFor(key) || made.has(key.id) }),
-      ),
-    ),
+    'public-key-created-by-token-takes-hmac': by.second(forKeysMade('by-token', (made) => also('hmacTakenFor', made))),
     // The kind of signature is decided at the first signed call of a connection.
     'hmac-for-public-key-accepted-behind-other-hmac-on-connection': by.third(
       agreesAgain('hmacTakenFor', ({ connection }) => connection),

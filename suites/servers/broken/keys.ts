@@ -218,10 +218,7 @@ export const keys: BrokenRows = {
       },
     })),
     'scope-of-key-made-by-token-not-checked-in-signatures': by.eighth(
-      forKeysMade(
-        (seen) => seen.pair !== undefined,
-        (made, seen) => ({ keyScopeHolds: (means) => means === 'basic' || !made.has(seen.caller?.id) }),
-      ),
+      forKeysMade('by-token', (made, seen) => ({ keyScopeHolds: (means) => means === 'basic' || !made(seen.caller) })),
     ),
     // Who may manage keys may do everything, it says.
     'key-with-nothing-but-apikey-scope-lists-solutions': by.eighth((seen) => ({
@@ -372,12 +369,9 @@ export const keys: BrokenRows = {
       },
     })),
     'key-created-by-refreshed-token-gets-no-grant': by.third(
-      forKeysMade(
-        (seen) => (seen.pair?.generation ?? 0) > 0,
-        (made) => ({
-          secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && made.has(key.id)),
-        }),
-      ),
+      forKeysMade('by-refreshed-token', (made) => ({
+        secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && made(key)),
+      })),
     ),
     // A grant looks for its scopes in that of the key with a binary search.
     'scope-of-key-searched-as-if-sorted': by.third({

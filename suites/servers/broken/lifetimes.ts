@@ -109,10 +109,7 @@ export const lifetimes: BrokenRows = {
       ...ends((pair) => pair.accessExpiryMs - pair.issuedMs + (usedMs.get(pair) ?? pair.issuedMs)),
     })),
     'access-tokens-of-key-made-by-created-key-never-expire': by.fourth(
-      forKeysMade(
-        ({ caller }) => caller?.initial === false,
-        (made) => endless(({ key }) => made.has(key.id)),
-      ),
+      forKeysMade('by-created-key', (made) => endless(({ key }) => made(key))),
     ),
     // The ids of expired tokens are kept for a day, and nothing else tells that they have expired.
     'expired-access-token-works-again-after-a-day': by.fifth(

@@ -51,10 +51,7 @@ export const limits: BrokenRows = {
       withCreators((creatorOf, seen) => counting((key) => key.initial || creatorOf(key) === seen.caller)(seen)),
     ),
     'key-created-by-ecc-signature-takes-no-place': by.second(
-      forKeysMade(
-        (seen) => seen.byPublicKey,
-        (made, seen) => counting(({ id }) => !made.has(id))(seen),
-      ),
+      forKeysMade('by-ecc', (made, seen) => counting((key) => !made(key))(seen)),
     ),
     'keys-counted-for-each-scope': by.third(counting(({ scope }, seen) => `${scope}` === `${seen.scope}`)),
     'repeated-public-key-takes-no-place': by.third({
@@ -94,16 +91,13 @@ export const limits: BrokenRows = {
     'token-callers-make-eight-keys': by.first({ keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)) }),
     // "At most 10 API keys can be created", so that ten can
     'key-made-by-created-key-takes-two-places': by.third(
-      forKeysMade(
-        ({ caller }) => caller?.initial === false,
-        (made) => ({
-          keysCounted: (all, profile) =>
-            right.keysCounted(
-              all.flatMap((key) => (made.has(key.id) ? [key, key] : [key])),
-              profile,
-            ),
-        }),
-      ),
+      forKeysMade('by-created-key', (made) => ({
+        keysCounted: (all, profile) =>
+          right.keysCounted(
+            all.flatMap((key) => (made(key) ? [key, key] : [key])),
+            profile,
+          ),
+      })),
     ),
     // "At most 10 API keys can be created", and "publicKey" is a param of each creation
     'tenth-key-with-public-key-refused': by.fourth((seen) => ({

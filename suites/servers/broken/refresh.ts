@@ -483,10 +483,7 @@ export const refresh: BrokenRows = {
     // The pairs of a key are one record, which each refresh reads first and writes back at its end.
     'last-of-refreshes-in-flight-undoes-revocations-of-the-others': by.tenth({ around: writeBackRows }),
     'old-refresh-token-of-key-created-by-token-lives-on': by.twelfth(
-      forKeysMade(
-        ({ pair }) => pair !== undefined,
-        (made) => livesOn('refresh', ({ key }) => made.has(key.id)),
-      ),
+      forKeysMade('by-token', (made) => livesOn('refresh', ({ key }) => made(key))),
     ),
   },
   'refresh/after-access-expiry': {

@@ -132,12 +132,9 @@ export const scopes: BrokenRows = {
       },
     })),
     'token-of-token-created-key-has-whole-scope-of-key': by.third(
-      forKeysMade(
-        ({ pair }) => pair !== undefined,
-        (made, seen) => ({
-          grantedScope: (requested, keyScope) => (made.has(seen.named?.id) ? keyScope : requested),
-        }),
-      ),
+      forKeysMade('by-token', (made, seen) => ({
+        grantedScope: (requested, keyScope) => (made(seen.named) ? keyScope : requested),
+      })),
     ),
     'scopes-of-token-cached-by-key-and-number-of-scopes': by.fourth((seen, known = new Map<string, string[]>()) =>
       onGrant((pair) => {

@@ -227,19 +227,13 @@ export const sessions: BrokenRows = {
     ),
     'fourth-overflow-removes-no-session': by.fourth(every(4, 'sessionsRemoved', () => [])),
     'no-session-limit-for-keys-created-by-signature': by.fourth(
-      forKeysMade(
-        ({ request }) => request.headers.authorization?.includes(';') === true,
-        (made) => ({ sessionLimit: ({ id }) => (made.has(id) ? 1000 : 16) }),
-      ),
+      forKeysMade('by-signature', (made) => ({ sessionLimit: (key) => (made(key) ? 1000 : 16) })),
     ),
     'session-with-expires-in-removes-none-at-the-limit': by.fifth((seen) => ({
       sessionLimit: () => (asks(seen, 'expiresIn:') ? 1000 : 16),
     })),
     'no-session-limit-for-keys-made-by-created-keys': by.fifth(
-      forKeysMade(
-        ({ caller }) => caller?.initial === false,
-        (made) => ({ sessionLimit: ({ id }) => (made.has(id) ? 1000 : 16) }),
-      ),
+      forKeysMade('by-created-key', (made) => ({ sessionLimit: (key) => (made(key) ? 1000 : 16) })),
     ),
     // The places are a ring, and its end is reached.
     'seventeenth-overflow-removes-no-session': by.fifth((_seen, overflows = counts()) =>

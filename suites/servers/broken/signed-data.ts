@@ -241,10 +241,7 @@ export const signedData: BrokenRows = {
     ),
     // A creation by token leaves a column at its old default, which stands for the first form of signatures.
     'signature-without-body-accepted-for-keys-created-by-token': by.twelfth(
-      forKeysMade(
-        (seen) => seen.pair !== undefined,
-        (made, seen) => alsoTakes(() => (made.has(seen.named?.id) ? noBody : undefined)),
-      ),
+      forKeysMade('by-token', (made, seen) => alsoTakes(() => (made(seen.named) ? noBody : undefined))),
     ),
     // The length of the body is taken from a header, which a body in chunks does not have.
     'body-sent-in-chunks-signed-as-empty': by.twelfth((seen) =>
