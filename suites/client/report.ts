@@ -1,11 +1,11 @@
 /** The report about a client: what each check shows, its verdict and exit code, and the sentences that explain both. */
 
-import { visibleLines } from '../engine/conversation/exchange.ts'
 import { interruptedExitCode } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { demand } from '../engine/language/schemas.ts'
 import { readYaml, suggestion } from '../engine/language/yaml-source.ts'
 import { createRedactor, type Redactor, redactExchange } from '../engine/redact.ts'
+import { visibleLines } from '../engine/signer/bytes.ts'
 import type { Exchange as ShownLines } from '../engine/target.ts'
 import type { Meta, RunVerdict } from '../report/report.ts'
 import { shellWord } from '../report/text.ts'

@@ -9,7 +9,7 @@ import { parseRequirements } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { type FlatVector, flatVectors, loadVectors } from '../engine/language/vectors.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
-import { fromBase64Strict, fromLatin1, fromUtf8, toBase64, toHex, utf8 } from '../engine/signer/bytes.ts'
+import { fromBase64Strict, fromLatin1, fromUtf8, toBase64, toHex, utf8, visibleLines } from '../engine/signer/bytes.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type Signed, type SignInput, type SigningKey, sign } from '../engine/signer/sign.ts'
@@ -529,20 +529,6 @@ function shortened(lines: readonly string[]): string[] {
 
 /** Bytes and quoted text for a terminal, with visible line ends and without loss. */
 
-/** Lines with their ends visible; bytes that are not UTF-8 as \x escapes. */
-export function visibleLines(bytes: Uint8Array): string[] {
-  const text = fromUtf8(bytes) ?? [...bytes].map(asciiOrEscape).join('')
-  const shown = text
-    .replaceAll('\r', '␍')
-    .replaceAll('\t', '␉')
-    .replaceAll('\ufeff', '\\ufeff')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal
-    .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (mark) => `\\x${mark.charCodeAt(0).toString(16).padStart(2, '0')}`)
-  const lines = shown.split('\n')
-  const last = lines.pop() ?? ''
-  return [...lines.map((line) => `${line}␊`), ...(last === '' ? [] : [last])]
-}
-
 /** Hex in rows of 32 bytes. */
 function hexRows(hex: string): string[] {
   return hex.match(/.{1,64}/g)?.map((row) => row.replace(/(.{8})(?=.)/g, '$1 ')) ?? []
@@ -560,8 +546,4 @@ export function curlLine(url: string, method: string, header: string, body: Uint
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
-}
-
-function asciiOrEscape(byte: number): string {
-  return byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`
 }

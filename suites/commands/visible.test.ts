@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { utf8 } from '../engine/signer/bytes.ts'
-import { curlLine, visibleLines } from './signature.ts'
+import { utf8, visibleLines } from '../engine/signer/bytes.ts'
+import { curlLine } from './signature.ts'
 
 const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 
@@ -9,6 +9,7 @@ describe('visible bytes', () => {
   test('line ends, tabs and what is not UTF-8', () => {
     expect(visibleLines(utf8('a\r\n\tb\n'))).toEqual(['a␍␊', '␉b␊'])
     expect(visibleLines(utf8('a\n\n'))).toEqual(['a␊', '␊'])
+    expect(visibleLines('a\nb')).toEqual(['a␊', 'b'])
     expect(visibleLines(Uint8Array.of(0x61, 0xff, 0x1b))).toEqual(['a\\xff\\x1b'])
   })
 

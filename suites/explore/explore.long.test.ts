@@ -5,7 +5,7 @@ import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { isProof } from '../self/proof-form.ts'
+import { isProof, onlyInProof } from '../self/proof-form.ts'
 import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type ExploreOptions, explore } from './explore.ts'
@@ -65,8 +65,7 @@ const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
 }
 
 describe('an exploration', () => {
-  const onlyInProof = isProof ? '' : ' (NOT RUN: npm run proof does)'
-  test.skipIf(!isProof)(`tries expired pairs again, though the table needs every call${onlyInProof}`, async () => {
+  test.skipIf(!isProof)(onlyInProof('tries expired pairs again, though the table needs every call'), async () => {
     const { skipped } = await exploreServer({}, 9500)
     expect(skipped).not.toContain('expiry')
   })

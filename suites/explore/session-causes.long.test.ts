@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { isProof, onlyInProof } from '../self/proof-form.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
@@ -50,14 +51,14 @@ describe('a session that stays is shown with what keeps it', () => {
     expect(fixture).toMatch(/- \{ grant: \$key, scope: .*"session:/)
   })
 
-  test('no other key, where its sessions play no part', async () => {
+  test.skipIf(!isProof)(onlyInProof('no other key, where its sessions play no part'), async () => {
     const rules = { removedSessionWorks: () => true }
     const [{ steps, reproduced } = { steps: [], reproduced: null }] = await findingsOf({ rules }, oneTooMany)
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.join('\n')).not.toContain('by-basic')
   })
 
-  test('its name, if a later session has it too', async () => {
+  test.skipIf(!isProof)(onlyInProof('its name, if a later session has it too'), async () => {
     const live = new Set<string | undefined>()
     const rules: NonNullable<Server['rules']> = {
       sessionName: (name) => {
@@ -86,23 +87,26 @@ describe('a session that stays is shown with what keeps it', () => {
   })
 })
 
-test('sessions that are granted at once are shown together, if more of them live than may', async () => {
-  const mutants = await loadIndependentMutants()
-  const broken = mutants.find(({ id }) => id === 'sessions-counted-some-microtasks-before-creation')?.create() ?? {}
-  const found = await findingsOf(broken, inWorld('session races', { who: 'by-basic', on: ['new'] }))
-  expect(found.map(({ id, reproduced }) => [id, reproduced])).toEqual([
-    ['found/sessions/oldest-removed/let-in', { failed: 3, tries: 3 }],
-  ])
-  expect(found[0]?.message).toBe('17 of 24 sessions that were granted at once live')
-  expect(found[0]?.steps.map((text) => text.replace(/(race|w)\d+[x-]/g, '$1'))).toEqual([
-    '24 calls at once: A grant to root for the scope "solution session:w1-$unique" as race0, and the same for 23 more sessions: w2-$unique, w3-$unique, …, w24-$unique',
-    'A call of solution/listSolutions with the access token of race0, and the same with those of race1, race2, …, race15: accepted',
-    'A call of solution/listSolutions with the access token of race16: accepted',
-  ])
-  expect(found[0]?.fixture).toMatch(
-    /- \{ grant: root, scope: \["solution", "session:s\$n\$unique"\], parallel: 24, connections: \w+, tally: \{ accepted: at-least 1 \}, keep: \{ sessions: result \} \}/,
-  )
-  expect(found[0]?.fixture).toMatch(
-    /\nsteps:\n {2}- \{ for: \$sessions, call: solution\/listSolutions, auth: .* tally: \{ accepted: at-most 16 \} \}\n$/,
-  )
-})
+test.skipIf(!isProof)(
+  onlyInProof('sessions that are granted at once are shown together, if more of them live than may'),
+  async () => {
+    const mutants = await loadIndependentMutants()
+    const broken = mutants.find(({ id }) => id === 'sessions-counted-some-microtasks-before-creation')?.create() ?? {}
+    const found = await findingsOf(broken, inWorld('session races', { who: 'by-basic', on: ['new'] }))
+    expect(found.map(({ id, reproduced }) => [id, reproduced])).toEqual([
+      ['found/sessions/oldest-removed/let-in', { failed: 3, tries: 3 }],
+    ])
+    expect(found[0]?.message).toBe('17 of 24 sessions that were granted at once live')
+    expect(found[0]?.steps.map((text) => text.replace(/(race|w)\d+[x-]/g, '$1'))).toEqual([
+      '24 calls at once: A grant to root for the scope "solution session:w1-$unique" as race0, and the same for 23 more sessions: w2-$unique, w3-$unique, …, w24-$unique',
+      'A call of solution/listSolutions with the access token of race0, and the same with those of race1, race2, …, race15: accepted',
+      'A call of solution/listSolutions with the access token of race16: accepted',
+    ])
+    expect(found[0]?.fixture).toMatch(
+      /- \{ grant: root, scope: \["solution", "session:s\$n\$unique"\], parallel: 24, connections: \w+, tally: \{ accepted: at-least 1 \}, keep: \{ sessions: result \} \}/,
+    )
+    expect(found[0]?.fixture).toMatch(
+      /\nsteps:\n {2}- \{ for: \$sessions, call: solution\/listSolutions, auth: .* tally: \{ accepted: at-most 16 \} \}\n$/,
+    )
+  },
+)

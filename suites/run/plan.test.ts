@@ -48,6 +48,12 @@ test('never more keys than the ten that are possible', () => {
   )
 })
 
+test('a case that fills the places for keys opens a few sessions, and fills none', () => {
+  const sessions = expect.stringContaining('sessions up to the limit of 16')
+  expect(planOf({ only: ['limits/every-way'] }).creates).not.toContainEqual(sessions)
+  expect(planOf({ only: ['sessions/seventeenth'] }).creates).toContainEqual(sessions)
+})
+
 test('the test keys of the selected cases are created', () => {
   expect(planOf({ only: ['refresh'] }).creates).toEqual(
     expect.arrayContaining(['1 API key', 'up to 1 more if the target takes keys that it should refuse']),

@@ -249,9 +249,7 @@ function plannedCall(step: CallStep | SendStep): PlannedCall {
 }
 
 const fills = (items: readonly Item[], what: 'keys' | 'sessions'): boolean =>
-  items.some(
-    (item) => item.kind === 'case' && item.scenario.needs.includes('limits') && item.scenario.needs.includes(what),
-  )
+  items.some((item) => claimsOf(item).fills === what)
 
 /** Why cases are left out, the most common reason first. */
 function reasons(items: readonly Item[], cannot: (item: Item) => Gap | undefined): Plan['cannot'] {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadIndependentMutants, loadIndependentVariants } from '../targets/bundled.ts'
 import { isCatch, missedGoals, type ProofFinding, type ProofLine, proofSummary, prove } from './explore-proof.ts'
-import { partUnlessProof } from './proof-form.ts'
+import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: 1500, walks: 3 }
@@ -23,7 +23,7 @@ describe('the model alone', () => {
     ['scheme-word-compared-by-prefix', 'works'],
     ['second-answer-on-connection-repeats-id', 'works'],
   ]
-  test.each(partUnlessProof(findable, 2))('finds %s; its scenario: %s', async (name, outcome) => {
+  test.each(partUnlessProof(findable, 1))('finds %s; its scenario: %s', async (name, outcome) => {
     const mutant = await mutantNamed(name)
     const { found } = await prove(mutant, 'explore', { ...options, stopAtFirst: true })
     expect(found.find((one) => isCatch(mutant.breaks, one))?.fixture).toBe(outcome)
@@ -36,7 +36,7 @@ describe('the model alone', () => {
     ['keys-with-the-same-scope-are-one-user', { seed: 2, calls: 4000, walks: 40 }],
     ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
   ]
-  test.each(partUnlessProof(conforming, 2))('does not accuse %s', async (name, more) => {
+  test.each(partUnlessProof(conforming, 1))('does not accuse %s', async (name, more) => {
     const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
     const { id, profile, settings = {}, create } = variant
@@ -50,11 +50,14 @@ describe('the model alone', () => {
   })
 })
 
-test('the model finds second-refresh-drops-apikey with the few keys that the cases leave room for', async () => {
-  const mutant = await mutantNamed('second-refresh-drops-apikey')
-  const { found } = await prove(mutant, 'run', { ...options, calls: 400, walks: 1, stopAtFirst: true })
-  expect(found.some((one) => one.by === 'model' && isCatch(mutant.breaks, one))).toBe(true)
-})
+test.skipIf(!isProof)(
+  onlyInProof('the model finds second-refresh-drops-apikey with the few keys that the cases leave room for'),
+  async () => {
+    const mutant = await mutantNamed('second-refresh-drops-apikey')
+    const { found } = await prove(mutant, 'run', { ...options, calls: 400, walks: 1, stopAtFirst: true })
+    expect(found.some((one) => one.by === 'model' && isCatch(mutant.breaks, one))).toBe(true)
+  },
+)
 
 const finding: ProofFinding = {
   by: 'model',

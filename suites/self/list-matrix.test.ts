@@ -4,13 +4,12 @@ import { seededRandom } from '../engine/signer/random.ts'
 import { type CoverageJson, coverageText } from '../explore/list-matrix.ts'
 import { coveringArray, readMatrix } from '../explore/matrix.ts'
 import { call, captureCli, captured } from './captured-cli.ts'
-import { isProof } from './proof-form.ts'
+import { isProof, onlyInProof } from './proof-form.ts'
 
 captureCli()
-const onlyInProof = isProof ? '' : ' (NOT RUN: npm run proof does)'
 
 test.skipIf(!isProof)(
-  `the reference server is judged in nearly every possible pair of the matrix${onlyInProof}`,
+  onlyInProof('the reference server is judged in nearly every possible pair of the matrix'),
   async () => {
     expect(await call('list', '--matrix', '--json'), captured.complaints).toBe(0)
     const { covered, notCovered } = JSON.parse(captured.out) as CoverageJson

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants } from '../targets/bundled.ts'
 import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf } from './mutation.ts'
-import { isProof } from './proof-form.ts'
+import { isProof, onlyInProof, turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const mutants = await loadMutants()
+/** Outside of a proof every fourth: each kind of rule, and each part of the document, still has some. */
+const tried = turnUnlessProof(mutants, 4, 0)
 const hunts: Hunt[] = []
 
 test('there are at least a hundred mutants with unique names', () => {
@@ -23,7 +25,7 @@ test('every requirement that a scenario can prove is broken by a mutant', () => 
 })
 
 describe('a mutant is killed at the requirement that it breaks, by failed for a must and by warned for an implied', () => {
-  test.each(mutants)('$breaks: $id', async (mutant) => {
+  test.each(tried)('$breaks: $id', async (mutant) => {
     const found = await hunt(mutant, corpus, itemsOf(corpus, mutant.breaks), isProof ? 'all' : 'first-kill')
     hunts.push(found)
     expect(
@@ -33,10 +35,12 @@ describe('a mutant is killed at the requirement that it breaks, by failed for a 
   })
 })
 
-test('only a scenario that kills no mutant gives a reason, and each of these does', () => {
-  expect(hunts, 'run all mutants to see this').toHaveLength(mutants.length)
-  const idle = idleScenarios(corpus, hunts)
-  // Outside of a proof each hunt ends with its first kill, so scenarios that kill some mutant may have had no turn.
-  if (isProof) expect(idle.filter((id) => idleReasons[id] === undefined)).toEqual([])
-  expect(Object.keys(idleReasons).filter((id) => !idle.includes(id))).toEqual([])
-})
+test.skipIf(!isProof)(
+  onlyInProof('only a scenario that kills no mutant gives a reason, and each of these does'),
+  () => {
+    expect(hunts, 'run all mutants to see this').toHaveLength(mutants.length)
+    const idle = idleScenarios(corpus, hunts)
+    expect(idle.filter((id) => idleReasons[id] === undefined)).toEqual([])
+    expect(Object.keys(idleReasons).filter((id) => !idle.includes(id))).toEqual([])
+  },
+)

@@ -69,7 +69,7 @@ const shownBy = async (server: NullServer, clocked: (target: Target) => Target):
   }
 }
 
-describe.each(nullServers)('a server that $name', (server) => {
+describe.each(turnUnlessProof(nullServers, 2, 0))('a server that $name', (server) => {
   test('shows no guard and never conforms', async () => {
     const shown = await shownBy(server, server.isConvincing ? withMovedClock : asItIs)
     if (shown instanceof SuiteError) {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseTargetFile } from '../run/target-file.ts'
 import { countAll, numbersTable } from './numbers.ts'
-import { isProof } from './proof-form.ts'
+import { isProof, onlyInProof } from './proof-form.ts'
 import { blockIn, withBlock } from './sources.ts'
 
 /**
@@ -50,8 +50,8 @@ describe.each(pages)('%s', (page) => {
   if (blocks.length === 0) test('has no console block', () => expect(textOf(page)).not.toContain('```console'))
   for (const { line, commands } of blocks) {
     const isLeftOut = !isProof && commands.some(({ command }) => againInProof.includes(command))
-    const name = `line ${line}: ${commands[0]?.command}${isLeftOut ? ' (NOT RUN: npm run proof does)' : ''}`
-    test.skipIf(isLeftOut)(name, async () => {
+    const name = `line ${line}: ${commands[0]?.command}`
+    test.skipIf(isLeftOut)(isLeftOut ? onlyInProof(name) : name, async () => {
       const outputs = await runSession(
         commands.map(({ command }) => command + (isProof ? '' : (shortened[command] ?? ''))),
         cwd,

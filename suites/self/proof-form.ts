@@ -1,6 +1,9 @@
 /** `npm run proof` runs some tests in their whole form; `npm test` runs a part of them, because the whole takes too long. */
 export const isProof = process.env.SVC_PROOF !== undefined
 
+/** The name of a test or a group that only a proof runs, as in `test.skipIf(!isProof)(onlyInProof('…'), …)`. */
+export const onlyInProof = (name: string): string => (isProof ? name : `${name} (NOT RUN: npm run proof does)`)
+
 /**
  * All items in a proof; otherwise every `every`-th of them, from the index `first` on. If each of several servers has another `first`, every
  * server and every item has its turn.

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { interruptRun, printedBy } from './printed-by.ts'
-import { isProof } from './proof-form.ts'
+import { isProof, onlyInProof } from './proof-form.ts'
 
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
 const server = await startMockServer({ rootKey })
@@ -117,27 +117,30 @@ test('a run that is killed during a creation leaves its keys, and the name of on
   await holding.close()
 })
 
-test('keys that cannot be removed are reported by the next run, and removed by one that can', async () => {
-  server.reset()
-  const folder = place()
-  const first = await ran(folder, ['--only', 'test-keys'])
-  expect(first.printed).toMatch(/Left on the target\n {2}API key \w+ \("\S*bob/)
-  const next = await ran(folder, ['--only', 'basic/secret-of-another'])
-  expect(next.printed).toContain(
-    '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them',
-  )
+test.skipIf(!isProof)(
+  onlyInProof('keys that cannot be removed are reported by the next run, and removed by one that can'),
+  async () => {
+    server.reset()
+    const folder = place()
+    const first = await ran(folder, ['--only', 'test-keys'])
+    expect(first.printed).toMatch(/Left on the target\n {2}API key \w+ \("\S*bob/)
+    const next = await ran(folder, ['--only', 'basic/secret-of-another'])
+    expect(next.printed).toContain(
+      '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them',
+    )
 
-  writeFileSync(join(folder, 'target.yaml'), withCleanup)
-  const interrupted = start(folder, [])
-  await interrupted.says('that earlier runs left on the target')
-  await untilKeyIsMade(folder)
-  interrupted.child.kill('SIGINT')
-  expect(await interrupted.exitCode).toBe(130)
-  expect(interrupted.printed()).toMatch(/Removed \d+ API keys that earlier runs left on the target/)
-  expect(interrupted.printed()).toContain('Interrupted: cleaning up; press Ctrl-C again to leave at once')
-  expect(interrupted.printed()).not.toContain('Left on the target')
-  expect(records(folder)).toEqual([])
-})
+    writeFileSync(join(folder, 'target.yaml'), withCleanup)
+    const interrupted = start(folder, [])
+    await interrupted.says('that earlier runs left on the target')
+    await untilKeyIsMade(folder)
+    interrupted.child.kill('SIGINT')
+    expect(await interrupted.exitCode).toBe(130)
+    expect(interrupted.printed()).toMatch(/Removed \d+ API keys that earlier runs left on the target/)
+    expect(interrupted.printed()).toContain('Interrupted: cleaning up; press Ctrl-C again to leave at once')
+    expect(interrupted.printed()).not.toContain('Left on the target')
+    expect(records(folder)).toEqual([])
+  },
+)
 
 test('Ctrl-C at any time ends a bundled run with 130', async () => {
   for (const afterMs of isProof ? [0, 250, 500] : [250]) {
@@ -147,33 +150,38 @@ test('Ctrl-C at any time ends a bundled run with 130', async () => {
   }
 })
 
-test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', async () => {
-  const { rules = {} } = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create() ?? {}
-  const broken = await startMockServer({ rootKey, rules })
-  const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
-  const only = ['--only', 'test-keys', '--only', isProof ? 'signatures' : 'signatures/hmac']
-  const first = await ran(folder, [
-    '--bail',
-    '1',
-    '--set',
-    '1.0',
-    ...only,
-    '--report',
-    'text',
-    '--report',
-    'json=r.json',
-  ])
-  expect(first.code).toBe(1)
-  expect(first.printed).toContain('a case failed (--bail 1)')
-  expect(JSON.parse(readFileSync(join(folder, 'r.json'), 'utf8')).meta.set).toBe('1.0')
-  const kept = readFileSync(join(folder, 'kept.jsonl'), 'utf8')
-  expect(kept).toContain('{"created"')
-  const again = await ran(folder, ['--failed', 'r.json'])
-  expect(again.printed).toContain('signatures/hmac-accepted')
-  expect(again.printed).not.toContain('Removed')
-  expect(readFileSync(join(folder, 'kept.jsonl'), 'utf8')).toBe(kept)
-  await broken.close()
-})
+test.skipIf(!isProof)(
+  onlyInProof(
+    '--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept',
+  ),
+  async () => {
+    const { rules = {} } = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create() ?? {}
+    const broken = await startMockServer({ rootKey, rules })
+    const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
+    const only = ['--only', 'test-keys', '--only', isProof ? 'signatures' : 'signatures/hmac']
+    const first = await ran(folder, [
+      '--bail',
+      '1',
+      '--set',
+      '1.0',
+      ...only,
+      '--report',
+      'text',
+      '--report',
+      'json=r.json',
+    ])
+    expect(first.code).toBe(1)
+    expect(first.printed).toContain('a case failed (--bail 1)')
+    expect(JSON.parse(readFileSync(join(folder, 'r.json'), 'utf8')).meta.set).toBe('1.0')
+    const kept = readFileSync(join(folder, 'kept.jsonl'), 'utf8')
+    expect(kept).toContain('{"created"')
+    const again = await ran(folder, ['--failed', 'r.json'])
+    expect(again.printed).toContain('signatures/hmac-accepted')
+    expect(again.printed).not.toContain('Removed')
+    expect(readFileSync(join(folder, 'kept.jsonl'), 'utf8')).toBe(kept)
+    await broken.close()
+  },
+)
 
 test('a --timeout that leaves no time for a case is named, and ends with 3', async () => {
   const { code, printed } = await ran(place(), ['--timeout', '0.001'])

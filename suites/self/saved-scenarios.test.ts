@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadIndependentMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
-import { isProof } from './proof-form.ts'
+import { isProof, onlyInProof } from './proof-form.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-saved-'))
 const found = join(folder, 'found')
@@ -44,10 +44,8 @@ function cli(...args: string[]): Promise<{ code: number; text: string }> {
   })
 }
 
-const onlyInProof = isProof ? '' : ' (NOT RUN: npm run proof does)'
-
-describe.sequential('a rule that no scripted case sees broken', () => {
-  test.skipIf(!isProof)(`is not noticed by the cases${onlyInProof}`, async () => {
+describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case sees broken'), () => {
+  test('is not noticed by the cases', async () => {
     const broken = await serverOf('broken')
     const { code, text } = await cli(
       'run',
@@ -94,7 +92,7 @@ describe.sequential('a rule that no scripted case sees broken', () => {
     expect(here.code, here.text).toBe(0)
   })
 
-  test.skipIf(!isProof)(`is known to a baseline by its id, or by its row of the table${onlyInProof}`, async () => {
+  test('is known to a baseline by its id, or by its row of the table', async () => {
     const known = join(folder, 'known.yaml')
     const { findings } = JSON.parse(readFileSync(report, 'utf8')) as { findings: Named[] }
     expect(findings.map(({ id }) => id)).toContain('found/grants/credentials/let-in')

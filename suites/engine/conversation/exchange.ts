@@ -1,17 +1,7 @@
 /** Exchanges as lines to print, with the beginning and the end of long bodies. */
-import { toHex } from '../signer/bytes.ts'
+import { toHex, visibleLines } from '../signer/bytes.ts'
 import { sha256 } from '../signer/hmac.ts'
 import type { Exchange, WireAnswer, WireRequest } from '../target.ts'
-
-/** A body as lines, in which line ends are visible; empty lines are left out. */
-export function visibleLines(body: Uint8Array | string): string[] {
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  return text
-    .replaceAll('\r', '␍')
-    .replaceAll('\n', '␊\n')
-    .split('\n')
-    .filter((line) => line !== '')
-}
 
 /** How many bytes of each end of a long body are kept, so that evidence stays small. */
 const keptBytes = 2048
@@ -65,6 +55,9 @@ function shownHeaders(headers: { [name: string]: string }): string[] {
     .map((name) => `${name}: ${headers[name]}`)
 }
 
+/** A character may be cut in two. */
+const partLines = (part: Uint8Array): string[] => visibleLines(new TextDecoder().decode(part))
+
 /** @param cut says that the body is the first and the last part of a longer one */
 function bodyLines(body: Uint8Array, cut?: Cut): string[] {
   if (isLong(body)) {
@@ -73,8 +66,8 @@ function bodyLines(body: Uint8Array, cut?: Cut): string[] {
   }
   if (cut === undefined) return visibleLines(body)
   return [
-    ...visibleLines(body.subarray(0, keptBytes)),
+    ...partLines(body.subarray(0, keptBytes)),
     `… (${cut.bytes} bytes in all, SHA-256 ${cut.sha256})`,
-    ...visibleLines(body.subarray(keptBytes)),
+    ...partLines(body.subarray(keptBytes)),
   ]
 }

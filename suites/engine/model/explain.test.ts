@@ -62,9 +62,9 @@ describe('a refresh beside other calls', () => {
   })
 })
 
-test('raises no alarm in 120 correct histories; half of them lose a tenth of their answers', () => {
+test('raises no alarm in 40 correct histories; half of them lose a tenth of their answers', () => {
   const random = seededRandom(11)
-  for (let round = 0; round < 120; round++) {
+  for (let round = 0; round < 40; round++) {
     const start = afterGrants(newState(), ['a', 'b', 'c'], ['solution'])
     expect(
       explain(

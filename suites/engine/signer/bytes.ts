@@ -115,3 +115,21 @@ function decodeBase64(text: string): Uint8Array | null {
     return null
   }
 }
+
+/** Text as lines for people, without loss: their ends are visible, and bytes that are not UTF-8 are \x escapes. */
+export function visibleLines(given: Uint8Array | string): string[] {
+  const text = typeof given === 'string' ? given : (fromUtf8(given) ?? [...given].map(asciiOrEscape).join(''))
+  const shown = text
+    .replaceAll('\r', '␍')
+    .replaceAll('\t', '␉')
+    .replaceAll('\ufeff', '\\ufeff')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (mark) => `\\x${mark.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  const lines = shown.split('\n')
+  const last = lines.pop() ?? ''
+  return [...lines.map((line) => `${line}␊`), ...(last === '' ? [] : [last])]
+}
+
+function asciiOrEscape(byte: number): string {
+  return byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`
+}

@@ -71,7 +71,7 @@ const oneCaseEach = (kind: TestClient['kind']): Case[] =>
 const allOk = { exitCode: 0, lines: ['ok', 'ok', 'ok'], complaints: '' }
 
 describe('a right client gets every call accepted', () => {
-  test.concurrent.each(partUnlessProof(oneCaseEach('right'), 5))('$name, in a process of its own', ({ client, auth }) =>
+  test.concurrent.each(partUnlessProof(oneCaseEach('right'), 2))('$name, in a process of its own', ({ client, auth }) =>
     withServer(auth, {}, async (_server, env) => {
       expect(await run(client.command, env)).toEqual(allOk)
     }),
@@ -105,7 +105,7 @@ test('right clients survive what servers do', async () => {
 })
 
 describe('a broken client starts, and ends as an adapter does', () => {
-  test.concurrent.each(partUnlessProof(cases('broken'), 40))('$name', ({ client, auth }) =>
+  test.concurrent.each(partUnlessProof(cases('broken'), 12))('$name', ({ client, auth }) =>
     withServer(auth, {}, async (_server, env) => {
       const { lines, complaints } = await runHere(client, env)
       expect(lines).toHaveLength(3)
@@ -243,8 +243,17 @@ const part: [id: string, ...scenarios: string[]][] = [
   ['ok-without-a-call', 'plain/basic'],
 ]
 
+/** Outside of a proof one of each kind, and of each way to be wrong: in what is signed, in what is repeated, in what is read. */
+const short = [
+  'lost-refresh-not-repeated',
+  'signs-sorted-members',
+  'create-key-repeated',
+  'answer-id-not-read',
+  'ok-without-a-call',
+]
+
 describe.concurrent('the judge of clients', () => {
-  test.each(part)('%s', async (id, ...wanted) => {
+  test.each(part.filter(([id]) => isProof || short.includes(id)))('%s', async (id, ...wanted) => {
     const client = clientNamed(id)
     const judge = () => judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))
     let judgement = await judge()

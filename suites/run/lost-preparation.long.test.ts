@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
+import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
 import { lastingTarget, loadIndependentVariants, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { runAll } from './run.ts'
@@ -71,7 +72,7 @@ test.each(causes)('a case whose preparation no longer holds is not testable: %s'
   expect(problemText(problem)).toContain(text)
 })
 
-test('without the model the same refusals are failures, or expired tokens', async () => {
+test.skipIf(!isProof)(onlyInProof('without the model the same refusals are failures, or expired tokens'), async () => {
   const verdicts: string[] = []
   for (const [, steps] of causes) {
     const { verdict, problem } = await ask(steps, {}, false)
@@ -90,15 +91,17 @@ test('without the model the same refusals are failures, or expired tokens', asyn
 const secondOfSeventeen = `${grant(', "session:oldest-$unique"', 'oldest')}  - wait: 2s
 ${grant(', "session:first-$unique"')}${use}${sixteenMore.replace('16', '15')}${use}`
 
-test.each(['fifteen-sessions-kept', 'all-sessions-removed', 'two-sessions-removed', 'second-oldest-session-removed'])(
-  'a server that removes a wrong session is not excused: %s',
-  async (id) => {
-    const mutant = (await loadMutants()).find((one) => one.id === id)
-    if (mutant === undefined) throw new Error(`no mutant ${id}`)
-    expect((await ask(`steps:\n${secondOfSeventeen}`)).verdict).toBe('passed')
-    expect((await ask(`steps:\n${secondOfSeventeen}`, mutant.create())).verdict).toBe('failed')
-  },
-)
+test.each(
+  partUnlessProof(
+    ['fifteen-sessions-kept', 'all-sessions-removed', 'two-sessions-removed', 'second-oldest-session-removed'],
+    1,
+  ),
+)('a server that removes a wrong session is not excused: %s', async (id) => {
+  const mutant = (await loadMutants()).find((one) => one.id === id)
+  if (mutant === undefined) throw new Error(`no mutant ${id}`)
+  expect((await ask(`steps:\n${secondOfSeventeen}`)).verdict).toBe('passed')
+  expect((await ask(`steps:\n${secondOfSeventeen}`, mutant.create())).verdict).toBe('failed')
+})
 
 test('also while other cases make calls', async () => {
   const busy = `steps:\n${'  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'.repeat(100)}`
