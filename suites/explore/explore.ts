@@ -12,7 +12,7 @@ import { type Candidate, type Explorer, type ExplorerOptions, TargetGone } from 
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, type Keyring, keyringOf, waysToEndKeys } from './keyring.ts'
 import { deadStayDead, everyKeyWorks, someStillWork } from './laws.ts'
-import { allPairs, callMatrix, isNamedBy, type Matrix, type MatrixCoverage, readMatrix } from './matrix.ts'
+import { callMatrix, isNamedBy, type Matrix, type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
 import {
   findWorkingAuthorization,
@@ -25,6 +25,7 @@ import {
 } from './preflight.ts'
 import { callCells, cells, grantsNothing, openTable, type Table } from './table.ts'
 import { walk } from './walk.ts'
+import { pausesOf, readWorlds } from './world-steps.ts'
 import { runWorld } from './worlds.ts'
 
 export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
@@ -103,14 +104,12 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 interface Stages {
   readonly caller: Caller
   readonly options: ExploreOptions
-  readonly random: Random
-  readonly matrix: Matrix
   readonly sizes: Sizes
+  readonly matrix: Matrix
+  readonly coverage: MatrixCoverage
   readonly table: Table
-  /** The pairs of the matrix, as far as they are covered. */
-  coverage: MatrixCoverage
-  /** Pairs that expire soon, and when all of them have expired. */
-  expiring: { readonly due: number; readonly pairs: readonly string[] }
+  /** Draws a number below another. */
+  pick(count: number): number
   /** The last stages may use what is reserved for them. */
   isEnding: boolean
   /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
@@ -125,6 +124,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
   const elapsed = (): number => performance.now() - startedMs
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
   const x = openExplorer({ ...options, operations: readDeviations(), values, timeLeftMs })
+  const { clock } = x.options
   const findings = collectFindings(x, requirements)
   const spent = new Map<string, { calls: number; ms: number }>()
   const contradictions: Candidate[] = []
@@ -146,18 +146,17 @@ export function openExploration(options: ExploreOptions): OpenExploration {
   const skipped = new Set<string>()
   const mustSkip = (pausesMs: number): boolean => {
     if (all === undefined || all.isEnding) return x.isOver({ calls: 0, ms: -lateMs })
-    const isTooShort =
-      pausesMs > 0 && !x.options.clock.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
+    const isTooShort = pausesMs > 0 && !clock.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
     return isTooShort || isOver(all)
   }
   const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
-    const [calls, from] = [x.calls(), x.options.clock.now()]
+    const [calls, from] = [x.calls(), clock.now()]
     if (mustSkip(pausesMs)) return void skipped.add(name)
     await run()
     if (!countedApart.has(name) && x.isOver({ calls: 0, ms: Number.NEGATIVE_INFINITY })) skipped.add(name)
     await settle()
     const before = spent.get(name) ?? { calls: 0, ms: 0 }
-    spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.clock.now() - from })
+    spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + clock.now() - from })
   }
   const unlessGone = async (run: () => Promise<void>): Promise<void> => {
     try {
@@ -205,11 +204,6 @@ export function openExploration(options: ExploreOptions): OpenExploration {
 }
 
 const onlyOf = ({ only = null }: ExploreOptions): readonly string[] | null => only
-const noCoverage = ({ dimensions }: Matrix): MatrixCoverage => ({
-  all: allPairs(dimensions),
-  covered: new Set(),
-  reasons: new Map(),
-})
 
 /** Stages of which the report counts how much was made. */
 const countedApart = new Set(['table', 'matrix', 'random walks'])
@@ -220,7 +214,7 @@ const lateMs = 4000
 async function openStages(
   x: Explorer,
   options: ExploreOptions,
-  { random, makeKeyPair, stage }: Pick<Stages, 'random' | 'stage'> & Pick<Caller, 'makeKeyPair'>,
+  { random, makeKeyPair, stage }: Pick<Stages, 'stage'> & Pick<Caller, 'makeKeyPair'> & { readonly random: Random },
 ): Promise<Stages> {
   const { allow, instance, fillsKeys = true } = options
   const memory = {
@@ -228,6 +222,8 @@ async function openStages(
     sinceControl: new Map(),
     turns: new Map(),
     tried: new Set<string>(),
+    left: new Map(),
+    later: [],
     waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],
     makeKeyPair,
   }
@@ -242,14 +238,13 @@ async function openStages(
   return {
     caller,
     options,
-    random,
+    pick: (count) => random.below(Math.max(1, count)),
     sizes,
     matrix,
     coverage: noCoverage(matrix),
     isEnding: false,
     table: openTable(cells(x.options.operations, random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
     stage,
-    expiring: { due: 0, pairs: [] },
   }
 }
 
@@ -316,235 +311,109 @@ function callsAtEnd(caller: Caller, { reserved }: Sizes): number {
 const isOver = ({ caller: { x }, sizes, isEnding }: Stages, calls = 0): boolean =>
   isEnding ? x.isOver({ calls: 0, ms: -lateMs }) : x.isOver({ calls, ms: sizes.reservedMs })
 
-const pickOf =
-  ({ random }: Stages) =>
-  (count: number): number =>
-    random.below(Math.max(1, count))
-
-/** One world as a stage of its name. */
-const worlds = async (all: Stages, ...names: readonly string[]): Promise<void> => {
-  for (const name of names) await all.stage(name, () => world(all, name))
+/** The worlds of a part of fixtures/worlds/order.yaml, or a single one: each as a stage of its name. */
+async function worlds(all: Stages, part: string): Promise<void> {
+  for (const name of readWorlds().order.get(part) ?? [part])
+    await all.stage(name, () => world(all, name), pausesOf(name, all.sizes.column))
 }
 
-const world = (
-  all: Stages,
-  name: string,
-  values: { readonly [name: string]: unknown } = {},
-  wait?: Wait,
-): Promise<string[]> =>
-  runWorld(all.caller, name, {
-    sizes: all.sizes,
-    values,
-    isOver: () => isOver(all),
-    ...(wait === undefined ? {} : { wait }),
-  })
+const world = (all: Stages, name: string, values: { readonly [name: string]: unknown } = {}): Promise<string[]> =>
+  runWorld(all.caller, name, { sizes: all.sizes, values, isOver: () => isOver(all), wait: (ms) => meanwhile(all, ms) })
 
-type Wait = (ms: number) => Promise<void>
+/** The share of all calls that may be made during one pause. */
+const restShare = 0.004
+
+/** During a pause only calls are made that grant no token, because a grant may count as a session. A fast server could answer the whole table. */
+async function meanwhile(all: Stages, ms: number): Promise<void> {
+  const { x } = all.caller
+  const { clock, maxCalls } = x.options
+  const until = clock.now() + ms
+  const most = x.calls() + Math.floor(maxCalls * restShare)
+  const isLate = (): boolean => x.calls() > most || isOver(all)
+  if (!clock.controlled) await callCells(all.caller, all.table, { only: grantsNothing, until, isOver: isLate })
+  if (clock.now() < until) await x.wait(until - clock.now())
+}
 
 async function quietStages(all: Stages): Promise<void> {
-  if (onlyOf(all.options) !== null) return chosenRows(all)
-  const { caller, sizes, table, stage } = all
-  await worlds(all, 'missing credentials', 'credentials among the params', 'the open method elsewhere')
+  const { caller, sizes, table, stage, options } = all
+  if (onlyOf(options) !== null) return chosenRows(all)
+  await worlds(all, 'first')
   await stage('table', () =>
     callCells(caller, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
-  await sessionStages(all)
-  await tokenStages(all)
-  await keyStages(all)
+  for (const name of ['sessions', 'tokens', 'scopes']) {
+    await worlds(all, name)
+    await stage('what must still be valid', () => someStillWork(caller, all.pick))
+  }
+  await worlds(all, 'races')
+  await worlds(all, 'keys')
+  await stage('what must still be valid', () => everyKeyWorks(caller))
   await wideStages(all)
   all.isEnding = true
   caller.x.reserve(0)
-  await closingStages(all)
-}
-
-/** The rows of the table and of the matrix that the user names. */
-async function chosenRows(all: Stages): Promise<void> {
-  const { caller, options, table, stage } = all
-  if (isNamedBy(onlyOf(options), 'races')) await onlyRaces(all)
-  await stage('table', () => callCells(caller, table, { isOver: () => isOver(all) }))
-  await stage('matrix', () => combine(all, () => isOver(all)))
-}
-
-/** For the proof of races: each of them, one after another. */
-async function onlyRaces(all: Stages): Promise<void> {
-  const { options, stage, caller } = all
-  await worlds(all, ...races)
-  const who = caller.keyring.secret.at(-1) ?? 'root'
-  if (caller.keyring.limits) await stage('session races', () => world(all, 'session races', { who }))
-  if (options.fillsKeys !== false) await worlds(all, 'key limit')
-}
-
-const races = [
-  'wrong beside right',
-  'wrong grants beside right',
-  'tokens beside others',
-  'grants of two keys',
-  'grants of one key',
-  'pairs at once',
-  'refreshes at once',
-  'refresh beside use',
-]
-
-/** The share of all calls that may be made during the pauses of the session tests. */
-const restShare = 0.06
-
-/** The session tests. During their pauses only calls that grant no token are made, because a grant may count as a session. */
-async function sessionStages(all: Stages): Promise<void> {
-  const { caller, stage, table, sizes } = all
-  const { x, keyring } = caller
-  const { clock } = x.options
-  // A fast server could answer the whole table during the pauses.
-  const pauseCallLimit = x.calls() + Math.floor(x.options.maxCalls * restShare)
-  const meanwhile: Wait = async (ms) => {
-    const until = clock.now() + ms
-    const isLate = (): boolean => x.calls() > pauseCallLimit || isOver(all)
-    if (!clock.controlled) await callCells(caller, table, { only: grantsNothing, until, isOver: isLate })
-    if (clock.now() < until) await x.wait(until - clock.now())
-  }
-  const [first = 'root', second = first, third = second] = keyring.secret
-  if (!keyring.limits || !keyring.grants) return
-  await stage('sessions', () => world(all, 'sessions', {}, meanwhile), 3900)
-  // Which grants count as sessions is known now, and no user has many of them yet.
-  const late = new Map<string, string[]>()
-  const beside = async (): Promise<void> => {
-    for (const who of new Set([third, second]))
-      late.set(who, await world(all, 'expiry beside valid pairs', { who }, meanwhile))
-  }
-  await stage('expiry beside valid pairs', beside, 5000)
-  const storm = (name: string, who: string, before: number): Promise<string[]> =>
-    world(all, name, { who, before, late_pairs: late.get(who) ?? [] }, meanwhile)
-  for (const [at, who] of [second, first].slice(0, sizes.storms).entries())
-    await stage('session storms', () => storm('session storms', who, sessionsBefore + at), 9000)
-  // A key of our own: no case made sessions of it, so that each of its first is watched.
-  await stage('many sessions', () => storm('many sessions', third, 0), 6500)
-  await stage('sixteen sessions', () => world(all, 'sixteen sessions', { who: third }, meanwhile), 2600)
-  await stage('expiry of used tokens', () => world(all, 'expiry of used tokens', {}, meanwhile), 4400)
-  if (sizes.confusableNames)
-    await stage('similar session names', () => world(all, 'similar session names', { who: third }, meanwhile), 6500)
-}
-
-/** With two brief ones, as many as a user may have. */
-const sessionsBefore = 14
-
-/** Sequences of tokens. */
-async function tokenStages(all: Stages): Promise<void> {
-  const { caller, stage } = all
-  const { clock } = caller.x.options
-  if (!caller.keyring.grants) return
-  await worlds(
-    all,
-    'missing params',
-    'kinds of pairs',
-    'restrictions after refreshes',
-    'refreshes from another address',
-    'wrong secrets in grants',
-  )
-  await worlds(all, 'wrong grants with a header', 'own credentials in other places', 'tokens in the body')
-  await stage('expiry', async () => {
-    const pairs = await world(all, 'expiry')
-    all.expiring = { due: clock.now() + certainlyOverMs, pairs }
-  })
-  await worlds(all, 'refresh chains', 'refresh tokens used twice', 'many refreshes')
-  await stage('expiry', () => world(all, 'use while waiting', { pairs: all.expiring.pairs }))
-  await worlds(all, 'scopes', 'areas after refreshes')
-  await stage('what must still be valid', () => someStillWork(caller, pickOf(all)))
-  await worlds(all, 'session names', 'tokens of one solution', 'beginnings of solutions')
-  await worlds(all, 'addresses', 'our address', 'our other addresses', 'lifetimes', 'lifetimes beside other words')
-  await worlds(all, ...races)
-  await worlds(all, 'credentials of others in other places')
-}
-
-/** The longest lifetime of a world of expiry, and how long after a reported expiry the model is certain of it. */
-const certainlyOverMs = 3000 + 3000
-
-/** Sequences without tokens. */
-async function keyStages(all: Stages): Promise<void> {
-  const { caller, stage } = all
-  await worlds(all, 'every key', 'narrow keys', 'wrong creations', 'secrets of other keys')
-  await worlds(
-    all,
-    'headers used again',
-    'spellings of bodies',
-    'spellings of creations',
-    'bodies in chunks',
-    'wrong secrets in chunks',
-  )
-  await worlds(
-    all,
-    'connections',
-    'many wrong calls on a connection',
-    'long bodies',
-    'letters in two reads',
-    'wrong bodies',
-  )
-  await worlds(all, 'after refusals', 'many right calls', 'many uses of a token', 'zeros in signatures')
-  await stage('what must still be valid', () => everyKeyWorks(caller))
-}
-
-/** The matrix, then the rest of the table. */
-async function wideStages(all: Stages): Promise<void> {
-  const { caller, options, stage, table, sizes } = all
-  const { x } = caller
-  const mayGoOn = (): boolean => !isOver(all, sizes.walkCalls + all.expiring.pairs.length * callsOfExpired)
-  const endOfMatrix = x.calls() + sizes.matrixCalls
-  await stage('matrix', () => combine(all, () => x.calls() >= endOfMatrix || !mayGoOn()))
-  while (table.left.length > 0 && mayGoOn()) {
-    await stage('table', () => callCells(caller, table, { most: 150, isOver: () => !mayGoOn() }))
-    await stage('what must still be valid', () => someStillWork(caller, pickOf(all)))
-    await expire(all, false)
-  }
-  await expire(all, true)
-  // The rest of the matrix shows more than walks do.
-  await stage('matrix', () => combine(all, () => isOver(all, sizes.walkCalls)))
-  await stage('random walks', () => walk(caller, options.seed, () => isOver(all), options.walks))
-}
-
-/** The rows of the matrix, until enough are asked. */
-async function combine(all: Stages, isEnough: () => boolean): Promise<void> {
-  const { caller, options, matrix } = all
-  all.coverage = await callMatrix({ caller, seed: options.seed, matrix, only: onlyOf(options), isOver: isEnough })
-}
-
-/** How many calls show that a pair has expired. */
-const callsOfExpired = 6
-
-/** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */
-async function expire(all: Stages, waits: boolean): Promise<void> {
-  const { caller, stage } = all
-  const { clock } = caller.x.options
-  const { pairs, due } = all.expiring
-  if (pairs.length === 0) return
-  if (waits && clock.controlled)
-    for (let turn = 0; turn < 2; turn++) {
-      await caller.x.wait(850)
-      await stage('expiry', () => world(all, 'use while waiting', { pairs }))
-    }
-  if (waits && clock.now() < due) await caller.x.wait(due - clock.now())
-  if (clock.now() < due) return
-  all.expiring = { due, pairs: [] }
-  await stage('expiry', () => world(all, 'after expiry', { pairs }))
-}
-
-/** The stages before the limits: key material, revoked tokens, session races and a right creation. */
-async function closingStages(all: Stages): Promise<void> {
-  const { caller, options, stage, sizes } = all
-  const { keyring } = caller
   await worlds(all, 'public key material')
-  await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, pickOf(all)))
-  // A key with few sessions, because a user at the limit has no free session to race for.
-  const who = keyring.narrow.find((one) => one === 'solution-key') ?? keyring.secret[3] ?? keyring.secret[0] ?? 'root'
-  if (caller.keyring.limits) await stage('session races', () => world(all, 'session races', { who }))
+  await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, all.pick))
+  await worlds(all, 'session races')
   // If the key-limit stage runs, its burst shows that a right creation is accepted.
   if (options.fillsKeys === false && caller.x.state().created < 9) await worlds(all, 'right creation')
   await worlds(all, 'keys of one scope')
   await stage('what must still be valid', () => everyKeyWorks(caller))
 }
 
+/** The rows of the table and of the matrix that the user names. */
+async function chosenRows(all: Stages): Promise<void> {
+  const { caller, options, table, stage } = all
+  // For the proof of races.
+  if (isNamedBy(onlyOf(options), 'races'))
+    for (const name of ['races', 'session races', ...(options.fillsKeys === false ? [] : ['key limit'])])
+      await worlds(all, name)
+  await stage('table', () => callCells(caller, table, { isOver: () => isOver(all) }))
+  await stage('matrix', () => combine(all, () => isOver(all)))
+}
+
+/** The matrix, then the rest of the table. */
+async function wideStages(all: Stages): Promise<void> {
+  const { caller, options, stage, table, sizes } = all
+  const { x, later } = caller
+  const mayGoOn = (): boolean =>
+    !isOver(all, sizes.walkCalls + later.reduce((sum, { pairs }) => sum + pairs * callsOfLater, 0))
+  const endOfMatrix = x.calls() + sizes.matrixCalls
+  await stage('matrix', () => combine(all, () => x.calls() >= endOfMatrix || !mayGoOn()))
+  while (table.left.length > 0 && mayGoOn()) {
+    await stage('table', () => callCells(caller, table, { most: 150, isOver: () => !mayGoOn() }))
+    await stage('what must still be valid', () => someStillWork(caller, all.pick))
+    await runLater(all, false)
+  }
+  await runLater(all, true)
+  // The rest of the matrix shows more than walks do.
+  await stage('matrix', () => combine(all, () => isOver(all, sizes.walkCalls)))
+  await stage('random walks', () => walk(caller, options.seed, () => isOver(all), options.walks))
+}
+
+/** The rows of the matrix that are still to be asked, until enough are. */
+const combine = ({ options, ...all }: Stages, isEnough: () => boolean): Promise<void> =>
+  callMatrix({ ...all, seed: options.seed, only: onlyOf(options), isOver: isEnough })
+
+/** How many calls a world makes with each of its pairs in its later steps. */
+const callsOfLater = 5
+
+/** What worlds left for later, once it is due. @param waits until all of it is due */
+async function runLater(all: Stages, waits: boolean): Promise<void> {
+  const { later, x } = all.caller
+  const { clock } = x.options
+  later.sort((one, other) => one.due - other.due)
+  for (let [next] = later; next !== undefined; [next] = later) {
+    if (waits && clock.now() < next.due) await x.wait(next.due - clock.now())
+    if (clock.now() < next.due) return
+    later.shift()
+    await all.stage(next.name, next.run)
+  }
+}
+
 /** The stages that fill a limit, may lock a key or move the clock by hours. */
 async function lastStages(all: Stages): Promise<void> {
-  const { caller, options, stage, sizes } = all
+  const { caller, options, stage, sizes, pick } = all
   const { x } = caller
-  const pick = pickOf(all)
   if (options.fillsKeys !== false) await worlds(all, 'key limit')
   await worlds(all, 'many wrong tries')
   await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, pick))
@@ -553,7 +422,7 @@ async function lastStages(all: Stages): Promise<void> {
   await worlds(all, 'ended keys')
   // Keys in the places of those that are deleted take every place, so only where limits may be reached.
   if (!mayReplaceKeys(caller)) return
-  await worlds(all, 'own keys removed', 'keys of rare scopes', 'own keys removed')
+  await worlds(all, 'keys in other places')
   const from = x.log.length
   await worlds(all, 'many public keys')
   await compareWithoutPublicKey(x, from)
@@ -564,12 +433,10 @@ const hourMs = 3_600_000
 
 /** Moves the clock by hours, days and more. */
 async function letTimePass(all: Stages): Promise<void> {
-  const { caller } = all
+  const { caller, pick } = all
   const { x, keyring } = caller
   if (!x.options.clock.controlled || !keyring.grants) return
-  for (const name of ['long lifetimes', 'used for minutes', 'refreshed later', 'sessions of days'])
-    await world(all, name)
-  const pick = pickOf(all)
+  for (const name of readWorlds().order.get('time') ?? []) await world(all, name)
   for (const hours of [61 / 60, 5, 26, 8 * 24, 40 * 24, 100 * 24, 400 * 24]) {
     const time = hours * hourMs
     const longest = Math.min(2 * time, Math.floor(0.8 * (x.state().refreshLifetimeMs ?? 0)))

@@ -17,9 +17,23 @@ export interface Caller {
   readonly turns: Map<string, number>
   /** The kinds of pairs and keys for which the laws made their calls. */
   readonly tried: Set<string>
+  /** What worlds left for others: the names of pairs and keys, by a name for them. */
+  readonly left: Map<string, readonly string[]>
+  /** What worlds do later. */
+  readonly later: Later[]
   /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
   readonly waysToEndKeys: readonly WayToEndKey[]
   makeKeyPair(): KeyPair
+}
+
+interface Later {
+  /** That of the world. */
+  readonly name: string
+  /** A time on the target's clock. */
+  readonly due: number
+  /** How many pairs it is about. */
+  readonly pairs: number
+  run(): Promise<void>
 }
 
 export interface KeyPair {

@@ -1,25 +1,20 @@
-/** Combinations: every pair of values of the dimensions of fixtures/matrix.yaml. Each row is a short sequence with its control. */
+/**
+ * Combinations: every pair of values of the dimensions of fixtures/matrix.yaml, which also says what they stand for. Each row is a short sequence
+ * with its control.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RawStep } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
+import type { Sizes } from './budget.ts'
 import type { Seen } from './explorer-types.ts'
-import { apikeyScope, type Caller, expectRefused, freshName, granted, ownAddress } from './keyring.ts'
-import {
-  basic,
-  type CallStep,
-  type Change,
-  changed,
-  create,
-  ecc,
-  grant,
-  hmac,
-  list,
-  none,
-  refresh,
-  token,
-} from './step.ts'
+import { type Caller, expectRefused } from './keyring.ts'
+import type { CallStep } from './step.ts'
+import { Missing, stepOf, type Values } from './world-steps.ts'
+import { valuesOf } from './world-values.ts'
+import { runWritten } from './worlds.ts'
 
 export function readMatrix(): Matrix {
   const path = join(packageRoot, 'fixtures', 'matrix.yaml')
@@ -31,15 +26,24 @@ export interface MatrixCoverage {
   /** Every pair. */
   readonly all: readonly string[]
   /** Pairs that a judged acceptance or refusal covered. */
-  readonly covered: ReadonlySet<string>
+  readonly covered: Set<string>
   /** Why the other pairs are not covered. */
-  readonly reasons: ReadonlyMap<string, string>
+  readonly reasons: Map<string, string>
 }
+
+export const noCoverage = ({ dimensions }: Matrix): MatrixCoverage => ({
+  all: allPairs(dimensions),
+  covered: new Set(),
+  reasons: new Map(),
+})
 
 interface MatrixOptions {
   readonly caller: Caller
   readonly seed: number
+  readonly sizes: Sizes
   readonly matrix: Matrix
+  /** What earlier rows showed; what these show is added. */
+  readonly coverage: MatrixCoverage
   /** Rows by the beginnings of their ids; null: all. */
   readonly only: readonly string[] | null
   isOver(): boolean
@@ -52,11 +56,19 @@ export const isNamedBy = (only: readonly string[] | null, id: string): boolean =
 /** How many rows hold each pair: if one cannot be judged, the next may be. */
 export const rowsOfPair = 3
 
-/** Makes the calls of the rows. Row numbers depend only on the seed, not on the answers of the target. */
-export async function callMatrix({ caller, seed, matrix, only, isOver }: MatrixOptions): Promise<MatrixCoverage> {
+/** Makes the calls of the rows that show something new. Row numbers depend only on the seed, not on the answers of the target. */
+export async function callMatrix({
+  caller,
+  seed,
+  sizes,
+  matrix,
+  coverage,
+  only,
+  isOver,
+}: MatrixOptions): Promise<void> {
   const { rows, impossible } = coveringArray(matrix, seededRandom(seed), rowsOfPair)
-  const covered = new Set<string>()
-  const reasons = new Map<string, string>()
+  const { covered, reasons } = coverage
+  const values = valuesOf(caller, sizes)
   let at = 0
   for (const row of rows) {
     if (isOver()) break
@@ -64,31 +76,31 @@ export async function callMatrix({ caller, seed, matrix, only, isOver }: MatrixO
     const id = `matrix/${at}`
     if (!isNamedBy(only, id) || (only === null && pairsOf(row).every((pair) => covered.has(pair)))) continue
     caller.x.script = id
-    const why = await callRow(caller, row)
+    const why = await callRow({ caller, sizes, matrix }, row, new Map([...values, ...Object.entries(row)]))
     for (const pair of pairsOf(row)) {
       if (why === null) covered.add(pair)
       else reasons.set(pair, why)
     }
   }
-  const all = allPairs(matrix.dimensions)
-  for (const pair of all) if (covered.has(pair)) reasons.delete(pair)
-  return { all, covered, reasons: new Map([...reasons, ...impossible]) }
+  for (const pair of covered) reasons.delete(pair)
+  for (const [pair, why] of impossible) reasons.set(pair, why)
 }
 
+type Around = Pick<MatrixOptions, 'caller' | 'sizes' | 'matrix'>
+
 /** @returns why the row proves nothing; null if its answer was judged, with its control */
-async function callRow(caller: Caller, row: Row): Promise<string | null> {
-  const { x } = caller
-  const pairs = await pairsFor(caller, row)
-  const right = rightStep(caller, row, pairs)
-  if (typeof right === 'string') return right
-  await before(caller, row)
-  const step = deviating(caller, row, right, pairs)
-  if (typeof step === 'string') return step
-  if (step === right || x.foresee(step)?.is === 'accepted') return callRight(caller, step)
-  const hasEffect = right.method === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
+async function callRow(around: Around, row: Row, values: Values): Promise<string | null> {
+  const { x, keyring } = around.caller
+  if (!x.names.has(row.key ?? '')) return `there is no key "${row.key}" here`
+  const steps = await stepsOf(around, row, values)
+  if (steps === undefined) return 'something that it needs was not granted, or is not there'
+  const [right, wrong] = steps
+  const isCreation = right.method === 'manager/createApiKey'
+  if (isCreation && (!keyring.keys || x.state().created > 9)) return 'no place for a key is left'
+  if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(around.caller, wrong ?? right)
+  const hasEffect = isCreation || right.params.grantType === 'refresh_token'
   if (!hasEffect && (await x.call(right))?.answer.kind !== 'accepted') return 'its control was not accepted'
-  const wrong = await expectRefused(x, step)
-  if (wrong === null) return whyOpen(caller, step)
+  if ((await expectRefused(x, wrong)) === null) return whyOpen(around.caller, wrong)
   if (!hasEffect) await x.call({ ...right })
   return null
 }
@@ -111,149 +123,38 @@ function whyOpen({ x }: Caller, step: CallStep): string {
   return verdict === null ? 'it cannot be made' : `open: ${verdict.requirement}`
 }
 
-/** The pairs of a row: every generation of one chain, the newest last. */
-async function pairsFor({ x, keyring }: Caller, row: Row): Promise<string[]> {
-  const who = row.key ?? 'root'
-  if (row.generation === 'no token' || !keyring.grants || x.names.get(who) === undefined) return []
-  const scope = [
+/** Makes the pairs of a row, and what happens directly before its call. @returns its right call, and the wrong one; undefined if it cannot be made here */
+async function stepsOf(around: Around, row: Row, values: Values): Promise<[CallStep, CallStep | null] | undefined> {
+  const { caller, sizes, matrix } = around
+  const meaning = (dimension: string): RawStep => matrix.meaning[dimension]?.[row[dimension] ?? ''] ?? {}
+  const words = ['session', 'address', 'lifetime'].flatMap((name) => (meaning(name).scope ?? []) as string[])
+  values.set('restrictions', words).set('part', meaning('way').part ?? meaning('method').part)
+  values.set('areas', [
     row.key === 'context-key' ? 'context' : 'solution',
-    ...(row.method === 'create' ? (apikeyScope(x) ?? []) : []),
-    ...restrictions(x, row),
-  ]
-  const first = await granted(x, { who, scope })
-  if (first === undefined) return []
-  const names = [first]
-  for (let turn = 0; turn < Number(row.generation); turn++) {
-    const next = freshName(x)
-    await x.call(refresh(names.at(-1) ?? first, { as: next }))
-    if (!x.lines.has(next)) break
-    names.push(next)
+    ...(row.method === 'create' ? (values.get('apikey') as string[]) : []),
+  ])
+  values.set('other', caller.keyring.secret.find((who) => who !== row.key) ?? null)
+  const made = row.generation === 'no token' ? [] : await runWritten(caller, matrix.pairs, values, sizes)
+  values.set('pair', made.at(-1) ?? null)
+  const stepWith = (more: RawStep): CallStep | undefined => {
+    const { part: _, ...raw }: RawStep = {
+      ...meaning('method'),
+      ...meaning('way'),
+      ...meaning('body'),
+      ...meaning('connection'),
+      ...more,
+    }
+    return stepOf(caller, raw, values)?.call
   }
-  return names
-}
-
-/** Scope words beside those of API areas. */
-const restrictions = (x: Caller['x'], row: Row): string[] => [
-  ...(row.session === 'named' ? ['session:'] : []),
-  ...(row.address === 'ours' ? ownAddress(x) : []),
-  ...(row.address === 'another' ? ['ipAddr:203.0.113.9'] : []),
-  ...(row.lifetime === 'none' ? [] : [`expiresIn:${row.lifetime}`]),
-]
-
-const forms: { readonly [body: string]: number | string | undefined } = {
-  compact: undefined,
-  indented: 'indented',
-  'members-reversed': 'members-reversed',
-  'letter-escaped': 'letter-escaped',
-  '2 KiB': 2048,
-  '20 KiB': 20_480,
-  '66 KiB': 67_584,
-}
-
-/** The right call of a row, or why it cannot be made here. */
-function rightStep({ x, keyring }: Caller, row: Row, pairs: readonly string[]): CallStep | string {
-  const { key: who = 'root', way = 'basic', method } = row
-  if (x.names.get(who) === undefined) return `there is no key "${who}" here`
-  const connection =
-    row.connection === 'new' ? { connection: 'new' as const } : row.connection === 'other' ? { connection: 7 } : {}
-  const form = forms[row.body ?? '']
-  const more = { ...connection, ...(form === undefined ? {} : { form }) }
-  const newest = pairs.at(-1)
-  if (method === 'grant') return keyring.grants ? grant(who, grantedScope(x, row), more) : 'no tokens may be granted'
-  const needsToken = method === 'refresh' || way === 'token'
-  if (needsToken && newest === undefined) return 'the token that it needs was not granted'
-  if (method === 'refresh') return refresh(newest ?? '', more)
-  const auth =
-    way === 'basic' ? basic(who) : way === 'hmac' ? hmac(who) : way === 'ecc' ? ecc(who) : token(newest ?? '')
-  if (method === 'list') return list(auth, more)
-  return keyring.keys && x.state().created <= 9
-    ? create(auth, { name: 'matrix-$unique', scope: ['solution'] }, more)
-    : 'no place for a key is left'
-}
-
-function grantedScope(x: Caller['x'], row: Row): string[] {
-  const area = row.key === 'context-key' ? 'context' : 'solution'
-  const name = freshName(x)
-  return [area, ...restrictions(x, row)].map((word) => (word === 'session:' ? `session:${name}-$unique` : word))
-}
-
-/** The call of a row: right, or wrong in one way. A text says why it cannot be made. */
-function deviating(caller: Caller, row: Row, right: CallStep, pairs: readonly string[]): CallStep | string {
-  const { x } = caller
-  switch (row.deviation) {
-    case 'none':
-    case undefined:
-      return right
-    case 'old-pair':
-      return pairs.length < 2 ? 'the pair could not be refreshed' : withOldPair(right, pairs)
-    case 'other-address': {
-      const other = x.addresses[1]?.name
-      return other === undefined ? 'there is no second address' : { ...right, from: other }
-    }
-    default: {
-      const change = changeOf(row.deviation, row, right, caller)
-      return change === undefined ? 'it cannot be made' : { ...right, change }
-    }
-  }
-}
-
-function withOldPair(right: CallStep, pairs: readonly string[]): CallStep {
-  const old = pairs[0] ?? ''
-  if (right.auth.kind === 'token') return { ...right, auth: token(old) }
-  return { ...right, params: { ...right.params, refreshToken: `$${old}.refreshToken` } }
-}
-
-const operations: { readonly [deviation: string]: string } = {
-  cut: 'first-three-quarters',
-  lengthened: 'letter-appended',
-  altered: 'inside-changed',
-  'late-altered': 'late-changed',
-  'other-case': 'case-swapped',
-  padded: 'space-appended',
-}
-
-/** The part that carries the proof in each kind of call. */
-function partOf({ auth, params }: CallStep): string {
-  if (auth.kind === 'basic') return 'basic-secret'
-  if (auth.kind === 'hmac' || auth.kind === 'ecc') return 'signature'
-  if (auth.kind === 'token') return 'token'
-  return params.grantType === 'refresh_token' ? 'param refreshToken' : 'param apiKeySecret'
-}
-
-function changeOf(deviation: string, row: Row, right: CallStep, { keyring }: Caller): Change | undefined {
-  const field = partOf(right)
-  const operation = operations[deviation]
-  if (operation !== undefined) return { field, operation }
-  if (deviation === 'other-body') return { field: 'sent-body', operation: 'another-id' }
-  const other = keyring.secret.find((who) => who !== row.key)
-  return other === undefined ? undefined : { field, place: `$${other}.secret` }
-}
-
-/** What happens directly before the call. */
-async function before({ x, keyring }: Caller, row: Row): Promise<void> {
-  const who = keyring.secret[0] ?? 'root'
-  const wrong = changed(list(hmac(who)), { field: 'signature', operation: 'inside-changed' })
-  switch (row.before) {
-    case 'wrong-try':
-      await expectRefused(x, wrong)
-      break
-    case 'nine-wrong-tries':
-      for (let at = 0; at < 9; at++)
-        await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', operation: 'late-changed' }))
-      await x.call(list(basic(who)))
-      break
-    case 'another-key':
-      await x.call(list(basic(keyring.secret.at(-1) ?? who)))
-      break
-    case 'another-refresh': {
-      const name = keyring.grants ? await granted(x, { who, scope: ['solution'] }) : undefined
-      if (name !== undefined) await x.call(refresh(name, { as: freshName(x) }))
-      break
-    }
-    case 'no-authorization':
-      await expectRefused(x, list(none))
-      break
-    default:
+  try {
+    const right = stepWith({})
+    await runWritten(caller, (meaning('before').steps ?? []) as readonly RawStep[], values, sizes)
+    if (row.deviation === 'old-pair') values.set('pair', made.length < 2 ? null : (made[0] ?? null))
+    const wrong = row.deviation === 'none' ? null : stepWith(meaning('deviation'))
+    return right === undefined || wrong === undefined ? undefined : [right, wrong]
+  } catch (error) {
+    if (error instanceof Missing) return undefined
+    throw error
   }
 }
 
@@ -270,6 +171,10 @@ interface Impossible {
 export interface Matrix {
   readonly dimensions: Dimensions
   readonly impossible: readonly Impossible[]
+  /** What values stand for: members of the call, words of its scope, or steps before it. */
+  readonly meaning: { readonly [dimension: string]: { readonly [value: string]: RawStep } }
+  /** The steps that make the pair of a row. */
+  readonly pairs: readonly RawStep[]
 }
 
 /** `method=list & way=basic`, the smaller name first. */
@@ -330,7 +235,7 @@ function* drawRows(
     const open = new Set(allPairs(matrix.dimensions).filter((pair) => !impossible.has(pair)))
     while (open.size > 0) {
       const [wanted = ''] = open
-      const pair = valuesOf(wanted)
+      const pair = rowOf(wanted)
       const direct = reasonAgainst(pair)
       const best = direct ?? bestRow(matrix, random, { pair, open, reasonAgainst })
       for (const done of typeof best === 'string' ? [wanted] : pairsOf(best)) open.delete(done)
@@ -385,7 +290,7 @@ function bestRow(matrix: Matrix, random: Random, { pair, open, reasonAgainst }: 
   return best ?? `every row with it is impossible: ${why}`
 }
 
-const valuesOf = (pair: string): Row =>
+const rowOf = (pair: string): Row =>
   Object.fromEntries(pair.split(' & ').map((item) => item.split('=') as [string, string]))
 
 /** Draws one dimension after the other in a random order, and avoids values that the row so far makes impossible. */

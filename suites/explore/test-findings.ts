@@ -57,6 +57,8 @@ export async function foundIn(
     sinceControl: new Map(),
     turns: new Map(),
     tried: new Set(),
+    left: new Map(),
+    later: [],
     waysToEndKeys: waysToEndKeys(more.settings ?? bareSettings),
     makeKeyPair: keyPairMaker(x.options.values),
   })

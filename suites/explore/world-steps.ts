@@ -47,6 +47,10 @@ export interface World {
   /** Where one of these is not accepted, the combination is left out. */
   readonly given?: readonly RawStep[]
   readonly steps: readonly (RawStep | string)[]
+  /** Made when so much time has passed since its steps, or at the end. */
+  readonly later?: readonly { readonly after: string; readonly steps: World['steps'] }[]
+  /** The name by which later worlds know the pairs and keys that it made. */
+  readonly leaves?: string
 }
 
 /** What follows from the document for any pair or key, whatever was done before. */
@@ -62,10 +66,22 @@ export interface Law {
   readonly steps: readonly RawStep[]
 }
 
-let packaged: { readonly worlds: ReadonlyMap<string, World>; readonly laws: readonly Law[] } | undefined
+/** Worlds that follow one another. */
+interface Part {
+  readonly part: string
+  readonly worlds: readonly string[]
+}
 
-/** Every world by its name, and the laws; read once. @throws SuiteError (`fixture`) */
-export function readWorlds(): NonNullable<typeof packaged> {
+interface Worlds {
+  readonly worlds: ReadonlyMap<string, World>
+  readonly laws: readonly Law[]
+  readonly order: ReadonlyMap<string, readonly string[]>
+}
+
+let packaged: Worlds | undefined
+
+/** The worlds by their names, the laws, and the order of an exploration; read once. @throws SuiteError (`fixture`) */
+export function readWorlds(): Worlds {
   if (packaged !== undefined) return packaged
   const all = readdirSync(join(packageRoot, 'fixtures', 'worlds'))
     .filter((file) => file.endsWith('.yaml'))
@@ -74,11 +90,34 @@ export function readWorlds(): NonNullable<typeof packaged> {
       const path = join('fixtures', 'worlds', file)
       const source = readYaml(readFileSync(join(packageRoot, path), 'utf8'), path)
       demand(source, 'worlds')
-      return source.value as (World | Law)[]
+      return source.value as (World | Law | Part)[]
     })
-  const worlds = all.flatMap((one): [string, World][] => ('world' in one ? [[one.world, one]] : []))
-  packaged = { worlds: new Map(worlds), laws: all.filter((one) => 'law' in one) }
+  packaged = {
+    worlds: new Map(all.flatMap((one) => ('world' in one ? [[one.world, one]] : []))),
+    laws: all.filter((one) => 'law' in one),
+    order: new Map(all.flatMap((one) => ('part' in one ? [[one.part, one.worlds]] : []))),
+  }
   return packaged
+}
+
+const unitMs: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** @param text such as `1250ms` or `26h`; without a unit milliseconds */
+export function durationMs(text: unknown): number {
+  const [, count = '0', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)?$/.exec(String(text)) ?? []
+  return Math.floor(Number(count) * (unitMs[unit] ?? 1))
+}
+
+/** About how long a world waits, in ms. */
+export function pausesOf(name: string, column: Sizes['column']): number {
+  const ofSteps = (steps: World['steps']): number =>
+    steps.reduce<number>((sum, step) => {
+      if (typeof step === 'string') return sum
+      const times = typeof step.repeat === 'string' ? 1 : sized(step.repeat ?? 1, column)
+      return sum + durationMs(step.wait) + times * ofSteps((step.steps ?? []) as World['steps'])
+    }, 0)
+  const { before = [], steps = [] } = readWorlds().worlds.get(name) ?? {}
+  return ofSteps(before) + ofSteps(steps)
 }
 
 /** Names of sessions that are the same in every exploration. */

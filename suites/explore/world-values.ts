@@ -8,7 +8,10 @@ import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
 
 /** Values by name; a function stands for a list that changes. null: there is no such key. */
-export function valuesOf(caller: Caller, { users, longBodies }: Sizes): readonly (readonly [string, unknown])[] {
+export function valuesOf(
+  caller: Caller,
+  { users, longBodies, storms }: Sizes,
+): readonly (readonly [string, unknown])[] {
   const { x, keyring } = caller
   const { secret, ecc: signers, narrow, narrowEcc } = keyring
   const [first = null, second = first, third = second] = secret
@@ -28,6 +31,13 @@ export function valuesOf(caller: Caller, { users, longBodies }: Sizes): readonly
     second,
     third,
     user: first,
+    // With two brief ones, a storm begins at as many sessions as a user may have; the second one has an odd number of them before.
+    storms: [second, first].map((who, at) => ({ who, before: sessionsBefore + at })).slice(0, storms),
+    usersOfBriefPairs: [...new Set([third, second])],
+    // One with few sessions, because a user at the limit has no free session to race for.
+    racer: narrow.find((one) => one === 'solution-key') ?? secret[3] ?? first ?? 'root',
+    latePairs: [],
+    ...Object.fromEntries(caller.left),
     other: secret[1] ?? null,
     last: secret.at(-1) ?? null,
     signer: signers[0] ?? null,
@@ -63,6 +73,8 @@ export function valuesOf(caller: Caller, { users, longBodies }: Sizes): readonly
     ...endingsOf(caller),
   })
 }
+
+const sessionsBefore = 14
 
 /** Authorization by signatures, of keys with and without a public key in turns. */
 const signaturesOf = (secret: readonly string[], signers: readonly string[]): unknown[] =>

@@ -41,9 +41,7 @@ async function prepared({ x, ...caller }: Caller): Promise<Caller> {
 /** The requirements that a server breaks in a world. */
 const brokenIn = async (world: string, server: Server, values: { readonly [name: string]: unknown } = {}) => {
   const run = async (caller: Caller): Promise<void> =>
-    inWorld(world, { who: 'by-basic', before: 14, late_pairs: [], pairs: [], time: 3_660_000, long: [], ...values })(
-      await prepared(caller),
-    )
+    inWorld(world, { who: 'by-basic', before: 14, time: 3_660_000, long: [], ...values })(await prepared(caller))
   const { found } = await foundIn(server, run, { settings: bundledSettings([]) })
   return [...new Set(found.map(({ requirement }) => requirement))]
 }

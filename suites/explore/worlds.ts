@@ -15,6 +15,7 @@ import { applyLateLaws, applyLaws } from './laws.ts'
 import { type BurstStep, list } from './step.ts'
 import {
   combinations,
+  durationMs,
   filled,
   listOf,
   Missing,
@@ -45,6 +46,8 @@ interface Run {
   /** The pairs and keys that this combination made. */
   readonly made: string[]
   readonly script: string
+  /** Whether the laws follow its steps. */
+  readonly rides: boolean
 }
 
 /**
@@ -59,6 +62,7 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
   const { sizes } = options
   const { needs = [], before = [], each = {}, most = Number.POSITIVE_INFINITY, steps } = world
   if (!needs.every((need) => (need === 'clock-control' ? x.options.clock.controlled : keyring[need]))) return []
+  if (sized(most, sizes.column) === 0) return []
   /** How many combinations were begun; gives each the next item of a list that takes turns. */
   const turn = (): number => turns.get('worlds') ?? 0
   const all: string[] = []
@@ -66,11 +70,11 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
     turns.set('worlds', turn() + 1)
     const [who, id] = [of.get('who'), name.replaceAll(' ', '-')]
     const script = typeof who === 'string' ? `${id}/${who}` : id
-    const run = { caller, world, options, made: [], script }
+    const run: Run = { caller, world, options, made: [], script, rides: world.laws !== false }
     const own = freshName(x, 'w')
     of.set('own', own)
       .set('ownDigits', own.slice(1))
-      .set('made', () => run.made)
+      .set('made', () => [...run.made])
     x.script = script
     return run
   }
@@ -85,10 +89,47 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
     const run = runOf(combination)
     if (!(await areAccepted(run, combination))) continue
     await runSteps(run, steps, combination)
-    if (world.laws !== false) await applyLateLaws(caller, run.made)
+    if (run.rides) await applyLateLaws(caller, run.made)
     all.push(...run.made)
+    leaveLater(run, combination)
   }
+  if (world.leaves !== undefined) caller.left.set(world.leaves, [...(caller.left.get(world.leaves) ?? []), ...all])
   return all
+}
+
+/** Makes steps that belong to no world, without laws. @returns the pairs and keys that they made */
+export async function runWritten(
+  caller: Caller,
+  steps: readonly RawStep[],
+  values: Values,
+  sizes: Sizes,
+): Promise<readonly string[]> {
+  const run: Run = {
+    caller,
+    world: { world: 'steps', steps },
+    options: { sizes, isOver: () => false },
+    made: [],
+    script: caller.x.script,
+    rides: false,
+  }
+  await runSteps(run, steps, values)
+  return run.made
+}
+
+/** Notes what a combination does later, when laws may follow each step. */
+function leaveLater({ caller, ...run }: Run, values: Values): void {
+  const { later, x } = caller
+  for (const { after, steps } of run.world.later ?? [])
+    later.push({
+      name: run.world.world,
+      due: x.options.clock.now() + durationMs(after),
+      pairs: run.made.length,
+      run: async () => {
+        x.script = run.script
+        await runSteps({ ...run, caller, rides: true }, steps, values)
+        await applyLateLaws(caller, run.made)
+      },
+    })
 }
 
 /** Whether every step was accepted without which the combination means nothing. */
@@ -171,8 +212,8 @@ async function makeCall(run: Run, raw: RawStep, values: Values): Promise<string[
 }
 
 /** Tries the laws after a step. */
-async function ride({ caller, world, script }: Run, names: readonly string[]): Promise<void> {
-  if (world.laws !== false) await applyLaws(caller, names)
+async function ride({ caller, rides, script }: Run, names: readonly string[]): Promise<void> {
+  if (rides) await applyLaws(caller, names)
   caller.x.script = script
 }
 
@@ -224,12 +265,9 @@ async function callAtOnce(run: Run, raw: RawStep, values: Values): Promise<void>
   await ride(run, [...kept.values()].flat())
 }
 
-const unitMs: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 /** Lets time pass: then what expired must stay so. */
 async function waitFor(run: Run, wait: unknown): Promise<void> {
-  const [, count, unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)?$/.exec(String(wait)) ?? []
-  const ms = Math.floor(Number(count ?? 0) * (unitMs[unit] ?? 1))
+  const ms = durationMs(wait)
   if (ms <= 0) return
   await (run.options.wait ?? run.caller.x.wait)(ms)
   run.caller.x.script = run.script
