@@ -50,6 +50,39 @@ interface Clocks {
 
 const machine: Clocks = { now: () => performance.now(), wall: () => Date.now() }
 
+/** What is counted of a run. */
+interface Tally {
+  total: number
+  /** How many cases the report has: those that run, and those about every answer. */
+  shown: number
+  /** How much work each case is, in calls one after another; 1 for every case that it does not name. */
+  work: ReadonlyMap<string, number>
+  allWork: number
+  workLeft: number
+  /** By the key of a case; a repeated case counts once. */
+  verdicts: Map<string, Verdict>
+  running: Set<string>
+  /** Cases that wait, each until a time in ms since 1970. */
+  waiting: Map<string, number>
+  /** When the first case started. */
+  startedMs: number | null
+  /** What the model makes besides the cases; null before its first call, and if it makes none. */
+  model: { calls: number; most: number; startedMs: number; lastMs: number } | null
+  /** The model has calls to make. */
+  hasModel: boolean
+}
+
+const startTally: (...cases: Parameters<Progress['start']>) => Tally = (
+  total,
+  shown,
+  work = new Map(),
+  hasModel = false,
+) => {
+  const allWork = [...work.values()].reduce((sum, calls) => sum + calls, total - work.size)
+  const counts = { verdicts: new Map(), running: new Set<string>(), waiting: new Map(), startedMs: null, model: null }
+  return { total, shown, work, allWork, workLeft: allWork, hasModel, ...counts }
+}
+
 /** One line that redraws itself on a terminal, a few plain ones elsewhere. */
 export function startProgress(stream: Stream, { now, wall }: Clocks = machine): Progress {
   const { isTerminal, write, say, end } = progressOn(stream)
@@ -59,7 +92,9 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
     const passedMs = now() - writtenMs
     if (isTerminal) return passedMs >= redrawMs
     if (kind === 'model-called') return passedMs >= modelLineMs
-    return kind === 'case-ended' && isTenth(tally) && passedMs >= plainLineMs
+    const tenths = (done: number): number => Math.floor((done * plainLines) / tally.total)
+    const done = tally.verdicts.size
+    return kind === 'case-ended' && tenths(done) > tenths(done - 1) && passedMs >= plainLineMs
   }
   return {
     begin: (target) => void stream.write(`Testing ${printable(target)}${isTerminal ? '' : '\n'}`),
@@ -78,88 +113,39 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
   }
 }
 
-function isTenth(tally: Tally): boolean {
-  const done = tally.verdicts.size
-  return Math.floor((done * plainLines) / tally.total) > Math.floor(((done - 1) * plainLines) / tally.total)
-}
-
-/** What is counted of a run. */
-interface Tally {
-  total: number
-  /** How many cases the report has: those that run, and those about every answer. */
-  shown: number
-  /** By the key of a case; a repeated case counts once. */
-  verdicts: Map<string, Verdict>
-  running: Set<string>
-  /** Cases that wait, each until a time in ms since 1970. */
-  waiting: Map<string, number>
-  /** When the first case started. */
-  startedMs: number | null
-  /** How much work each case is, in calls one after another. */
-  work: ReadonlyMap<string, number>
-  allWork: number
-  workLeft: number
-  /** What the model makes besides the cases; null before its first call, and if it makes none. */
-  model: { calls: number; most: number; startedMs: number; lastMs: number } | null
-  /** The model has calls to make. */
-  hasModel: boolean
-}
-
-/** @param work 1 for every case that it does not name */
-function startTally(
-  total: number,
-  shown: number,
-  work: ReadonlyMap<string, number> = new Map(),
-  hasModel = false,
-): Tally {
-  const allWork = [...work.values()].reduce((sum, calls) => sum + calls, total - work.size)
-  return {
-    total,
-    shown,
-    verdicts: new Map(),
-    running: new Set(),
-    waiting: new Map(),
-    startedMs: null,
-    work,
-    allWork,
-    workLeft: allWork,
-    model: null,
-    hasModel,
-  }
-}
-
 /** Counts an event of the run. @param nowMs on a monotonic clock */
 function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
+  const { running, waiting, verdicts, work } = tally
   if (event.kind === 'case-started') {
     tally.startedMs ??= nowMs
-    tally.running.add(event.key)
-  }
-  if (event.kind === 'model-called') {
+    running.add(event.key)
+  } else if (event.kind === 'model-called') {
     const { calls, most } = event
     tally.model = { calls, most, startedMs: tally.model?.startedMs ?? nowMs, lastMs: nowMs }
+  } else if (event.kind === 'wait-started') waiting.set(event.key, event.untilMs)
+  else if (event.kind === 'wait-ended') waiting.delete(event.key)
+  else if (event.kind === 'case-ended') {
+    const { key, verdict } = event.outcome
+    running.delete(key)
+    waiting.delete(key)
+    if (!verdicts.has(key)) tally.workLeft -= work.get(key) ?? 1
+    verdicts.set(key, verdict)
   }
-  if (event.kind === 'wait-started') tally.waiting.set(event.key, event.untilMs)
-  if (event.kind === 'wait-ended') tally.waiting.delete(event.key)
-  if (event.kind !== 'case-ended') return
-  const { key, verdict } = event.outcome
-  tally.running.delete(key)
-  tally.waiting.delete(key)
-  if (!tally.verdicts.has(key)) tally.workLeft -= tally.work.get(key) ?? 1
-  tally.verdicts.set(key, verdict)
 }
 
 /** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
 function sentence(tally: Tally, nowMs: number): string {
-  const { total, shown } = tally
-  const done = tally.verdicts.size
-  const parts = [...countBy(tally.verdicts.values(), (verdict) => verdict)]
+  const { total, shown, verdicts, model, hasModel } = tally
+  const parts = [...countBy(verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
-  const cases = `${done === total ? shown : done} of ${shown} cases${parts.join('')}`
-  if (tally.model === null) return `${cases}${timeLeft(caseSeconds(tally, nowMs), tally.hasModel)}`
-  const { calls, most } = tally.model
-  const seconds = caseSeconds(tally, nowMs) ?? 0
-  return `${cases}, and ${calls} of at most ${most} calls of the model${timeLeft(seconds + modelSeconds(tally.model), false)}`
+  const cases = `${verdicts.size === total ? shown : verdicts.size} of ${shown} cases${parts.join('')}`
+  const seconds = caseSeconds(tally, nowMs)
+  if (model === null)
+    return `${cases}${timeLeft(seconds)}${seconds !== undefined && hasModel ? ' without the model' : ''}`
+  const { calls, most, startedMs, lastMs } = model
+  const ofModel = ((lastMs - startedMs) / calls / 1000) * (most - calls)
+  return `${cases}, and ${calls} of at most ${most} calls of the model${timeLeft((seconds ?? 0) + ofModel)}`
 }
 
 /**
@@ -168,11 +154,10 @@ function sentence(tally: Tally, nowMs: number): string {
  * @param wallMs now, in ms since 1970
  */
 function doing({ running, waiting }: Tally, wallMs: number): string {
-  const busy = [...running].filter((key) => !waiting.has(key))
-  const [first] = busy
+  const [first, ...others] = [...running].filter((key) => !waiting.has(key))
   if (first !== undefined) {
-    const others = busy.length === 1 ? '' : ` and ${busy.length - 1} more`
-    return `; now ${printable(first)}${others}${waiting.size === 0 ? '' : `, ${waiting.size} waiting`}`
+    const more = others.length === 0 ? '' : ` and ${others.length} more`
+    return `; now ${printable(first)}${more}${waiting.size === 0 ? '' : `, ${waiting.size} waiting`}`
   }
   const [next] = [...waiting].sort(([, one], [, other]) => one - other)
   if (next === undefined) return ''
@@ -185,24 +170,21 @@ const leastPart = 0.05
 const leastMs = 2000
 
 /** Estimates the time that the other cases take from the time of those that ended; the calls of the model are no part of it. */
-function caseSeconds(tally: Tally, nowMs: number): number | undefined {
-  const { total, startedMs, allWork, workLeft, model } = tally
-  const done = tally.verdicts.size
+function caseSeconds(
+  { total, startedMs, allWork, workLeft, model, verdicts }: Tally,
+  nowMs: number,
+): number | undefined {
+  const done = verdicts.size
   const ofModelMs = model === null ? 0 : model.lastMs - model.startedMs
   const passedMs = nowMs - (startedMs ?? nowMs) - ofModelMs
   if (done < total * leastPart || done >= total || passedMs < leastMs) return undefined
   return ((passedMs / (allWork - workLeft)) * workLeft) / 1000
 }
 
-function modelSeconds({ calls, most, startedMs, lastMs }: NonNullable<Tally['model']>): number {
-  return ((lastMs - startedMs) / calls / 1000) * (most - calls)
-}
-
-function timeLeft(seconds: number | undefined, beforeModel: boolean): string {
+function timeLeft(seconds: number | undefined): string {
   if (seconds === undefined) return ''
   const rounded = Math.ceil(seconds)
-  const time = rounded >= 90 ? `${Math.round(rounded / 60)} min` : `${rounded} s`
-  return `, about ${time} left${beforeModel ? ' without the model' : ''}`
+  return `, about ${rounded >= 90 ? `${Math.round(rounded / 60)} min` : `${rounded} s`} left`
 }
 
 /** The shortest time between two updates of a terminal, and between two lines elsewhere. In ms. */

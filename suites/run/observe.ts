@@ -217,93 +217,85 @@ function derived(
   at: (key: string) => SeenAnswer | undefined,
   observed: readonly Observed[],
 ): { [name in keyof Profile]?: Profile[name] | undefined } {
+  const told = <T>(key: string, tell: (answer: SeenAnswer) => T): T | undefined => {
+    const answer = at(key)
+    return answer === undefined ? undefined : tell(answer)
+  }
+  const accepts = (key: string): boolean => isAccepted(at(key))
   const lives = at('limits/token-lifetimes')
-  const echo = at('grants/scope-echo')?.scope?.join(',')
-  const empty = at('grants/empty-scope')
-  const withRefresh = at('grants/scope-with-refresh')
-  const renewed = at('refresh/lifetime-renewed')
-  const kept = at('refresh/expires-in-kept')
-  const refusal = at('errors/shape')
-  const created = at('keys/create-result-extras')
-  const word = ['bearer', 'token', 'no-word'].find((name) => isAccepted(at(`tokens/prefix/${name}`)))
-  const unauthorized = at('errors/codes/no-authorization')
-  const unknownMethod = at('envelope/method-not-found/with-right-authorization')
+  const opens = (key: string): boolean => accepts(key) && (at(key)?.scope?.length ?? 0) > 0
   const [lower, upper] = ['as-in-the-requests-of-the-document', 'as-in-its-result'].map((name) =>
-    at(`scopes/apikey-spelling/${name}`),
+    opens(`scopes/apikey-spelling/${name}`),
   )
-  const opens = (answer: SeenAnswer | undefined): boolean => isAccepted(answer) && (answer?.scope?.length ?? 0) > 0
-  const members = at('solutions/list-result/no-params')?.members?.map((member) => member.split(':')[0])
+  const unknownMethod = 'envelope/method-not-found'
+  const codeOfUnknown = at(`${unknownMethod}/with-right-authorization`)?.code
   const places = observed
     .find(({ question }) => question === 'keys/limit-counts-initial')
     ?.seen.filter(isAccepted).length
   const grants = observed.flatMap(({ seen }) => seen).filter(({ accessLifeMs }) => accessLifeMs !== null)
+  /** How much longer the pair after a refresh lives than that of a grant. */
+  const longerMs = (name: 'accessLifeMs' | 'refreshLifeMs', key: string): number | undefined => {
+    const [first, later] = [lives?.[name], at(key)?.[name]]
+    return first && later ? later - first : undefined
+  }
+  const renewedMs = longerMs('refreshLifeMs', 'refresh/lifetime-renewed')
+  const keptMs = longerMs('accessLifeMs', 'refresh/expires-in-kept')
   return {
-    idTypes: choose(
-      at('envelope/id-types/null'),
-      isAccepted(at('envelope/id-types/null'))
-        ? 'any'
-        : isAccepted(at('envelope/id-types/a-text'))
-          ? 'strings-and-numbers'
-          : 'integers',
-    ),
-    methodCheckedFirst: choose(
-      unauthorized?.code === unknownMethod?.code ? undefined : unknownMethod,
-      at('envelope/method-not-found/without-authorization')?.code === unknownMethod?.code,
+    idTypes: told('envelope/id-types/null', (answer) => {
+      if (isAccepted(answer)) return 'any'
+      return accepts('envelope/id-types/a-text') ? 'strings-and-numbers' : 'integers'
+    }),
+    methodCheckedFirst: told('errors/codes/no-authorization', ({ code }) =>
+      codeOfUnknown === undefined || codeOfUnknown === code
+        ? undefined
+        : at(`${unknownMethod}/without-authorization`)?.code === codeOfUnknown,
     ),
     initialKeyCounts: places === 10 || places === 9 ? places === 9 : undefined,
-    extraResultMembers: choose(created, (created?.members?.length ?? 2) > 2),
-    listShape: choose(
-      at('solutions/list-result/no-params'),
-      members?.includes('list') ? 'list' : members?.includes('solutions') ? 'solutions' : 'counted',
-    ),
-    authHeaderOnGrant: choose(
-      at('grants/authorization-header/wrong-credentials'),
-      isAccepted(at('grants/authorization-header/wrong-credentials'))
-        ? 'ignored'
-        : isAccepted(at('grants/authorization-header/a-right-signature'))
-          ? 'judged'
-          : 'refused',
-    ),
-    scopeEcho: choose(
-      echo,
-      echo?.includes('expiresIn') ? 'as-requested' : echo === 'context,solution' ? 'sorted' : 'without-restrictions',
-    ),
-    emptyScope: choose(empty, !isAccepted(empty) ? 'refused' : opens(empty) ? 'whole-key' : 'nothing'),
-    scopeOnRefresh: choose(
-      withRefresh,
-      !isAccepted(withRefresh) ? 'refused' : withRefresh?.scope?.includes('context') ? 'ignored' : 'narrows',
-    ),
-    apikeySpelling:
-      opens(lower) || opens(upper)
-        ? opens(lower) && opens(upper)
-          ? 'both'
-          : opens(lower)
-            ? 'apikey'
-            : 'apiKey'
-        : undefined,
-    tokenPrefix: word === undefined ? undefined : { bearer: 'Bearer', token: 'Token', 'no-word': '' }[word],
+    extraResultMembers: told('keys/create-result-extras', ({ members }) => (members?.length ?? 2) > 2),
+    listShape: told('solutions/list-result/no-params', ({ members }) => {
+      const has = (word: string): boolean => members?.some((member) => member.split(':')[0] === word) === true
+      return has('list') ? 'list' : has('solutions') ? 'solutions' : 'counted'
+    }),
+    authHeaderOnGrant: told('grants/authorization-header/wrong-credentials', (answer) => {
+      if (isAccepted(answer)) return 'ignored'
+      return accepts('grants/authorization-header/a-right-signature') ? 'judged' : 'refused'
+    }),
+    scopeEcho: told('grants/scope-echo', ({ scope }) => {
+      const echo = scope?.join(',')
+      if (!echo) return undefined
+      return echo.includes('expiresIn')
+        ? 'as-requested'
+        : echo === 'context,solution'
+          ? 'sorted'
+          : 'without-restrictions'
+    }),
+    emptyScope: told('grants/empty-scope', (answer) => {
+      if (!isAccepted(answer)) return 'refused'
+      return opens('grants/empty-scope') ? 'whole-key' : 'nothing'
+    }),
+    scopeOnRefresh: told('grants/scope-with-refresh', (answer) => {
+      if (!isAccepted(answer)) return 'refused'
+      return answer.scope?.includes('context') ? 'ignored' : 'narrows'
+    }),
+    apikeySpelling: lower && upper ? 'both' : lower ? 'apikey' : upper ? 'apiKey' : undefined,
+    tokenPrefix: { bearer: 'Bearer', token: 'Token', 'no-word': '', none: undefined }[
+      (['bearer', 'token', 'no-word'] as const).find((name) => accepts(`tokens/prefix/${name}`)) ?? 'none'
+    ],
     tokenLength: lives?.tokenLength ?? undefined,
     accessLifeMs: wholeSeconds(lives?.accessLifeMs),
     refreshLifeMs: wholeSeconds(lives?.refreshLifeMs),
     expiryRounding:
       grants.length < 2 ? undefined : grants.every(({ isRounded }) => isRounded) ? 'up-to-second' : 'none',
-    refreshLifetime: choose(
-      renewed?.refreshLifeMs && lives?.refreshLifeMs,
-      (lives?.refreshLifeMs ?? 0) - (renewed?.refreshLifeMs ?? 0) > 600 ? 'kept' : 'new',
+    refreshLifetime: renewedMs === undefined ? undefined : renewedMs < -600 ? 'kept' : 'new',
+    expiresInKept: keptMs === undefined ? undefined : Math.abs(keptMs) > 2000,
+    refusalStatus: told('errors/shape', ({ status }) => (status === 200 ? 'ok' : 'http')),
+    errorBody: told('errors/shape', ({ code, message }) =>
+      code !== null ? 'json-rpc' : message === null ? 'none' : 'text',
     ),
-    expiresInKept: choose(
-      kept?.accessLifeMs && lives?.accessLifeMs,
-      Math.abs((kept?.accessLifeMs ?? 0) - (lives?.accessLifeMs ?? 0)) > 2000,
-    ),
-    refusalStatus: choose(refusal, refusal?.status === 200 ? 'ok' : 'http'),
-    errorBody: choose(refusal, refusal?.code !== null ? 'json-rpc' : refusal?.message === null ? 'none' : 'text'),
-    errorId: refusal === undefined || refusal.code === null ? undefined : at('errors/id')?.id,
+    errorId: told('errors/shape', ({ code }) => (code === null ? undefined : at('errors/id')?.id)),
     closeConnections: at('solutions/list-result/no-params')?.closes,
   }
 }
-
-/** The value, if what it rests on was seen. */
-const choose = <T>(restsOn: unknown, value: T): T | undefined => (restsOn ? value : undefined)
 
 const wholeSeconds = (ms: number | null | undefined): number | undefined =>
   typeof ms === 'number' ? Math.round(ms / 1000) * 1000 : undefined
