@@ -83,7 +83,7 @@ test('no connection is opened if there are no keys', async () => {
 test('each remaining key is listed with the call that removes it, without secrets and control characters', () => {
   const hostile = { id: "a'b\u001b[31m", name: 'n', secret: 'not-a-secret-0003' }
   const [line = ''] = leftKeyLines(
-    { kept: [], notRemoved: [hostile], unanswered: [], problems: [] },
+    { kept: [], left: [hostile], unanswered: [], problems: [] },
     'http://a.example',
     cleanup,
   )
@@ -95,7 +95,7 @@ test('each remaining key is listed with the call that removes it, without secret
 
 test('a hundred creations without a clear answer give one line', () => {
   const unanswered = Array.from({ length: 104 }, (_, index) => `key ${index}`)
-  expect(leftKeyLines({ kept: [], notRemoved: [], unanswered, problems: [] }, 'http://a.example')).toEqual([
+  expect(leftKeyLines({ kept: [], left: [], unanswered, problems: [] }, 'http://a.example')).toEqual([
     'perhaps 104 API keys, whose creation got no clear answer: "key 0", "key 1", "key 2", "key 3", "key 4" and 99 more',
   ])
 })

@@ -31,11 +31,10 @@ import { type SuiteError, usageError } from '../engine/errors.ts'
 import { counted, fewOf } from '../engine/group.ts'
 import { parseJson } from '../engine/json.ts'
 import { describe } from '../engine/judge/classify.ts'
-import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { resolve } from '../engine/language/resolve.ts'
 import { printable, printableJson } from '../engine/printable.ts'
 import { systemRandom } from '../engine/signer/random.ts'
-import type { Target, TargetSettings } from '../engine/target.ts'
+import type { RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { stopText } from '../report/problem-text.ts'
 import { shellWord } from '../report/text.ts'
 import { urlTarget } from '../targets/url.ts'
@@ -44,9 +43,8 @@ import { type Environment, fileProblem, makeFolder, readText, replaceFile, state
 import type { TargetOptions } from './options.ts'
 
 /** A target during a run, and the keys on it. */
-interface HeldTarget {
+interface HeldTarget extends KeysOfTarget {
   target: Target
-  keys: KeysOfTarget
   /** Removes keys of runs that were killed, or that could not remove them. */
   removeLeftovers(): Promise<void>
 }
@@ -61,64 +59,53 @@ interface HeldTarget {
  */
 export async function workAtTarget<T>(
   options: TargetOptions,
-  { endings, say }: { endings: Endings; say: Say },
+  { endings, say }: { endings: Endings; say: (line: string) => void },
   work: (held: HeldTarget) => Promise<T>,
 ): Promise<{ result: T; left: string[] }> {
+  const { url, settings } = options
   const keys = openKeysOfTarget(options)
   const target = urlTarget(options)
-  const removeLeftovers = (): Promise<void> => removeKeysOfEarlierRuns(held, say, endings.cases)
-  const held: HeldTarget = { target, keys, removeLeftovers }
+  const removable = (): CreatedKey[] => keys.read().keys.filter((key) => !keys.isKept(key))
+  const remove = (those: readonly CreatedKey[], ending: Ending): Promise<Removal> =>
+    cleanUp({ target, listener: keys.listener }, those, ending)
+  const removeLeftovers = async (): Promise<void> => {
+    const found = keys.record === null ? [] : removable()
+    const { left, problems } = await remove(found, endings.cases)
+    const removed = found.length - left.length
+    const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`
+    if (removed > 0) say(`Removed ${counted(removed, 'API key')} that earlier runs left on the target`)
+    if (left.length > 0)
+      say(
+        `${counted(left.length, 'API key')} of earlier runs are still on the target${why}; "svc-conformance keys" lists them`,
+      )
+  }
+  /** @returns lines about the remaining keys */
+  const finish = async (ending: Ending): Promise<string[]> => {
+    const { keys: all, unanswered } = keys.read()
+    const kept = all.filter(keys.isKept)
+    const deadline = setTimeout(() => ending.end({ kind: 'time', cleanUpLimitMs }), cleanUpLimitMs)
+    let removal: Removal = { left: removable(), problems: [] }
+    try {
+      if (keys.record !== null && settings.cleanup !== undefined) removal = await remove(removal.left, ending)
+    } catch (error) {
+      say(`Cannot clean up: ${(error as Error).message}`)
+    } finally {
+      clearTimeout(deadline)
+      keys.close([...kept, ...removal.left])
+    }
+    return leftKeyLines({ kept, unanswered, ...removal }, url, settings.cleanup)
+  }
   let done: { result: T } | undefined
   let left: string[] = []
   try {
-    done = { result: await work(held) }
+    done = { result: await work({ ...keys, target, removeLeftovers }) }
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {
-    left = await finish(options, held, say, endings.cleanUp)
+    left = await finish(endings.cleanUp)
     if (done === undefined) for (const line of left) say(`Left on the target: ${line}`)
   }
   return { ...done, left }
-}
-
-type Say = (line: string) => void
-
-async function removeKeysOfEarlierRuns({ target, keys }: HeldTarget, say: Say, ending: Ending): Promise<void> {
-  if (keys.record === null) return
-  const found = keys.read().keys.filter((key) => !keys.isKept(key))
-  if (found.length === 0) return
-  const { left, problems } = await cleanUp({ target, listener: keys.listener }, found, ending)
-  const removed = found.length - left.length
-  const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`
-  if (removed > 0) say(`Removed ${counted(removed, 'API key')} that earlier runs left on the target`)
-  if (left.length > 0)
-    say(
-      `${counted(left.length, 'API key')} of earlier runs are still on the target${why}; "svc-conformance keys" lists them`,
-    )
-}
-
-/** @returns lines about the remaining keys */
-async function finish(
-  { url, settings: { cleanup } }: TargetOptions,
-  { target, keys }: HeldTarget,
-  say: Say,
-  ending: Ending,
-): Promise<string[]> {
-  const { keys: all, unanswered } = keys.read()
-  const kept = all.filter(keys.isKept)
-  const others = all.filter((key) => !keys.isKept(key))
-  const deadline = setTimeout(() => ending.end({ kind: 'time', cleanUpLimitMs }), cleanUpLimitMs)
-  let removal: Removal = { left: others, problems: [] }
-  try {
-    if (keys.record !== null && cleanup !== undefined)
-      removal = await cleanUp({ target, listener: keys.listener }, others, ending)
-  } catch (error) {
-    say(`Cannot clean up: ${(error as Error).message}`)
-  } finally {
-    clearTimeout(deadline)
-    keys.close([...kept, ...removal.left])
-  }
-  return leftKeyLines({ kept, notRemoved: removal.left, unanswered, problems: removal.problems }, url, cleanup)
 }
 
 interface Removal {
@@ -196,30 +183,24 @@ async function removeKey(talk: Conversation, cleanup: Cleanup, key: CreatedKey):
 
 const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unknown => resolve(cleanup.params, { id, name })
 
-/**
- * One line for each key that is still on the target, with the call that removes it.
- *
- * @param keys `kept`: test keys for the next run; `unanswered`: names of creations that were never answered; `problems`: why keys were not removed
- */
-export function leftKeyLines(
-  {
-    kept,
-    notRemoved,
-    unanswered,
-    problems,
-  }: { [keys in 'kept' | 'notRemoved']: readonly CreatedKey[] } & {
-    [texts in 'unanswered' | 'problems']: readonly string[]
-  },
-  url: string,
-  cleanup?: Cleanup,
-): string[] {
+/** What is left on a target after a run. */
+interface Left extends Removal {
+  /** Test keys for the next run. */
+  kept: readonly CreatedKey[]
+  /** Names of creations that were never answered. */
+  unanswered: readonly string[]
+}
+
+/** One line for each key that is still on the target, with the call that removes it. */
+export function leftKeyLines({ kept, left, unanswered, problems }: Left, url: string, cleanup?: Cleanup): string[] {
   const named = ({ id, name }: CreatedKey): string => printable(`API key ${id} ("${name}")`)
-  const hint = notRemoved.length > 0 && cleanup === undefined
   return [
-    ...notRemoved.map((key) =>
+    ...left.map((key) =>
       cleanup === undefined ? named(key) : `${named(key)}; to remove it: ${removalCommand(url, cleanup, key)}`,
     ),
-    ...(hint ? ['(cleanup in the target file names the method that removes them)'] : []),
+    ...(left.length > 0 && cleanup === undefined
+      ? ['(cleanup in the target file names the method that removes them)']
+      : []),
     ...problems.map((problem) => `(${problem})`),
     ...kept.map((key) => `${named(key)}, kept for the next run`),
     ...unansweredLines(unanswered),
@@ -286,15 +267,8 @@ export interface KeysOfTarget {
 }
 
 /** What decides the record of a target: a disposable one is fresh, so keys of earlier runs are gone. */
-interface Recorded {
-  url: string
-  root: { id: string }
-  allow: readonly SafetyClass[]
-  disposable: boolean
-  /** The folder of the records. */
-  stateFolder: string
-  /** The path of the record where the target file names one; the test keys are then kept. */
-  testKeysFile: string | null
+type Recorded = Pick<TargetOptions, 'url' | 'allow' | 'disposable' | 'stateFolder' | 'testKeysFile'> & {
+  root: Pick<RootKey, 'id'>
 }
 
 const nothing: Created = { keys: [], unanswered: [] }

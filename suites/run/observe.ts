@@ -138,7 +138,7 @@ export async function observeTarget(
   const endings = openEndings()
   const ending = endings.cases
   try {
-    return await workAtTarget(options, { endings, say }, async ({ target, keys: { listener }, removeLeftovers }) => {
+    return await workAtTarget(options, { endings, say }, async ({ target, listener, removeLeftovers }) => {
       await removeLeftovers()
       const setup = { allow: options.allow, seed: 1, random: systemRandom, listener, ending }
       return observe({ ...asked, ...setup, target: endedTarget(target, ending) })

@@ -107,26 +107,26 @@ async function runAgainstUrl(
   const { runPreflight, stillValidKeys } = await import('./run.ts')
   const { wait, timeout, explore } = suite.options
   const { result, left } = await workAtTarget(options, { endings, say: suite.say }, async (held) => {
-    const { target, keys, removeLeftovers } = held
+    const { target, removeLeftovers } = held
     const listener: RunListener = (event) => {
       suite.listener(event)
-      keys.listener(event)
+      held.listener(event)
     }
     const setup = { ...request, target, items: [], random: systemRandom, ending: endings.cases, bail: null, listener }
     const goOn = (): void => demandToGoOn(endings, timeout)
     const facts = await runPreflight(setup, (wait ?? 0) * 1000).finally(goOn)
-    const kept = await stillValidKeys({ ...setup, facts }, keys.read().keys.filter(keys.isKept))
+    const kept = await stillValidKeys({ ...setup, facts }, held.read().keys.filter(held.isKept))
     goOn()
     await removeLeftovers()
     const prepared: WorkerRequest = {
       ...request,
       facts,
-      keyRecord: keys.record,
+      keyRecord: held.record,
       keptTestKeys: kept,
-      earlierKeys: asEntries(keys.read()),
+      earlierKeys: asEntries(held.read()),
     }
     if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
-    return runWithModel(suite, { ...explore, options, request: prepared, listener: keys.listener }, endings)
+    return runWithModel(suite, { ...explore, options, request: prepared, listener: held.listener }, endings)
   })
   return { ...result, left }
 }

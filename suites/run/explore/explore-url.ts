@@ -33,7 +33,7 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
     const { result, left } = await workAtTarget(target, { endings, say }, async (held) => {
       await demandRootKey(held.target, endings.cases)
       await held.removeLeftovers()
-      const recorded = held.keys.open()
+      const recorded = held.open()
       const created = recorded.keys.length + recorded.unanswered.length
       const opened = await openTarget(target)
       const instance = endedInstance(opened.instance, endings.cases)
