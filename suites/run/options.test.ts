@@ -84,6 +84,7 @@ tls: { insecure: true }
         allow: ['sessions', 'keys'],
         stateFolder: join('/state', 'svc-conformance'),
         testKeysFile: join(folder, 'test-keys.json'),
+        inputs: [{ what: 'the target file', file: target }],
       },
       only: [],
       rowsAlone: false,
@@ -106,7 +107,6 @@ tls: { insecure: true }
       again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
       explore: null,
       plan: false,
-      inputs: [{ what: 'the target file', file: target }],
     })
   })
 

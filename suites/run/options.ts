@@ -163,8 +163,6 @@ export interface RunOptions
   reports: flag.ReportRequest[]
   /** The command that repeats this run, without secrets and without flags that select cases. */
   again: string
-  /** Files that were read for these options. */
-  inputs: NamedFile[]
 }
 
 /** How a server at a URL is reached, and what may be done there. */
@@ -174,6 +172,8 @@ export interface TargetOptions extends UrlTargetOptions {
   stateFolder: string
   /** `testKeys` of the target file: the path of the record; the test keys are then kept. */
   testKeysFile: string | null
+  /** Files that were read for these options. */
+  inputs: NamedFile[]
 }
 
 /**
@@ -210,7 +210,6 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
       disposable,
       allow: disposable || target === null || target.allow.length === 0 ? null : target.allow.join(','),
     }),
-    inputs: inputsOf(flags, env, named),
   }
 }
 
@@ -246,26 +245,12 @@ interface NamedFile {
   file: string
 }
 
-/** The files that the target's options are read from. */
-function inputsOf(flags: RunFlags, env: Environment, { path, file, beside }: NamedTargetFile): NamedFile[] {
-  const ofTarget = [file.root?.privateKeyFile, file.tls?.ca, file.tls?.cert, file.tls?.key]
-  return namedFiles([
-    ['the target file', path],
-    ['the key secret', flags.keySecretFile ?? given(env.SVC_KEY_SECRET_FILE)],
-    ['the private key', flags.privateKey ?? given(env.SVC_PRIVATE_KEY_FILE)],
-    ...ofTarget.map((name) => ['named by the target file', name && beside(name)] as const),
-  ])
-}
-
-const namedFiles = (all: (readonly [what: string, file: string | null | undefined])[]): NamedFile[] =>
-  all.flatMap(([what, file]) => (typeof file === 'string' ? [{ what, file }] : []))
-
 /**
  * Checks before the first request that every output file can be written and is not also an input: a run may take minutes and create keys.
  *
  * @throws SuiteError (`usage`)
  */
-export function demandOwnFiles({ plan, reports, known, updateKnown, failed, target, inputs }: RunOptions): void {
+export function demandOwnFiles({ plan, reports, known, updateKnown, failed, target }: RunOptions): void {
   if (plan) return
   const written = reports.flatMap(({ file }) => file ?? [])
   for (const file of written) demandPlaceFor(file, 'the report', true)
@@ -273,15 +258,13 @@ export function demandOwnFiles({ plan, reports, known, updateKnown, failed, targ
   const testKeys = target?.testKeysFile ?? null
   if (testKeys !== null) demandPlaceFor(testKeys, 'the kept test keys', true)
   const read = [
-    ...inputs,
-    ...namedFiles([
-      ['the baseline', known],
-      ['the report of --failed', failed],
-      ['the kept test keys', testKeys],
-    ]),
+    ...(target?.inputs ?? []),
+    { what: 'the baseline', file: known },
+    { what: 'the report of --failed', file: failed },
+    { what: 'the kept test keys', file: testKeys },
   ]
   for (const file of written) {
-    const same = read.find((one) => isSameFile(one.file, file))
+    const same = read.find((one) => one.file !== null && isSameFile(one.file, file))
     if (same !== undefined) throw usageError(`Cannot write the report "${file}": it is ${same.what}; name another file`)
   }
 }
@@ -313,7 +296,6 @@ export function readTargetFile(
 }
 
 const flagsOfTarget = { ...targetFlags(''), ...callFlags }
-type TargetFlags = flag.Values<typeof flagsOfTarget>
 
 /**
  * Reads the options of the target: flags win over the environment, the environment over the target file.
@@ -331,19 +313,24 @@ export function readTargetOptions(
   const url = flags.url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   if (url === null) return demandNothingOfUrl(typed, named)
   const { disposable } = flags
-  const read = (path: string | undefined, what: string) => (path === undefined ? path : readText(beside(path), what))
+  const inputs: NamedFile[] = named.path === null ? [] : [{ what: 'the target file', file: named.path }]
+  const read = (file: string, what: string): string => {
+    inputs.push({ what, file })
+    return readText(file, what)
+  }
+  const readBeside = (path: string | undefined, what: string) => path && read(beside(path), what)
   return {
     url,
-    root: rootKey(url, flags, env, named),
+    root: rootKey(url, { flags, env, named, read }),
     allow: disposable ? [...safetyClasses] : (flags.allow ?? file.allow ?? []),
     settings: {
-      signedUri: '/api',
-      scopeNames: {},
-      headers: {},
-      solutions: [],
-      ...defined({ absent: file.absent, secondAddress: file.secondAddress, clientAddress: file.clientAddress }),
-      ...defined({ signedUri: file.signedUri, scopeNames: file.scopeNames, headers: file.headers }),
-      ...defined({ solutions: file.solutions, concurrency: flags.concurrency ?? file.concurrency }),
+      ...defined({ absent: file.absent, concurrency: flags.concurrency ?? file.concurrency }),
+      secondAddress: file.secondAddress,
+      clientAddress: file.clientAddress,
+      signedUri: file.signedUri ?? '/api',
+      scopeNames: file.scopeNames ?? {},
+      headers: file.headers ?? {},
+      solutions: file.solutions ?? [],
       scheme: flags.scheme ?? file.scheme ?? defaultScheme,
       tokenPrefix: flags.tokenPrefix ?? file.tokenPrefix,
       probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
@@ -358,14 +345,15 @@ export function readTargetOptions(
       file.tls === undefined
         ? undefined
         : defined({
-            ca: read(file.tls.ca, 'the certificate'),
-            cert: read(file.tls.cert, 'the client certificate'),
-            key: read(file.tls.key, 'the key of the client certificate'),
+            ca: readBeside(file.tls.ca, 'the certificate'),
+            cert: readBeside(file.tls.cert, 'the client certificate'),
+            key: readBeside(file.tls.key, 'the key of the client certificate'),
             insecure: file.tls.insecure,
           }),
     disposable,
     stateFolder: stateFolder(env),
     testKeysFile: file.testKeys === undefined ? null : beside(file.testKeys),
+    inputs,
   }
 }
 
@@ -386,12 +374,20 @@ function withParams<T extends { method: string; params?: unknown }>(call: T): T 
   return { ...call, params: call.params ?? {} }
 }
 
+/** Where the key of a run may be named. */
+interface KeySources {
+  flags: flag.Values<typeof flagsOfTarget>
+  env: Environment
+  named: NamedTargetFile
+  read(file: string, what: string): string
+}
+
 /**
  * Reads the key of a run: id and secret from the first place that names them (flags, environment, target file).
  *
  * @throws SuiteError (`usage`) if no key or two keys are given, or a file cannot be used
  */
-function rootKey(url: string, flags: TargetFlags, env: Environment, { file, beside }: NamedTargetFile): RootKey {
+function rootKey(url: string, { flags, env, named: { file, beside }, read }: KeySources): RootKey {
   const { secret, privateKeyFile } = file.root ?? {}
   const id = flags.keyId ?? file.root?.id
   const found =
@@ -413,7 +409,7 @@ function rootKey(url: string, flags: TargetFlags, env: Environment, { file, besi
     throw usageError(`${missing} to use at "${url}": ${how}`)
   }
   if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
-  const text = readText(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
+  const text = read(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
   if (found.kind === 'secret-file') {
     const secret = text.replace(/\r?\n$/, '')
     if (secret === '') throw usageError(`Cannot use the key secret "${found.value}": the file is empty`)
