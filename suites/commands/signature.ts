@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { defaultScheme } from '../engine/document.ts'
-import { SuiteError, usageError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { parseRequirements } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { type FlatVector, flatVectors, loadVectors } from '../engine/language/vectors.ts'
@@ -24,7 +24,7 @@ import {
 import { ownDataSentences } from '../lab/own-data.ts'
 import { notARequest, type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
 import { type Stage, type Verification, verify } from '../lab/verify.ts'
-import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/files.ts'
+import { type Environment, given, readBytes, readStandardInput } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
@@ -355,7 +355,7 @@ export function readCheck(typed: CheckFlags, around: Surroundings = processSurro
     uri: flags.uri,
     ...(url === undefined ? {} : { url }),
     ...sentBody(pasted, bodyOf(flags, pasted, around)),
-    callersData: flags.dataToSignFile === null ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
+    callersData: flags.dataToSignFile === null ? undefined : around.readFile(flags.dataToSignFile, 'the data to sign'),
   }
 }
 
@@ -369,7 +369,7 @@ function calledUrl(url: string): string {
 function readBody({ body, bodyFile }: flag.Values<typeof bodyFlags>, around: Surroundings): Uint8Array {
   if (body !== null && bodyFile !== null) throw usageError('Give "--body" or "--body-file", not both')
   if (body !== null) return utf8(body)
-  if (bodyFile !== null) return bytesOf(bodyFile, 'the body', around)
+  if (bodyFile !== null) return around.readFile(bodyFile, 'the body')
   const piped = around.readStdin()
   if (piped === null) throw usageError('Give the body: "--body TEXT", "--body-file FILE" or stdin')
   return piped
@@ -412,7 +412,7 @@ function readKeys(
 }
 
 function textOf(text: string, around: Surroundings): string {
-  return text.startsWith('@') ? new TextDecoder().decode(bytesOf(text.slice(1), 'the request', around)) : text
+  return text.startsWith('@') ? new TextDecoder().decode(around.readFile(text.slice(1), 'the request')) : text
 }
 
 /** Matches whole words as a shell reads them, up to the end of the command or a quote that is not closed. */
@@ -437,18 +437,9 @@ function bodyOf(flags: flag.Values<typeof bodyFlags>, pasted: PastedRequest, aro
   if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, around)
   if (pasted.bodyFile !== undefined) {
     const { path } = pasted.bodyFile
-    return path === '-' ? readBody({ body: null, bodyFile: null }, around) : bytesOf(path, 'the body', around)
+    return path === '-' ? readBody({ body: null, bodyFile: null }, around) : around.readFile(path, 'the body')
   }
   return pasted.body ?? readBody(flags, around)
-}
-
-function bytesOf(path: string, what: string, around: Surroundings): Uint8Array {
-  try {
-    return around.readFile(path, what)
-  } catch (cause) {
-    if (cause instanceof SuiteError) throw cause
-    throw usageError(`Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
-  }
 }
 
 /** @param place as in `Cannot use the secret "key.pem"` @throws SuiteError (`usage`) for a PEM, which is never a secret */
@@ -468,14 +459,14 @@ function secretFromEnv(name: string, { env }: Surroundings): string {
 }
 
 function secretFromFile(path: string, around: Surroundings): Uint8Array {
-  const bytes = bytesOf(path, 'the secret', around)
+  const bytes = around.readFile(path, 'the secret')
   const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
   if (end <= 0) throw usageError(`Cannot use the secret "${path}": the file is empty`)
   return bytes.slice(0, end)
 }
 
 function ed25519Key(path: string, half: 'private' | 'public', around: Surroundings): { name: string; key: SigningKey } {
-  const pem = new TextDecoder().decode(bytesOf(path, `the ${half} key`, around))
+  const pem = new TextDecoder().decode(around.readFile(path, `the ${half} key`))
   try {
     const key: SigningKey =
       half === 'private'

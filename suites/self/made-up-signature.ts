@@ -1,4 +1,5 @@
 import { type CheckFlags, readCheck, type Surroundings } from '../commands/signature.ts'
+import { usageError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 
 /** The request of docs/lab.md, and its right header. */
@@ -8,9 +9,9 @@ export const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8
 /** An environment, files and standard input, without the machine's. */
 export const around = (files: { [path: string]: string } = {}, stdin: string | null = null): Surroundings => ({
   env: { SECRET: 'not-a-secret-0001', OTHER: 'other', EMPTY: '' },
-  readFile(path) {
+  readFile(path, what) {
     const text = files[path]
-    if (text === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' })
+    if (text === undefined) throw usageError(`Cannot read ${what} "${path}": there is no such file`)
     return utf8(text)
   },
   readStdin: () => (stdin === null ? null : utf8(stdin)),
