@@ -1,11 +1,11 @@
 /** Builds the report of a run from the outcomes of its cases, or from the reports of its shards. Pure. */
 import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
+import { groupBy } from '../engine/group.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-case.ts'
 import { type CaseOutcome, type Problem, type Verdict, worst } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
-import type { Exchange } from '../engine/target.ts'
 import { blockersOf } from './causes.ts'
 import { envelopeCases, everyAnswer, type RequirementSet, splitBySet } from './outcomes.ts'
 import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
@@ -96,13 +96,8 @@ interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'finding
   throttledCalls?: number
 }
 
-/** An observation of an open question, and its case. */
-interface Observed {
-  question: string
-  answer: string
-  cases: readonly string[]
-  asked: readonly string[]
-}
+/** An answer to an open question, its cases, and what was tried. */
+type Observed = Pick<Report['observations'][number], 'question'> & Report['observations'][number]['answers'][number]
 
 /** What was tried, in the words of the case and the step; otherwise the end of its key. */
 function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
@@ -160,7 +155,7 @@ function reportCase(outcome: CaseOutcome, input: BuildInput): CaseReport {
     requirements,
     problem: outcome.problem === null ? null : reportProblem(outcome.problem, outcome, input),
     again: againOf(outcome, input),
-    known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
+    known: reasonOf(entry),
     blockedBy: null,
   }
 }
@@ -183,25 +178,20 @@ function againOf({ id, key, proves }: CaseOutcome, { meta, corpus }: Pick<BuildI
   return `${meta.again} --only ${shellWord(only)} --trace${where}`
 }
 
-const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Report['observations'] =>
-  corpus.questions.flatMap((question) => {
-    const mine = observed.filter((one) => one.question === question.id)
+function mergeObservations(corpus: Corpus, observed: readonly Observed[]): Report['observations'] {
+  const ofQuestion = groupBy(observed, ({ question }) => question)
+  const distinct = (all: readonly string[]): string[] => [...new Set(all)].sort()
+  return corpus.questions.flatMap(({ id, question: text, reference }) => {
+    const mine = ofQuestion.get(id) ?? []
     if (mine.length === 0) return []
-    const answers = [...new Set(mine.map(({ answer }) => answer))].sort().map((answer) => {
+    const answers = distinct(mine.map(({ answer }) => answer)).map((answer) => {
       const same = mine.filter((one) => one.answer === answer)
-      const all = (of: (one: Observed) => readonly string[]): string[] => [...new Set(same.flatMap(of))].sort()
-      return { answer, cases: all(({ cases }) => cases), asked: all(({ asked }) => asked) }
+      const [cases, asked] = [same.flatMap((one) => one.cases), same.flatMap((one) => one.asked)].map(distinct)
+      return { answer, cases: cases ?? [], asked: asked ?? [] }
     })
-    return [
-      {
-        question: question.id,
-        answer: answers.map(({ answer }) => answer).join('; '),
-        answers,
-        text: question.question,
-        reference: question.reference,
-      },
-    ]
+    return [{ question: id, answer: answers.map(({ answer }) => answer).join('; '), answers, text, reference }]
   })
+}
 
 function reportRequirements(
   corpus: Corpus,
@@ -281,29 +271,21 @@ const lineLimits = [Number.POSITIVE_INFINITY, 2000, 500, 150, 40]
 
 /** Cuts the lines of all exchanges just enough for the limit of the whole report. Pure. */
 function boundEvidence(cases: readonly CaseReport[]): CaseReport[] {
-  const limit = lineLimits.find((one) => fits(cases, one)) ?? 0
-  if (limit === Number.POSITIVE_INFINITY) return [...cases]
-  return cases.map((testCase) => withShortLines(testCase, (line) => cut(line, limit)))
-}
-
-function fits(cases: readonly CaseReport[], limit: number): boolean {
-  let size = 0
-  for (const { problem } of cases)
-    for (const { request, answer } of problem?.exchanges ?? [])
-      for (const line of [...request, ...answer]) {
-        size += printableJson(cut(line, limit)).length
-        if (size > mostCharacters) return false
-      }
-  return true
-}
-
-function withShortLines(testCase: CaseReport, short: (line: string) => string): CaseReport {
-  const { problem } = testCase
-  if (problem === null) return testCase
-  const exchanges = problem.exchanges.map(
-    ({ request, answer }): Exchange => ({ request: request.map(short), answer: answer.map(short) }),
+  const lines = cases.flatMap(({ problem }) =>
+    (problem?.exchanges ?? []).flatMap(({ request, answer }) => [...request, ...answer]),
   )
-  return { ...testCase, problem: { ...problem, exchanges } }
+  const sizeAt = (limit: number): number =>
+    lines.reduce((sum, line) => (sum > mostCharacters ? sum : sum + printableJson(cut(line, limit)).length), 0)
+  const limit = lineLimits.find((one) => sizeAt(one) <= mostCharacters) ?? 0
+  const short = (all: readonly string[]): string[] => all.map((line) => cut(line, limit))
+  return cases.map((testCase) => {
+    const { problem } = testCase
+    const exchanges = problem?.exchanges.map(({ request, answer }) => ({
+      request: short(request),
+      answer: short(answer),
+    }))
+    return problem === null ? testCase : { ...testCase, problem: { ...problem, exchanges: exchanges ?? [] } }
+  })
 }
 
 function cut(line: string, limit: number): string {
@@ -318,7 +300,7 @@ const entryNamesCase = (entry: KnownEntry, testCase: Pick<Judged, 'id' | 'case' 
   (entry.scenario === testCase.id &&
     (entry.case === undefined || entry.case === testCase.case || testCase.key === `${testCase.id}/${entry.case}`))
 
-const failedRequirements = (testCase: Judged): string[] =>
+const brokenBy = (testCase: Judged): string[] =>
   Object.keys(testCase.requirements).filter((id) => testCase.requirements[id] === 'failed')
 
 const covers = (entry: KnownEntry, requirement: string): boolean =>
@@ -331,30 +313,33 @@ const covers = (entry: KnownEntry, requirement: string): boolean =>
 export function applyKnown(
   testCase: Judged,
   entries: readonly KnownEntry[],
-): { verdict: Verdict; requirements: { [id: string]: Verdict }; entry: KnownEntry | null } {
-  const unchanged = { verdict: testCase.verdict, requirements: testCase.requirements, entry: null }
-  if (testCase.verdict !== 'failed') return unchanged
-  const mine = entries.filter((entry) => entryNamesCase(entry, testCase))
-  const failures = failedRequirements(testCase)
-  const listed = failures.filter((id) => mine.some((entry) => covers(entry, id)))
-  const entry = mine.find((one) => failures.length === 0 || failures.some((id) => covers(one, id)))
-  if (entry === undefined) return unchanged
-  const requirements = { ...testCase.requirements }
-  for (const id of listed) requirements[id] = 'known'
-  return { verdict: listed.length === failures.length ? 'known' : 'failed', requirements, entry }
+): Pick<CaseOutcome, 'verdict' | 'requirements'> & { entry: KnownEntry | null } {
+  const { verdict, requirements } = testCase
+  const broken = brokenBy(testCase)
+  const mine = entries.filter(
+    (entry) => entryNamesCase(entry, testCase) && (broken.length === 0 || broken.some((id) => covers(entry, id))),
+  )
+  const [entry] = mine
+  if (verdict !== 'failed' || entry === undefined) return { verdict, requirements, entry: null }
+  const listed = broken.filter((id) => mine.some((one) => covers(one, id)))
+  return {
+    verdict: listed.length === broken.length ? 'known' : 'failed',
+    requirements: { ...requirements, ...Object.fromEntries(listed.map((id) => [id, 'known' as const])) },
+    entry,
+  }
 }
 
 /** Adds to each finding the baseline entry that makes it known. */
 function knownFindings(findings: readonly Omit<Finding, 'known'>[], entries: readonly KnownEntry[]): Finding[] {
   return findings.map((finding) => {
-    const entry = entries.find(
-      ({ scenario, requirement }) =>
-        (scenario === finding.id || scenario === finding.case) &&
-        (requirement === undefined || requirement === finding.requirement),
-    )
-    return { ...finding, known: entry === undefined ? null : { reason: entry.reason, issue: entry.issue } }
+    const isListed = (entry: KnownEntry): boolean =>
+      (entry.scenario === finding.id || entry.scenario === finding.case) && covers(entry, finding.requirement)
+    return { ...finding, known: reasonOf(entries.find(isListed) ?? null) }
   })
 }
+
+const reasonOf = (entry: KnownEntry | null): CaseReport['known'] =>
+  entry && { reason: entry.reason, issue: entry.issue }
 
 /** Verdicts that say nothing about the case's requirements. */
 const unjudged: readonly Verdict[] = ['blocked', 'not-testable', 'not-applicable', 'not-run']
@@ -365,18 +350,14 @@ const unjudged: readonly Verdict[] = ['blocked', 'not-testable', 'not-applicable
  */
 const staleEntries = (cases: readonly Judged[], entries: readonly KnownEntry[]): KnownEntry[] =>
   entries.filter((entry) => {
-    if (entry.sometimes === true) return false
     const named = cases.filter((testCase) => entryNamesCase(entry, testCase))
-    const judged = named.filter((testCase) => !unjudged.includes(testCase.verdict))
-    const shown = judged.some((testCase) =>
-      entry.requirement === undefined
-        ? testCase.verdict !== 'passed'
-        : holdsNot(testCase.requirements[entry.requirement]),
+    const judged = named.filter(({ verdict }) => !unjudged.includes(verdict))
+    const shown = judged.map(({ verdict, requirements }) =>
+      entry.requirement === undefined ? verdict : (requirements[entry.requirement] ?? 'passed'),
     )
-    return judged.length > 0 && !shown && (named.length === judged.length || entry.case !== undefined)
+    const isWhole = named.length === judged.length || entry.case !== undefined
+    return entry.sometimes !== true && judged.length > 0 && isWhole && shown.every((verdict) => verdict === 'passed')
   })
-
-const holdsNot = (verdict: Verdict | undefined): boolean => verdict !== undefined && verdict !== 'passed'
 
 /**
  * The baseline that makes this run's failures known. Valid entries keep their reasons and issues, entries of cases that were not judged are
@@ -387,23 +368,18 @@ export function updatedKnown(
   entries: readonly KnownEntry[],
 ): KnownEntry[] {
   const kept = entries.filter((entry) => !stale.includes(entry))
-  const added = cases
-    .filter((testCase) => testCase.verdict === 'failed')
-    .flatMap((testCase) =>
-      failedRequirements(testCase).map(
-        (requirement): KnownEntry => ({
-          scenario: testCase.id,
-          ...(testCase.case === null ? {} : { case: testCase.case }),
-          requirement,
-          reason: unexplained,
-          issue: null,
-        }),
-      ),
-    )
+  const failed = cases.flatMap((testCase) =>
+    testCase.verdict === 'failed' ? brokenBy(testCase).map((requirement) => ({ ...testCase, requirement })) : [],
+  )
+  const added = failed.map(({ id, case: name, requirement }) => ({
+    scenario: id,
+    ...(name === null ? {} : { case: name }),
+    requirement,
+  }))
   const found = findings
     .filter(({ known, level }) => known === null && level === 'must')
-    .map(({ id, requirement }): KnownEntry => ({ scenario: id, requirement, reason: unexplained, issue: null }))
-  return [...kept, ...added, ...found]
+    .map(({ id, requirement }) => ({ scenario: id, requirement }))
+  return [...kept, ...[...added, ...found].map((entry) => ({ ...entry, reason: unexplained, issue: null }))]
 }
 
 /** The reason that `--update-known` writes for a new failure, for a person to replace. */
@@ -444,26 +420,26 @@ export function mergeReports(
 }
 
 function checkShards(reports: readonly Report[]): void {
-  const versions = new Set(reports.map(({ meta }) => meta.version))
-  if (versions.size > 1) throw usageError(`Cannot merge reports of different versions: ${[...versions].join(', ')}`)
-  const sets = new Set(reports.map(({ meta }) => meta.set))
-  if (sets.size > 1) throw usageError(`Cannot merge reports of different requirement sets: ${[...sets].join(', ')}`)
-  const shards = reports.map(({ meta }) => {
-    if (meta.shard === null)
-      throw usageError(
-        `Cannot merge the report of a whole run ("${meta.target}", ${meta.started}): expected reports of "run --shard I/N"`,
-      )
-    return meta.shard
+  for (const [what, of] of [
+    ['versions', 'version'],
+    ['requirement sets', 'set'],
+  ] as const) {
+    const values = [...new Set(reports.map(({ meta }) => meta[of]))]
+    if (values.length > 1) throw usageError(`Cannot merge reports of different ${what}: ${values.join(', ')}`)
+  }
+  const shards = reports.map(({ meta: { shard, target, started } }) => {
+    if (shard !== null) return shard
+    throw usageError(
+      `Cannot merge the report of a whole run ("${target}", ${started}): expected reports of "run --shard I/N"`,
+    )
   })
   const count = Number(shards[0]?.split('/')[1])
+  const cannot = `Cannot merge the shards ${shards.join(', ')}:`
   for (let index = 1; index <= count; index++) {
     const found = shards.filter((shard) => shard === `${index}/${count}`).length
-    if (found !== 1) {
-      const what = found === 0 ? 'is missing' : 'is there twice'
-      throw usageError(`Cannot merge the shards ${shards.join(', ')}: ${index}/${count} ${what}`)
-    }
+    if (found !== 1) throw usageError(`${cannot} ${index}/${count} ${found === 0 ? 'is missing' : 'is there twice'}`)
   }
-  if (shards.length !== count) throw usageError(`Cannot merge the shards ${shards.join(', ')}: they are not of one run`)
+  if (shards.length !== count) throw usageError(`${cannot} they are not of one run`)
 }
 
 /** Cases of every shard (its test keys, its envelope) count with their worst verdict. */
@@ -484,12 +460,9 @@ function mergeFindings(findings: readonly Finding[]): Finding[] {
 
 /** An entry is stale if at least one shard says so and no shard found the failure. */
 function mergeStale(reports: readonly Report[], cases: readonly CaseReport[]): KnownEntry[] {
-  const stale = new Map(
-    reports.flatMap((report) => report.stale.map((entry) => [JSON.stringify(entry), entry] as const)),
-  )
-  return [...stale.values()].filter(
-    (entry) => !cases.some((testCase) => testCase.verdict === 'known' && entryNamesCase(entry, testCase)),
-  )
+  const stale = new Map(reports.flatMap((report) => report.stale).map((entry) => [JSON.stringify(entry), entry]))
+  const known = cases.filter(({ verdict }) => verdict === 'known')
+  return [...stale.values()].filter((entry) => !known.some((testCase) => entryNamesCase(entry, testCase)))
 }
 
 function mergeMeta(one: Meta, other: Meta): Meta {
