@@ -126,6 +126,8 @@ export const alterWords: { readonly [word: string]: Alter } = {
   'without-signature': withoutSignature,
   'last-character-dropped': (text) => text.slice(0, -1),
   'one-character-added': (text) => `${text}a`,
+  'colon-and-more': (text) => `${text}:anything`,
+  'line-feed-added': (text) => `${text}\n`,
   'upper-cased': (text) => otherCase(text, (plain) => plain.toUpperCase()),
   'lower-cased': (text) => otherCase(text, (plain) => plain.toLowerCase()),
   empty: () => '',

@@ -3,7 +3,7 @@
  * Node, because the page uses it too, for a report that the reader drops on it.
  */
 import type { Verdict } from '../../engine/judge/problem.ts'
-import { printable } from '../../engine/printable.ts'
+import { printed } from '../../engine/printable.ts'
 import type { Level, Report, RunVerdict } from '../report.ts'
 import { shardWords, targetWords, verdictOrder } from '../verdict-words.ts'
 
@@ -59,23 +59,20 @@ export function newestOf({ reports }: ComparedServer): CompactReport {
   return newest
 }
 
-/** The comparison with one more report in it; reports of one target are one server. */
-export function addReport(comparison: Comparison, report: ComparedReport): Comparison {
+/** The comparison with one more report in it; reports of one target are one server. Texts are made printable. */
+export function addReport(comparison: Comparison, raw: ComparedReport): Comparison {
+  const report = printed(raw, longestMessage)
   const requirements = withNew(
     comparison.requirements,
-    report.requirements.map(({ id, level, text }) => ({ id: printable(id), level, text: printable(text) })),
+    report.requirements.map(({ id, level, text }) => ({ id, level, text })),
     ({ id }) => id,
   )
   const cases = withNew(
     comparison.cases,
-    report.cases.map(({ key, title, proves }) => ({
-      key: printable(key),
-      title: printable(title),
-      proves: proves.map((id) => printable(id)),
-    })),
+    report.cases.map(({ key, title, proves }) => ({ key, title, proves })),
     ({ key }) => key,
   )
-  const name = nameOf(report)
+  const name = `${targetWords(report.meta)}${shardWords(report.meta)}`
   const compact = compactReport(report, requirements, cases)
   const server = comparison.servers.find((one) => one.name === name)
   const servers =
@@ -85,9 +82,7 @@ export function addReport(comparison: Comparison, report: ComparedReport): Compa
   return { requirements, cases, servers }
 }
 
-function nameOf({ meta }: ComparedReport): string {
-  return printable(`${targetWords(meta)}${shardWords(meta)}`)
-}
+const longestMessage = 300
 
 function withNew<T>(known: readonly T[], found: readonly T[], keyOf: (one: T) => string): T[] {
   const keys = new Set(known.map(keyOf))
@@ -95,38 +90,29 @@ function withNew<T>(known: readonly T[], found: readonly T[], keyOf: (one: T) =>
 }
 
 function compactReport(
-  report: ComparedReport,
+  { meta, verdict, exitCode, findings, ...report }: ComparedReport,
   requirements: Comparison['requirements'],
   cases: Comparison['cases'],
 ): CompactReport {
-  const ofRequirement = new Map(report.requirements.map((one) => [printable(one.id) as string, one]))
-  const ofCase = new Map(report.cases.map((testCase) => [printable(testCase.key) as string, testCase]))
-  const digitOf = (verdict?: Verdict): string => (verdict === undefined ? ' ' : String(verdictOrder.indexOf(verdict)))
+  const ofRequirement = new Map(report.requirements.map((one) => [one.id, one]))
+  const ofCase = new Map(report.cases.map((testCase) => [testCase.key, testCase]))
+  const digitOf = (one?: Verdict): string => (one === undefined ? ' ' : String(verdictOrder.indexOf(one)))
+  const texts = (all: readonly (string | null | undefined)[]): [number, string][] =>
+    all.flatMap((text, index) => (text === null || text === undefined ? [] : [[index, text]]))
   return {
-    started: printable(report.meta.started),
-    version: printable(report.meta.version),
-    set: printable(report.meta.set),
-    verdict: report.verdict,
-    exitCode: report.exitCode,
-    counts: verdictOrder.map((verdict) => report.cases.filter((testCase) => testCase.verdict === verdict).length),
+    started: meta.started,
+    version: meta.version,
+    set: meta.set,
+    verdict,
+    exitCode,
+    counts: verdictOrder.map((one) => report.cases.filter((testCase) => testCase.verdict === one).length),
     requirements: requirements.map(({ id }) => digitOf(ofRequirement.get(id)?.verdict)).join(''),
     cases: cases.map(({ key }) => digitOf(ofCase.get(key)?.verdict)).join(''),
-    why: cases.flatMap(({ key }, index): [number, string][] => {
-      const problem = ofCase.get(key)?.problem ?? null
-      return problem === null ? [] : [[index, printable(problem.message, longestMessage)]]
-    }),
-    reasons: requirements.flatMap(({ id }, index): [number, string][] => {
-      const reason = ofRequirement.get(id)?.reason ?? null
-      return reason === null ? [] : [[index, printable(reason, longestMessage)]]
-    }),
-    findings: report.findings.map(({ requirement, message }) => ({
-      requirement: printable(requirement),
-      message: printable(message, longestMessage),
-    })),
+    why: texts(cases.map(({ key }) => ofCase.get(key)?.problem?.message)),
+    reasons: texts(requirements.map(({ id }) => ofRequirement.get(id)?.reason)),
+    findings: findings.map(({ requirement, message }) => ({ requirement, message })),
   }
 }
-
-const longestMessage = 300
 
 /** In the order of time; only the newest keeps its messages. */
 function withReport({ name, reports }: ComparedServer, added: CompactReport): ComparedServer {
