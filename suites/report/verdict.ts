@@ -25,19 +25,7 @@ export function summarize(cases: readonly CaseReport[], stale: readonly KnownEnt
 }
 
 /** The numbers that decide the verdict. */
-interface Standing {
-  failures: number
-  warnings: number
-  known: number
-  /** Cases that are blocked by something other than a known failure. */
-  blocked: number
-  /** Cases that are blocked by a known failure, which is accepted for now. */
-  excused: number
-  /** Guards of which only one side was shown. */
-  halfShown: readonly RequirementReport[]
-  /** Musts that are open here. */
-  gaps: readonly RequirementReport[]
-}
+type Standing = ReturnType<typeof standingOf>
 
 export function judgeRun(
   evidence: Evidence,
@@ -46,22 +34,17 @@ export function judgeRun(
   const { summary } = evidence
   const { strict, partial } = judging
   const standing = standingOf(evidence)
-  const strictGaps =
-    partial === null ? standing.gaps : standing.gaps.filter((one) => one.cases.length > 0 && !isLeftOut(one))
+  const { warnings, gaps } = standing
+  const strictGaps = gaps.filter((one) => partial === null || (one.cases.length > 0 && !isLeftOut(one)))
   const [verdict, fromCases] = verdictOf(evidence, standing)
-  const strictFault = strict && (standing.warnings > 0 || strictGaps.length > 0)
+  const strictFault = strict && (warnings > 0 || strictGaps.length > 0)
   const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
-    ...saidIf(
-      judging.throttledCalls > 0,
-      `${counted(judging.throttledCalls, 'call was', 'calls were')} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
-    ),
-    ...whatHappened(evidence, standing),
-    ...whatIsOpen(evidence, standing),
+    ...whatHappened(evidence, standing, judging),
+    ...openMusts(gaps),
     ...saidIf(strictFault, '--strict: warnings and musts that are not testable count as failures'),
-    ...(verdict === 'conforms' ? [conformsBecause(evidence, standing, strict)] : []),
-    ...newerFound(evidence),
-    ...nextStep(partial, standing),
+    ...saidIf(verdict === 'conforms', conformsBecause(evidence, warnings, strict)),
+    ...whatIsNext(evidence, gaps, partial),
   ]
   return { verdict, exitCode: judging.ownExitCode ?? exitCode, conclusion }
 }
@@ -69,27 +52,23 @@ export function judgeRun(
 /** Whether cases that `--only` or a shard leaves out would show the other side. */
 const isLeftOut = ({ reasons }: RequirementReport): boolean => reasons.some(({ kind }) => kind === 'not-selected')
 
-function standingOf({ summary, cases, findings, requirements }: Evidence): Standing {
+function standingOf({ summary, cases, findings, requirements }: Evidence) {
   const fresh = findings.filter(({ known }) => known === null)
+  const passed = new Set(cases.filter(({ verdict }) => verdict === 'passed').map(({ key }) => key))
   const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
   return {
     failures: summary.failed + fresh.filter(({ level }) => level === 'must').length,
     warnings: summary.warned + fresh.filter(({ level }) => level === 'implied').length,
     known: summary.known + (findings.length - fresh.length),
+    /** Cases that are blocked by something other than a known failure. */
     blocked: summary.blocked - excused,
+    /** Cases that are blocked by a known failure, which is accepted for now. */
     excused,
-    halfShown: guardsHalfShown(requirements, cases),
+    /** Guards of which only one side was shown: all their cases passed. What a failed case leaves open counts there. */
+    halfShown: requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key))),
+    /** Musts that are open here. */
     gaps: requirements.filter((one) => one.gap),
   }
-}
-
-/** Requirements that are blocked although all their cases passed; what a failed case leaves open counts there. */
-function guardsHalfShown(
-  requirements: readonly RequirementReport[],
-  cases: readonly CaseReport[],
-): readonly RequirementReport[] {
-  const passed = new Set(cases.filter((testCase) => testCase.verdict === 'passed').map((testCase) => testCase.key))
-  return requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key)))
 }
 
 /** The table of docs/verdicts.md. */
@@ -103,34 +82,59 @@ function verdictOf({ summary, meta }: Evidence, standing: Standing): [RunVerdict
 /** The sentence, if it is to be said. */
 const saidIf = (condition: boolean, sentence: string): string[] => (condition ? [sentence] : [])
 
-function whatHappened({ summary, cases, findings, requirements, meta }: Evidence, standing: Standing): string[] {
-  const failed = cases.filter(({ verdict }) => verdict === 'failed')
-  const causes = groupByCause(requirements, failed).length
-  const forCauses = causes < summary.failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
-  const found = findings.filter(({ known, level }) => known === null && level === 'must').length
+function whatHappened(
+  { summary, cases, findings, requirements, meta }: Evidence,
+  { excused, known, blocked, halfShown }: Standing,
+  { throttledCalls }: Judging,
+): string[] {
+  const { failed, notRun } = summary
+  const broken = cases.filter(({ verdict }) => verdict === 'failed')
+  const causes = groupByCause(requirements, broken).length
+  const forCauses = causes < failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
+  const found = findings.filter((one) => one.known === null && one.level === 'must').length
   const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')
-  return [
-    ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
-    ...saidIf(summary.failed > 0, `${casesOf(summary.failed)} failed${forCauses}`),
-    ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
-    ...saidIf(standing.excused > 0, `${casesOf(standing.excused)} blocked by known failures`),
-    ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
-    ...saidIf(standing.known > 0, `${counted(standing.known, 'failure is', 'failures are')} known (baseline)`),
-  ]
-}
-
-function whatIsOpen({ summary: { notRun } }: Evidence, { blocked, halfShown, gaps }: Standing): string[] {
+  const throttled = counted(throttledCalls, 'call was', 'calls were')
   const prove = (count: number): string => `so ${count === 1 ? 'it proves' : 'they prove'} nothing`
   const sides = halfShown.map(({ id }) => id).join(', ')
   return [
+    ...saidIf(
+      throttledCalls > 0,
+      `${throttled} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
+    ),
+    ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
+    ...saidIf(failed > 0, `${casesOf(failed)} failed${forCauses}`),
+    ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
+    ...saidIf(excused > 0, `${casesOf(excused)} blocked by known failures`),
+    ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
+    ...saidIf(known > 0, `${counted(known, 'failure is', 'failures are')} known (baseline)`),
     ...saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`),
     ...saidIf(blocked > 0, `${casesOf(blocked)} blocked: a preparation or a control did not work, ${prove(blocked)}`),
     ...saidIf(blocked === 0 && notRun === 0 && sides !== '', `Only one side was shown of ${sides}`),
-    ...openMusts(gaps),
   ]
 }
 
-function conformsBecause({ meta: { absent } }: Evidence, { warnings }: Standing, strict: boolean): string {
+const shownReasons = 6
+const shownMusts = 8
+
+/** The most common reason first, with the musts that it leaves open. */
+function openMusts(gaps: readonly RequirementReport[]): string[] {
+  // The next step names the others.
+  const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
+  const reasons = groupNotTestable({ requirements: open }).map(
+    ({ reason, ids }) => `${reason}: ${fewOf(ids, shownMusts)}`,
+  )
+  const more = reasons.length - shownReasons
+  return [
+    ...saidIf(
+      open.length > 0,
+      `${counted(open.length, 'must is', 'musts are')} not testable here; what would change that:`,
+    ),
+    ...reasons.slice(0, shownReasons).map((reason) => `  ${reason}`),
+    ...saidIf(more > 0, `  and ${counted(more, 'more reason')}, see the requirements`),
+  ]
+}
+
+function conformsBecause({ meta: { absent } }: Evidence, warnings: number, strict: boolean): string {
   const without =
     absent.length === 0 ? '' : `, apart from the API areas that the target file declares absent: ${absent.join(', ')}`
   if (warnings === 0) return `Every must that can be tested holds${without}`
@@ -138,41 +142,25 @@ function conformsBecause({ meta: { absent } }: Evidence, { warnings }: Standing,
   return `Every must was shown to hold${without}; ${counted(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
 }
 
-/** Announces what the next set will judge; it changes nothing now. */
-function newerFound({ newer, meta: { set } }: Evidence): string[] {
-  const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').length
-  const problems = broken + newer.findings.length
-  if (problems === 0) return []
-  return [`Newer checks found ${counted(problems, 'problem')} that set ${set} does not judge`]
-}
-
-function nextStep(partial: Judging['partial'], { gaps }: Standing): string[] {
-  if (partial === null || gaps.length === 0) return []
+/** Announces what the next set will judge, which changes nothing now, and says how to get a verdict on the whole. */
+function whatIsNext(
+  { newer, meta: { set } }: Evidence,
+  gaps: readonly RequirementReport[],
+  partial: Judging['partial'],
+): string[] {
+  const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  const problems = broken.length + newer.findings.length
+  const unselected = counted(gaps.filter(isLeftOutByOnly).length, 'must was', 'musts were')
+  const whole = 'for a verdict on the whole'
   return [
-    partial === 'only'
-      ? `${counted(gaps.filter(isLeftOutByOnly).length, 'must was', 'musts were')} not selected: run without --only for a verdict on the whole document`
-      : 'Merge the shard reports for a verdict on the whole: svc-conformance compare --merge FILE…',
+    ...saidIf(problems > 0, `Newer checks found ${counted(problems, 'problem')} that set ${set} does not judge`),
+    ...saidIf(
+      partial === 'only' && gaps.length > 0,
+      `${unselected} not selected: run without --only ${whole} document`,
+    ),
+    ...saidIf(
+      partial === 'shard' && gaps.length > 0,
+      `Merge the shard reports ${whole}: svc-conformance compare --merge FILE…`,
+    ),
   ]
 }
-
-const shownReasons = 6
-
-/** The most common reason first, with the musts that it leaves open. */
-function openMusts(gaps: readonly RequirementReport[]): string[] {
-  // The next step names it.
-  const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
-  if (open.length === 0) return []
-  const groups = groupNotTestable({ requirements: open })
-  const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${fewOf(ids, shownMusts)}`)
-  const more =
-    groups.length > shownReasons
-      ? [`  and ${counted(groups.length - shownReasons, 'more reason')}, see the requirements`]
-      : []
-  return [
-    `${counted(open.length, 'must is', 'musts are')} not testable here; what would change that:`,
-    ...shown,
-    ...more,
-  ]
-}
-
-const shownMusts = 8
