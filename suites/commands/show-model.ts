@@ -76,11 +76,7 @@ function showPart(id: string, { first, cellsOfPart, operations, requirements }: 
   ]
 }
 
-function changeText({ operation, remove, wrap, value }: Change): string {
-  if (operation !== undefined) return operation
-  if (remove === true) return 'removed'
-  return wrap ?? `the value ${JSON.stringify(value)}`
-}
+const changeText = ({ operation, value }: Change): string => operation ?? `the value ${JSON.stringify(value)}`
 
 const sentenceOf = (id: string, requirements: readonly Requirement[]): string =>
   `${id}: ${requirements.find((one) => one.id === id)?.text ?? 'an open question'}`

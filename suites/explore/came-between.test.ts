@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Answer } from '../engine/model/state.ts'
 import type { Candidate, Explorer, Seen } from './explorer-types.ts'
 import { cameBetween } from './findings.ts'
-import { basic, type CallStep, changed, create, grant, list, refresh, token } from './step.ts'
+import { anyCall, basic, type CallStep, changed, create, grant, list, refresh, token } from './step.ts'
 
 type Line = readonly ['accepted' | 'refused', CallStep]
 
@@ -69,7 +69,7 @@ describe('what came before a wrong answer', () => {
     expect(from).toBe('first was created before with the name "twin"')
     expect(calls).toHaveLength(7)
     expect(calls.at(-1)).toBe('2 other calls with first')
-    const padded = list(basic('first'), { form: 'with-numbers' })
+    const padded = list(basic('first'), { body: 'with-numbers' })
     expect(before([creation('first'), ...grants, ['refused', padded]])).toBeUndefined()
   })
 
@@ -94,10 +94,7 @@ describe('what came before a wrong answer', () => {
   })
 
   test('the time that passed, and the end of a key', () => {
-    const end: Line = [
-      'accepted',
-      { ...list(basic('root')), method: 'manager/deleteApiKey', params: { id: '$other.id' } },
-    ]
+    const end: Line = ['accepted', anyCall('manager/deleteApiKey', { id: '$other.id' }, basic('root'))]
     const lines: Line[] = [['accepted', list(basic('root'))], end, ['refused', list(basic('root'))]]
     expect(before(lines, 2 * 3_600_000)?.calls).toEqual([
       'A call of manager/deleteApiKey with Basic credentials of root: accepted',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Explorer } from './explorer-types.ts'
 import { exchanges, withKey } from './sequences.ts'
-import { ecc, grant, list, type Step, type Value } from './step.ts'
+import { type CallStep, ecc, grant, list, type Step, type Value } from './step.ts'
 
 const seed = new Uint8Array(32)
 const names = new Map<string, Value>([
@@ -22,13 +22,14 @@ test('a key with a secret gives way to root, one with a public key to the first 
 })
 
 test('every place of the key is exchanged, and no longer name that begins like it', () => {
-  const change = { field: 'secret', place: '$ecc-b-own.publicKey' }
-  const step: Step = { ...list(ecc('ecc-b')), params: { a: '$ecc-b.id', b: '$ecc-b-2.id' }, change }
+  const placed = (value: string): CallStep['alter'] & object => ({ secret: { value } })
+  const params = { a: '$ecc-b.id', b: '$ecc-b-2.id' }
+  const step: Step = { ...list(ecc('ecc-b')), params, alter: placed('$ecc-b-own.publicKey') }
   expect(withKey([step], { key: 'ecc-b', by: 'ecc-a' })).toEqual([
     {
       ...list(ecc('ecc-a')),
       params: { a: '$ecc-a.id', b: '$ecc-b-2.id' },
-      change: { ...change, place: '$ecc-a-own.publicKey' },
+      alter: placed('$ecc-a-own.publicKey'),
     },
   ])
 })

@@ -2,7 +2,26 @@
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, byRoot, everyScope, expectRefused, freshName, granted, type KeyPair, pairOf } from './keyring.ts'
-import { type Auth, basic, type CallStep, changed, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
+import {
+  type Auth,
+  atOnce,
+  basic,
+  type CallStep,
+  changed,
+  create,
+  ecc,
+  grant,
+  hmac,
+  isCall,
+  isCreation,
+  list,
+  named,
+  pairUsed,
+  refresh,
+  token,
+  wayOf,
+  whoOf,
+} from './step.ts'
 import { describeStep } from './words.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
@@ -77,7 +96,7 @@ export async function createKeys(
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
       // After the tries of its secret, this shows that the key is not locked.
-      if (auth.kind === 'ecc') await x.call(list(auth))
+      if (wayOf(auth) === 'ecc') await x.call(list(auth))
       const before = x.log.length
       const ofAnother = sharedPair(x, name)
       if (ofAnother !== undefined)
@@ -103,7 +122,7 @@ export async function createKeys(
 /** A token that created a key still works as before, and can be refreshed. A pair that was revoked before stays so. */
 async function afterCreation(x: Explorer, creator: Auth, revoked: string | undefined): Promise<void> {
   if (revoked !== undefined) await x.call(list(token(revoked)), 'refused')
-  const used = creator.kind === 'token' ? /^\$([\w-]+)\./.exec(creator.token)?.[1] : undefined
+  const used = pairUsed({ auth: creator })
   if (used === undefined) return
   await x.call(list(creator))
   for (const { name: from } of x.addresses.slice(1)) await x.call(list(creator, { from }), 'refused')
@@ -130,14 +149,14 @@ async function createTogether(
     const [first] = scope
     const [label] = labelsOf(x, name)
     if (auth === undefined || first === undefined || label === undefined) return []
-    if (auth.kind === 'ecc') await x.call(list(auth))
+    if (wayOf(auth) === 'ecc') await x.call(list(auth))
     const pair = sharedPair(x, name) ?? keyPairOf(name, makeKeyPair)
     rememberPair(x, name, name === 'ecc-by-ecc' ? pair : withFinalLineFeed(pair))
     calls.push(create(auth, { name: label, scope: first, publicKey: `$${name}-own.publicKey` }, { as: name }))
   }
   const { fresh } = x.state().terms
   x.setTerms({ fresh: false })
-  await x.burst({ do: 'burst', calls, on: 'new' })
+  await x.burst(atOnce(calls, 'new'))
   x.setTerms({ fresh })
   return calls.map(({ auth }) => auth)
 }
@@ -293,14 +312,14 @@ interface RefusedCreation {
 /** The refused creations from this entry of the log on. */
 const refusedSince = (x: Explorer, from: number): RefusedCreation[] =>
   x.log.slice(from).flatMap(({ step, seen: [only], script }, at) => {
-    if (step.do !== 'call' || step.method !== 'manager/createApiKey' || only?.answer.kind !== 'refused') return []
+    if (!isCall(step) || !isCreation(step) || only?.answer.kind !== 'refused') return []
     return [{ step, entry: from + at, script, isAboutPlaces: only.verdict.requirement.startsWith('limits/') }]
   })
 
 /** keys/create-authorized: root creates the very same key. @param from the first entry of the log to look at */
 export async function compareCreators(x: Explorer, from: number): Promise<void> {
   for (const { step, entry, script, isAboutPlaces } of refusedSince(x, from)) {
-    if (!isAboutPlaces || ('who' in step.auth && step.auth.who === 'root')) continue
+    if (!isAboutPlaces || whoOf(step.auth) === 'root') continue
     const control = await x.call({ ...step, auth: byRoot(x) })
     if (control?.answer.kind !== 'accepted') return
     const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`
@@ -322,7 +341,7 @@ export async function compareWithoutPublicKey(x: Explorer, from: number): Promis
   const { step, entry, script } = last
   const { publicKey: _, ...params } = step.params
   const name = 'plain-$unique'
-  const seen = await x.call({ ...step, params: { ...params, name }, auth: byRoot(x), as: control })
+  const seen = await x.call(named({ ...step, params: { ...params, name }, auth: byRoot(x) }, control))
   if (seen?.answer.kind !== 'accepted') return
   const message = `${describeStep(step)} was refused, and accepted right after without its public key`
   x.report({ requirement: 'keys/public-key', level: 'must', message, kind: 'refused', fact: 'creation', entry, script })

@@ -30,6 +30,8 @@ export interface Candidate extends Problem {
   readonly kind: Kind
   /** Of a history: the answer that no order explains. */
   readonly outcome?: 'accepted' | 'refused' | 'broken'
+  /** Of a history: the call with that answer, and whether the document refuses it whatever the others do. */
+  readonly wrong?: { readonly at: number; readonly isByItself: boolean } | undefined
   /** Distinguishes findings of one requirement for the reader. */
   readonly fact: string
   /** Index of the log entry that shows it. */

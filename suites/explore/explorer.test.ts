@@ -48,7 +48,7 @@ test('a signed body that is refused names its signature if such a body was accep
     const isPadded = request.body.toString().endsWith(' ')
     return inner(isSigned && isPadded ? { ...request, headers: {} } : request)
   }
-  const padded = { form: 'space-appended' }
+  const padded = { body: 'space-appended' }
   const { found } = await foundIn({ around }, async ({ x }) => {
     // Everything on which the last call rests was shown.
     await x.call(list(basic('root'), padded))

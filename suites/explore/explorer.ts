@@ -1,8 +1,11 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
+import { type Writing, write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { deliver } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
+import { changesOf } from '../engine/language/deviations.ts'
+import { resolve, UnresolvedReference } from '../engine/language/resolve.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
 import { facts } from '../engine/model/facts.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
@@ -22,14 +25,33 @@ import {
   type Verdict,
 } from '../engine/model/state.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
-import { headerBytes, nonceOf, Unmakeable } from '../engine/signer/changed-call.ts'
+import { headerBytes, nonceOf, type Key as SigningKey, Unmakeable } from '../engine/signer/changed-call.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { shortName } from '../engine/signer/random.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
-import { type Entry, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
+import {
+  type Candidate,
+  type Entry,
+  type Explorer,
+  type ExplorerOptions,
+  type Seen,
+  TargetGone,
+} from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
-import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
-import { type BurstStep, type CallStep, list, namesIn, type Value } from './step.ts'
+import {
+  type BurstStep,
+  type CallStep,
+  callsOf,
+  isChunked,
+  isCreation,
+  list,
+  nameOf,
+  namesIn,
+  pause,
+  type Value,
+  wayOf,
+} from './step.ts'
 import { contradiction, notAllowed } from './words.ts'
 import { fixedSessionNames } from './world-steps.ts'
 
@@ -67,7 +89,9 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     dateOffset: null,
     sentOffset: 0,
     shown: undefined as unknown as Explorer,
+    lookUp: (name) => core.names.get(name) ?? texts[name],
   }
+  const texts: { readonly [name: string]: string } = { unique: options.unique, digits: digitsOf(options.unique) }
   for (const { name, value, key } of options.knownKeys) {
     core.names.set(name, value)
     if (value.publicKey !== undefined) core.names.set(`${name}-own`, { publicKey: value.publicKey })
@@ -111,7 +135,7 @@ function explorerOf(core: Core): Explorer {
     call: (step, only) => call(core, step, only),
     burst: (step) => burst(core, step),
     wait: async (ms) => {
-      log.push({ step: { do: 'wait', ms }, seen: [], script: core.shown.script, at: options.clock.now() })
+      log.push({ step: pause(ms), seen: [], script: core.shown.script, at: options.clock.now() })
       await options.clock.sleep(ms)
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
@@ -176,8 +200,8 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
   }
   const { answer, wire, ours } = await deliver(core.line, build, {
     atOnce,
-    changes: step.method.startsWith('manager/'),
-    ...(step.method === createMethod ? { creates: labelOf(core, step), key: privateKeyOf(core, step) } : {}),
+    changes: step.call.startsWith('manager/'),
+    ...(isCreation(step) ? { creates: labelOf(core, step), key: privateKeyOf(core, step) } : {}),
   })
   if (wire.kind === 'none' && wire.isOfEnding === true) throw new TargetGone(wire.reason)
   if (wire.kind === 'answer') {
@@ -190,7 +214,7 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
 }
 
 function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered): WireRequest {
-  const { connection = 0, inChunks = false } = step
+  const { connection = 0, headers = {} } = step
   const from = addressOf(core, step).local
   return {
     method: 'POST',
@@ -198,7 +222,7 @@ function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered
     headers: [
       ...core.headers,
       ['content-type', 'application/json'],
-      ...(inChunks ? [['transfer-encoding', 'chunked'] as [string, string]] : []),
+      ...Object.entries(headers),
       ...(authorization === undefined ? [] : [['authorization', headerBytes(authorization)] as [string, string]]),
     ],
     body: utf8(body),
@@ -212,15 +236,13 @@ function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered
 const answersKept = 64
 const mostKeptBytes = 32 * 2 ** 20
 const nothingMore = Number.MAX_SAFE_INTEGER
-const mayBeKept = ({ method }: CallStep): boolean => method.startsWith('manager/')
+const mayBeKept = ({ call: method }: CallStep): boolean => method.startsWith('manager/')
 
-const createMethod = 'manager/createApiKey'
-
-const labelOf = (core: Core, { params }: CallStep): string => String(resolveAll(params.name ?? '', surroundings(core)))
+const labelOf = (core: Core, { params }: CallStep): string => String(resolve(params.name ?? '', core.lookUp))
 
 /** A key that is created with a public key of ours is used with its private key. */
-function privateKeyOf({ names }: Core, { as, params }: CallStep): { privateKey?: string } {
-  const seed = params.publicKey === undefined ? undefined : names.get(`${as}-own`)?.seed
+function privateKeyOf({ names }: Core, step: CallStep): { privateKey?: string } {
+  const seed = step.params.publicKey === undefined ? undefined : names.get(`${nameOf(step)}-own`)?.seed
   return seed === undefined ? {} : { privateKey: ed25519KeyPair(seed).privateKeyPem }
 }
 
@@ -268,7 +290,7 @@ const seemsRemoved = ({ state }: Core, { answer, verdict }: Seen, before: State[
 
 /** An altered token may have ended the right one, where the target has shown that it does. */
 function doubtAltered(core: Core, { step, answer }: Seen): void {
-  if (step.change === undefined || answer.kind === 'accepted' || !core.state.terms.withdraws?.has('altered')) return
+  if (step.alter === undefined || answer.kind === 'accepted' || !core.state.terms.withdraws?.has('altered')) return
   for (const name of namesIn(step)) core.state = doubtLine(core.state, core.lines.get(name) ?? -1)
 }
 
@@ -287,21 +309,22 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
 export const bodySigned = 'signatures/request-body'
 
 /** A signed call whose body is in another form, or in chunks. */
-export const isSignedOtherBody = ({ form, inChunks, auth, change }: CallStep): boolean =>
-  (form !== undefined || inChunks === true) && change === undefined && (auth.kind === 'hmac' || auth.kind === 'ecc')
+export const isSignedOtherBody = ({ body, headers, auth, alter }: CallStep): boolean =>
+  (body !== undefined || headers !== undefined) && alter === undefined && ['hmac', 'ecc'].includes(wayOf(auth))
+
+/** Whether the bodies of two calls are written and sent in the same way. */
+const isSameForm = (one: CallStep, other: CallStep): boolean =>
+  JSON.stringify([one.body, one.headers]) === JSON.stringify([other.body, other.headers])
 
 /** Whether only the signature of such a body is refused: another way to authorize was accepted with it, and the signature of a plain body. */
 function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
   if (kind === 'accepted' || !isSignedOtherBody(call)) return false
-  const { form, inChunks, auth } = call
-  const isUnsigned = ({ auth: other }: CallStep): boolean => other.kind === 'basic' || other.kind === 'token'
+  const isUnsigned = ({ auth }: CallStep): boolean => ['basic', 'token'].includes(wayOf(auth))
   const isPlain = (step: CallStep): boolean =>
-    !isSignedOtherBody(step) && step.change === undefined && JSON.stringify(step.auth) === JSON.stringify(auth)
+    !isSignedOtherBody(step) && step.alter === undefined && JSON.stringify(step.auth) === JSON.stringify(call.auth)
   const wasAccepted = (isMeant: (step: CallStep) => boolean): boolean =>
     log.some(({ seen }) => seen.some(({ step, answer }) => answer.kind === 'accepted' && isMeant(step)))
-  return (
-    wasAccepted((step) => step.form === form && step.inChunks === inChunks && isUnsigned(step)) && wasAccepted(isPlain)
-  )
+  return wasAccepted((step) => isUnsigned(step) && isSameForm(step, call)) && wasAccepted(isPlain)
 }
 
 /** Ends the exploration when the target has stopped answering. One that hangs up instead of refusing answers right calls. */
@@ -317,10 +340,10 @@ async function noticeBroken(core: Core, answer: Answer): Promise<void> {
 
 // Calls at once, judged as a history.
 
-async function burst(core: Core, { calls, on }: BurstStep): Promise<(Seen | null)[]> {
-  const made = calls.map((one, lane) => {
+async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
+  const made = callsOf(step).map((one, lane) => {
     const rendered = tryRender(core, one)
-    const connection = on === 'new' ? ('new' as const) : lane + 1
+    const connection = step.connections === 'new' ? ('new' as const) : lane + 1
     return rendered === null ? null : { step: { ...one, connection }, rendered }
   })
   if (core.calls + made.length > core.limit) return []
@@ -339,7 +362,7 @@ async function burst(core: Core, { calls, on }: BurstStep): Promise<(Seen | null
   )
   const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
   core.log.push({
-    step: { do: 'burst', calls, on },
+    step,
     seen: seen.map(forLog),
     script: core.shown.script,
     at: core.options.clock.now(),
@@ -376,7 +399,7 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     call,
     answer,
     span,
-    like: JSON.stringify([step.method, step.params, step.auth, step.change, answer.kind, step.as === undefined]),
+    like: JSON.stringify([step.call, step.params, step.auth, step.alter, answer.kind, nameOf(step) === undefined]),
   }))
   const found = explain(core.state, history)
   let isReported = found.is !== 'impossible'
@@ -386,7 +409,8 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     const verdict = judge(core.state, facts(core.state, one.call, one.span))
     if (!isReported && found.is === 'impossible' && contradicts(verdict, one.answer) && !mayBeLimit(one)) {
       isReported = true
-      reportHistory(core, { ...one, verdict }, found.part.length)
+      const isByItself = one.verdict.is === 'refused'
+      reportHistory(core, { ...one, verdict }, { calls: found.part.length, wrong: { at: index, isByItself } })
     }
     takeAnswer(core, one)
     countTry(core, { ...one, verdict })
@@ -398,14 +422,19 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
 
 /** A server may let calls that change something wait for one another, and refuse some: how many at once it takes is open (limits/rate). */
 const mayBeLimit = ({ step, answer }: Seen): boolean =>
-  answer.kind === 'refused' && step.method !== 'solution/listSolutions' && step.change === undefined
+  answer.kind === 'refused' && step.call !== 'solution/listSolutions' && step.alter === undefined
 
-function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, calls: number): void {
+function reportHistory(
+  { log, shown }: Core,
+  { step, verdict, answer }: Seen,
+  { calls, wrong }: Pick<Candidate, 'wrong'> & { readonly calls: number },
+): void {
   const message = `${contradiction(step, verdict, answer)}: ${notAllowed(calls)}`
   const { requirement, level } = verdict
   const entry = log.length - 1
   const outcome = answer.kind === 'unread' ? 'broken' : answer.kind
-  shown.report({ requirement, level, message, kind: 'history', outcome, fact: 'history', entry, script: shown.script })
+  const { script } = shown
+  shown.report({ requirement, level, message, kind: 'history', outcome, wrong, fact: 'history', entry, script })
 }
 
 function byEnd(seen: readonly Seen[]): number[] {
@@ -455,44 +484,73 @@ interface Core {
   /** Added to our time in signatures. */
   sentOffset: number
   shown: Explorer
-}
-
-function surroundings(core: Core): Surroundings {
-  const { instance, clock, operations, values, unique } = core.options
-  const { scheme, tokenPrefix, uri } = core.state.terms
-  return {
-    scheme,
-    tokenWord: tokenPrefix ?? 'Bearer',
-    uri,
-    url: `${instance.baseUrl}/api`,
-    operations,
-    unique,
-    shortSessionNames: core.state.terms.longSessionNames === false,
-    lookUp: (name) => core.names.get(name),
-    nextId: () => ++core.lastId,
-    nextNonce: (kind) => nonceOf(kind, values),
-    timestamp: () => Math.floor(clock.now() + core.sentOffset),
-  }
+  /** What a name in a step stands for. */
+  lookUp(name: string): unknown
 }
 
 const addressOf = ({ shown: { addresses } }: Core, step: CallStep) =>
   addresses.find(({ name }) => name === step.from) ?? addresses[0] ?? { local: undefined, seen: '' }
+
+/** A step as bytes. */
+interface Rendered {
+  readonly authorization: string | undefined
+  readonly body: string
+  readonly breaks: string | undefined
+}
 
 const callOf = (core: Core, step: CallStep, { authorization, body, breaks }: Rendered): Call => ({
   authorization,
   body,
   breaks,
   from: addressOf(core, step).seen,
-  inChunks: step.inChunks,
+  inChunks: isChunked(step) || undefined,
 })
 
+/** @returns null if the step cannot be made: a name stands for nothing, or a change has nothing to change */
 function tryRender(core: Core, step: CallStep): Rendered | null {
+  const { instance, clock, operations, values } = core.options
+  const { scheme, tokenPrefix, uri } = core.state.terms
+  const settings = {
+    scheme,
+    tokenWord: tokenPrefix ?? 'Bearer',
+    uri,
+    url: `${instance.baseUrl}/api`,
+    operations,
+    nextNonce: (kind: CallStep['nonce']) => nonceOf(kind, values),
+    timestamp: () => Math.floor(clock.now() + core.sentOffset),
+  }
   try {
-    return render(step, surroundings(core))
+    const params = withShortSessions(core, resolve(step.params, core.lookUp) as CallStep['params'])
+    const id = step.id ?? ++core.lastId
+    const auth = resolve(step.auth, core.lookUp) as CallStep['auth']
+    const changes = changesOf(resolve(step.alter, core.lookUp))
+    const spec: Writing = { method: step.call, params, auth, form: step.body, changes, nonce: step.nonce }
+    const { authorization, body } = write(spec, id, keyOf, settings)
+    return { authorization, body, breaks: operations.breaks(changes[0], wayOf(auth)) }
   } catch (error) {
-    if (error instanceof Unmakeable) return null
+    if (error instanceof Unmakeable || error instanceof UnresolvedReference) return null
     throw error
   }
+}
+
+function keyOf(member: unknown): SigningKey {
+  const { id, secret, seed } = member as Value
+  if (id === undefined) throw new Unmakeable('This is no key')
+  return { id, secret, seed }
+}
+
+/** Two digits of this run: with more a name would be no small number, which some readers treat in another way. */
+const digitsOf = (unique: string): string =>
+  Array.from(unique.slice(0, 2), (letter) => Number.parseInt(letter, 36) % 10).join('')
+
+/** Where the target refuses long names of sessions, a long one becomes a short one; the same name always the same. */
+function withShortSessions({ state }: Core, params: CallStep['params']): CallStep['params'] {
+  if (state.terms.longSessionNames !== false || !Array.isArray(params.scope)) return params
+  const short = (word: unknown) => {
+    const [, name = ''] = /^session:(.+)$/.exec(String(word)) ?? []
+    return name === '' || /^[a-z0-9]{1,8}$/.test(name) ? word : `session:${shortName(name)}`
+  }
+  return { ...params, scope: params.scope.map(short) as string[] }
 }
 
 const now = ({ options: { clock } }: Core): Span => ({ from: clock.now(), to: clock.now() })
@@ -509,14 +567,14 @@ function takeAnswer(
 }
 
 function nameResult(core: Core, step: CallStep, answer: Answer, header: string | undefined): void {
-  const { as } = step
+  const as = nameOf(step)
   const { names, state, lines, pairNames } = core
   if (as === undefined || answer.kind !== 'accepted') return
   const result = textsOf(answer.result)
   if (result === null) return
   const own = names.get(`${as}-own`)
   const seed = own?.seed === undefined ? {} : { seed: own.seed, publicKey: own.publicKey ?? '' }
-  const label = step.method === createMethod ? { name: labelOf(core, step) } : {}
+  const label = isCreation(step) ? { name: labelOf(core, step) } : {}
   const sent = header === undefined ? {} : { header, signature: header.split(';').at(-1) ?? '' }
   names.set(as, { ...result, ...label, ...seed, ...sent })
   const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined

@@ -6,7 +6,7 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
 import type { Shown } from './sequences.ts'
-import { basic, type CallStep, changed, create, grant, list, refresh, type Step, token } from './step.ts'
+import { atOnce, basic, type CallStep, changed, create, grant, list, pause, refresh, type Step, token } from './step.ts'
 import { foundIn } from './test-findings.ts'
 import { headline, stepLines } from './words.ts'
 
@@ -44,14 +44,12 @@ test('a finding says what its token went through, and that nothing can be left o
 test('calls at once are told with the key that the simpler ones have', () => {
   const wrong = (who: string): CallStep =>
     changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' })
-  const burst = (who: string): Step => ({ do: 'burst', on: 'new', calls: [list(basic(who)), wrong(who)] })
+  const burst = (who: string): Step => atOnce([list(basic(who)), wrong(who)], 'new')
   const what = (who: string): string =>
     `A call of solution/listSolutions with Basic credentials of ${who} with its basic-secret changed (inside-changed) was accepted: no order allows it`
   const candidate = { message: what('by-basic') } as Candidate
   expect(headline(candidate, shown([burst('root')]), burst('by-basic'))).toBe(what('root'))
-  expect(headline(candidate, shown([{ do: 'burst', on: 'new', calls: [wrong('root')] }]), burst('by-basic'))).toBe(
-    what('by-basic'),
-  )
+  expect(headline(candidate, shown([atOnce([wrong('root')], 'new')]), burst('by-basic'))).toBe(what('by-basic'))
 })
 
 test.each([
@@ -94,7 +92,7 @@ test('a refusal is told with what the server said', async () => {
 
 test('a pause says which tokens expire in it', () => {
   const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
-  const wait: Step = { do: 'wait', ms: 3000 }
+  const wait = pause(3000)
   const steps: Step[] = [
     grant('root', ['solution', 'expiresIn:5000'], { as: 'pair0' }),
     wait,
@@ -113,7 +111,7 @@ test('equal calls at once are counted, and results that are used have names', ()
   const calls = ['burst1a', 'burst1b'].map((as) => refresh('pair0', { as }))
   const lines = (steps: Step[]) =>
     stepLines(x, { steps, outcomes: ['accepted', 'accepted'], sharesConnection: false }, 'accepted')
-  const burst: Step = { do: 'burst', on: 'new', calls }
+  const burst = atOnce(calls, 'new')
   expect(lines([burst])).toEqual(['2 calls at once: A refresh of pair0, 2 times'])
   expect(lines([burst, list(token('burst1b'))])[0]).toBe(
     '2 calls at once: A refresh of pair0; A refresh of pair0 as burst1b',

@@ -11,23 +11,30 @@ import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall, Since } from '../report/report.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import { type FixtureInput, fixtureText } from './fixture-text.ts'
-import { ownerOf } from './fixture-words.ts'
+import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys } from './keyring.ts'
 import { isRefusal } from './replay.ts'
-import {
-  callsOf,
-  type FindMade,
-  findMadeBy,
-  generationOf,
-  granteeOf,
-  grantOf,
-  madeBy,
-  refreshedIn,
-  stepsFor,
-} from './sequences.ts'
+import { type FindMade, findMadeBy, generationOf, granteeOf, grantOf, madeBy, stepsFor } from './sequences.ts'
 import { closure, inSequence, type Reproduced, reproduce } from './shrink.ts'
-import { basic, type CallStep, ecc, grant, hmac, list, namesIn, type Step } from './step.ts'
+import {
+  basic,
+  type CallStep,
+  callsOf,
+  ecc,
+  grant,
+  grantedTo,
+  hmac,
+  isCall,
+  isCreation,
+  list,
+  nameOf,
+  namesIn,
+  pairUsed,
+  refreshedIn,
+  type Step,
+  wayOf,
+  whoOf,
+} from './step.ts'
 import { describeNamedStep, headline, stepLines } from './words.ts'
 
 /** `whyNoFixture`: why no scenario could be written. */
@@ -104,11 +111,14 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
 /** A signed call whose body is in another form: if the target takes such a body with Basic credentials, and this signature of a plain one, then the body is the cause. */
 async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {
   const step = x.log[candidate.entry]?.step
-  if (candidate.kind !== 'refused' || step?.do !== 'call' || !isSignedOtherBody(step)) return candidate
-  const { form, inChunks } = step
-  const right = list(byRoot(x), { ...(form === undefined ? {} : { form }), ...(inChunks === true ? { inChunks } : {}) })
+  if (candidate.kind !== 'refused' || !isCall(step) || !isSignedOtherBody(step)) return candidate
+  const { body, headers } = step
+  const right = list(byRoot(x), {
+    ...(body === undefined ? {} : { body }),
+    ...(headers === undefined ? {} : { headers }),
+  })
   const isTaken = async (call: CallStep): Promise<boolean> => (await x.call(call))?.answer.kind === 'accepted'
-  if (right.auth.kind !== 'basic' || !(await isTaken(right)) || !(await isTaken(list(step.auth)))) return candidate
+  if (wayOf(right.auth) !== 'basic' || !(await isTaken(right)) || !(await isTaken(list(step.auth)))) return candidate
   return { ...candidate, requirement: bodySigned, fact: bodySigned }
 }
 
@@ -160,6 +170,7 @@ function findingOf(
       steps,
       outcomes,
       ...demanded(candidate),
+      wrong: candidate.wrong,
       isSeenAgain: failed > 0 || tries === 0,
       isSeenSometimes: failed < tries,
       sharesConnection,
@@ -198,8 +209,8 @@ function written(input: FixtureInput): Pick<Found, 'fixture' | 'whyNoFixture'> {
 }
 
 /** What the document demands of the last call. */
-function demanded({ kind, demands = {} }: Candidate): { expect: 'accepted' | 'refused'; result?: Matchers } {
-  if (kind === 'accepted') return { expect: 'refused' }
+function demanded({ kind, outcome, demands = {} }: Candidate): { expect: 'accepted' | 'refused'; result?: Matchers } {
+  if ((outcome ?? kind) === 'accepted') return { expect: 'refused' }
   return { expect: 'accepted', ...(kind === 'shape' ? { result: demands } : {}) }
 }
 
@@ -210,18 +221,18 @@ const mayBeRefused = (x: Explorer, { entry }: Candidate): boolean =>
 /** How often a call like this one was refused before it was accepted, and how often the right call was accepted. */
 function countsBefore({ log }: Explorer, { entry }: Candidate): { refused: number; accepted: number } {
   const last = log[entry]?.step
-  if (last?.do !== 'call') return { refused: 0, accepted: 0 }
-  const { change: _change, also: _also, ...right } = last
+  if (!isCall(last)) return { refused: 0, accepted: 0 }
+  const { alter: _alter, ...right } = last
   const count = (call: CallStep, kind: 'refused' | 'accepted'): number =>
     log.slice(0, entry).filter(({ step, seen }) => isLike(step, call) && seen[0]?.answer.kind === kind).length
   return { refused: count(last, 'refused'), accepted: count(right, 'accepted') }
 }
 
 /** Whether two calls differ in nothing but the session, the connection and the like. */
-const isLike = (step: Step, other: CallStep): boolean => step.do === 'call' && likeness(step) === likeness(other)
+const isLike = (step: Step, other: CallStep): boolean => isCall(step) && likeness(step) === likeness(other)
 
-const likeness = ({ method, auth, params, change, also }: CallStep): string =>
-  JSON.stringify([method, auth, params, change ?? null, also ?? null]).replace(/"session:[^"]*"/g, '""')
+const likeness = ({ call, auth, params, alter }: CallStep): string =>
+  JSON.stringify([call, auth, params, alter ?? null]).replace(/"session:[^"]*"/g, '""')
 
 /** Solutions and addresses are others on another target. */
 function ofTarget({ options: { solutions }, addresses }: Explorer): ReadonlyMap<string, string> {
@@ -236,11 +247,9 @@ const addressNames = ['client', 'second']
 
 /** The calls that created a key of this exploration; none for a key that was there before. */
 function creationOf(x: Explorer, key: string): Step[] {
-  const isCreation = ({ as, method }: CallStep): boolean => as === key && method === 'manager/createApiKey'
-  const at = x.log.findIndex(({ seen }) =>
-    seen.some(({ step, answer }) => isCreation(step) && answer.kind === 'accepted'),
-  )
-  const creation = x.log[at]?.seen.find(({ step }) => isCreation(step))?.step
+  const creates = (step: CallStep): boolean => nameOf(step) === key && isCreation(step)
+  const at = x.log.findIndex(({ seen }) => seen.some(({ step, answer }) => creates(step) && answer.kind === 'accepted'))
+  const creation = x.log[at]?.seen.find(({ step }) => creates(step))?.step
   if (creation === undefined) return []
   // Of creations at once only this one is meant.
   return stepsFor([...closure(x, at).slice(0, -1), creation])
@@ -260,7 +269,7 @@ function historyOf({ log }: Explorer, { entry }: Candidate, steps: readonly Step
   const seen = log[entry]?.seen ?? []
   const start = Math.min(...seen.map(({ span }) => span.from))
   const told = steps.slice(-1).flatMap(callsOf)
-  const isAlike = told.length === seen.length && told.every(({ method }, at) => method === seen[at]?.step.method)
+  const isAlike = told.length === seen.length && told.every(({ call }, at) => call === seen[at]?.step.call)
   return seen.map(({ step, span, answer }, lane) => ({
     connection: `${lane + 1}`,
     startMs: span.from - start,
@@ -377,12 +386,11 @@ interface PlainCall {
 
 /** For each key that a step calls with rightly. */
 function plainCallsOf(step: Step): PlainCall[] {
-  if (step.do === 'wait') return []
-  const calls = step.do === 'burst' ? step.calls : [step]
-  return calls.flatMap(({ auth, params, change }) => {
-    if (change !== undefined) return []
-    if ('who' in auth) return [{ who: auth.who, way: auth.kind, right: list(auth, { connection: 'new' }) }]
-    const [, who] = /^\$([\w-]+)\.id$/.exec(String(params.apiKeyId)) ?? []
+  return callsOf(step).flatMap((call) => {
+    if (call.alter !== undefined) return []
+    const user = whoOf(call.auth)
+    if (user !== undefined) return [{ who: user, way: wayOf(call.auth), right: list(call.auth, { connection: 'new' }) }]
+    const who = grantedTo(call)
     return who === undefined ? [] : [{ who, way: 'grant', right: grant(who, ['solution'], { connection: 'new' }) }]
   })
 }
@@ -411,7 +419,7 @@ const fewCalls = 5
  */
 export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps: readonly Step[]): Since | undefined {
   const wrong = log[entry]?.step
-  if ((kind !== 'accepted' && kind !== 'refused') || wrong?.do !== 'call') return undefined
+  if ((kind !== 'accepted' && kind !== 'refused') || !isCall(wrong)) return undefined
   const find = findMadeBy(log.map(({ step }) => step))
   const keys = keysOf(wrong, find)
   const before = log.slice(0, entry)
@@ -422,7 +430,7 @@ export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps
   const between = before.slice(at + 1).filter(({ step }) => !madeBy(step).some((name) => own.includes(name)))
   const shown = between
     .flatMap(acceptedCalls)
-    .filter((call) => changesKeys(call) || (call.method === 'manager/auth' && isOfKeys(call)))
+    .filter((call) => changesKeys(call) || (call.call === 'manager/auth' && isOfKeys(call)))
     .slice(-mostLines)
   const ofKeys = between.filter(({ step }) => callsOf(step).some(isOfKeys))
   const others = ofKeys.length - shown.filter(isOfKeys).length
@@ -445,7 +453,7 @@ function lastRight(before: readonly Entry[], wrong: CallStep, kind: Wrong, find:
   const right = kind === 'accepted' ? 'refused' : 'accepted'
   const like = likenessOf(wrong, kind, find)
   const at = before.findLastIndex(
-    ({ step, seen }) => step.do === 'call' && seen[0]?.answer.kind === right && likenessOf(step, kind, find) === like,
+    ({ step, seen }) => isCall(step) && seen[0]?.answer.kind === right && likenessOf(step, kind, find) === like,
   )
   return at < 0 ? undefined : { from: `The same call was ${right} before`, at }
 }
@@ -454,27 +462,25 @@ function lastRight(before: readonly Entry[], wrong: CallStep, kind: Wrong, find:
 function creationBefore(
   before: readonly Entry[],
   keys: readonly string[],
-  { form, nonce, change, inChunks }: CallStep,
+  { body, nonce, alter, headers }: CallStep,
   kind: Wrong,
 ): Start | undefined {
-  if (kind === 'accepted' || [form, nonce, change, inChunks].some((one) => one !== undefined)) return undefined
+  if (kind === 'accepted' || [body, nonce, alter, headers].some((one) => one !== undefined)) return undefined
   const createdIn = (one: Entry): CallStep | undefined =>
-    acceptedCalls(one).find((call) => isCreation(call) && keys.includes(call.as ?? ''))
+    acceptedCalls(one).find((call) => isCreation(call) && keys.includes(nameOf(call) ?? ''))
   const at = before.findLastIndex((one) => createdIn(one) !== undefined)
   const creation = before[at] === undefined ? undefined : createdIn(before[at])
-  return creation === undefined ? undefined : { from: `${creation.as} was created before${labelOf(creation)}`, at }
+  return creation === undefined ? undefined : { from: `${nameOf(creation)} was created before${labelOf(creation)}`, at }
 }
 
 function lineOf(call: CallStep): string {
-  const as = call.as ?? 'a key'
-  const made = isCreation(call) ? `, which made ${as}${labelOf(call)}` : call.as === undefined ? '' : ` as ${call.as}`
+  const as = nameOf(call)
+  const made = isCreation(call) ? `, which made ${as ?? 'a key'}${labelOf(call)}` : as === undefined ? '' : ` as ${as}`
   return `${describeNamedStep(call)}${made}: accepted`
 }
 
 /** With what name a key is created: keys of one name may be mixed up. */
 const labelOf = ({ params: { name } }: CallStep): string => (typeof name === 'string' ? ` with the name "${name}"` : '')
-
-const isCreation = ({ method }: CallStep): boolean => method === 'manager/createApiKey'
 
 const minuteMs = 60_000
 
@@ -489,24 +495,21 @@ const acceptedCalls = ({ seen }: Entry): CallStep[] =>
 
 /** A creation, or a method that the document does not name and that is about a key. */
 const changesKeys = (call: CallStep): boolean =>
-  isCreation(call) || (!hasDocumentedResult(call.method) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
+  isCreation(call) || (!hasDocumentedResult(call.call) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
 
 /** The keys that a call names, and those to which its pairs were granted. */
 const keysOf = (call: CallStep, find: FindMade): string[] => [
-  ...new Set(namesIn(call).map((name) => granteeOf(`$${name}.`, find) ?? ownerOf(name))),
+  ...new Set(namesIn(call).map((name) => granteeOf(name, find) ?? ownerOf(name))),
 ]
 
 /**
  * What calls have in common that differ in nothing but the session, the connection and which fresh pair of the same scope they use. A pair that must be
  * refused is like no other: its own past decides.
  */
-function likenessOf(
-  { method, auth, params, change, also, form, inChunks, from }: CallStep,
-  kind: Wrong,
-  find: FindMade,
-): string {
-  const pair = auth.kind === 'token' ? auth.token : `$${refreshedIn({ params }) ?? ''}.`
+function likenessOf(step: CallStep, kind: Wrong, find: FindMade): string {
+  const { call, auth, params, alter, body, headers, from } = step
+  const pair = pairUsed(step) ?? refreshedIn(step)
   const grant = kind === 'accepted' ? undefined : grantOf(pair, find)
-  const caller = grant === undefined ? [auth, params] : [auth.kind, grant.params, generationOf(pair, find)]
-  return JSON.stringify([method, caller, change, also, form, inChunks, from]).replace(/"session:[^"]*"/g, '"session:"')
+  const caller = grant === undefined ? [auth, params] : [wayOf(auth), grant.params, generationOf(pair, find)]
+  return JSON.stringify([call, caller, alter, body, headers, from]).replace(/"session:[^"]*"/g, '"session:"')
 }

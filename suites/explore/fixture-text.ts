@@ -1,34 +1,24 @@
-/** Writes a finding as a scenario, if the fixture language has words for it. */
-import { hasDocumentedResult } from '../engine/document.ts'
+/**
+ * A finding as a scenario: its steps are steps of the fixture language already. Test keys stand for most keys, names become such that a reader can
+ * follow, and right calls before the judged one show that the server is not out of order.
+ */
+import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
-import { readDeviations } from '../engine/language/deviations.ts'
+import { type RawStep, shortened, writtenOut } from '../engine/language/corpus.ts'
+import { changesOf, readDeviations } from '../engine/language/deviations.ts'
+import type { Step as FixtureStep } from '../engine/language/fixture-types.ts'
+import { needsOfSteps } from '../engine/language/lint.ts'
+import { referencesIn } from '../engine/language/resolve.ts'
+import { printScenario } from '../engine/language/yaml-source.ts'
 import type { Matchers } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { cutLetterForms } from '../engine/signer/bodies.ts'
-import { partNamed } from '../engine/signer/changed-call.ts'
-import type { NamedOperations } from '../engine/signer/operations.ts'
+import { type Json, partNamed, removed } from '../engine/signer/changed-call.ts'
 import type { Since } from '../report/report.ts'
 import { sinceLines } from '../report/tell.ts'
 import {
-  type CreationOf,
-  crowdText,
-  crowdUses,
-  freeOwner,
-  isRefresh,
-  keysOfScenario,
-  type Named,
-  type Names,
-  ofAnyTarget,
-  ownerOf,
-  quoted,
-  raceText,
-  stepText,
-  Unsayable,
-} from './fixture-words.ts'
-import {
   asRepeated,
   type Crowd,
-  callsOf,
   crowdOf,
   findMadeBy,
   granteeOf,
@@ -36,19 +26,37 @@ import {
   isSameInEveryReading,
   madeBy,
   type Outcome,
-  refreshedIn,
+  quietMs,
   withOtherSessionsTogether,
 } from './sequences.ts'
 import {
   type Auth,
   type BurstStep,
+  basic,
   type CallStep,
   type Change,
+  callsOf,
+  ecc,
   grant,
+  hmac,
   inDocumentOrder,
+  isBurst,
+  isCall,
+  isChunked,
+  isCreation,
+  isRefresh,
+  isWait,
   list,
+  named,
+  nameOf,
   namesIn,
+  pairUsed,
+  pause,
+  refreshedIn,
   type Step,
+  token,
+  waitMs,
+  wayOf,
 } from './step.ts'
 import { connectionsIn, cutLetters, noneShared } from './words.ts'
 
@@ -56,6 +64,9 @@ interface Counts {
   readonly refused: number
   readonly accepted: number
 }
+
+/** The calls that make a key; none where nobody knows them. */
+type CreationOf = (key: string) => readonly Step[]
 
 export interface FixtureInput {
   readonly requirement: string
@@ -71,6 +82,8 @@ export interface FixtureInput {
   readonly result?: Matchers | undefined
   /** Where a result is wrong: the document lets a server refuse the call as well. */
   readonly mayBeRefused?: boolean
+  /** Of calls at once: the one whose answer is wrong, and whether it is wrong whatever the others do. */
+  readonly wrong?: { readonly at: number; readonly isByItself: boolean } | undefined
   /** The finding is seen only if calls share a connection, as in these steps. */
   readonly sharesConnection?: boolean
   /** Whether these steps showed the finding when they were tried, or were not tried. */
@@ -88,14 +101,15 @@ export interface FixtureInput {
   readonly ofTarget?: ReadonlyMap<string, string>
 }
 
-// Writes a finding as a scenario, if the fixture language has words for it.
-
 /** A finding as a scenario, or why there is none. */
 export type WrittenFinding = { readonly text: string } | { readonly why: string }
 
+/** Thrown where the steps prove nothing about another server; the message says why. */
+class Unsayable extends Error {}
+
 export function fixtureText(input: FixtureInput): WrittenFinding {
   const last = input.steps.at(-1)
-  if (last === undefined || last.do === 'wait') return { why: 'it has no call' }
+  if (last === undefined || isWait(last)) return { why: 'it has no call' }
   const why = whyOnlyHere(input)
   if (why !== undefined) return { why }
   try {
@@ -121,84 +135,103 @@ function whyOnlyHere(input: FixtureInput): string | undefined {
 const tooManyLive = (input: FixtureInput): Crowd | undefined =>
   input.expect === 'refused' ? crowdOf(input) : undefined
 
-function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
-  const needs = new Set<string>()
-  const { named, creations } = keysOfScenario(input.steps, input.creationOf ?? (() => []))
-  const judged = judgedStep(last, input)
-  const names = friendlyNames(named, [...creations, ...input.steps, judged], input)
-  const write = (step: Step, expect: string | null): Line => ({ step, text: stepText(step, names, needs, { expect }) })
-  const crowd = tooManyLive(input)
-  const groups = crowd === undefined ? withOtherSessionsTogether(input).slice(0, -1) : []
-  const before = groups.map(({ steps: [step, ...more], outcome }): Line => {
-    const expect = preparationText(outcome)
-    return more.length === 0 ? write(step, expect) : times(more.length + 1, write(asRepeated(step), expect))
-  })
-  if (crowd !== undefined) before.push({ step: crowd.burst, text: crowdText(crowd.burst, names, needs) })
-  const counts = countsBefore(input, last)
-  const titleOf = ({ form, inChunks }: CallStep): string =>
-    form === undefined && inChunks === undefined
-      ? 'control: the server accepts a right call'
-      : 'control: the server takes such a body'
-  const ofRefusals = methodsOfRefusals(input)
-    .filter((method) => hasDocumentedResult(method))
-    .map(rootCall)
-  const controls = [...controlsFor(last, input, names), ...ofRefusals].map((step): Line => {
-    const line = {
-      step,
-      text: stepText({ ...step, connection: 'new' }, names, needs, { expect: 'accepted', title: titleOf(step) }),
-    }
-    return counts !== null && madeBy(step).length === 0 ? times(counts.accepted, line) : line
-  })
-  const created = creations.map((step) => write(step, 'accepted'))
-  const judgedLine = crowd === undefined ? judgedText(judged, input, names, needs) : crowdUses
-  const given = withControls([...created, ...before, ...untilExpiry(input, last, names)], controls, creations.length)
-  const lines = withoutUnusedKeeps([...given.map(({ text }) => text), judgedLine])
-  return [
-    `scenario: ${quoted(input.sentence)}`,
-    `why: ${quoted(`Found by explore: ${input.message}. See part ${input.part} of the document.`)}`,
-    `proves: [${input.requirement}]`,
-    ...(needs.size > 0 ? [`needs: [${[...needs].sort().reverse().join(', ')}]`] : []),
-    ...commentLines(input, named),
-    ...whyRepeated(input, judged, counts),
-    'given:',
-    ...lines.slice(0, -1).map((text) => `  - ${text}`),
-    'steps:',
-    `  - ${lines.at(-1)}`,
-    '',
-  ].join('\n')
+/** A step, and what the scenario says of it beside the call. */
+interface Line {
+  readonly step: Step
+  readonly more?: RawStep
 }
 
-/** A demand may compare one value of a result with another; otherwise nothing uses the result. */
-function judgedStep(last: CallStep | BurstStep, { result }: FixtureInput): CallStep | BurstStep {
-  if (last.do === 'burst') return last
-  const { as = 'judged', ...call } = last
-  return result === undefined ? call : { ...call, as }
+function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
+  const keys = keysOfScenario(input.steps, input.creationOf ?? (() => []))
+  const judged = judgedLine(last, input)
+  const names = friendlyNames(keys.named, [...keys.creations, ...input.steps, judged.step], input)
+  const crowd = tooManyLive(input)
+  const counts = countsBefore(input, last)
+  const controls = controlsOf(judged.step, input, keys.named).map(
+    (step): Line => ({
+      step: { ...step, connection: 'new' },
+      more: {
+        step:
+          step.body === undefined && !isChunked(step)
+            ? 'control: the server accepts a right call'
+            : 'control: the server takes such a body',
+        ...(counts !== null && counts.accepted > 1 && nameOf(step) === undefined ? { repeat: counts.accepted } : {}),
+        expect: 'accepted',
+      },
+    }),
+  )
+  const created = keys.creations.map((step): Line => ({ step, more: { expect: 'accepted' } }))
+  const before = crowd === undefined ? preparations(input) : [crowdLine(crowd.burst)]
+  const given = withControls([...created, ...before, ...untilExpiry(input, last)], controls, created.length)
+  const raw = [...given, judged].map((line) => rawStep(line, names))
+  if (crowd !== undefined) raw.splice(-1, 1, usesOfCrowd)
+  const steps = withoutUnusedKeeps(raw)
+  const needs = new Set([
+    ...needsOfSteps(steps.map(writtenOut) as unknown as FixtureStep[]),
+    ...(crowd === undefined ? [] : ['limits']),
+  ])
+  return printScenario({
+    scenario: input.sentence,
+    why: `Found by explore: ${input.message}. See part ${input.part} of the document.`,
+    proves: [input.requirement],
+    ...(needs.size > 0 ? { needs: [...needs].sort().reverse() } : {}),
+    comments: [...commentLines(input, keys.named), ...whyRepeated(input, judged.step, counts)],
+    given: steps.slice(0, -1),
+    steps: steps.slice(-1),
+  })
 }
 
 /** What the finding rests on: where another server answers otherwise, it says nothing about that server. */
-function preparationText(outcome: Outcome): string | null {
-  if (outcome === 'accepted') return outcome
-  return outcome === 'broken'
-    ? null
-    : `refused, if-accepted: ${quoted('the finding rests on the refusal of this call')}`
+function preparations(input: FixtureInput): Line[] {
+  const expectOf: { readonly [outcome in Outcome]: RawStep } = {
+    accepted: { expect: 'accepted' },
+    refused: { expect: 'refused', 'if-accepted': 'the finding rests on the refusal of this call' },
+    broken: {},
+  }
+  return withOtherSessionsTogether(input)
+    .slice(0, -1)
+    .map(({ steps: [step, ...others], outcome }): Line => {
+      const more = isCall(step) ? expectOf[outcome] : {}
+      return others.length === 0
+        ? { step, more }
+        : { step: asRepeated(step), more: { repeat: others.length + 1, ...more } }
+    })
 }
 
-/** Every refusal has a right call of its method before it. */
-const methodsOfRefusals = ({ steps, outcomes }: FixtureInput): string[] => [
-  ...new Set(
-    steps.slice(0, -1).flatMap((step, at) => (step.do === 'call' && outcomes[at] === 'refused' ? [step.method] : [])),
-  ),
-]
+/** The grants of a crowd, whose results are kept as `$sessions`. */
+function crowdLine(burst: BurstStep): Line {
+  const [first] = callsOf(inDocumentOrder(burst))
+  if (first === undefined) throw new Unsayable('there are no calls')
+  const { keep: _keep, ...one } = first
+  const scope = Array.isArray(one.params.scope) ? one.params.scope : []
+  const words = scope.map((word) => (String(word).startsWith('session:') ? 'session:s$n$unique' : word))
+  return {
+    step: { ...one, params: { ...one.params, scope: words } },
+    more: {
+      parallel: callsOf(burst).length,
+      connections: burst.connections,
+      tally: { accepted: 'at-least 1' },
+      keep: { sessions: 'result' },
+    },
+  }
+}
+
+/** Uses every session of a crowd: not more of them may live than the document says. */
+const usesOfCrowd: RawStep = {
+  for: '$sessions',
+  call: 'solution/listSolutions',
+  auth: { token: '$it.accessToken' },
+  tally: { accepted: `at-most ${sessionLimit}` },
+}
 
 /** That a token has expired rests on the expiry that the target reported. On another server the same time may be in the future. */
-function untilExpiry({ requirement, expect }: FixtureInput, last: CallStep | BurstStep, names: Names): Line[] {
-  if (!expiries.includes(requirement) || expect === 'accepted' || last.do === 'burst') return []
-  const [, access] = /^\$([\w-]+)\.accessToken$/.exec(last.auth.kind === 'token' ? last.auth.token : '') ?? []
+function untilExpiry({ requirement, expect }: FixtureInput, last: CallStep | BurstStep): Line[] {
+  if (!expiries.includes(requirement) || expect === 'accepted' || isBurst(last)) return []
+  const access = pairUsed(last)
   const pair = access ?? refreshedIn(last)
-  const name = names.get(pair ?? '')?.name
-  if (pair === undefined || name === undefined) throw new Unsayable('the expired token is of no pair of these steps')
+  if (pair === undefined) throw new Unsayable('the expired token is of no pair of these steps')
   const expiry = access === undefined ? 'refreshTokenExpiry' : 'accessTokenExpiry'
-  return [{ step: { do: 'wait', ms: 0 }, text: `{ wait: { past: $${name}.${expiry} } }` }]
+  return [{ step: pause(0), more: { wait: { past: `$${pair}.${expiry}` } } }]
 }
 
 const expiries: readonly string[] = [
@@ -207,16 +240,6 @@ const expiries: readonly string[] = [
   'refresh/own-expiry',
   'expires-in/enforced',
 ]
-
-interface Line {
-  readonly step: Step
-  readonly text: string
-}
-
-const times = (count: number, { step, text }: Line): Line => ({
-  step,
-  text: count < 2 ? text : text.replace('{ ', `{ repeat: ${count}, `),
-})
 
 /** Controls come as early as they can: a right call between wrong ones may change what a server thinks of a caller. */
 function withControls(lines: readonly Line[], controls: readonly Line[], earliest: number): Line[] {
@@ -229,152 +252,68 @@ function withControls(lines: readonly Line[], controls: readonly Line[], earlies
   return given
 }
 
+// What is judged.
+
 /** How often a call is repeated whose finding was not seen each time. */
 const repetitions = 30
 
-function judgedText(judged: CallStep | BurstStep, input: FixtureInput, names: Names, needs: Set<string>): string {
-  if (judged.do === 'burst') return raceText(judged, names, needs)
-  const line = { step: judged, text: stepText(judged, names, needs, { expect: expectText(input, judged, names) }) }
-  const counts = countsBefore(input, judged)
-  if (counts !== null) return times(counts.refused + 1, line).text
-  return isRepeatedForChance(input.isSeenSometimes, judged) ? times(repetitions, line).text : line.text
+function judgedLine(last: CallStep | BurstStep, input: FixtureInput): Line & { readonly step: CallStep | BurstStep } {
+  if (isBurst(last)) return judgedAtOnce(last, input)
+  // A demand may compare one value of a result with another; otherwise nothing uses the result.
+  const { keep: _keep, ...plain } = last
+  const step = input.result === undefined ? plain : named(plain, nameOf(last) ?? 'judged')
+  const counts = countsBefore(input, last)
+  const times =
+    counts === null ? (isRepeatedForChance(input.isSeenSometimes, last) ? repetitions : 1) : counts.refused + 1
+  return { step, more: { ...(times < 2 ? {} : { repeat: times }), expect: expected(input, step) } }
 }
+
+/**
+ * Of refreshes of one token at once at most one is accepted. Of other calls the wrong one is judged, if its answer is wrong whatever the
+ * others do.
+ */
+function judgedAtOnce(last: BurstStep, { wrong, expect }: FixtureInput): Line & { readonly step: BurstStep } {
+  const calls = callsOf(inDocumentOrder(last)).map(plainAtOnce)
+  const at = wrong?.at ?? calls.findIndex(isRefresh)
+  const judged = calls[at]
+  if (judged === undefined) throw new Unsayable('which of the calls at once is wrong is not known')
+  const isLike = (call: CallStep): boolean => JSON.stringify(call) === JSON.stringify(judged)
+  const others = calls.filter((call, index) => index !== at && !(isRefresh(judged) && isLike(call)))
+  const step: BurstStep = { ...judged, beside: others, connections: last.connections }
+  const count = calls.length - others.length
+  if (count > 1) return { step, more: { parallel: count, tally: { accepted: 'at-most 1' } } }
+  if (wrong?.isByItself === true || expect === 'accepted') return { step, more: { expect } }
+  throw new Unsayable('which of the calls at once is wrong follows from their order, which a scenario cannot know')
+}
+
+/** What matters of a call that is made at once with others. */
+const plainAtOnce = ({ keep: _keep, connection: _connection, id: _id, ...call }: CallStep): CallStep => call
 
 /** Why the last call of the scenario is repeated. */
 function whyRepeated({ isSeenSometimes }: FixtureInput, judged: CallStep | BurstStep, counts: Counts | null): string[] {
-  if (counts !== null)
-    return [
-      ...(counts.refused > 0
-        ? [`# the last call is repeated: it was accepted after ${counted(counts.refused, 'refusal')}`]
-        : []),
-      ...(counts.accepted > 1 ? ['# the control is repeated: as many right calls came before'] : []),
-    ]
-  return isRepeatedForChance(isSeenSometimes, judged) ? ['# the last call is repeated: not each try showed this'] : []
+  if (counts === null)
+    return isRepeatedForChance(isSeenSometimes, judged) ? ['the last call is repeated: not each try showed this'] : []
+  return [
+    ...(counts.refused > 0
+      ? [`the last call is repeated: it was accepted after ${counted(counts.refused, 'refusal')}`]
+      : []),
+    ...(counts.accepted > 1 ? ['the control is repeated: as many right calls came before'] : []),
+  ]
 }
 
 /** Other calls make something with each repetition. */
 const isRepeatedForChance = (isSeenSometimes: boolean | undefined, judged: CallStep | BurstStep): boolean =>
-  isSeenSometimes === true && judged.do === 'call' && judged.method === 'solution/listSolutions'
+  isSeenSometimes === true && isCall(judged) && judged.call === 'solution/listSolutions'
 
 /** How often such a call was refused before it was accepted, and the right call accepted; null where it was accepted at once. */
 function countsBefore({ before, expect, steps }: FixtureInput, judged: CallStep | BurstStep): Counts | null {
-  if (before === undefined || before.refused === 0 || expect === 'accepted' || judged.do === 'burst') return null
+  if (before === undefined || before.refused === 0 || expect === 'accepted' || isBurst(judged)) return null
   // The token was new each time that the steps were run, and let in at once.
-  if (judged.change === undefined && steps.flatMap(madeBy).some((name) => namesIn(judged).includes(name))) return null
-  if (judged.method === 'manager/createApiKey' || isRefresh(judged)) return null
+  if (judged.alter === undefined && steps.flatMap(madeBy).some((name) => namesIn(judged).includes(name))) return null
+  if (isCreation(judged) || isRefresh(judged)) return null
   const most = (count: number): number => Math.min(repetitions - 1, count)
   return { refused: most(before.refused), accepted: most(before.accepted) }
 }
-
-/** `$pair`, `$pair-2`, … in the order in which they are made. */
-function friendlyNames(
-  keys: ReadonlyMap<string, Named>,
-  steps: readonly Step[],
-  { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
-): Names {
-  const names = new Map<string, Named>([...keys, [rightPair, { name: 'right-pair' }]])
-  const counts = new Map<string, number>()
-  for (const step of namedCalls(steps)) {
-    if (step.as === undefined || names.has(step.as)) continue
-    // A call whose header alone is used makes no pair.
-    const word = wordsOfMade[step.method] ?? 'sent'
-    const count = (counts.get(word) ?? 0) + 1
-    counts.set(word, count)
-    const signs = step.params.publicKey === undefined ? {} : { signsAs: freeOwner([...names.values()]) }
-    names.set(step.as, { name: count === 1 ? word : `${word}-${count}`, ...signs })
-  }
-  const texts = JSON.stringify(steps)
-  const isSentAgain = (name: string): boolean => new RegExp(`\\$${name}\\.(header|signature)\\b`).test(texts)
-  const made = steps.flatMap(callsOf).flatMap(({ as }) => as ?? [])
-  return {
-    ofTarget,
-    connectionOf: sharesConnection ? connectionsIn(steps) : noneShared,
-    sessions: shortSessions(texts),
-    get: (name) => names.get(name),
-    sentAgain: new Set(made.filter(isSentAgain)),
-  }
-}
-
-/** The calls whose results have names; of calls at once only those whose result another step uses. */
-const namedCalls = (steps: readonly Step[]): CallStep[] =>
-  steps.flatMap((step) => {
-    if (step.do !== 'burst') return step.do === 'call' ? [step] : []
-    const wanted = new Set(steps.flatMap((other) => (other === step ? [] : namesIn(other))))
-    return step.calls.filter(({ as = '' }) => wanted.has(as))
-  })
-
-const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
-
-/** Names of sessions that say nothing, and may be too long for another server. The order of the letters in front may matter. */
-const plainSession =
-  /session:(?:pair\d+|first-of-all-sessions|life|ended|wrong-\d+|(?:before|unknown)-[\w-]+|\d+[xs]\d+|twice\d+|(?:alpha|mike|zulu)-s\d+)-\$unique/g
-
-function shortSessions(texts: string): ReadonlyMap<string, string> {
-  const found = [...new Set(texts.match(plainSession) ?? [])]
-  const letterOf = (session: string): string => /^session:([amz])(?:lpha|ike|ulu)-/.exec(session)?.[1] ?? 's'
-  return new Map(found.map((session, at) => [session, `session:${letterOf(session)}${(at + 10).toString(36)}$unique`]))
-}
-
-// The right calls of a scenario, which show that a server is not out of order.
-
-/** Right calls that are accepted on a server which is not out of order: the same call, or one by the same key. */
-function controlsFor(judged: CallStep | BurstStep, { expect, steps }: FixtureInput, names: Names): CallStep[] {
-  if (judged.do === 'burst') return [rootCall('solution/listSolutions')]
-  const { change, also: _also, as: _as, ...plain } = judged
-  if (expect === 'accepted') return likeCalls(judged)
-  if (judged.method === 'manager/createApiKey' || isRefresh(judged)) return [rootCall(judged.method)]
-  const isListing = judged.method === 'solution/listSolutions'
-  if (isListing && judged.auth.kind === 'none') return [{ ...plain, auth: { kind: 'basic', who: 'root' } }]
-  const keys = namesIn(plain).map(ownerOf)
-  if (change !== undefined && !keys.some((key) => isUsedAsSecret(key, plain, names))) return [plain]
-  const owner = judged.auth.kind === 'token' ? granteeOf(judged.auth.token, findMadeBy(steps)) : undefined
-  if (owner !== undefined && names.get(owner)?.listsSolutions === true) return withToken(owner)
-  const byKey = keys.flatMap((key) => rightCallBy(key, names))
-  return byKey.length > 0 && isListing ? byKey : [...byKey, rootCall(judged.method)]
-}
-
-/** What the document does not show, so that a server may refuse it to everybody: bodies with further members or in chunks, and nonces with padding. */
-const openForms: readonly string[] = ['extra-member', 'member-twice', 'params-twice', ...Object.keys(cutLetterForms)]
-const addsMember = (form: CallStep['form']): boolean =>
-  typeof form === 'string' && (form.startsWith('with-') || openForms.includes(form))
-
-/** Calls of root in the same form, where a server may refuse that form to everybody; it may refuse a long body, so root sends one nearly as long. */
-function likeCalls({ method, form, inChunks, from, nonce, auth }: CallStep): CallStep[] {
-  const more = {
-    ...(addsMember(form) && form !== undefined ? { form } : {}),
-    ...(typeof form === 'number' ? { form: form - 1 } : {}),
-    ...(inChunks === true ? { inChunks } : {}),
-    ...(from === undefined ? {} : { from }),
-  }
-  const isBasicOfRoot = auth.kind === 'basic' && auth.who === 'root'
-  const call = rootCall(method)
-  const like = isBasicOfRoot && addsMember(form) ? { ...call, auth: signed, ...more } : { ...call, ...more }
-  return nonce === 'padded' && !(auth.kind === 'hmac' && auth.who === 'root') ? [like, list(signed, { nonce })] : [like]
-}
-
-const signed: Auth = { kind: 'hmac', who: 'root' }
-
-/** Whether a key with a public key is used by its secret, which proves nothing. */
-const isUsedAsSecret = (key: string, { auth }: CallStep, names: Names): boolean =>
-  names.get(key)?.signsAs !== undefined && auth.kind !== 'ecc' && auth.kind !== 'token'
-
-/** A token of the same key that opens the Solution API. */
-const withToken = (who: string): CallStep[] => [
-  inDocumentOrder(grant(who, ['solution'], { as: rightPair })),
-  list({ kind: 'token', token: `$${rightPair}.accessToken` }),
-]
-
-const rightPair = 'right'
-
-/** A right call by a key, before it is used wrongly. */
-function rightCallBy(who: string, names: Names): CallStep[] {
-  const { name, listsSolutions = false, signsAs } = names.get(who) ?? {}
-  if (name === 'root' || !listsSolutions) return []
-  return [list({ kind: signsAs === undefined ? 'basic' : 'ecc', who })]
-}
-
-const rootCall = (method: string): CallStep =>
-  method === 'manager/auth' ? inDocumentOrder(grant('root', ['solution'])) : list({ kind: 'basic', who: 'root' })
 
 // What the document demands of the answer to the last call of a finding, as `expect` says it.
 
@@ -385,20 +324,20 @@ const schemaOf: { readonly [method: string]: string } = {
 }
 
 /** The results that a schema describes, and those that a matcher does; an accepted answer without `jsonrpc` or with another id is no envelope. */
-function expectText(input: FixtureInput, last: CallStep, names: Names): string {
+function expected(input: FixtureInput, last: CallStep): unknown {
   const { requirement, expect, result } = input
   if (result === undefined || requirement === 'envelope/id-echo' || requirement === 'envelope/response-jsonrpc')
     return expect
-  const schema = schemaOf[last.method]
+  const schema = schemaOf[last.call]
   if (schema === undefined) throw new Unsayable('no schema describes the result of this method')
   const isOfSchema = /^(grants\/result-|keys\/create-result$|envelope\/result-object$)/.test(requirement)
-  const matchers = Object.entries({ ...result, ...ofOtherValues(input, last, names) })
-  if (!isOfSchema && matchers.length === 0) throw new Unsayable('no matcher says what the result must be')
+  const where = { ...result, ...ofOtherValues(input, last) }
+  const isMatched = Object.keys(where).length > 0
+  if (!isOfSchema && !isMatched) throw new Unsayable('no matcher says what the result must be')
   if (requirement === 'refresh/scopes-kept' && !wasRequested(input))
     throw new Unsayable('another server may grant other scopes')
-  const where = matchers.map(([path, matcher]) => `${path}: ${ofAnyTarget(JSON.stringify(matcher), names)}`)
-  const accepted = `{ accepted: ${schema}${where.length === 0 ? '' : `, where: { ${where.join(', ')} }`} }`
-  return input.mayBeRefused === true ? `{ refused-or: ${accepted} }` : accepted
+  const accepted = { accepted: schema, ...(isMatched ? { where } : {}) }
+  return input.mayBeRefused === true ? { 'refused-or': accepted } : accepted
 }
 
 /** The scope that a pair is granted may be wider on another server, so a word counts only where it was requested. */
@@ -410,57 +349,406 @@ function wasRequested({ steps, result }: FixtureInput): boolean {
 }
 
 /** What the document demands of a result by other values. */
-function ofOtherValues(
-  { requirement, steps, result = {} }: FixtureInput,
-  { as = '' }: CallStep,
-  names: Names,
-): Matchers {
-  if (requirement === 'refresh/pair-differs') return otherPair(steps.slice(0, -1), names)
-  if (requirement === 'expires-in/reported' && Object.keys(result).length === 0)
-    return laterThan(steps.slice(0, -1), names)
+function ofOtherValues({ requirement, steps, result = {} }: FixtureInput, last: CallStep): Matchers {
+  const made = steps.slice(0, -1).flatMap(madeBy)
+  if (requirement === 'refresh/pair-differs') return otherPair(made)
+  // A larger NUMBER does not end earlier than a smaller one.
+  if (requirement === 'expires-in/reported' && Object.keys(result).length === 0 && made.length > 0)
+    return { 'result.accessTokenExpiry': { 'at-least': `$${made.at(-1)}.accessTokenExpiry` } }
   if (requirement !== 'expires-in/within-refresh-lifetime' && requirement !== 'grants/expiry-order') return {}
-  const { name } = names.get(as) ?? {}
-  if (name === undefined) throw new Unsayable('the result has no name')
-  return { 'result.accessTokenExpiry': { 'at-most': `$${name}.refreshTokenExpiry` } }
-}
-
-/** A larger NUMBER does not end earlier than a smaller one. */
-function laterThan(before: readonly Step[], names: Names): Matchers {
-  const smaller = names.get(before.flatMap(madeBy).at(-1) ?? '')?.name
-  return smaller === undefined ? {} : { 'result.accessTokenExpiry': { 'at-least': `$${smaller}.accessTokenExpiry` } }
+  return { 'result.accessTokenExpiry': { 'at-most': `$${nameOf(last)}.refreshTokenExpiry` } }
 }
 
 /** Both tokens of a refresh are others than all before. */
-function otherPair(before: readonly Step[], names: Names): Matchers {
-  const earlier = before.flatMap(madeBy).flatMap((as) => names.get(as)?.name ?? [])
-  const noneOf = (token: string): Matchers[string] => ({
-    is: { not: { enum: earlier.map((name) => `$${name}.${token}`) } },
+function otherPair(made: readonly string[]): Matchers {
+  if (made.length === 0) throw new Unsayable('the earlier pair is not among these steps')
+  const noneOf = (kind: string): Matchers[string] => ({
+    is: { not: { enum: made.map((name) => `$${name}.${kind}`) } },
   })
-  if (earlier.length === 0) throw new Unsayable('the earlier pair is not among these steps')
   return { 'result.accessToken': noneOf('accessToken'), 'result.refreshToken': noneOf('refreshToken') }
+}
+
+// The right calls of a scenario, which show that a server is not out of order.
+
+/** Those of the judged call, and one of each method of which a call must be refused before it. */
+function controlsOf(judged: CallStep | BurstStep, input: FixtureInput, keys: Keys): CallStep[] {
+  const { steps, outcomes } = input
+  const refused = steps
+    .slice(0, -1)
+    .flatMap((step, at) => (isCall(step) && outcomes[at] === 'refused' ? [step.call] : []))
+  return [
+    ...(isBurst(judged) ? [rootCall('solution/listSolutions')] : controlsFor(judged, input, keys)),
+    ...[...new Set(refused)].filter((method) => hasDocumentedResult(method)).map(rootCall),
+  ]
+}
+
+/** Right calls that are accepted on a server which is not out of order: the same call, or one by the same key. */
+function controlsFor(judged: CallStep, { expect, steps }: FixtureInput, keys: Keys): CallStep[] {
+  const { alter, keep: _keep, ...plain } = judged
+  if (expect === 'accepted') return likeCalls(judged)
+  if (isCreation(judged) || isRefresh(judged)) return [rootCall(judged.call)]
+  const isListing = judged.call === 'solution/listSolutions'
+  if (isListing && judged.auth === 'none') return [{ ...plain, auth: basic('root') }]
+  const used = namesIn(plain).map(ownerOf)
+  if (alter !== undefined && !used.some((key) => isUsedAsSecret(key, plain, keys))) return [plain]
+  const owner = granteeOf(pairUsed(judged), findMadeBy(steps))
+  if (owner !== undefined && keys.get(owner)?.listsSolutions === true) return withToken(owner)
+  const byKey = used.flatMap((key) => rightCallBy(key, keys))
+  return byKey.length > 0 && isListing ? byKey : [...byKey, rootCall(judged.call)]
+}
+
+/** What the document does not show, so that a server may refuse it to everybody: bodies with further members or in chunks, and nonces with padding. */
+const openForms: readonly string[] = ['extra-member', 'member-twice', 'params-twice', ...Object.keys(cutLetterForms)]
+const addsMember = (form: CallStep['body']): boolean =>
+  typeof form === 'string' && (form.startsWith('with-') || openForms.includes(form))
+
+/** Calls of root in the same form, where a server may refuse that form to everybody; it may refuse a long body, so root sends one nearly as long. */
+function likeCalls({ call: method, body, headers, from, nonce, auth }: CallStep): CallStep[] {
+  const more = {
+    ...(addsMember(body) && body !== undefined ? { body } : {}),
+    ...(typeof body === 'object' ? { body: { size: body.size - 1 } } : {}),
+    ...(headers === undefined ? {} : { headers }),
+    ...(from === undefined ? {} : { from }),
+  }
+  const isOfRoot = (way: Auth): boolean => JSON.stringify(auth) === JSON.stringify(way)
+  const right = rootCall(method)
+  const like = isOfRoot(basic('root')) && addsMember(body) ? { ...right, auth: hmac('root') } : right
+  const padded = nonce === 'padded' && !isOfRoot(hmac('root')) ? [list(hmac('root'), { nonce })] : []
+  return [{ ...like, ...more }, ...padded]
+}
+
+/** Whether a key with a public key is used by its secret, which proves nothing. */
+const isUsedAsSecret = (key: string, { auth }: CallStep, keys: Keys): boolean =>
+  keys.get(key)?.hasPublicKey === true && !['ecc', 'token'].includes(wayOf(auth))
+
+/** A token of the same key that opens the Solution API. */
+const withToken = (who: string): CallStep[] => [
+  inDocumentOrder(grant(who, ['solution'], { as: rightPair })),
+  list(token(rightPair)),
+]
+
+const rightPair = 'right'
+
+/** A right call by a key, before it is used wrongly. */
+function rightCallBy(who: string, keys: Keys): CallStep[] {
+  const { name, listsSolutions = false, hasPublicKey = false } = keys.get(who) ?? {}
+  return name === 'root' || !listsSolutions ? [] : [list(hasPublicKey ? ecc(who) : basic(who))]
+}
+
+const rootCall = (method: string): CallStep =>
+  method === 'manager/auth' ? inDocumentOrder(grant('root', ['solution'])) : list(basic('root'))
+
+// The keys of a scenario.
+
+/** A key of the exploration in a scenario. */
+interface ScenarioKey {
+  /** Of a test key, or by which the scenario keeps the one that it creates. */
+  readonly name: string
+  readonly isTestKey?: boolean
+  readonly hasPublicKey?: boolean
+  /** The name that a created key is given. */
+  readonly label?: string
+  readonly listsSolutions?: boolean
+}
+
+type Keys = ReadonlyMap<string, ScenarioKey>
+
+const root = { name: 'root', isTestKey: true, listsSolutions: true }
+
+/** The test keys that stand for keys which are created in the same way. */
+const standIns: { readonly [key: string]: ScenarioKey } = {
+  'by-ecc': { name: 'erin', isTestKey: true, listsSolutions: true },
+  'ecc-a': { name: 'bob', isTestKey: true, hasPublicKey: true, listsSolutions: true },
+  'context-key': { name: 'dave', isTestKey: true },
+}
+/** Another one that may be there before the exploration. */
+const carol = { name: 'carol', isTestKey: true, hasPublicKey: true, listsSolutions: true }
+
+/** `ecc-a-own.publicKey` belongs to `ecc-a`. */
+export const ownerOf = (name: string): string => name.replace(/-own$/, '')
+
+interface ScenarioKeys {
+  readonly named: Keys
+  /** The calls that create those which no test key stands for. */
+  readonly creations: readonly CallStep[]
+}
+
+/** Test keys have names of their own, so that they stand for no two keys that may have one name. */
+function keysOfScenario(steps: readonly Step[], creationOf: CreationOf): ScenarioKeys {
+  const keysIn = (step: Step): string[] =>
+    [...new Set(namesIn(step).map(ownerOf))].filter(
+      (key) => key in standIns || key === 'ecc-b' || creationOf(key).length > 0,
+    )
+  // A key that the steps create is there already.
+  const own = new Set(steps.flatMap(madeBy))
+  const wanted = [...new Set(steps.flatMap(keysIn))].filter((key) => !own.has(key))
+  const named = new Map<string, ScenarioKey>([['root', root]])
+  const creations: Step[] = []
+  const take = (key: string, mayStandIn: boolean): void => {
+    if (named.has(key)) return
+    const made = creationOf(key)
+    const standIn = made.length === 0 && key === 'ecc-b' ? carol : standIns[key]
+    if (standIn !== undefined && (mayStandIn || made.length === 0)) return void named.set(key, standIn)
+    for (const step of made) {
+      for (const other of keysIn(step)) if (other !== key) take(other, true)
+      if (!creations.includes(step)) creations.push(step)
+    }
+    const creation = made.flatMap(callsOf).find((call) => nameOf(call) === key)
+    if (creation !== undefined) named.set(key, createdKey(creation, named))
+  }
+  for (const key of wanted) take(key, wanted.length < 2)
+  return { named, creations: creations.flatMap((step) => plainCreation(step, named)) }
+}
+
+/** `key`, `key-2`, … in the order in which they are created. */
+function createdKey(creation: CallStep, named: Keys): ScenarioKey {
+  const { name = nameOf(creation) ?? '', scope, publicKey } = creation.params
+  const count = [...named.values()].filter(({ label }) => label !== undefined).length
+  // Some keys get the name of another on purpose.
+  const [, other] = /^\$([\w-]+)\.name$/.exec(String(name)) ?? []
+  return {
+    name: count === 0 ? 'key' : `key-${count + 1}`,
+    label: other === undefined ? String(name) : (named.get(other)?.label ?? `${other}-$unique`),
+    hasPublicKey: publicKey !== undefined,
+    listsSolutions: JSON.stringify(scope).includes('"solution"'),
+  }
+}
+
+/** The id of the explorer's creation means nothing, and of creations at once each is made alone. */
+function plainCreation(step: Step, keys: Keys): CallStep[] {
+  return callsOf(step).flatMap((call): CallStep[] => {
+    if (!isCreation(call)) return [{ ...call, connection: 'new' }]
+    const { id: _id, ...creation } = call
+    const label = keys.get(nameOf(call) ?? '')?.label
+    if (label === undefined) return []
+    return [{ ...creation, connection: 'new', params: { ...creation.params, name: label } }]
+  })
+}
+
+// Names that a reader can follow.
+
+interface Names {
+  readonly keys: Keys
+  /** What a reference becomes. @throws Unsayable where the name is of nothing in these steps */
+  text(whole: string, name: string, path: string): string
+  /** By what name a result is kept. */
+  keptAs(name: string): string | undefined
+  /** Values of this target, and what stands for them. */
+  readonly ofTarget: ReadonlyMap<string, string>
+  /** The name of the connection of a call, if it matters. */
+  connectionOf(step: CallStep): string | undefined
+  /** Names of sessions that become shorter. */
+  readonly sessions: ReadonlyMap<string, string>
+  /** Whether a later step sends the header or the signature of a call again. */
+  isSentAgain(name: string): boolean
+}
+
+const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
+
+/** In place of digits that belong to one exploration. */
+const digits = '4711'
+
+/** `$pair`, `$pair-2`, … in the order in which they are made; of equal calls at once `$pair.0`, `$pair.1`, … that were accepted. */
+function friendlyNames(
+  keys: Keys,
+  steps: readonly Step[],
+  { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
+): Names {
+  const kept = new Map<string, string>([[rightPair, 'right-pair']])
+  const read = new Map<string, string>()
+  const counts = new Map<string, number>()
+  const fresh = (call: CallStep): string => {
+    // A call whose header alone is used makes no pair.
+    const word = wordsOfMade[call.call] ?? 'sent'
+    const count = (counts.get(word) ?? 0) + 1
+    counts.set(word, count)
+    return count === 1 ? word : `${word}-${count}`
+  }
+  const used = (step: Step): Set<string> => new Set(steps.flatMap((other) => (other === step ? [] : namesIn(other))))
+  for (const step of steps) {
+    const calls = callsOf(step).filter((call) => {
+      const name = nameOf(call) ?? ''
+      return name !== '' && !keys.has(name) && !kept.has(name) && (isCall(step) || used(step).has(name))
+    })
+    const [first] = calls
+    const ofAll = isBurst(step) && isOfEqualCalls(step) && first !== undefined ? fresh(first) : undefined
+    for (const [at, call] of calls.entries()) {
+      const name = nameOf(call) ?? ''
+      kept.set(name, ofAll ?? fresh(call))
+      if (ofAll !== undefined) read.set(name, `${ofAll}.${at}`)
+    }
+  }
+  const texts = JSON.stringify(steps)
+  const pairs = new Map<string, string>()
+  const pairOfKeys = (name: string): string => {
+    const letter = pairs.get(name) ?? String.fromCharCode(97 + pairs.size)
+    pairs.set(name, letter)
+    return `$keypairs.${letter}`
+  }
+  return {
+    keys,
+    ofTarget,
+    connectionOf: sharesConnection ? connectionsIn(steps) : noneShared,
+    sessions: shortSessions(texts),
+    keptAs: (name) => keys.get(name)?.name ?? kept.get(name),
+    isSentAgain: (name) => new RegExp(`\\$${name}\\.(header|signature)\\b`).test(texts),
+    text: (whole, name, path) => {
+      if (/^(unique|n)$/.test(name)) return whole
+      if (name === 'digits') return digits
+      const key = keys.get(ownerOf(name))
+      if (path === '.publicKey')
+        return key?.isTestKey === true ? `$${key.name}${path}` : `${pairOfKeys(ownerOf(name))}${path}`
+      if (path === '.name' && key?.label !== undefined) return key.label
+      const known = read.get(name) ?? key?.name ?? kept.get(name)
+      if (known === undefined) throw new Unsayable(`what ${name} is rests on calls before these steps`)
+      return path === '.header' || path === '.signature' ? `$${known}-${path.slice(1)}` : `$${known}${path}`
+    },
+  }
+}
+
+/** Whether calls at once differ in nothing but their names. */
+const isOfEqualCalls = (step: BurstStep): boolean =>
+  new Set(callsOf(step).map((call) => JSON.stringify(plainAtOnce(call)))).size === 1
+
+/** Names of sessions that say nothing, and may be too long for another server. The order of the letters in front may matter. */
+const plainSession =
+  /session:(?:pair\d+|first-of-all-sessions|life|ended|wrong-\d+|(?:before|unknown)-[\w-]+|\d+[xs]\d+|twice\d+|(?:alpha|mike|zulu)-s\d+)-\$unique/g
+
+function shortSessions(texts: string): ReadonlyMap<string, string> {
+  const found = [...new Set(texts.match(plainSession) ?? [])]
+  const letterOf = (session: string): string => /^session:([amz])(?:lpha|ike|ulu)-/.exec(session)?.[1] ?? 's'
+  return new Map(found.map((session, at) => [session, `session:${letterOf(session)}${(at + 10).toString(36)}$unique`]))
+}
+
+// Writes a line as a step of a scenario.
+
+function rawStep({ step, more = {} }: Line, names: Names): RawStep {
+  if (isWait(step)) return { ...waitOf(step), ...renamed(more, names) }
+  if (isCall(step)) return { ...rawCall(step, names), ...renamed(more, names) }
+  const { connections, beside, ...first } = step
+  const calls = [first, ...beside]
+  if ('parallel' in more || !isOfEqualCalls(step)) {
+    const others = beside.map((call) => rawCall(call, names))
+    return {
+      ...rawCall(first, names),
+      ...(others.length === 0 ? {} : { beside: others }),
+      connections,
+      ...renamed(more, names),
+    }
+  }
+  const kept = calls.find((call) => names.keptAs(nameOf(call) ?? '') !== undefined) ?? first
+  return { ...rawCall(kept, names), parallel: calls.length, connections, ...renamed(more, names) }
+}
+
+/** Why such a pause is made is not seen from the steps. */
+const waitOf = (step: Step): RawStep =>
+  waitMs(step) === quietMs ? { step: 'a server may note the age of a session in whole seconds', ...step } : { ...step }
+
+function rawCall(step: CallStep, names: Names): RawStep {
+  const { keep: _keep, connection: _connection, from, ...call } = withPlainParams(step)
+  const name = nameOf(step)
+  const kept = name === undefined ? undefined : names.keptAs(name)
+  const connection = names.connectionOf(step)
+  const { params, ...raw } = renamed(call, names)
+  const auth = raw.auth as Auth
+  return shortened(
+    {
+      ...raw,
+      ...(Object.keys(params).length === 0 ? {} : { params }),
+      ...(typeof auth === 'object'
+        ? { auth: Object.fromEntries(Object.entries(auth).map(([way, who]) => [way, bare(who, names)])) }
+        : {}),
+      ...(connection === undefined ? {} : { connection }),
+      ...(from === undefined || from === 'first-address' ? {} : { from }),
+      ...(name === undefined || kept === undefined ? {} : { keep: keepOf(kept, names.isSentAgain(name)) }),
+    },
+    (who) => bare(who, names),
+  )
+}
+
+/** A test key by its name. */
+const bare = (who: unknown, { keys }: Names): unknown =>
+  [...keys.values()].some(({ name, isTestKey }) => isTestKey === true && who === `$${name}`)
+    ? String(who).slice(1)
+    : who
+
+const keepOf = (name: string, isSentAgain: boolean) => ({
+  [name]: 'result',
+  ...(isSentAgain ? { [`${name}-header`]: 'sent.header', [`${name}-signature`]: 'sent.signature' } : {}),
+})
+
+/** A changed param is written as it is sent, unless an operation makes it from the right one. */
+function withPlainParams(step: CallStep): CallStep {
+  const [change, ...others] = changesOf(step.alter)
+  const [, name] = /^param (.+)$/.exec(change?.field ?? '') ?? []
+  // The suite writes scopes in the spelling of the target, and takes a list in a list for one.
+  if (change === undefined || name === undefined || name === 'scope' || others.length > 0) return step
+  const { [name]: _right, ...params } = step.params
+  const { alter: _alter, ...plain } = step
+  if (change.operation === removed) return { ...plain, params }
+  return change.value === undefined ? step : { ...plain, params: { ...step.params, [name]: change.value } }
+}
+
+/** A value with the names of the scenario, and with references in place of the values of this target. */
+function renamed<Value>(value: Value, names: Names): Value {
+  const text = (one: string): string =>
+    ofAnyTarget(
+      (names.sessions.get(one) ?? one).replace(
+        /\$(\{?)([a-z]\w*(?:-\w+)*)((?:\.\w+)*)/gi,
+        (whole, brace: string, name: string, path: string) => (brace === '' ? names.text(whole, name, path) : whole),
+      ),
+      names,
+    )
+  const visit = (one: unknown): unknown => {
+    if (typeof one === 'string') return text(one)
+    if (Array.isArray(one)) return one.map(visit)
+    if (typeof one !== 'object' || one === null) return one
+    return Object.fromEntries(Object.entries(one).map(([key, item]) => [key, visit(item)]))
+  }
+  return visit(value) as Value
+}
+
+/** The text with references in place of the values of this target. */
+const ofAnyTarget = (text: string, { ofTarget }: Names): string =>
+  [...ofTarget].reduce((all, [value, reference]) => all.replace(wholeText(value), () => reference), text)
+
+/** An address may begin with another one. */
+const wholeText = (value: string): RegExp =>
+  new RegExp(`(?<![\\w.])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w.:])`, 'g')
+
+/** What no step refers to is not kept. */
+function withoutUnusedKeeps(steps: readonly RawStep[]): RawStep[] {
+  return steps.map((step, at) => {
+    const { keep: _keep, ...own } = step
+    const used = new Set(referencesIn([own, ...steps.slice(at + 1)]).map(({ reference }) => reference.split('.')[0]))
+    const only = <One extends RawStep>({ keep = {}, ...one }: One): RawStep => {
+      const kept = Object.entries(keep as RawStep).filter(([name]) => used.has(name))
+      return kept.length === 0 ? one : { ...one, keep: Object.fromEntries(kept) }
+    }
+    return Array.isArray(step.beside) ? { ...only(step), beside: (step.beside as RawStep[]).map(only) } : only(step)
+  })
 }
 
 // What a reader of a scenario asks: which key is which, and what an operation does.
 
-/** Comments in YAML. */
-export function commentLines({ steps, about, since }: FixtureInput, named: ReadonlyMap<string, Named>): string[] {
-  const changes = steps
-    .flatMap(callsOf)
-    .flatMap(({ change, also = [] }) => [...(change === undefined ? [] : [change]), ...also])
-  const forms = steps.flatMap(callsOf).flatMap(({ form }) => (typeof form === 'string' ? [form] : []))
-  const cut = forms.filter((form) => form.startsWith('cut-letters')).map((form) => `${form} is ${cutLetters}`)
-  const comments = [...keyComments(named, about), ...changes.flatMap(changeComment), ...cut, ...sinceLines({ since })]
+/** Comments of the scenario. */
+export function commentLines({ steps, about, since }: FixtureInput, keys: Keys): string[] {
+  const calls = steps.flatMap(callsOf)
+  const cut = calls.flatMap(({ body }) =>
+    typeof body === 'string' && body.startsWith('cut-letters') ? [`${body} is ${cutLetters}`] : [],
+  )
+  const changes = calls.flatMap(({ alter }) => changesOf(alter)).flatMap(changeComment)
   // A line feed would end the comment.
-  return [...new Set(comments)].map((text) => `# ${printable(text)}`)
+  return [...new Set([...keyComments(keys, about), ...changes, ...cut, ...sinceLines({ since })])].map((text) =>
+    printable(text),
+  )
 }
 
 /** Test keys have other names than the keys of the report. */
-function keyComments(named: ReadonlyMap<string, Named>, about: FixtureInput['about']): string[] {
-  return [...named].flatMap(([key, { name, isTestKey, signsAs }]) => {
+function keyComments(keys: Keys, about: FixtureInput['about']): string[] {
+  return [...keys].flatMap(([key, { name, isTestKey }]) => {
     const text = about?.(key)
-    if (text === undefined) return []
-    const signs = isTestKey !== true && signsAs !== undefined ? `; it has the key pair of ${signsAs}` : ''
-    return [`${isTestKey === true ? name : `$${name}`} is ${key} of the report: ${text}${signs}`]
+    return text === undefined ? [] : [`${isTestKey === true ? name : `$${name}`} is ${key} of the report: ${text}`]
   })
 }
 
@@ -468,30 +756,14 @@ function changeComment({ field, operation }: Change): string[] {
   const part = partNamed(field)
   if (part?.says === undefined) return []
   const operations = readDeviations()
-  const what = operation === undefined ? undefined : operationText(operations, part.operations, operation)
-  return [
-    `${field} is ${part.says}${what === undefined ? '' : `; ${operation} is ${what} in fixtures/deviations.yaml`}`,
-  ]
-}
-
-function operationText(operations: NamedOperations, kind: string, name: string): string | undefined {
-  if (kind === 'text') return JSON.stringify(operations.text(name))
-  return kind === 'bytes' ? JSON.stringify(operations.bytes(name)) : undefined
-}
-
-const kept = /, keep: \{ ([^{}]*) \}/
-
-/** What no step refers to is not kept. */
-function withoutUnusedKeeps(lines: readonly string[]): string[] {
-  return lines.map((line, at) => {
-    const [, entries] = kept.exec(line) ?? []
-    if (entries === undefined) return line
-    // A step may refer to what it keeps itself.
-    const others = [line.replace(kept, ''), ...lines.slice(at + 1)]
-    const used = entries.split(', ').filter((entry) => {
-      const reference = new RegExp(`\\$${entry.split(':')[0]}(?!-?\\w)`)
-      return others.some((other) => reference.test(other))
-    })
-    return line.replace(kept, () => (used.length === 0 ? '' : `, keep: { ${used.join(', ')} }`))
-  })
+  const data: Json | object | undefined =
+    operation === undefined
+      ? undefined
+      : part.operations === 'text'
+        ? operations.text(operation)
+        : part.operations === 'bytes'
+          ? operations.bytes(operation)
+          : undefined
+  const what = data === undefined ? '' : `; ${operation} is ${JSON.stringify(data)} in fixtures/deviations.yaml`
+  return [`${field} is ${part.says}${what}`]
 }

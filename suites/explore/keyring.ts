@@ -3,7 +3,22 @@ import type { Key } from '../engine/model/state.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
-import { type Auth, basic, type CallStep, type Connection, create, ecc, grant, list, refresh, token } from './step.ts'
+import {
+  type Auth,
+  anyCall,
+  basic,
+  type CallStep,
+  type Connection,
+  create,
+  ecc,
+  grant,
+  list,
+  nameOf,
+  refresh,
+  token,
+  wayOf,
+  whoOf,
+} from './step.ts'
 
 /** Who makes the calls of an exploration, and what it remembers of them. */
 export interface Caller {
@@ -170,7 +185,7 @@ const aboutKeys: { readonly [name: string]: string } = {
 }
 
 /** How these keys are created, if the target lets them be. */
-const planned: { readonly [name: string]: Auth['kind'] } = {
+const planned: { readonly [name: string]: string } = {
   'by-basic': 'basic',
   'by-ecc': 'ecc',
   'by-token': 'token',
@@ -188,9 +203,10 @@ export const explainKeys = (x: Explorer, names: readonly string[]): string[] =>
 
 /** A key that the target does not let its creator create is created by root instead. */
 function isCreatedAsPlanned({ log }: Explorer, name: string): boolean {
-  const how = log.flatMap(({ seen }) => seen).find(({ step, answer }) => step.as === name && answer.kind === 'accepted')
-    ?.step.auth.kind
-  return planned[name] === undefined || how === undefined || how === planned[name]
+  const made = log
+    .flatMap(({ seen }) => seen)
+    .find(({ step, answer }) => nameOf(step) === name && answer.kind === 'accepted')
+  return planned[name] === undefined || made === undefined || wayOf(made.step.auth) === planned[name]
 }
 
 const creations: { readonly [how: string]: string } = {
@@ -247,7 +263,7 @@ export async function expectAccepted(x: Explorer, step: CallStep): Promise<Seen 
   const doubt = seen === null ? x.foresee(step) : null
   if (doubt?.is !== 'open' || !doubts.includes(doubt.requirement)) return seen
   await endDoubt(x, step)
-  return (await x.call(step, 'accepted')) ?? (step.method === 'solution/listSolutions' ? x.call(step, 'open') : null)
+  return (await x.call(step, 'accepted')) ?? (step.call === 'solution/listSolutions' ? x.call(step, 'open') : null)
 }
 
 /**
@@ -255,7 +271,7 @@ export async function expectAccepted(x: Explorer, step: CallStep): Promise<Seen 
  * accepted, the answer to the unusual one can be judged.
  */
 export async function endDoubt(x: Explorer, step: CallStep): Promise<void> {
-  if (!('who' in step.auth) || x.foresee(step)?.requirement !== 'keys/created-key-works') return
+  if (whoOf(step.auth) === undefined || x.foresee(step)?.requirement !== 'keys/created-key-works') return
   const plain = list(step.auth)
   if (JSON.stringify(plain) !== JSON.stringify(step)) await x.call(plain, 'open')
 }
@@ -280,5 +296,5 @@ export function waysToEndKeys({ cleanup, probes: { disable } }: TargetSettings):
 /** The call that ends a key. */
 export function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
   const text = JSON.stringify(params).replaceAll('"$id"', `"$${who}.id"`).replaceAll('"$name"', `"$${who}.name"`)
-  return { do: 'call', method, params: JSON.parse(text) as { [name: string]: Json }, auth: byRoot(x) }
+  return anyCall(method, JSON.parse(text) as { [name: string]: Json }, byRoot(x))
 }

@@ -9,7 +9,7 @@
 import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
 import { type Caller, expectAccepted, expectRefused, keyOf } from './keyring.ts'
-import { basic, ecc, hmac, list, refresh, token } from './step.ts'
+import { basic, ecc, hmac, list, refresh, token, wayOf } from './step.ts'
 import {
   combinations,
   type Law,
@@ -69,7 +69,7 @@ async function tryKey(caller: Caller, who: string): Promise<void> {
     ...valuesOfLaws(caller),
     ...othersOf(caller, who),
     ['it', who],
-    ['ways', ways.map(({ kind }) => ({ [kind]: who }))],
+    ['ways', ways.map((auth) => ({ [wayOf(auth)]: who }))],
     ['signer', { [key.publicKey === null ? 'hmac' : 'ecc']: who }],
   ])
   let [made, wrong] = [0, 0]

@@ -95,7 +95,7 @@ async function callRow(around: Around, row: Row, values: Values): Promise<string
   const steps = await stepsOf(around, row, values)
   if (steps === undefined) return 'something that it needs was not granted, or is not there'
   const [right, wrong] = steps
-  const isCreation = right.method === 'manager/createApiKey'
+  const isCreation = right.call === 'manager/createApiKey'
   if (isCreation && (!keyring.keys || x.state().created > 9)) return 'no place for a key is left'
   if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(around.caller, wrong ?? right)
   const hasEffect = isCreation || right.params.grantType === 'refresh_token'
@@ -107,7 +107,7 @@ async function callRow(around: Around, row: Row, values: Values): Promise<string
 
 /** Places for keys are scarce, so only creations that must be refused are requested. */
 async function callRight(caller: Caller, right: CallStep): Promise<string | null> {
-  const isCreation = right.method === 'manager/createApiKey'
+  const isCreation = right.call === 'manager/createApiKey'
   const ask = (): Promise<Seen | null> => caller.x.call(right, isCreation ? 'refused' : undefined)
   const first = await ask()
   if (first === null) return isCreation ? 'a right creation takes a place for a key' : 'it cannot be made'

@@ -154,7 +154,7 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
     { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },
     { name: 'second-address', local: second, seen: second },
     ...['127.0.0.11', '127.0.1.1', '127.1.0.1', '127.200.150.250'].map((seen) => ({
-      name: `address-${seen}`,
+      name: seen,
       local: seen,
       seen,
     })),

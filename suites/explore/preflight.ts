@@ -197,11 +197,11 @@ function trials({ addresses: [, second] }: Explorer, keys: boolean): readonly Tr
       wrong: (pair) => (second === undefined ? undefined : list(token(pair), { from: second.name })),
     },
     { misuse: 'scope', scope: ['solution'], wrong: (pair) => (keys ? creation(token(pair)) : undefined) },
-    { misuse: 'kind', scope: ['solution'], wrong: (pair) => list({ kind: 'token', token: `$${pair}.refreshToken` }) },
+    { misuse: 'kind', scope: ['solution'], wrong: (pair) => list({ token: `$${pair}.refreshToken` }) },
     {
       misuse: 'kind',
       scope: ['solution'],
-      wrong: (pair) => changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }),
+      wrong: (pair) => changed(refresh(pair), { field: 'param refreshToken', value: `$${pair}.accessToken` }),
     },
     { misuse: 'altered', scope: ['solution'], wrong: (pair) => changed(refresh(pair), late) },
   ]

@@ -3,7 +3,7 @@
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { madeBy, type Outcome, renamed, type Shown } from './sequences.ts'
-import { type CallStep, list, namesIn, type Step } from './step.ts'
+import { type CallStep, isBurst, isCall, list, namesIn, type Step, waitMs } from './step.ts'
 
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
 const isSame = (found: Candidate, candidate: Candidate): boolean =>
@@ -52,8 +52,8 @@ export async function shows(
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
       const again = (one: Step): Step => renamed(one, mine, `r${replays}`)
-      const next = steps.slice(index).find((one) => one.do === 'call')
-      outcomes.push(await run(x, again(step), next === undefined ? undefined : again(next)))
+      const next = steps.slice(index).find(isCall)
+      outcomes.push(await run(x, again(step), next === undefined ? undefined : renamed(next, mine, `r${replays}`)))
       if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
       if (shown) return { steps: steps.slice(0, index + 1), outcomes }
     }
@@ -65,9 +65,9 @@ export async function shows(
 }
 
 /** @param next the call after a pause */
-async function run(x: Explorer, step: Step, next: Step | undefined): Promise<Outcome> {
-  if (step.do === 'wait') await waitFor(x, step.ms, next)
-  else if (step.do === 'burst') await x.burst(step)
+async function run(x: Explorer, step: Step, next: CallStep | undefined): Promise<Outcome> {
+  if ('wait' in step) await waitFor(x, waitMs(step), next)
+  else if (isBurst(step)) await x.burst(step)
   else {
     const kind = (await x.call(step))?.answer.kind
     return kind === undefined || kind === 'unread' ? 'broken' : kind
@@ -79,8 +79,8 @@ async function run(x: Explorer, step: Step, next: Step | undefined): Promise<Out
 const longestQuietMs = 2000
 
 /** Waits; on a running clock, right calls keep the connection of the next call open, because the finding may rest on it. */
-async function waitFor(x: Explorer, ms: number, next: Step | undefined): Promise<void> {
-  const keeps = !x.options.clock.controlled && next?.do === 'call' && next.connection !== 'new'
+async function waitFor(x: Explorer, ms: number, next: CallStep | undefined): Promise<void> {
+  const keeps = !x.options.clock.controlled && next !== undefined && next.connection !== 'new'
   for (let left = ms; left > 0; left -= longestQuietMs) {
     await x.wait(keeps ? Math.min(left, longestQuietMs) : left)
     if (!keeps) return

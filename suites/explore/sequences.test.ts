@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import type { Candidate } from './explorer-types.ts'
 import { type FixtureInput, fixtureText } from './fixture-text.ts'
 import { crowdOf, type Shown } from './sequences.ts'
-import { type CallStep, grant, list, type Step, token } from './step.ts'
+import { atOnce, type CallStep, grant, list, named, pause, type Step, token } from './step.ts'
 import { headline } from './words.ts'
 
 const session = (name: string): CallStep => grant('root', ['solution', `session:${name}`], { as: name })
 const calls = Array.from({ length: 20 }, (_, at) => session(`crowd9x${at}`))
-const burst: Step = { do: 'burst', calls, on: 'new' }
+const burst = atOnce(calls, 'new')
 const usesOf = (count: number): Step[] => Array.from({ length: count }, (_, at) => list(token(`crowd9x${at}`)))
 const shown = (steps: readonly Step[], refused: readonly number[] = []): Shown => ({
   steps,
@@ -15,8 +15,8 @@ const shown = (steps: readonly Step[], refused: readonly number[] = []): Shown =
 })
 
 test('a crowd is known by its grants and uses, whatever sessions came before', () => {
-  const older: Step = { ...session('o1$unique'), as: 'crowd1o' }
-  expect(crowdOf(shown([older, { do: 'wait', ms: 1300 }, burst, ...usesOf(17)]))).toEqual({ burst, live: 17 })
+  const older = named(session('o1$unique'), 'crowd1o')
+  expect(crowdOf(shown([older, pause(1300), burst, ...usesOf(17)]))).toEqual({ burst, live: 17 })
 })
 
 test.each<[string, Shown]>([
@@ -26,8 +26,8 @@ test.each<[string, Shown]>([
   ['one of seventeen refused', shown([burst, ...usesOf(17)], [5])],
   ['a use of another pair', shown([burst, ...usesOf(17), list(token('pair1'))])],
   ['another grant before', shown([session('pair1'), burst, ...usesOf(17)])],
-  ['no more grants than may live', shown([{ ...burst, calls: calls.slice(4) }, ...usesOf(17)])],
-  ['grants of two scopes', shown([{ ...burst, calls: [...calls, grant('root', ['session:a'])] }, ...usesOf(17)])],
+  ['no more grants than may live', shown([atOnce(calls.slice(4), 'new'), ...usesOf(17)])],
+  ['grants of two scopes', shown([atOnce([...calls, grant('root', ['session:a'])], 'new'), ...usesOf(17)])],
 ])('steps are not one with %s', (_what, steps) => {
   expect(crowdOf(steps)).toBeUndefined()
 })

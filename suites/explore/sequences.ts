@@ -1,10 +1,26 @@
 /** Sequences of steps as values: what they make and name, what they are about, and the same ones in company or with other names. */
 import { sessionLimit } from '../engine/document.ts'
 import type { Explorer } from './explorer-types.ts'
-import { type BurstStep, type CallStep, inDocumentOrder, list, namesIn, refresh, type Step, token } from './step.ts'
-
-export const callsOf = (step: Step): readonly CallStep[] =>
-  step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
+import {
+  type BurstStep,
+  type CallStep,
+  callsOf,
+  grantedTo,
+  inDocumentOrder,
+  isBurst,
+  isCall,
+  list,
+  named,
+  nameOf,
+  namesIn,
+  pairUsed,
+  pause,
+  refresh,
+  refreshedIn,
+  type Step,
+  token,
+  withReferences,
+} from './step.ts'
 
 /** Whether every pair that a step names is made by an earlier one. */
 export const isWhole = (steps: readonly Step[]): boolean => selfContainedSteps(steps).length === steps.length
@@ -24,7 +40,7 @@ export function selfContainedSteps(steps: readonly Step[]): Step[] {
 const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d/.test(name)
 
 export function madeBy(step: Step): string[] {
-  return callsOf(step).flatMap(({ as }) => as ?? [])
+  return callsOf(step).flatMap((call) => nameOf(call) ?? [])
 }
 
 /** The steps on which the last one rests: those that make what it names, and so on. */
@@ -49,39 +65,37 @@ export interface Shown {
   readonly outcomes: readonly Outcome[]
 }
 
-/** The pair that a call refreshes. */
-export const refreshedIn = ({ params }: Pick<CallStep, 'params'>): string | undefined =>
-  /^\$([\w-]+)\.refreshToken$/.exec(String(params.refreshToken))?.[1]
-
 /** The call that made what a name stands for. */
 export type FindMade = (name: string) => CallStep | undefined
 
 export function findMadeBy(steps: readonly Step[]): FindMade {
-  const made = new Map(steps.flatMap(callsOf).map((call) => [call.as ?? '', call]))
+  const made = new Map(steps.flatMap(callsOf).map((call) => [nameOf(call) ?? '', call]))
   return (name) => made.get(name)
 }
 
-/** The calls that made the pair of a token, from its last refresh back to its grant. @param token `$pair.accessToken` */
-function lineOf(token: string, find: FindMade): CallStep[] {
-  const [, pair] = /^\$([\w-]+)\./.exec(token) ?? []
+/** The calls that made a pair, from its last refresh back to its grant. */
+function lineOf(pair: string | undefined, find: FindMade): CallStep[] {
   const made = pair === undefined ? undefined : find(pair)
   if (made === undefined) return []
   const refreshed = refreshedIn(made)
-  return refreshed === undefined || refreshed === pair ? [made] : [made, ...lineOf(`$${refreshed}.`, find)]
+  return refreshed === undefined || refreshed === pair ? [made] : [made, ...lineOf(refreshed, find)]
 }
 
-export const grantOf = (token: string, find: FindMade): CallStep | undefined => lineOf(token, find).at(-1)
+export const grantOf = (pair: string | undefined, find: FindMade): CallStep | undefined => lineOf(pair, find).at(-1)
 
-/** How often the pair of a token was refreshed. */
-export const generationOf = (token: string, find: FindMade): number => Math.max(0, lineOf(token, find).length - 1)
+/** How often a pair was refreshed. */
+export const generationOf = (pair: string | undefined, find: FindMade): number =>
+  Math.max(0, lineOf(pair, find).length - 1)
 
-/** The key to which the pair of a token was granted. */
-export const granteeOf = (token: string, find: FindMade): string | undefined =>
-  /^\$([\w-]+)\.id$/.exec(String(grantOf(token, find)?.params.apiKeyId))?.[1]
+/** The key to which a pair was granted. */
+export function granteeOf(pair: string | undefined, find: FindMade): string | undefined {
+  const granted = grantOf(pair, find)
+  return granted === undefined ? undefined : grantedTo(granted)
+}
 
-/** The scope words that were requested for a token, as one text. */
-export function requestedFor(token: string, find: FindMade): string | undefined {
-  const scope = grantOf(token, find)?.params.scope
+/** The scope words that were requested for a pair, as one text. */
+export function requestedFor(pair: string, find: FindMade): string | undefined {
+  const scope = grantOf(pair, find)?.params.scope
   return Array.isArray(scope) ? scope.map(String).join(' ') : undefined
 }
 
@@ -93,19 +107,15 @@ interface Group {
 
 /** Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone. */
 export function withSessionsTogether(shown: Shown): Group[] {
-  const atOnce = new Set(shown.steps.flatMap((step) => (step.do === 'burst' ? madeBy(step) : [])))
+  const atOnce = new Set(shown.steps.flatMap((step) => (isBurst(step) ? madeBy(step) : [])))
   const kindOf = (step: CallStep): string | undefined =>
-    sessionGrantOf(step) ?? listingOf(isPlainUse(step, atOnce) ? { ...step, auth: { kind: 'none' } } : step)
+    sessionGrantOf(step) ?? listingOf(isPlainUse(step, atOnce) ? { ...step, auth: 'none' } : step)
   return grouped(shown, kindOf)
 }
 
 /** Whether a step is a call with the access token of one of these pairs. */
 const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
-  step.do === 'call' &&
-  step.method === 'solution/listSolutions' &&
-  step.change === undefined &&
-  step.auth.kind === 'token' &&
-  pairs.has(/^\$([\w-]+)\.accessToken$/.exec(step.auth.token)?.[1] ?? '')
+  isCall(step) && step.call === 'solution/listSolutions' && step.alter === undefined && pairs.has(pairUsed(step) ?? '')
 
 /** Whether calls are grants of sessions that differ in nothing else but the order of params. */
 export function areSessionsOfOneKind(calls: readonly CallStep[]): boolean {
@@ -128,7 +138,7 @@ function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string 
     // A session whose name is used again may be the point.
     const isAgain = sessions.has(sessionOf(step) ?? '')
     sessions.add(sessionOf(step))
-    const isAlone = step.do !== 'call' || used.has(step.as ?? '') || isAgain || index === steps.length - 1
+    const isAlone = !isCall(step) || used.has(nameOf(step) ?? '') || isAgain || index === steps.length - 1
     const kind = isAlone ? undefined : kindOf(step)
     const before = groups.at(-1)
     if (kind !== undefined && before?.kind === kind && before.outcome === outcome) before.steps.push(step)
@@ -140,9 +150,9 @@ function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string 
 const sessionWord = /,?"session:([^"]+)"/
 
 /** What a grant of a session has in common with others. */
-function sessionGrantOf({ as: _as, connection: _connection, ...grant }: CallStep): string | undefined {
+function sessionGrantOf({ keep: _keep, connection: _connection, ...grant }: CallStep): string | undefined {
   const { grantType, scope } = grant.params
-  if (grantType !== 'api_key_credentials' || grant.change !== undefined) return undefined
+  if (grantType !== 'api_key_credentials' || grant.alter !== undefined) return undefined
   const text = JSON.stringify(scope)
   if (!sessionWord.test(text)) return undefined
   return JSON.stringify({ ...grant, params: { ...grant.params, scope: text.replace(sessionWord, '') } })
@@ -150,16 +160,16 @@ function sessionGrantOf({ as: _as, connection: _connection, ...grant }: CallStep
 
 /** A listing, which may be made several times. */
 const listingOf = (step: CallStep): string | undefined =>
-  step.method === 'solution/listSolutions' ? JSON.stringify(step) : undefined
+  step.call === 'solution/listSolutions' ? JSON.stringify(step) : undefined
 
 /** The name of the session that a grant makes. */
 export const sessionOf = (step: Step): string | undefined =>
-  step.do === 'call' ? sessionWord.exec(JSON.stringify(step.params.scope))?.[1] : undefined
+  isCall(step) ? sessionWord.exec(JSON.stringify(step.params.scope))?.[1] : undefined
 
 /** Steps that are alike as a repeated call; in the names of sessions that were put in `$n` counts from 1. */
 export function asRepeated(step: Step): Step {
-  if (step.do !== 'call') return step
-  const { as: _as, ...rest } = step
+  if (!isCall(step)) return step
+  const { keep: _keep, ...rest } = step
   return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
 }
 
@@ -170,8 +180,7 @@ interface Granted {
 
 /** A right grant that makes a session. */
 function grantedBy(step: Step): Granted | undefined {
-  if (step.do !== 'call' || step.change !== undefined || step.params.grantType !== 'api_key_credentials')
-    return undefined
+  if (!isCall(step) || step.alter !== undefined || step.params.grantType !== 'api_key_credentials') return undefined
   const session = sessionOf(step)
   return session === undefined ? undefined : { session, who: String(step.params.apiKeyId) }
 }
@@ -181,7 +190,7 @@ function grantedBy(step: Step): Granted | undefined {
  * showed before, and the steps alone would accuse servers of another reading.
  */
 export function isSameInEveryReading(steps: readonly Step[]): boolean {
-  const made = steps.slice(0, -1).filter((step) => step.do !== 'wait')
+  const made = steps.slice(0, -1).filter((step) => !('wait' in step))
   const granted = made.flatMap((step) => grantedBy(step) ?? [])
   return (
     new Set(granted.map(({ session }) => session)).size === made.length &&
@@ -194,7 +203,7 @@ export function isSameInEveryReading(steps: readonly Step[]): boolean {
  * reading, and a later session of its name is another one.
  */
 export function isPushedOut(steps: readonly Step[]): boolean {
-  const before = steps.slice(0, -1).filter((step) => step.do !== 'wait')
+  const before = steps.slice(0, -1).filter((step) => !('wait' in step))
   const first = lastUsed(steps) ?? before.flatMap((step) => grantedBy(step) ?? [])[0]
   if (first === undefined) return false
   const begun = before.findIndex((step) => isSame(grantedBy(step), first))
@@ -214,9 +223,8 @@ const isSame = (one: Granted | undefined, other: Granted): boolean =>
 /** The session of the pair whose token the last step uses. */
 function lastUsed(steps: readonly Step[]): Granted | undefined {
   const last = steps.at(-1)
-  if (last?.do !== 'call') return undefined
-  const token = last.auth.kind === 'token' ? last.auth.token : `$${refreshedIn(last) ?? ''}.`
-  const granted = grantOf(token, findMadeBy(steps))
+  if (!isCall(last)) return undefined
+  const granted = grantOf(pairUsed(last) ?? refreshedIn(last), findMadeBy(steps))
   return granted === undefined ? undefined : grantedBy(granted)
 }
 
@@ -229,9 +237,9 @@ const otherPairs = 24
 /** The last grant; undefined if it was a wrong one. */
 function lastGrant(steps: readonly Step[]): CallStep | undefined {
   const granted = steps.findLast(
-    (step): step is CallStep => step.do === 'call' && step.params.grantType === 'api_key_credentials',
+    (step): step is CallStep => isCall(step) && step.params.grantType === 'api_key_credentials',
   )
-  return granted?.change === undefined ? granted : undefined
+  return granted?.alter === undefined ? granted : undefined
 }
 
 /** The last grant, if it makes a session. */
@@ -244,7 +252,7 @@ function lastSession(steps: readonly Step[]): CallStep | undefined {
 function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string, count: number, first = 1): Step[] {
   return Array.from({ length: count }, (_, at): Step => {
     const scope = ['solution', `session:${letter}${at + first}$unique`]
-    return { ...plain, params: { ...plain.params, scope }, as: `crowd${at + first}${letter}` }
+    return named({ ...plain, params: { ...plain.params, scope } }, `crowd${at + first}${letter}`)
   })
 }
 
@@ -253,7 +261,7 @@ export function withNewerSessions(steps: readonly Step[]): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
   const newer = sessionsLike(granted, 'n', sessionLimit)
-  return [...steps.slice(0, -1), { do: 'wait', ms: quietMs }, ...newer, ...steps.slice(-1)]
+  return [...steps.slice(0, -1), pause(quietMs), ...newer, ...steps.slice(-1)]
 }
 
 /** The same steps; the session of the last grant is removed by sixteen newer ones, and its name is used again. */
@@ -262,18 +270,18 @@ export function withNameAgain(steps: readonly Step[]): Step[] {
   if (granted === undefined) return [...steps]
   const scope = ['solution', /"(session:[^"]*)"/.exec(JSON.stringify(granted.params.scope))?.[1] ?? '']
   const newer = withNewerSessions(steps)
-  return [...newer.slice(0, -1), { ...granted, params: { ...granted.params, scope }, as: 'other0' }, ...newer.slice(-1)]
+  return [
+    ...newer.slice(0, -1),
+    named({ ...granted, params: { ...granted.params, scope } }, 'other0'),
+    ...newer.slice(-1),
+  ]
 }
 
 /** The same steps after an older session of another key. */
 export function afterSessionOfAnother(steps: readonly Step[], key: string): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
-  return [
-    ...withKey(sessionsLike(granted, 'b', 1), { key: keyOf(granted), by: key }),
-    { do: 'wait', ms: quietMs },
-    ...steps,
-  ]
+  return [...withKey(sessionsLike(granted, 'b', 1), { key: keyOf(granted), by: key }), pause(quietMs), ...steps]
 }
 
 /** A server that removes the oldest session of all users may hold more than sixteen of a key, so one round does not replace all of them. */
@@ -288,7 +296,7 @@ export function withOthersNewer(steps: readonly Step[], keys: readonly string[])
     const by = keys[round % keys.length] ?? ''
     return withKey(sessionsLike(granted, 'b', sessionLimit, round * sessionLimit + 1), { key: keyOf(granted), by })
   })
-  return [...steps.slice(0, crowd), ...ofOthers.flat(), { do: 'wait', ms: quietMs }, ...steps.slice(crowd)]
+  return [...steps.slice(0, crowd), ...ofOthers.flat(), pause(quietMs), ...steps.slice(crowd)]
 }
 
 /** Keys but this one that were granted sessions; first one that is simply created again. */
@@ -299,14 +307,13 @@ export function othersWithSessions(granted: readonly Step[], steps: readonly Ste
 }
 
 /** The key to which a grant goes. */
-const keyOf = (granted: CallStep | undefined): string =>
-  /^\$([\w-]+)\.id$/.exec(String(granted?.params.apiKeyId))?.[1] ?? ''
+const keyOf = (granted: CallStep | undefined): string => (granted === undefined ? '' : (grantedTo(granted) ?? ''))
 
 /** The same steps; the key of the last grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
 export function withSessionsAround(steps: readonly Step[]): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
-  const wait: Step = { do: 'wait', ms: quietMs }
+  const wait: Step = pause(quietMs)
   const [older, newer] = [sessionsLike(granted, 'o', sessionLimit), sessionsLike(granted, 'n', sessionLimit - 1)]
   return [wait, ...older, wait, ...steps.slice(0, -1), ...newer, ...steps.slice(-1)]
 }
@@ -319,7 +326,7 @@ export function withOtherPairs(steps: readonly Step[]): Step[] {
     const { connection: _kept, ...plain } = granted
     const pair = `other${at}`
     return [
-      { ...plain, params: { ...plain.params, scope: ['solution'] }, as: pair },
+      named({ ...plain, params: { ...plain.params, scope: ['solution'] } }, pair),
       refresh(pair, { as: `${pair}-next` }),
     ]
   })
@@ -328,7 +335,7 @@ export function withOtherPairs(steps: readonly Step[]): Step[] {
 
 /** Whether it is the grant of a session that was put in. */
 export const isOtherSession = (step: Step): step is CallStep =>
-  step.do === 'call' && /^crowd\d+[nob]$/.test(step.as ?? '')
+  isCall(step) && /^crowd\d+[nob]$/.test(nameOf(step) ?? '')
 
 interface Exchange {
   readonly key: string
@@ -353,12 +360,8 @@ const root = 'root'
 const firstWithPublicKey = 'ecc-a'
 
 /** The same steps with another key in its place. */
-export function withKey(steps: readonly Step[], { key, by }: Exchange): Step[] {
-  const reference = new RegExp(`\\$${key}(?=-own\\.|\\.)`, 'g')
-  return JSON.parse(
-    JSON.stringify(steps).replaceAll(`"who":"${key}"`, `"who":"${by}"`).replace(reference, `$$${by}`),
-  ) as Step[]
-}
+export const withKey = (steps: readonly Step[], { key, by }: Exchange): Step[] =>
+  withReferences([...steps], (name) => (name === key ? by : name === `${key}-own` ? `${by}-own` : undefined))
 
 export interface Crowd {
   readonly burst: BurstStep
@@ -367,11 +370,11 @@ export interface Crowd {
 }
 
 const isCrowd = (step: Step | undefined): step is BurstStep =>
-  step?.do === 'burst' && step.calls.length > sessionLimit && areSessionsOfOneKind(step.calls)
+  isBurst(step) && step.beside.length >= sessionLimit && areSessionsOfOneKind(callsOf(step))
 
 /** undefined unless the steps are such grants and uses of their tokens; older sessions before them do not matter. */
 export function crowdOf({ steps, outcomes }: Shown): Crowd | undefined {
-  const at = steps.findIndex((step) => step.do !== 'wait' && !isOtherSession(step))
+  const at = steps.findIndex((step) => !('wait' in step) && !isOtherSession(step))
   const burst = steps[at]
   if (!isCrowd(burst)) return undefined
   const pairs = new Set(madeBy(burst))
@@ -387,27 +390,28 @@ export function crowdOf({ steps, outcomes }: Shown): Crowd | undefined {
  */
 export function withCrowdUsed(steps: readonly Step[]): Step[] {
   const [crowd, ...rest] = steps
-  const [first] = isCrowd(crowd) ? crowd.calls : []
+  const [first] = isCrowd(crowd) ? callsOf(crowd) : []
   if (!isCrowd(crowd) || first === undefined) return [...steps]
-  const wait: Step = { do: 'wait', ms: quietMs }
+  const wait: Step = pause(quietMs)
   const uses = madeBy(crowd).map((pair) => list(token(pair)))
   return [wait, ...sessionsLike(first, 'o', sessionLimit), wait, crowd, ...uses, ...rest]
 }
 
 /** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, and its digits before `$digits`, so that sessions and keys get new names too */
 export function renamed<S extends Step>(step: S, names: ReadonlyMap<string, string>, mark: string): S {
-  if (step.do === 'wait') return step
-  if (step.do === 'burst') return { ...step, calls: step.calls.map((call) => renamed(call, names, mark)) }
-  const text = JSON.stringify(step).replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) => {
-    if (/^unique\b/.test(name)) return `${mark}-${whole}`
-    if (name === 'digits') return `${mark.replace(/\D/g, '')}${whole}`
-    const other = names.get(name)
-    return other === undefined ? whole : `$${other}`
-  })
-  const next = JSON.parse(text) as CallStep
-  const connection =
-    typeof next.connection === 'number' || next.connection === undefined
-      ? { connection: `${next.connection ?? 0} ${mark}` }
-      : {}
-  return { ...next, ...connection, ...(next.as === undefined ? {} : { as: names.get(next.as) ?? next.as }) } as S
+  if ('wait' in step) return step
+  const text = JSON.stringify(step).replace(/\$\{?(unique|digits)\b/g, (whole, name: string) =>
+    name === 'unique' ? `${mark}-${whole}` : `${mark.replace(/\D/g, '')}${whole}`,
+  )
+  const next = withReferences(JSON.parse(text) as Exclude<Step, { wait: string }>, (name) => names.get(name))
+  const own = <One extends Pick<CallStep, 'keep' | 'connection'>>(one: One): One => {
+    const { connection = 0 } = one
+    const name = nameOf(one)
+    return {
+      ...one,
+      ...(typeof connection === 'number' ? { connection: `${connection} ${mark}` } : {}),
+      ...(name === undefined ? {} : { keep: { [names.get(name) ?? name]: 'result' } }),
+    }
+  }
+  return { ...own(next), ...(isBurst(next) ? { beside: next.beside.map(own) } : {}) } as S
 }

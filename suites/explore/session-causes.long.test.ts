@@ -48,7 +48,7 @@ describe('a session that stays is shown with what keeps it', () => {
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps[0]).toMatch(/^A grant to by-basic for the scope "[^"]*session:/)
     expect(steps.length).toBe(6)
-    expect(fixture).toMatch(/- \{ grant: \$key, scope: .*"session:/)
+    expect(fixture).toMatch(/- \{ grant: \$key, scope: .*session:/)
   })
 
   test.skipIf(!isProof)(onlyInProof('no other key, where its sessions play no part'), async () => {
@@ -83,7 +83,7 @@ describe('a session that stays is shown with what keeps it', () => {
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.at(-3)).toContain('n2$unique, n3$unique, …, n16$unique')
     expect(steps.at(-2)).toMatch(/^A grant to root for the scope "session:c0\$unique" as other0/)
-    expect(fixture).toContain('{ call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: refused }')
+    expect(fixture).toContain('{ call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: refused }')
   })
 })
 
@@ -103,7 +103,7 @@ test.skipIf(!isProof)(
       'A call of solution/listSolutions with the access token of race16: accepted',
     ])
     expect(found[0]?.fixture).toMatch(
-      /- \{ grant: root, scope: \["solution", "session:s\$n\$unique"\], parallel: 24, connections: \w+, tally: \{ accepted: at-least 1 \}, keep: \{ sessions: result \} \}/,
+      /- \{ grant: root, scope: \[ solution, session:s\$n\$unique \], parallel: 24, connections: \w+, tally: \{ accepted: at-least 1 \}, keep: \{ sessions: result \} \}/,
     )
     expect(found[0]?.fixture).toMatch(
       /\nsteps:\n {2}- \{ for: \$sessions, call: solution\/listSolutions, auth: .* tally: \{ accepted: at-most 16 \} \}\n$/,

@@ -5,7 +5,19 @@ import { collectFindings, isShownAgain } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { withSessionsTogether } from './sequences.ts'
 import { reproduce } from './shrink.ts'
-import { basic, type CallStep, changed, create, grant, list, refresh, token } from './step.ts'
+import {
+  atOnce,
+  basic,
+  type CallStep,
+  changed,
+  create,
+  grant,
+  isCall,
+  isRefresh,
+  list,
+  refresh,
+  token,
+} from './step.ts'
 import { brokenBy, foundIn, inWorld } from './test-findings.ts'
 
 type Rules = NonNullable<ServerOptions['rules']>
@@ -37,7 +49,7 @@ describe('a finding is tried again', () => {
     expect(found.length).toBe(1)
     const [{ steps, failed } = { steps: [], failed: 0 }] = await Promise.all(found.map((one) => reproduce(x, one)))
     expect(failed).toBe(3)
-    expect(steps.filter((step) => step.do === 'call' && step.params.grantType === 'refresh_token').length).toBe(17)
+    expect(steps.filter((step) => isCall(step) && isRefresh(step)).length).toBe(17)
   })
 
   test('is not tried again if a creation came just before, because that would take a place', async () => {
@@ -109,9 +121,7 @@ describe('a finding is tried again', () => {
     expect(steps.at(-2)).toContain(
       '"solution session:n1$unique", and the same for 15 more sessions: n2$unique, n3$unique, …, n16$unique: accepted',
     )
-    expect(fixture).toContain(
-      '{ repeat: 16, grant: root, scope: ["solution", "session:n$n$unique"], expect: accepted }',
-    )
+    expect(fixture).toContain('{ repeat: 16, grant: root, scope: [ solution, session:n$n$unique ], expect: accepted }')
   })
 
   test('between sixteen older and fifteen newer sessions, if it says that one was removed too early', async () => {
@@ -174,7 +184,7 @@ describe('the secret of a key', () => {
 })
 
 const wrongSecret = (who: string): CallStep =>
-  changed(list(basic(who)), { field: 'basic-secret', place: '$by-basic.secret' })
+  changed(list(basic(who)), { field: 'basic-secret', value: '$by-basic.secret' })
 
 test('a finding says what kind of key it is about', async () => {
   const { requirements } = await openCorpus()
@@ -221,7 +231,7 @@ test('a call that is made several times is one step, and the second address stan
   const { x, found } = await foundIn({ around }, async ({ x }) => {
     await x.call(grant('root', ['solution', 'ipAddr:127.0.0.1'], { as: 'pair0' }))
     for (let turn = 0; turn < 5; turn++) await x.call(list(token('pair0')))
-    await expectRefused(x, list(token('pair0'), { from: 'address-127.1.0.1' }))
+    await expectRefused(x, list(token('pair0'), { from: '127.1.0.1' }))
   })
   const findings = collectFindings(x, requirements)
   for (const one of found) await findings.take(one)
@@ -229,7 +239,7 @@ test('a call that is made several times is one step, and the second address stan
   expect(steps[1]).toMatch(/^A call of solution\/listSolutions with the access token of pair0 .*, 5 times: accepted$/)
   expect(steps[2]).toContain('from the second address')
   expect(fixture).toContain(
-    '{ repeat: 5, call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: accepted }',
+    '{ repeat: 5, call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }',
   )
 })
 
@@ -237,12 +247,12 @@ test('a wrong result of one of several calls at once is shown alone, if it comes
   const rules: Rules = { grantedScope: (requested) => requested.filter((word) => word !== 'solution').concat('thread') }
   const { x, found } = await foundIn({ rules }, async ({ x }) => {
     const calls = ['a', 'b'].map((as) => grant('by-basic', ['solution', 'context'], { as: `burst1${as}` }))
-    await x.burst({ do: 'burst', on: 'new', calls })
+    await x.burst(atOnce(calls, 'new'))
   })
   const [first] = found.filter(({ kind }) => kind === 'shape')
   if (first === undefined) throw new Error('Nothing was found')
   const { steps, failed } = await reproduce(x, first)
-  expect([steps.map((step) => step.do), failed]).toEqual([['call'], 3])
+  expect([steps.map(isCall), failed]).toEqual([[true], 3])
 })
 
 test('calls at once that are answered wrongly one after another, too, are shown so', async () => {
@@ -251,7 +261,7 @@ test('calls at once that are answered wrongly one after another, too, are shown 
   const { x, found } = await foundIn({ rules }, async ({ x }) => {
     await x.call(grant('root', ['solution'], { as: 'pair0' }))
     const calls = [list(token('pair0')), ...['a', 'b'].map((as) => refresh('pair0', { as: `burst1${as}` }))]
-    await x.burst({ do: 'burst', on: 'new', calls })
+    await x.burst(atOnce(calls, 'new'))
   })
   expect(found.map(({ kind }) => kind)).toEqual(['history'])
   const findings = collectFindings(x, requirements)
@@ -275,7 +285,7 @@ test('of calls at once, a right one that was refused once is no finding: it may 
   const { x, found } = await foundIn({ around }, async ({ x }) => {
     await x.call(list(basic('root')))
     locks = 1
-    await x.burst({ do: 'burst', on: 'new', calls: [list(basic('root')), list(basic('root'))] })
+    await x.burst(atOnce([list(basic('root')), list(basic('root'))], 'new'))
   })
   expect(found.map(({ kind, outcome }) => [kind, outcome])).toEqual([['history', 'refused']])
   const findings = collectFindings(x, requirements)

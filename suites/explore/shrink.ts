@@ -1,10 +1,10 @@
 /** Tries a finding again on the target itself, with what came before it, and makes it shorter and simpler: sequences are self-contained. */
 import { hasDocumentedResult } from '../engine/document.ts'
+import { changesOf } from '../engine/language/deviations.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { isRefusal, shows } from './replay.ts'
 import {
   afterSessionOfAnother,
-  callsOf,
   exchanges,
   isOtherSession,
   isWhole,
@@ -12,7 +12,6 @@ import {
   type Outcome,
   othersWithSessions,
   quietMs,
-  refreshedIn,
   type Shown,
   selfContainedSteps,
   withCrowdUsed,
@@ -23,7 +22,22 @@ import {
   withOthersNewer,
   withSessionsAround,
 } from './sequences.ts'
-import { type CallStep, inDocumentOrder, namesIn, type Step } from './step.ts'
+import {
+  type CallStep,
+  callsOf,
+  changed,
+  inDocumentOrder,
+  isBurst,
+  isCall,
+  isCreation,
+  isWait,
+  nameOf,
+  namesIn,
+  pause,
+  refreshedIn,
+  type Step,
+  withReferences,
+} from './step.ts'
 import { describeStep } from './words.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */
@@ -56,8 +70,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       confirmed(x, candidate, { steps: [compared, ...short].map(inDocumentOrder), outcomes: ['accepted', ...seen] }),
     )
   const isTooLate = isLongOver(x) && !isRefusal(candidate)
-  if (isCreation(entry.step) || isOfEndedKey(candidate) || isTooLate)
-    return once(x, withGaps(x, short, candidate.entry))
+  if (creates(entry.step) || isOfEndedKey(candidate) || isTooLate) return once(x, withGaps(x, short, candidate.entry))
   const isLate = laterOn(x)
   return x.beyondBudget(callsPerFinding, async () => {
     let sought = 0
@@ -94,7 +107,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
 function comparedGrant({ log }: Explorer, { comparedWith, entry }: Candidate): Step | undefined {
   if (comparedWith === undefined) return undefined
   const isMeant = ({ params: { scope } }: CallStep): boolean => Array.isArray(scope) && scope.includes(comparedWith)
-  return log.slice(0, entry).findLast(({ step }) => step.do === 'call' && step.as !== undefined && isMeant(step))?.step
+  return log.slice(0, entry).findLast(({ step }) => isCall(step) && nameOf(step) !== undefined && isMeant(step))?.step
 }
 
 /** A key ends only once, and another one would take a place. */
@@ -168,7 +181,7 @@ function hasCreated(x: Explorer, at: number): boolean {
   const lines = linesOf(x, at)
   return x.log
     .slice(0, at)
-    .some(({ step, seen }) => isCreation(step) && seen[0]?.answer.kind === 'accepted' && namesLine(x, step, lines))
+    .some(({ step, seen }) => creates(step) && seen[0]?.answer.kind === 'accepted' && namesLine(x, step, lines))
 }
 
 /** The calls that belong to a creation: the first ones of its key, and those that show what it changed. */
@@ -180,7 +193,7 @@ function isAfterCreation({ log }: Explorer, { kind, entry }: Candidate): boolean
   return (
     kind === 'accepted' &&
     log.slice(0, entry).some(({ step: creation, seen }, at) => {
-      if (!isCreation(creation) || seen[0]?.answer.kind !== 'accepted') return false
+      if (!creates(creation) || seen[0]?.answer.kind !== 'accepted') return false
       const since = log.slice(at + 1, entry)
       const key = madeBy(creation).find((name) => used.includes(name))
       const ofKey = key === undefined ? since : since.filter(({ step }) => namesIn(step).includes(key))
@@ -193,7 +206,7 @@ function isAfterCreation({ log }: Explorer, { kind, entry }: Candidate): boolean
 function outcomesOf(x: Explorer, steps: readonly Step[]): Outcome[] {
   return steps.map((step) => {
     const kind = x.log.findLast((one) => one.step === step)?.seen[0]?.answer.kind
-    return step.do === 'burst' || kind === undefined || kind === 'unread' ? 'accepted' : kind
+    return isBurst(step) || kind === undefined || kind === 'unread' ? 'accepted' : kind
   })
 }
 
@@ -282,8 +295,8 @@ async function simplified(
 /** One of several calls at once, if its result is wrong when it is made alone, too. */
 async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   const last = shown.steps.at(-1)
-  if (candidate.kind !== 'shape' || last?.do !== 'burst') return shown
-  for (const call of last.calls) {
+  if (candidate.kind !== 'shape' || !isBurst(last)) return shown
+  for (const call of callsOf(last)) {
     const alone = await shows(x, candidate, [...shown.steps.slice(0, -1), call], true)
     if (alone !== null) return alone
   }
@@ -293,22 +306,22 @@ async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Prom
 /** With the pair that was refreshed in the place of the new one. */
 function withoutRefresh(steps: readonly Step[], at: number): Step[] | null {
   const step = at === steps.length - 1 ? undefined : steps[at]
-  const old = step?.do === 'call' && step.change === undefined ? refreshedIn(step) : undefined
-  if (step?.do !== 'call' || old === undefined || step.as === undefined) return null
-  const rest = JSON.stringify(steps.slice(at + 1)).replaceAll(`$${step.as}.`, () => `$${old}.`)
-  return [...steps.slice(0, at), ...(JSON.parse(rest) as Step[])]
+  const old = isCall(step) && step.alter === undefined ? refreshedIn(step) : undefined
+  const made = isCall(step) ? nameOf(step) : undefined
+  if (old === undefined || made === undefined) return null
+  return [...steps.slice(0, at), ...withReferences(steps.slice(at + 1), (name) => (name === made ? old : undefined))]
 }
 
 /** Calls from the second address in the place of any other, because a target file can name only that. */
 function fromSecondAddress(steps: readonly Step[]): Step[] | null {
-  const isOther = (step: Step): step is CallStep => step.do === 'call' && step.from?.endsWith('-address') === false
+  const isOther = (step: Step): step is CallStep => isCall(step) && step.from?.endsWith('-address') === false
   return steps.some(isOther) ? steps.map((step) => (isOther(step) ? { ...step, from: 'second-address' } : step)) : null
 }
 
 /** What a nonce looks like seldom matters. */
 function withoutNonces(steps: readonly Step[]): Step[] | null {
   const plain = steps.map((step): Step => {
-    if (step.do !== 'call' || step.nonce === undefined) return step
+    if (!isCall(step) || step.nonce === undefined) return step
     const { nonce: _nonce, ...others } = step
     return others
   })
@@ -318,16 +331,15 @@ function withoutNonces(steps: readonly Step[]): Step[] | null {
 /** With one change where several were made at once. */
 function withoutFurtherChange(steps: readonly Step[], at: number): Step[] | null {
   const step = steps[at]
-  if (step?.do !== 'call' || step.also === undefined) return null
-  const { also: _also, ...plain } = step
-  return steps.with(at, plain)
+  const [first, ...more] = changesOf(isCall(step) ? step.alter : undefined)
+  return isCall(step) && first !== undefined && more.length > 0 ? steps.with(at, changed(step, first)) : null
 }
 
 /** Whether it is no longer seen with each call on a new connection. */
 async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
-  const calls = steps.filter((step) => step.do === 'call')
+  const calls = steps.filter(isCall)
   if (calls.length < 2 || hasTooFew(x, steps.length * (runs + 1))) return false
-  const apart = steps.map((step): Step => (step.do === 'call' ? { ...step, connection: 'new' } : step))
+  const apart = steps.map((step): Step => (isCall(step) ? { ...step, connection: 'new' } : step))
   return (await shows(x, candidate, apart, true)) === null && (await shows(x, candidate, steps, true)) !== null
 }
 
@@ -336,7 +348,7 @@ const isLongOver = ({ options: { clock, timeLeftMs } }: Explorer): boolean =>
   !clock.controlled && timeLeftMs() <= -nearEndMs
 
 /** 1 if a sequence begins with a pause, which stays: after it nothing depends on what was done before. */
-const beginsQuiet = ([first]: readonly Step[]): number => (first?.do === 'wait' ? 1 : 0)
+const beginsQuiet = ([first]: readonly Step[]): number => (isWait(first) ? 1 : 0)
 
 /** More steps are not tried once more, each alone. */
 const mostToTry = 12
@@ -387,14 +399,14 @@ const wordsOfGrants = (steps: readonly Step[]): Word[] =>
 function withoutWord(steps: readonly Step[], { at, word }: Word): Step[] | null {
   const step = steps[at]
   const scope = step === undefined ? [] : scopeOf(step)
-  if (step?.do !== 'call' || scope.length < 2 || !scope.includes(word)) return null
+  if (!isCall(step) || scope.length < 2 || !scope.includes(word)) return null
   const less: CallStep = { ...step, params: { ...step.params, scope: scope.filter((one) => one !== word) } }
   return steps.with(at, less)
 }
 
 /** The words of an unchanged grant. */
 function scopeOf(step: Step): string[] {
-  if (step.do !== 'call' || step.method !== 'manager/auth' || step.change !== undefined) return []
+  if (!isCall(step) || step.call !== 'manager/auth' || step.alter !== undefined) return []
   const { scope } = step.params
   return Array.isArray(scope) ? scope.filter((word): word is string => typeof word === 'string') : []
 }
@@ -441,7 +453,7 @@ export function* sequences(
   for (const length of lengths) {
     // Earlier activity must be over, or nothing is known about the sessions that are created now.
     const steps = (one: readonly Entry[]): Step[] => [
-      { do: 'wait', ms: quietMs },
+      pause(quietMs),
       ...withGaps(x, selfContainedSteps([...short, ...one.slice(-length).map(({ step }) => step)]), entry),
     ]
     yield steps(ofScript)
@@ -466,13 +478,11 @@ const namesLine = (x: Explorer, step: Step, lines: ReadonlySet<number>): boolean
   namesIn(step).some((name) => lines.has(x.lines.get(name) ?? -1))
 
 /** A creation that is accepted takes a place, so it is not tried again. */
-function isCreation(step: Step): boolean {
-  return callsOf(step).some(({ method }) => method === 'manager/createApiKey')
-}
+const creates = (step: Step): boolean => callsOf(step).some(isCreation)
 
 /** A creation that was refused, as it must be, may be repeated. */
 const takesPlace = ({ step, seen }: Entry): boolean =>
-  isCreation(step) && !seen.every(({ verdict, answer }) => verdict.is === 'refused' && answer.kind === 'refused')
+  creates(step) && !seen.every(({ verdict, answer }) => verdict.is === 'refused' && answer.kind === 'refused')
 
 /**
  * Every step on which one rests: the grants and refreshes of the lines that it names. Keys stay as they are.
@@ -497,21 +507,21 @@ export function closure(x: Explorer, at: number, uses = false): Step[] {
 
 /** The call whose header or signature a later one sends again. */
 const sendsFirst = ({ step }: Entry, names: readonly string[]): boolean =>
-  !isCreation(step) && madeBy(step).some((name) => names.includes(name))
+  !creates(step) && madeBy(step).some((name) => names.includes(name))
 
 /** The call that disabled or deleted one of these keys. */
 const endsOneOf = ({ step, script }: Entry, names: readonly string[]): boolean =>
   script === scriptOfEndedKeys &&
-  step.do === 'call' &&
-  !hasDocumentedResult(step.method) &&
+  isCall(step) &&
+  !hasDocumentedResult(step.call) &&
   namesIn(step).some((name) => name !== 'root' && names.includes(name))
 
 function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
   if (takesPlace(entry)) return false
   return callsOf(entry.step).some(
     (call) =>
-      (uses || (call.method === 'manager/auth' && call.change === undefined)) &&
-      [call.as ?? '', ...namesIn(call)].some((name) => lines.has(x.lines.get(name) ?? -1)),
+      (uses || (call.call === 'manager/auth' && call.alter === undefined)) &&
+      [nameOf(call) ?? '', ...namesIn(call)].some((name) => lines.has(x.lines.get(name) ?? -1)),
   )
 }
 
@@ -522,11 +532,11 @@ function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
   let left = longestWaitMs
   return timed.flatMap(({ step, at: when }, index): Step[] => {
     const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
-    const isWait = step.do === 'wait' || timed[index - 1]?.step.do === 'wait'
+    const isPause = isWait(step) || isWait(timed[index - 1]?.step)
     // After a shorter pause, too, tokens of a short life have expired.
-    const waited = !isWait && gap > notableGapMs ? Math.min(gap, longestGapMs, left) : 0
+    const waited = !isPause && gap > notableGapMs ? Math.min(gap, longestGapMs, left) : 0
     left -= waited
-    return waited > 0 ? [{ do: 'wait', ms: Math.ceil(waited) }, step] : [step]
+    return waited > 0 ? [pause(Math.ceil(waited)), step] : [step]
   })
 }
 
@@ -538,7 +548,7 @@ export async function inSequence(x: Explorer, candidate: Candidate): Promise<Can
   const { kind, entry } = candidate
   const last = x.log[entry]?.step
   // Each creation would take a place.
-  if (kind !== 'history' || isRefusal(candidate) || last?.do !== 'burst' || isCreation(last)) return candidate
+  if (kind !== 'history' || isRefusal(candidate) || !isBurst(last) || creates(last)) return candidate
   if (isLongOver(x) || hasTooFew(x, 0)) return candidate
   const before = closure(x, entry)
   const isLate = laterOn(x)
@@ -546,9 +556,9 @@ export async function inSequence(x: Explorer, candidate: Candidate): Promise<Can
     for (const steps of [before, withGaps(x, before, entry)]) {
       if (isLate()) break
       const single: Candidate = { ...candidate, kind: 'accepted', fact: candidate.requirement }
-      const shown = await shows(x, single, [...steps.slice(0, -1), ...last.calls], true)
+      const shown = await shows(x, single, [...steps.slice(0, -1), ...callsOf(last)], true)
       const wrong: Step | undefined = shown?.steps.at(-1)
-      if (shown !== null && wrong?.do === 'call')
+      if (shown !== null && isCall(wrong))
         return { ...single, message: `${describeStep(wrong)} was accepted`, steps: shown.steps }
     }
     return candidate

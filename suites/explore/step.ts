@@ -1,56 +1,39 @@
-/** The steps of an exploration as values, with names instead of credentials, so that a sequence can be run again; how they are made, and what they make. */
-import type { Change as ChangeOfPart, Json, NonceKind } from '../engine/signer/changed-call.ts'
+/**
+ * The steps of an exploration: calls of the fixture language, with references instead of credentials, so that a sequence can be run again and
+ * written as a scenario. How they are made, and what they are about.
+ */
+import { alterOf } from '../engine/language/deviations.ts'
+import type { Alter, Auth, Call, Value as Json } from '../engine/language/fixture-types.ts'
+import type { Change, NonceKind } from '../engine/signer/changed-call.ts'
 
-export type Auth =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'basic' | 'hmac' | 'ecc'; readonly who: string }
-  /** `token`: `$pair.accessToken` as a rule. */
-  | { readonly kind: 'token'; readonly token: string }
-  /** Exactly these characters; `$name.header` is the header of an earlier step. */
-  | { readonly kind: 'header'; readonly header: string }
+export type { Auth, Change }
 
-/** One change of one part of a call. */
-export interface Change extends ChangeOfPart {
-  /** Another credential in this place: a text with names. */
-  readonly place?: string
-}
+export type Params = { readonly [name: string]: Json }
 
-export interface CallStep {
-  readonly do: 'call'
-  readonly method: string
-  readonly params: { readonly [name: string]: Json }
-  readonly auth: Auth
-  readonly change?: Change
-  /** Changes of other parts, such as another spelling of a word before wrong credentials. */
-  readonly also?: readonly Change[]
-  /** How the JSON is written, before it is signed: operations of fixtures/deviations.yaml on bodies, or a size in bytes. */
-  readonly form?: string | number
-  readonly from?: string
-  readonly connection?: Connection
-  /** The length of the body is not announced (`Transfer-Encoding: chunked`). */
-  readonly inChunks?: boolean
-  /** Later steps know the result by this name. */
-  readonly as?: string
-  readonly id?: number
-  readonly nonce?: NonceKind
-}
-
-/** A number or another name: a kept connection of its own. */
+/** A number or another name: a kept connection of its own; `new`: one for this call alone. */
 export type Connection = string | number
 
-interface WaitStep {
-  readonly do: 'wait'
-  readonly ms: number
+/** A call as generators make it. What it keeps is its result, under one name. */
+export interface CallStep extends Omit<Call, 'connection'> {
+  readonly params: Params
+  readonly alter?: Alter
+  readonly nonce?: NonceKind
+  readonly connection?: Connection
+  readonly beside?: undefined
 }
 
-/** Calls at once. */
-export interface BurstStep {
-  readonly do: 'burst'
-  readonly calls: readonly CallStep[]
-  readonly on: 'new' | 'warm'
+/** Calls at once: one, and others beside it. */
+export interface BurstStep extends Omit<CallStep, 'beside'> {
+  readonly beside: readonly CallStep[]
+  readonly connections: 'new' | 'warm'
 }
 
-export type Step = CallStep | WaitStep | BurstStep
+export interface WaitStep {
+  /** `350ms` */
+  readonly wait: string
+}
+
+export type Step = CallStep | BurstStep | WaitStep
 
 /** What a name stands for. */
 export interface Value {
@@ -70,58 +53,115 @@ export interface Value {
   readonly signature?: string
 }
 
+// What a step is.
+
+export const isWait = (step: Step | undefined): step is WaitStep => step !== undefined && 'wait' in step
+export const isBurst = (step: Step | undefined): step is BurstStep =>
+  step !== undefined && 'call' in step && step.beside !== undefined
+export const isCall = (step: Step | undefined): step is CallStep =>
+  step !== undefined && 'call' in step && step.beside === undefined
+
+/** The calls of a step: none of a pause, and several of calls at once. */
+export function callsOf(step: Step): readonly CallStep[] {
+  if ('wait' in step) return []
+  if (isCall(step)) return [step]
+  const { beside, connections: _, ...first } = step
+  return [first, ...beside]
+}
+
+/** How long a step waits. In ms. */
+export const waitMs = (step: Step): number => ('wait' in step ? Number.parseFloat(step.wait) : 0)
+
+/** By which name later steps know the result of a call. */
+export const nameOf = ({ keep }: Pick<CallStep, 'keep'>): string | undefined =>
+  keep === undefined ? undefined : Object.keys(keep)[0]
+
+/** The same call; later steps know its result by this name. */
+export const named = (step: CallStep, name: string): CallStep => ({ ...step, keep: { [name]: 'result' } })
+
+/** How a call is authorized: `none`, `basic`, `hmac`, `ecc`, `token` or `header`. */
+export const wayOf = (auth: Auth): string => (typeof auth === 'string' ? auth : (Object.keys(auth)[0] ?? ''))
+
+/** The key whose credentials authorize a call. */
+export function whoOf(auth: Auth): string | undefined {
+  if (typeof auth === 'string' || 'token' in auth || 'header' in auth) return undefined
+  return Object.values(auth)[0].slice(1)
+}
+
+/** The name in a reference to a member of its value: `pair` of `$pair.accessToken`. */
+export const nameIn = (reference: unknown, member: string): string | undefined =>
+  new RegExp(`^\\$([\\w-]+)\\.${member}$`).exec(String(reference))?.[1]
+
+/** The pair whose access token authorizes a call. */
+export const pairUsed = ({ auth }: Pick<CallStep, 'auth'>): string | undefined =>
+  typeof auth === 'object' && 'token' in auth ? nameIn(auth.token, 'accessToken') : undefined
+
+/** The pair that a call refreshes. */
+export const refreshedIn = ({ params }: Pick<CallStep, 'params'>): string | undefined =>
+  nameIn(params.refreshToken, 'refreshToken')
+
+/** The key to which a call grants a pair. */
+export const grantedTo = ({ params }: Pick<CallStep, 'params'>): string | undefined => nameIn(params.apiKeyId, 'id')
+
+export const isCreation = ({ call }: Pick<CallStep, 'call'>): boolean => call === createMethod
+export const isRefresh = ({ params }: Pick<CallStep, 'params'>): boolean => params.grantType === 'refresh_token'
+
+/** The length of the body is not announced. */
+export const isChunked = ({ headers }: Pick<CallStep, 'headers'>): boolean =>
+  headers?.['transfer-encoding'] === 'chunked'
+
+const references = /\$\{?([a-z]\w*(?:-\w+)*)/gi
+
 /** Every name that a step refers to. */
 export function namesIn(step: Step): string[] {
-  if (step.do === 'wait') return []
-  if (step.do === 'burst') return [...new Set(step.calls.flatMap(namesIn))]
-  const who = 'who' in step.auth ? [step.auth.who] : []
-  const texts = JSON.stringify([step.params, step.auth, step.change ?? null, step.also ?? null])
-  const named = Array.from(texts.matchAll(/\$([A-Za-z][\w-]*)/g), ([, name = '']) => name)
-  return [...new Set([...who, ...named])].filter((name) => !/^(unique|digits)\b/.test(name))
+  if ('wait' in step) return []
+  const found = Array.from(JSON.stringify(step).matchAll(references), ([, name = '']) => name)
+  return [...new Set(found)].filter((name) => name !== 'unique' && name !== 'digits')
 }
 
-// Steps that scripts are made of.
+/** The same steps with other names in their references. @param other undefined: the reference stays */
+export function withReferences<S>(steps: S, other: (name: string) => string | undefined): S {
+  const text = JSON.stringify(steps).replace(references, (whole, name: string) => {
+    const found = other(name)
+    return found === undefined ? whole : `${whole.slice(0, -name.length)}${found}`
+  })
+  return JSON.parse(text) as S
+}
+
+// How steps are made.
 
 const listMethod = 'solution/listSolutions'
-const createMethod = 'manager/createApiKey'
+export const createMethod = 'manager/createApiKey'
 const authMethod = 'manager/auth'
 
-type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce' | 'inChunks' | 'also'>> & {
-  connection?: Connection
+/** `as`: later steps know the result by this name. */
+type More = Partial<Omit<CallStep, 'call' | 'params' | 'auth' | 'keep'>> & { readonly as?: string }
+
+export function anyCall(method: string, params: Params, auth: Auth, { as, ...more }: More = {}): CallStep {
+  return { call: method, params, auth, ...more, ...(as === undefined ? {} : { keep: { [as]: 'result' } }) }
 }
 
-export const none: Auth = { kind: 'none' }
-export const basic = (who: string): Auth => ({ kind: 'basic', who })
-export const hmac = (who: string): Auth => ({ kind: 'hmac', who })
-export const ecc = (who: string): Auth => ({ kind: 'ecc', who })
+export const none: Auth = 'none'
+export const basic = (who: string): Auth => ({ basic: `$${who}` })
+export const hmac = (who: string): Auth => ({ hmac: `$${who}` })
+export const ecc = (who: string): Auth => ({ ecc: `$${who}` })
 /** The access token of a pair. */
-export const token = (pair: string): Auth => ({ kind: 'token', token: `$${pair}.accessToken` })
+export const token = (pair: string): Auth => ({ token: `$${pair}.accessToken` })
 
-export const list = (auth: Auth, more: More = {}): CallStep => ({
-  do: 'call',
-  method: listMethod,
-  params: {},
-  auth,
-  ...more,
-})
+export const list = (auth: Auth, more: More = {}): CallStep => anyCall(listMethod, {}, auth, more)
 
 /** The grant api_key_credentials. */
 export function grant(who: string, scope: readonly string[], more: More = {}): CallStep {
   const params = { grantType: 'api_key_credentials', apiKeyId: `$${who}.id`, apiKeySecret: `$${who}.secret`, scope }
-  return { do: 'call', method: authMethod, params: inSomeOrder(params), auth: none, ...more }
+  return anyCall(authMethod, inSomeOrder(params), none, more)
 }
 
 /** The grant refresh_token. */
-export function refresh(pair: string, more: More = {}): CallStep {
-  const params = { grantType: 'refresh_token', refreshToken: `$${pair}.refreshToken` }
-  return { do: 'call', method: authMethod, params, auth: none, ...more }
-}
+export const refresh = (pair: string, more: More = {}): CallStep =>
+  anyCall(authMethod, { grantType: 'refresh_token', refreshToken: `$${pair}.refreshToken` }, none, more)
 
-export function create(auth: Auth, params: Params, more: More = {}): CallStep {
-  return { do: 'call', method: createMethod, params: inSomeOrder(params), auth, ...more }
-}
-
-type Params = CallStep['params']
+export const create = (auth: Auth, params: Params, more: More = {}): CallStep =>
+  anyCall(createMethod, inSomeOrder(params), auth, more)
 
 /**
  * The order of params has no meaning. It follows from the params, so that a repeated step sends them in the same order. A public key comes
@@ -139,11 +179,21 @@ const orderOfDocument = ['grantType', 'apiKeyId', 'apiKeySecret', 'refreshToken'
 
 /** The same step with the params of its calls in the order in which the document lists them. */
 export function inDocumentOrder<One extends Step>(step: One): One {
-  if (step.do === 'burst') return { ...step, calls: step.calls.map(inDocumentOrder) }
-  if (step.do === 'wait') return step
+  if ('wait' in step) return step
   const place = ([name]: readonly [string, unknown]): number => orderOfDocument.indexOf(name)
   const params = Object.fromEntries(Object.entries(step.params).sort((a, b) => place(a) - place(b)))
-  return { ...step, params }
+  return { ...step, params, ...(isBurst(step) ? { beside: step.beside.map(inDocumentOrder) } : {}) }
 }
 
-export const changed = (step: CallStep, change: Change): CallStep => ({ ...step, change })
+export const changed = (step: CallStep, ...changes: readonly Change[]): CallStep => ({
+  ...step,
+  alter: alterOf(...changes),
+})
+
+/** Several calls at once. @param on new connections, or such that carried calls before */
+export function atOnce([first, ...beside]: readonly CallStep[], on: BurstStep['connections']): BurstStep {
+  if (first === undefined) throw new Error('no calls')
+  return { ...first, beside, connections: on }
+}
+
+export const pause = (ms: number): Step => ({ wait: `${ms}ms` })

@@ -2,7 +2,20 @@
 import type { Operations } from '../engine/language/deviations.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
 import { apikeyScope, type Caller, type Keyring, type PairKind, pairOf } from './keyring.ts'
-import { type Auth, basic, type CallStep, type Change, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
+import {
+  type Auth,
+  basic,
+  type CallStep,
+  type Change,
+  changed,
+  create,
+  ecc,
+  grant,
+  hmac,
+  list,
+  refresh,
+  token,
+} from './step.ts'
 
 export interface Cell {
   /** `table/<way>/<part>`: what baselines and reports name. */
@@ -128,11 +141,11 @@ export async function deviate(
   change: Change,
 ): Promise<'judged' | 'open' | 'unproved'> {
   const { x, sinceControl } = caller
-  const wrong = { ...right, change }
-  const formed = change.field === 'sent-body' ? { ...right, form: change.operation ?? '' } : right
-  const kind = JSON.stringify([right.method, right.auth, right.params, formed.form, right.from])
+  const wrong = changed(right, change)
+  const formed = change.field === 'sent-body' ? { ...right, body: change.operation ?? '' } : right
+  const kind = JSON.stringify([right.call, right.auth, right.params, formed.body, right.from])
   const since = sinceControl.get(kind)
-  const changes = right.method === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
+  const changes = right.call === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
   if (!changes && (since === undefined || since >= controlEvery)) {
     if (x.foresee(wrong)?.is !== 'refused') return 'open'
     if (x.foresee(formed)?.is === 'refused') return 'unproved'

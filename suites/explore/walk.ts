@@ -4,7 +4,20 @@ import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
 import { applyLaws } from './laws.ts'
 import { madeBy } from './sequences.ts'
-import { type Auth, basic, type CallStep, ecc, grant, hmac, list, namesIn, none, refresh, token } from './step.ts'
+import {
+  type Auth,
+  atOnce,
+  basic,
+  type CallStep,
+  ecc,
+  grant,
+  hmac,
+  list,
+  namesIn,
+  none,
+  refresh,
+  token,
+} from './step.ts'
 import { deviate, rightCall } from './table.ts'
 
 /** An action as numbers; their meaning depends on the state when it is done. */
@@ -135,7 +148,7 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
         list(token(pair)),
         refresh(pair, { as: `${at}b` }),
       ]
-      await x.burst({ do: 'burst', calls, on: how % 2 === 0 ? 'warm' : 'new' })
+      await x.burst(atOnce(calls, how % 2 === 0 ? 'warm' : 'new'))
       return
     }
     case 'wait':

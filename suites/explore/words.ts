@@ -1,21 +1,40 @@
 /** Steps and findings in words. */
 import { counted } from '../engine/group.ts'
+import { changesOf } from '../engine/language/deviations.ts'
 import type { Answer, Verdict } from '../engine/model/state.ts'
+import { removed } from '../engine/signer/changed-call.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { explainKeys } from './keyring.ts'
 import {
   areSessionsOfOneKind,
-  callsOf,
   crowdOf,
   findMadeBy,
   generationOf,
-  refreshedIn,
   requestedFor,
   type Shown,
   sessionOf,
   withSessionsTogether,
 } from './sequences.ts'
-import { type BurstStep, type CallStep, type Change, type Connection, namesIn, type Step } from './step.ts'
+import {
+  type BurstStep,
+  type CallStep,
+  type Change,
+  type Connection,
+  callsOf,
+  grantedTo,
+  isBurst,
+  isCall,
+  isChunked,
+  isRefresh,
+  nameIn,
+  nameOf,
+  namesIn,
+  pairUsed,
+  refreshedIn,
+  type Step,
+  waitMs,
+  whoOf,
+} from './step.ts'
 
 export function contradiction(step: CallStep, verdict: Verdict, answer: Answer): string {
   const what = describeStep(step)
@@ -33,29 +52,25 @@ export const describeStep = (step: CallStep): string => describe(step, false)
 /** Describes a step of a sequence, in which pairs have names. */
 export const describeNamedStep = (step: CallStep): string => describe(step, true)
 
-function describe(
-  { method, auth, change, also = [], from, params, form, nonce, inChunks }: CallStep,
-  isNamed: boolean,
-): string {
-  const isRefresh = params.grantType === 'refresh_token'
-  const refreshed = isNamed ? pairIn(params.refreshToken) : undefined
+function describe(step: CallStep, isNamed: boolean): string {
+  const { call, alter, from, params, body, nonce } = step
+  const refreshed = isNamed ? refreshedIn(step) : undefined
   const what =
-    method !== 'manager/auth'
-      ? `A call of ${method}`
-      : isRefresh
+    call !== 'manager/auth'
+      ? `A call of ${call}`
+      : isRefresh(step)
         ? `A refresh${refreshed === undefined ? '' : ` of ${refreshed}`}`
-        : describeGrant(params)
-  const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
-  const changes = [...(change === undefined ? [] : [change]), ...also]
-    .map((one) => ` ${describeChange(one)}`)
-    .join(' and')
-  const chunks = inChunks === true ? ' and its body in chunks' : ''
-  return `${what}${howOf(method, auth, isNamed)}${describeParams(method, params)}${where}${describeBody(form)}${chunks}${describeNonce(nonce)}${changes}`
+        : describeGrant(step)
+  const where = from === undefined ? '' : ` from ${from.replace(/^(\w+)-/, 'the $1 ')}`
+  const changes = changesOf(alter).map((one) => ` ${describeChange(one)}`)
+  const chunks = isChunked(step) ? ' and its body in chunks' : ''
+  return `${what}${howOf(step, isNamed)}${describeParams(call, params)}${where}${describeBody(body)}${chunks}${describeNonce(nonce)}${changes.join(' and')}`
 }
 
 /** Whose grant it is, and for what: what a token may do follows from it. */
-function describeGrant({ apiKeyId, scope }: CallStep['params']): string {
-  const [, who] = /^\$([\w-]+)\.id$/.exec(String(apiKeyId)) ?? []
+function describeGrant(step: CallStep): string {
+  const who = grantedTo(step)
+  const { scope } = step.params
   const words = isTexts(scope) ? ` for the scope "${scope.join(' ').slice(0, mostOfScope)}"` : ''
   return `A grant${who === undefined ? '' : ` to ${who}`}${words}`
 }
@@ -73,9 +88,9 @@ const isTexts = (value: unknown): value is readonly string[] =>
 /** Of the forms `cut-letters-…`. */
 export const cutLetters = 'a body of 69 kB in 3-byte letters, some of which lie across the border of two reads'
 
-function describeBody(form: CallStep['form']): string {
+function describeBody(form: CallStep['body']): string {
   if (form === undefined) return ''
-  if (typeof form === 'number') return ` and a body of ${form} bytes`
+  if (typeof form === 'object') return ` and a body of ${form.size} bytes`
   if (form.startsWith('cut-letters')) return ` and ${cutLetters}`
   return ` and its body written otherwise (${form})`
 }
@@ -91,38 +106,29 @@ const nonces = {
 
 const describeNonce = (nonce: CallStep['nonce']): string => (nonce === undefined ? '' : nonces[nonce])
 
-/** `$pair.accessToken` belongs to `pair`. */
-const pairIn = (text: unknown): string | undefined => /^\$([\w-]+)\.(?:access|refresh)Token$/.exec(String(text))?.[1]
-
-function howOf(method: string, auth: CallStep['auth'], isNamed: boolean): string {
-  switch (auth.kind) {
-    case 'none':
-      return method === 'manager/auth' ? '' : ' without authorization'
-    case 'token': {
-      const pair = isNamed ? pairIn(auth.token) : undefined
-      const kind = auth.token.endsWith('.refreshToken') ? 'refresh token' : 'access token'
-      return pair === undefined
-        ? ` with ${kind === 'access token' ? 'an' : 'a'} ${kind}`
-        : ` with the ${kind} of ${pair}`
-    }
-    case 'header':
-      return auth.header.startsWith('$')
-        ? ' with the header of an earlier call, which signs another body'
-        : ` with the header "${auth.header}"`
-    case 'basic':
-      return ` with Basic credentials of ${auth.who}`
-    default:
-      return ` with ${auth.kind === 'hmac' ? 'an HMAC' : 'an ED25519 signature'} of ${auth.who}`
+function howOf(step: CallStep, isNamed: boolean): string {
+  const { auth } = step
+  if (typeof auth === 'string') return step.call === 'manager/auth' ? '' : ' without authorization'
+  if ('token' in auth) {
+    const kind = auth.token.endsWith('.refreshToken') ? 'refresh token' : 'access token'
+    const pair = isNamed ? nameIn(auth.token, '(?:access|refresh)Token') : undefined
+    return pair === undefined ? ` with ${kind === 'access token' ? 'an' : 'a'} ${kind}` : ` with the ${kind} of ${pair}`
   }
+  if ('header' in auth)
+    return auth.header.startsWith('$')
+      ? ' with the header of an earlier call, which signs another body'
+      : ` with the header "${auth.header}"`
+  const what = 'basic' in auth ? 'Basic credentials' : 'hmac' in auth ? 'an HMAC' : 'an ED25519 signature'
+  return ` with ${what} of ${whoOf(auth)}`
 }
 
-function describeChange({ field, operation, place, value, remove, wrap }: Change): string {
+function describeChange({ field, operation, value }: Change): string {
   const part = field.replace(/^(param|member) /, '')
   if (field === 'mistake') return `with the mistake ${operation}`
-  if (remove === true) return `without ${part}`
-  if (place !== undefined) return `with ${place.slice(1)} as its ${part}`
-  if (value !== undefined) return `with ${JSON.stringify(value)} as its ${part}`
-  return `with its ${part} changed (${wrap ?? operation})`
+  if (operation === removed) return `without ${part}`
+  if (operation !== undefined) return `with its ${part} changed (${operation})`
+  const isPlace = typeof value === 'string' && value.startsWith('$')
+  return `with ${isPlace ? value.slice(1) : JSON.stringify(value)} as its ${part}`
 }
 
 /** Why the answers to calls cannot be right. @param calls how many calls have no order that the document allows */
@@ -138,10 +144,11 @@ export function notAllowed(calls: number): string {
 export function headline({ message, requirement, kind }: Candidate, shown: Shown, found?: Step): string {
   const { steps } = shown
   const last = steps.at(-1)
-  if (last?.do === 'burst' && found?.do === 'burst') return ofSimplerBurst(message, last, found)
-  if (last?.do !== 'call') return message
+  if (isBurst(last) && isBurst(found)) return ofSimplerBurst(message, last, found)
+  if (!isCall(last)) return message
   const crowd = kind === 'accepted' ? crowdOf(shown) : undefined
-  if (crowd !== undefined) return `${crowd.live} of ${crowd.burst.calls.length} sessions that were granted at once live`
+  if (crowd !== undefined)
+    return `${crowd.live} of ${callsOf(crowd.burst).length} sessions that were granted at once live`
   const [, outcome] = / was (accepted|refused)$/.exec(message) ?? []
   const text = outcome === undefined ? message : `${describeStep(last)} was ${outcome}`
   const refresh = refreshesOf[`${requirement} ${outcome}`]
@@ -159,22 +166,22 @@ const refreshesOf: { readonly [broken: string]: string } = {
 }
 
 /** The call of a burst that a message tells, as the simpler burst has it. */
-function ofSimplerBurst(message: string, { calls }: BurstStep, found: BurstStep): string {
-  const told = found.calls.findIndex((call) => message.startsWith(`${describeStep(call)} was `))
-  const [before, now] = [found.calls[told], calls[told]]
-  const isAlike = calls.length === found.calls.length && before?.method === now?.method
-  return before === undefined || now === undefined || !isAlike
+function ofSimplerBurst(message: string, simpler: BurstStep, found: BurstStep): string {
+  const [before, now] = [callsOf(found), callsOf(simpler)]
+  const told = before.findIndex((call) => message.startsWith(`${describeStep(call)} was `))
+  const [old, other] = [before[told], now[told]]
+  return old === undefined || other === undefined || now.length !== before.length || old.call !== other.call
     ? message
-    : message.replace(describeStep(before), () => describeStep(now))
+    : message.replace(describeStep(old), () => describeStep(other))
 }
 
 /** What a token may do follows from the scope that was requested for it, and from the refreshes. */
 function withPair(text: string, last: CallStep, steps: readonly Step[]): string {
-  const [, pair] = /^\$([\w-]+)\.accessToken$/.exec(last.auth.kind === 'token' ? last.auth.token : '') ?? []
+  const pair = pairUsed(last)
   const find = findMadeBy(steps)
-  const scope = pair === undefined ? undefined : requestedFor(`$${pair}.accessToken`, find)
+  const scope = pair === undefined ? undefined : requestedFor(pair, find)
   if (pair === undefined || scope === undefined) return text
-  const times = generationOf(`$${pair}.accessToken`, find)
+  const times = generationOf(pair, find)
   const past = [
     ...(times > 0 ? [`of a pair that was refreshed ${times === 1 ? 'once' : counted(times, 'time')}`] : []),
     ...(isUsedBefore(pair, steps) ? ['revoked by a refresh'] : []),
@@ -189,7 +196,7 @@ const isUsedBefore = (pair: string | undefined, steps: readonly Step[]): boolean
   steps
     .slice(0, -1)
     .flatMap(callsOf)
-    .some((call) => call.change === undefined && refreshedIn(call) === pair)
+    .some((call) => call.alter === undefined && refreshedIn(call) === pair)
 
 /** @param last the outcome of the last step */
 export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
@@ -203,28 +210,30 @@ export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolea
     const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
     for (const text of keys) explained.add(text)
     const about = keys.map((text) => ` (${text})`).join('')
-    if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms${expiredAfter(steps, steps.indexOf(step))}`
-    if (step.do === 'burst') return `${burstText(step, steps)}${about}`
+    if ('wait' in step) return `wait ${Math.round(waitMs(step))} ms${expiredAfter(steps, steps.indexOf(step))}`
+    if (isBurst(step)) return `${burstText(step, steps)}${about}`
     const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
     const connection = connectionOf(step)
     const from = seen === '' ? '' : step.from === undefined ? ` (from ${seen})` : ` (${seen})`
     const where = `${from}${connection === undefined ? '' : ` (on connection ${connection})`}`
     const what = describeNamedStep(step)
     if (more.length > 0) return `${what}${where}, ${moreText(step, more)}: ${outcome}${about}`
-    return `${what}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
+    return `${what}${asOf(step)}${where}: ${outcome}${about}`
   })
 }
+
+const asOf = (step: CallStep): string => (nameOf(step) === undefined ? '' : ` as ${nameOf(step)}`)
 
 /** The tokens that have expired once this pause is over, as far as their grants tell. @param at the place of the pause */
 function expiredAfter(steps: readonly Step[], at: number): string {
   const waitedMs = (from: number, to: number): number =>
-    steps.slice(from, to).reduce((sum, step) => sum + (step.do === 'wait' ? step.ms : 0), 0)
+    steps.slice(from, to).reduce((sum, step) => sum + waitMs(step), 0)
   const expired = steps.slice(0, at).flatMap((step, index) => {
-    const [, lifetimeMs] =
-      /"expiresIn:(\d+)"/.exec(step.do === 'call' ? JSON.stringify(step.params.scope ?? '') : '') ?? []
-    if (step.do !== 'call' || step.as === undefined || lifetimeMs === undefined) return []
+    const [, lifetimeMs] = /"expiresIn:(\d+)"/.exec(isCall(step) ? JSON.stringify(step.params.scope ?? '') : '') ?? []
+    const made = isCall(step) ? nameOf(step) : undefined
+    if (made === undefined || lifetimeMs === undefined) return []
     const isNew = waitedMs(index, at) < Number(lifetimeMs) && waitedMs(index, at + 1) >= Number(lifetimeMs)
-    return isNew ? [step.as] : []
+    return isNew ? [made] : []
   })
   return expired.length === 0 ? '' : `, until the access token of ${expired.join(' and of ')} has expired`
 }
@@ -238,15 +247,13 @@ function moreText(step: CallStep, more: readonly Step[]): string {
 }
 
 /** Calls at once; those whose result is used later have a name. */
-function burstText({ calls }: BurstStep, steps: readonly Step[]): string {
+function burstText(step: BurstStep, steps: readonly Step[]): string {
+  const calls = callsOf(step)
   const [first, ...others] = calls
   if (first !== undefined && others.length > 0 && areSessionsOfOneKind(calls))
-    return `${calls.length} calls at once: ${describeNamedStep(first)} as ${first.as}, and the same for ${sessionsText(others)}`
-  const used = new Set(steps.filter((step) => step.do !== 'burst' || step.calls !== calls).flatMap(namesIn))
-  const texts = calls.map((call) => {
-    const isUsed = call.as !== undefined && used.has(call.as)
-    return `${describeNamedStep(call)}${isUsed ? ` as ${call.as}` : ''}`
-  })
+    return `${calls.length} calls at once: ${describeNamedStep(first)}${asOf(first)}, and the same for ${sessionsText(others)}`
+  const used = new Set(steps.filter((other) => other !== step).flatMap(namesIn))
+  const texts = calls.map((call) => `${describeNamedStep(call)}${used.has(nameOf(call) ?? '') ? asOf(call) : ''}`)
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
   const parts = [...counts].map(([text, count]) => (count === 1 ? text : `${text}, ${count} times`))
@@ -278,7 +285,7 @@ const connectionOf = ({ connection = unnamed, from = 'first-address' }: CallStep
 
 /** `one`, `two`, … in the order of the steps; a call on a new connection shares none. */
 export function connectionsIn(steps: readonly Step[]): (step: CallStep) => string | undefined {
-  const used = steps.flatMap((step) => (step.do === 'call' && step.connection !== 'new' ? [connectionOf(step)] : []))
+  const used = steps.flatMap((step) => (isCall(step) && step.connection !== 'new' ? [connectionOf(step)] : []))
   const names = new Map([...new Set(used)].map((connection, at) => [connection, numbers[at] ?? `number-${at + 1}`]))
   return (step) => names.get(connectionOf(step))
 }

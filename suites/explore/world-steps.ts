@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
-import { changesOf } from '../engine/language/deviations.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { demand } from '../engine/language/schemas.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
@@ -20,18 +19,7 @@ import {
   mayCreate,
   wordsOf,
 } from './keyring.ts'
-import {
-  type Auth,
-  basic,
-  type CallStep,
-  type Change,
-  type Connection,
-  create,
-  ecc,
-  grant,
-  hmac,
-  none,
-} from './step.ts'
+import { type Auth, anyCall, basic, type CallStep, type Connection, create, ecc, grant, hmac, none } from './step.ts'
 
 export interface World {
   /** What is special about it; also the name of its stage. */
@@ -238,9 +226,9 @@ export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | 
         }),
     ...(step.id === undefined ? {} : { id: Number(step.id) }),
     ...(step.nonce === undefined ? {} : { nonce: step.nonce as NonNullable<CallStep['nonce']> }),
-    ...(step.body === undefined ? {} : { form: isObject(step.body) ? Number(step.body.size) : String(step.body) }),
-    ...(isObject(step.headers) ? { inChunks: true } : {}),
-    ...altered(step.alter),
+    ...(step.body === undefined ? {} : { body: step.body as NonNullable<CallStep['body']> }),
+    ...(isObject(step.headers) ? { headers: step.headers as NonNullable<CallStep['headers']> } : {}),
+    ...(isObject(step.alter) ? { alter: step.alter as NonNullable<CallStep['alter']> } : {}),
   }
   const method = String(step.call)
   const params = (step.params ?? {}) as { [name: string]: Json }
@@ -256,7 +244,7 @@ export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | 
   const [, who] = /^\$([\w-]+)\.id$/.exec(String(params.apiKeyId)) ?? []
   const isPlain = who !== undefined && Object.keys(params).join() === 'grantType,apiKeyId,apiKeySecret,scope'
   if (isPlain && words.scope !== undefined) return { call: { ...grant(who, words.scope, more), auth }, keep }
-  return { call: { do: 'call', method, params: { ...params, ...words }, auth, ...more }, keep }
+  return { call: anyCall(method, { ...params, ...words }, auth, more), keep }
 }
 
 type Params = { readonly [name: string]: Json }
@@ -266,7 +254,7 @@ export async function makeStep(caller: Caller, step: CallStep, expect: unknown):
   const { x, keyring } = caller
   if (step.params.grantType !== undefined && !keyring.grants) return null
   // Whether it takes a place must be certain: an accepted one would.
-  if (step.method === 'manager/createApiKey' && (expect === 'refused' ? !mayCreate(caller) : !keyring.keys)) return null
+  if (step.call === 'manager/createApiKey' && (expect === 'refused' ? !mayCreate(caller) : !keyring.keys)) return null
   if (expect === 'refused') return expectRefused(x, step)
   return expect === 'accepted' ? expectAccepted(x, step) : x.call(step)
 }
@@ -298,29 +286,11 @@ function creationParams(
   return { ...named, publicKey: `$${as}-own.publicKey` }
 }
 
-/** `{ value: $key.secret }` puts a credential in another place. */
-function altered(alter: unknown): { change?: Change; also?: readonly Change[] } {
-  const [change, ...also] = changesOf(alter).map(
-    (one): Change =>
-      typeof one.value === 'string' && one.value.startsWith('$') ? { field: one.field, place: one.value } : one,
-  )
-  return { ...(change === undefined ? {} : { change }), ...(also.length === 0 ? {} : { also }) }
-}
-
 function authOf(x: Explorer, auth: unknown): Auth {
   if (!isObject(auth)) return auth === 'root' ? byRoot(x) : none
   const [[kind, who] = ['', '']] = Object.entries(auth)
   const name = String(who)
-  switch (kind) {
-    case 'token':
-      return { kind: 'token', token: name }
-    case 'header':
-      return { kind: 'header', header: name }
-    case 'key':
-      return x.names.get(name)?.seed === undefined ? basic(name) : ecc(name)
-    case 'basic':
-      return basic(name)
-    default:
-      return kind === 'ecc' ? ecc(name) : hmac(name)
-  }
+  if (kind === 'token' || kind === 'header') return { [kind]: name } as Auth
+  if (kind === 'key') return x.names.get(name)?.seed === undefined ? basic(name) : ecc(name)
+  return kind === 'basic' ? basic(name) : kind === 'ecc' ? ecc(name) : hmac(name)
 }

@@ -96,7 +96,9 @@ function changesOfBodies({ options: { operations } }: Explorer): unknown[] {
     .filter(({ field, operation = '' }) => field !== 'mistake' || /^data\/with(out)?-body/.test(operation))
   const isRewriting = ({ field, operation = '' }: (typeof changes)[number]): boolean =>
     field === 'signed-body' && rewritings.has(operation)
-  return changes.toSorted((one, two) => Number(isRewriting(two)) - Number(isRewriting(one))).map(alterOf)
+  return changes
+    .toSorted((one, two) => Number(isRewriting(two)) - Number(isRewriting(one)))
+    .map((change) => alterOf(change))
 }
 
 /** Lifetimes of every size: what people write, what is near the lifetime of a refresh token, and what overflows. */

@@ -12,7 +12,7 @@ import type { RawStep } from '../engine/language/corpus.ts'
 import type { Sizes } from './budget.ts'
 import { byRoot, type Caller, endDoubt, freshName, pairOf } from './keyring.ts'
 import { applyLateLaws, applyLaws } from './laws.ts'
-import { type BurstStep, list } from './step.ts'
+import { atOnce, list, named, nameOf, whoOf } from './step.ts'
 import {
   combinations,
   durationMs,
@@ -220,9 +220,9 @@ async function ride({ caller, rides, script }: Run, names: readonly string[]): P
 /** What the laws look at: the pairs and keys that a step names, and what it made. */
 function namesOf({ call }: Planned, made: string | undefined): string[] {
   const text = JSON.stringify([call.auth, call.params])
-  const who = 'who' in call.auth ? [call.auth.who] : []
+  const who = whoOf(call.auth) ?? []
   const named = Array.from(text.matchAll(/\$([A-Za-z][\w-]*)\./g), ([, name = '']) => name)
-  return [...(made === undefined ? [] : [made]), ...named, ...who].filter((name) => !name.endsWith('-own'))
+  return [...(made === undefined ? [] : [made]), ...named, who].flat().filter((name) => !name.endsWith('-own'))
 }
 
 /** Takes the result of a step. @returns the name that the explorer has for it; undefined if there is no such result */
@@ -230,7 +230,8 @@ function bind(run: Run, { call, keep, ends }: Planned, values: Values): string |
   const { x } = run.caller
   const isAccepted = x.log.at(-1)?.seen[0]?.answer.kind === 'accepted'
   if (ends !== undefined && isAccepted) x.endKey(ends.who, ends.requirement)
-  const made = call.as !== undefined && x.names.has(call.as) ? call.as : undefined
+  const name = nameOf(call)
+  const made = name !== undefined && x.names.has(name) ? name : undefined
   if (made !== undefined) run.made.push(made)
   if (keep !== undefined) values.set(keep, made ?? null)
   return made
@@ -248,16 +249,21 @@ async function callAtOnce(run: Run, raw: RawStep, values: Values): Promise<void>
   const planned = written.flatMap((step, lane) => {
     const planned = stepOf(caller, step, new Map(values).set('n', lane + 1))
     if (planned?.keep === undefined) return planned ?? []
-    return { ...planned, call: { ...planned.call, as: `${at}x${lane}` } }
+    return { ...planned, call: named(planned.call, `${at}x${lane}`) }
   })
   const on = filled(connections, values) === 'warm' ? 'warm' : 'new'
   if (on === 'warm') for (const [lane] of planned.entries()) await x.call(list(byRoot(x), { connection: lane + 1 }))
-  const burst: BurstStep = { do: 'burst', calls: planned.map(({ call }) => call), on }
-  await x.burst(burst)
+  if (planned.length > 0)
+    await x.burst(
+      atOnce(
+        planned.map(({ call }) => call),
+        on,
+      ),
+    )
   const kept = new Map<string, string[]>()
   for (const { call, keep } of planned) {
     if (keep === undefined) continue
-    const made = call.as !== undefined && x.names.has(call.as) ? [call.as] : []
+    const made = [nameOf(call) ?? ''].filter((name) => x.names.has(name))
     kept.set(keep, [...(kept.get(keep) ?? []), ...made])
     run.made.push(...made)
   }

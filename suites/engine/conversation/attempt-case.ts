@@ -21,7 +21,7 @@ import {
   withCase,
 } from '../language/resolve.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
-import { derivedSecrets, publicKeyToPem } from '../signer/pem.ts'
+import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { allProves, claimsOfCase } from './cases.ts'
 import {
@@ -199,6 +199,8 @@ export function builtInNames(
   const { run, facts, createdKeys, instance } = talk
   const { scopeNames, solutions, probes } = instance.settings
   const letters = 'abcdefghijklmnopqrstuvwxyz'
+  // Two cases that run at the same time must not use one name for two sessions.
+  const unique = shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
   const names: Names = {
     case: testCase.values,
     life: suitableLifeMs(talk, attempt, claimsOfCase(scenario, testCase).grants),
@@ -211,8 +213,8 @@ export function builtInNames(
     elsewhere: addressesElsewhere(facts.clientAddress, facts.secondAddress),
     // Short, and unlikely to occur twice.
     tiny: Array.from({ length: 3 }, () => letters[run.random.below(letters.length)]).join(''),
-    // Two cases that run at the same time must not use one name for two sessions.
-    unique: shortName(`${run.unique}-${talk.next('try')}`, uniqueLength),
+    unique,
+    keypairs: keyPairs(talk, unique),
     /** The key that requests the scope of one solution: one that was created with it, otherwise root. */
     get holder() {
       const holder = [...talk.testKeys].find(([, { scope }]) => scope?.includes(`solution:${solutions[0]}`))
@@ -227,6 +229,28 @@ export function builtInNames(
   }
   for (const member of members) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
   return names
+}
+
+/** Key pairs of this try alone, as `$keypairs.a.publicKey`; each is made when it is used. */
+function keyPairs(
+  { run }: Conversation,
+  unique: string,
+): { readonly [letter: string]: { readonly publicKey: string } } {
+  const pairOf = (letter: string): Ed25519KeyPair => {
+    const name = `${unique} ${letter}`
+    const pair = run.keyPairs.get(name) ?? ed25519KeyPair(run.random.bytes(32))
+    run.keyPairs.set(name, pair)
+    return pair
+  }
+  const entries = Array.from('abcdefghij', (letter) => [
+    letter,
+    {
+      get publicKey() {
+        return pairOf(letter).publicKeyPem
+      },
+    },
+  ])
+  return Object.fromEntries(entries)
 }
 
 /** Addresses from which no call of ours comes; the first three belong to networks for documentation (RFC 5737). */

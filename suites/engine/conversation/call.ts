@@ -8,9 +8,11 @@ import type { Auth, BodyForm } from '../language/fixture-types.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { toBase64, utf8 } from '../signer/bytes.ts'
 import {
-  type Caller as CallerOfCall,
+  type Caller,
+  type CallSettings,
   type Change,
   headerBytes,
+  type Key,
   type NonceKind,
   nonceOf,
   Unmakeable,
@@ -169,16 +171,51 @@ export const otherBodyForms: readonly string[] = [...Object.keys(sameJson), ...O
   (form) => !bodyForms.includes(form),
 )
 
-/** Writes a call in a body form; `{ size }` pads with spaces inside the object to that many bytes. */
+/** Writes a call in a body form; `{ size }` pads with spaces at the beginning of the object to that many bytes. */
 export function writeBody(members: readonly Member[], form: BodyForm = 'compact'): string {
-  if (typeof form === 'string') {
-    const written = compact(members)
+  const written = compact(members)
+  if (typeof form === 'string')
     return forms[form]?.(members) ?? (sameJson[form] ?? cutLetterForms[form])?.(written) ?? written
-  }
-  const text = compact(members)
-  const missing = form.size - new TextEncoder().encode(text).length
-  return missing > 0 ? `${text.slice(0, -1)}${' '.repeat(missing)}}` : text
+  return `{${' '.repeat(Math.max(0, form.size - Buffer.byteLength(written)))}${written.slice(1)}`
 }
+
+/** What a call sends, with its references resolved. */
+export type Writing = Pick<CallSpec, 'method' | 'params' | 'auth' | 'form' | 'changes' | 'nonce'>
+
+/**
+ * A call as bytes, right but for its changes.
+ *
+ * @param keyOf the key that `auth` names
+ * @throws Unmakeable where a change has nothing to change
+ */
+export function write(
+  spec: Writing,
+  id: unknown,
+  keyOf: (member: unknown) => Key,
+  settings: CallSettings,
+): WrittenCall {
+  const { method, params, auth, form, changes = [], nonce } = spec
+  const call = {
+    method,
+    params: params as { [name: string]: never },
+    id: id as never,
+    caller: callerOf(auth, keyOf),
+    nonce,
+    write: (members: readonly Member[]) => writeBody(members, form),
+  }
+  return writeCall(call, changes, settings)
+}
+
+function callerOf(auth: Auth, keyOf: (member: unknown) => Key): Caller {
+  if (auth === 'none') return { kind: 'none' }
+  if ('header' in auth) return { kind: 'header', header: auth.header }
+  if ('token' in auth) return { kind: 'token', token: tokenIn(auth) }
+  const [[kind, member]] = Object.entries(auth) as [['basic' | 'hmac' | 'ecc', string]]
+  return { kind, key: { ...keyOf(member), ...('but' in auth ? otherId(auth.but) : {}) } }
+}
+
+const otherId = (but: unknown): { id?: string } =>
+  isObject(but) && typeof but['key-id'] === 'string' ? { id: but['key-id'] } : {}
 
 /** What a signature covers. */
 interface Covered {
@@ -271,6 +308,8 @@ function signed(
 function writeChanged(talk: Conversation, spec: CallSpec, id: unknown, signedAtMs: number) {
   const { scheme, signedUri } = talk.instance.settings
   const { changes = [] } = spec
+  const someWay = typeof spec.auth === 'object' && 'key' in spec.auth ? keyInSomeWay(talk, spec.auth.key) : undefined
+  const auth = someWay === undefined ? spec.auth : ({ [someWay.kind]: '' } as Auth)
   const nonces: string[] = []
   /** With the same nonces each time. */
   const written = (some: readonly Change[]): WrittenCall => {
@@ -281,15 +320,7 @@ function writeChanged(talk: Conversation, spec: CallSpec, id: unknown, signedAtM
       at += 1
       return nonce
     }
-    const call = {
-      method: spec.method,
-      params: spec.params as { [name: string]: never },
-      id: id as never,
-      caller: callerOf(talk, spec.auth),
-      nonce: spec.nonce,
-      write: (members: readonly Member[]) => writeBody(members, spec.form),
-    }
-    return writeCall(call, some, {
+    return write({ ...spec, auth, changes: some }, id, (member) => someWay?.key ?? credentialFor(talk, member), {
       scheme,
       uri: signedUri,
       url: `${talk.instance.baseUrl}/api`,
@@ -317,23 +348,6 @@ const isSame = (one: WrittenCall, other: WrittenCall): boolean =>
 
 /** HTTP takes away white space at both ends of a header. */
 const asSent = (header: string | undefined): string | undefined => header?.replace(/^[\t ]+|[\t ]+$/g, '')
-
-function callerOf(talk: Conversation, auth: Auth): CallerOfCall {
-  if (auth === 'none') return { kind: 'none' }
-  if ('header' in auth) return { kind: 'header', header: auth.header }
-  if ('token' in auth) return { kind: 'token', token: tokenIn(auth) }
-  if ('key' in auth) return keyInSomeWay(talk, auth.key)
-  const [kind, member] =
-    'basic' in auth
-      ? (['basic', auth.basic] as const)
-      : 'hmac' in auth
-        ? (['hmac', auth.hmac] as const)
-        : (['ecc', auth.ecc] as const)
-  return { kind, key: { ...credentialFor(talk, member), ...otherId(auth.but) } }
-}
-
-const otherId = (but: unknown): { id?: string } =>
-  isObject(but) && typeof but['key-id'] === 'string' ? { id: but['key-id'] } : {}
 
 /** A call that can be sent repeatedly; every try has its own signature. */
 export interface PreparedCall {

@@ -411,7 +411,9 @@ export function credentialFor(talk: Conversation, member: unknown): Credential {
   if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
     throw new UnusableValue('key', member)
   }
-  return credentialOfKey(key)
+  // A key that was created here with a public key of ours.
+  const { privateKey } = talk.createdKeys.keys.find(({ id }) => id === key.id) ?? {}
+  return credentialOfKey({ ...(privateKey === undefined ? {} : { privateKey }), ...key })
 }
 
 /** The test key to use where a step needs the secret of a test key: root may have a stand-in. */

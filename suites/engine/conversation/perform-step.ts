@@ -1,5 +1,6 @@
 /** Carries out one step of a case: its calls or its wait, and what an observing step saw. */
 
+import { SuiteError } from '../errors.ts'
 import { countBy } from '../group.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
@@ -11,6 +12,7 @@ import { changesOf } from '../language/deviations.ts'
 import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
 import { type Names, resolve, valueAt } from '../language/resolve.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
+import { isLoopback } from '../target.ts'
 import { alterText, type CallSpec, type RawSpec } from './call.ts'
 import { actor, type Conversation, isSendable } from './conversation.ts'
 import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
@@ -18,8 +20,8 @@ import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, tokenClockDoubt
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(talk: Conversation, step: CallStep | SendStep, names: Names): Promise<Called[]> {
-  if (!('send' in step) && step.parallel !== undefined) return performRaces(talk, step, names)
-  if (!('send' in step) && step.beside !== undefined) return [await performBeside(talk, step, names)]
+  if (!('send' in step) && (step.parallel !== undefined || step.beside !== undefined))
+    return performTogether(talk, step, names)
   const rounds = roundsOf(step, names)
   const make = async (round: Names): Promise<Called> => {
     const called = await makeRound(talk, step, round, rounds.length)
@@ -56,42 +58,33 @@ function isOrdered(step: CallStep | SendStep): boolean {
   return step.observe !== undefined && step.for === undefined
 }
 
-/** One race, or one for each item of `for`; every second one uses connections that carried calls before. */
-async function performRaces(talk: Conversation, step: CallStep, names: Names): Promise<Called[]> {
-  const { for: items, ...race } = step
+/**
+ * Calls at once: equal ones, one of them for each item of `for`, and others beside them. Only the calls of the step itself are judged, so what
+ * those beside keep is kept here. Every second race uses connections that carried calls before, unless the step says which.
+ */
+async function performTogether(talk: Conversation, step: CallStep, names: Names): Promise<Called[]> {
+  const { for: items, beside = [], ...race } = step
   const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
+  const others = beside.map((one): CallStep => ({ ...one, at: step.at }))
   const calls: Called[] = []
   for (const [round, inRound] of rounds.entries()) {
     const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
     const racers = roundsOf(race, inRound)
-    const specs = racers.map((one) => ({
-      ...callSpec(talk, race, one),
-      warmConnection: connections === 'warm',
-      sharedBy: rounds.length * racers.length,
-    }))
+    const sharedBy = rounds.length * (racers.length + others.length)
+    const specs = [
+      ...racers.map((one) => callSpec(talk, race, one)),
+      ...others.map((one) => callSpec(talk, one, inRound)),
+    ].map((spec) => ({ ...spec, warmConnection: connections === 'warm', sharedBy }))
     if (connections === 'warm') await warmUp(talk, specs.length)
-    const racing = await makeCalls(talk, specs)
+    const made = await makeCalls(talk, specs)
     await talk.instance.endRaces?.()
-    if (mayBeRefused(step)) await confirmRefusals(talk, racing)
-    for (const called of racing) calls.push({ ...called, race: { round, connections } })
+    const judged = made.slice(0, racers.length)
+    if (mayBeRefused(step)) await confirmRefusals(talk, judged)
+    for (const [at, called] of made.slice(racers.length).entries())
+      for (const [name, path] of Object.entries(beside[at]?.keep ?? {})) names[name] = valueAt(readable(called), path)
+    for (const called of judged) calls.push({ ...called, race: { round, connections } })
   }
   return calls
-}
-
-/** A step with other calls at the same time; what those keep is kept here, because only the step itself is judged. */
-async function performBeside(talk: Conversation, step: CallStep, names: Names): Promise<Called> {
-  const { beside = [], connections = 'new' } = step
-  const steps = [step, ...beside.map((one): CallStep => ({ ...one, at: step.at }))]
-  const warmConnection = connections === 'warm'
-  if (warmConnection) await warmUp(talk, steps.length)
-  const specs = steps.map((one) => ({ ...callSpec(talk, one, names), warmConnection, sharedBy: steps.length }))
-  const [own, ...others] = await makeCalls(talk, specs)
-  await talk.instance.endRaces?.()
-  if (own === undefined) throw new Error('a call without an answer')
-  if (mayBeRefused(step)) await confirmRefusals(talk, [own])
-  for (const [at, called] of others.entries())
-    for (const [name, path] of Object.entries(beside[at]?.keep ?? {})) names[name] = valueAt(readable(called), path)
-  return { ...own, race: { round: 0, connections } }
 }
 
 /** Makes ordinary calls at once, so that enough connections are open for a race. */
@@ -153,21 +146,28 @@ function callSpec(talk: Conversation, step: CallStep, names: Names): CallSpec {
     ...('alter' in step ? { changes: changesOf(resolve(step.alter, names)) } : {}),
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
-    from: step.from,
+    from: reachable(talk, step.from),
     ...privateKeyFor(talk, params),
     ...('id' in step ? { id: resolve(step.id, names) } : {}),
   }
 }
 
-/** A key that is created with a test key's public key (`$bob.publicKey`) is used with that test key's private key. */
+/** @throws SuiteError (`fixture`) for an address of the loopback, from which only targets of this machine can be called */
+function reachable({ instance: { baseUrl, clock } }: Conversation, from: string | undefined): string | undefined {
+  if (from?.startsWith('127.') !== true || isLoopback(baseUrl) || clock.controlled) return from
+  throw new SuiteError('fixture', `Cannot call from ${from}: the target is not on this machine`)
+}
+
+/** A key that is created with the public key of a test key, or of `$keypairs`, is used with its private key. */
 function privateKeyFor(talk: Conversation, params: unknown): { privateKey?: string } {
   if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
-  for (const { seed } of talk.testKeys.values()) {
-    if (seed === undefined) continue
-    const { publicKeyPem, privateKeyPem } = ed25519KeyPair(seed)
-    if (publicKeyPem === params.publicKey) return { privateKey: privateKeyPem }
-  }
-  return {}
+  const ofTestKeys = [...talk.testKeys.values()].flatMap(({ seed }) =>
+    seed === undefined ? [] : [ed25519KeyPair(seed)],
+  )
+  const pair = [...talk.run.keyPairs.values(), ...ofTestKeys].find(
+    ({ publicKeyPem }) => publicKeyPem === params.publicKey,
+  )
+  return pair === undefined ? {} : { privateKey: pair.privateKeyPem }
 }
 
 /**

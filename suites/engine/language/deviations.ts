@@ -10,12 +10,12 @@ import {
   type OperationsOfPart,
   partNamed,
   partNames,
-  type Wrap,
+  removed,
   wraps,
 } from '../signer/changed-call.ts'
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
 import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
-import type { Auth, CallStep } from './fixture-types.ts'
+import type { Alter, Auth, CallStep } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
 import { type Path, type Problem, readYaml, suggestion } from './yaml-source.ts'
 
@@ -88,9 +88,9 @@ function readPackaged(): Operations {
     changesOf: ({ field, operations }) => {
       if (operations === 'values')
         return [
-          { field, remove: true },
+          { field, operation: removed },
           ...Object.values(file.values).map((value) => ({ field, value })),
-          ...wraps.map((wrap) => ({ field, wrap })),
+          ...wraps.map((operation) => ({ field, operation })),
         ]
       const others = notForEveryText[operations]
       const names = others === undefined ? wordsOf(operations) : text.filter((name) => !others.test(name))
@@ -106,9 +106,6 @@ const notForEveryText: { readonly [operations: string]: RegExp } = {
   'text and cuts': /^(method|name|words|hash)-/,
 }
 
-/** The word that leaves a param or a member out. */
-const removed = 'removed'
-
 function breaksOf(file: DeviationsFile, change: Change | undefined, auth: string): string | undefined {
   if (change === undefined) return undefined
   const mistake = change.field === 'mistake' ? mistakeById(change.operation ?? '') : undefined
@@ -121,21 +118,15 @@ function breaksOf(file: DeviationsFile, change: Change | undefined, auth: string
 /** @param alter with its references resolved */
 export function changesOf(alter: unknown): Change[] {
   return Object.entries(isObject(alter) ? alter : {}).map(([field, value]): Change => {
-    if (isObject(value)) return { field, value: value.value as Json }
-    const operation = String(value)
-    if (partNamed(field)?.operations !== 'values') return { field, operation }
-    if (operation === removed) return { field, remove: true }
-    return isWrap(operation) ? { field, wrap: operation } : { field, operation }
+    return isObject(value) ? { field, value: value.value as Json } : { field, operation: String(value) }
   })
 }
 
-const isWrap = (word: string): word is Wrap => wraps.some((one) => one === word)
-
-/** The value of `alter` that makes a change. */
-export function alterOf({ field, operation = '', value, remove, wrap }: Change): { [part: string]: unknown } {
-  if (value !== undefined) return { [field]: { value } }
-  return { [field]: remove === true ? removed : (wrap ?? operation) }
-}
+/** The value of `alter` that makes these changes. */
+export const alterOf = (...changes: readonly Change[]): Alter =>
+  Object.fromEntries(
+    changes.map(({ field, operation = '', value }) => [field, value === undefined ? operation : { value }]),
+  )
 
 type Altered = Pick<CallStep, 'alter' | 'auth' | 'but' | 'nonce'>
 

@@ -3,7 +3,7 @@
  * Words are those of fixtures/README.md; a `$reference` is still a string here and is resolved when a case runs.
  */
 
-import type { NonceKind } from '../signer/changed-call.ts'
+import type { Json, NonceKind } from '../signer/changed-call.ts'
 import type { Mistake } from '../signer/sign.ts'
 
 /** What a scenario does to the target: `sessions` takes tokens, `keys` creates API keys, `limits` fills a limit. */
@@ -20,7 +20,7 @@ export type Need =
   | `probe:${string}`
 
 /** A YAML value; strings that begin with `$` are references. */
-export type Value = null | boolean | number | string | Value[] | { [key: string]: Value }
+export type Value = Json
 
 export type Auth =
   | 'none'
@@ -68,17 +68,15 @@ interface StepCommon {
 }
 
 interface Judged {
-  from?: 'first-address' | 'second-address'
   repeat?: number | string
   parallel?: number | string
   /** The connections of `parallel` and `beside`. By default, every second round uses warm connections. */
   connections?: 'new' | 'warm'
   /** A reference to a list, or the list. */
-  for?: string | Value[]
+  for?: string | readonly Value[]
   expect?: Expect
   tally?: Tally
   observe?: string
-  keep?: { [name: string]: string }
   /** The judgement counts only if the answer came at least a second before this time (of the server, in ms); otherwise the case is run again. */
   before?: string
   /** Why the case is not testable when this preparation is refused. */
@@ -87,41 +85,54 @@ interface Judged {
   'if-accepted'?: string
 }
 
-/** What a call sends, by whom, and what later steps know of its answer. */
-interface SentCall {
-  call: string
-  params?: Value
-  /** Alters params by a word of engine/conversation/call.ts, such as { refreshToken: first-half }. */
-  but?: { [param: string]: string } | string
-  /** Changes parts of the call by operations of fixtures/deviations.yaml, such as { basic-word: upper-case }, or { value: … } instead. */
+/** Where a request comes from, and what later steps know of its answer. */
+interface Placed {
+  /** `first-address` unless given, `second-address`, or an address of the loopback. */
+  readonly from?: string
+  /** Paths in the answer by name. */
+  readonly keep?: { readonly [name: string]: string }
+}
+
+/** What is changed of a right call: an operation of fixtures/deviations.yaml for each of some parts, or another value in their places. */
+export interface Alter {
+  readonly [part: string]: string | { readonly value: Value }
+}
+
+/** One call: what it sends, by whom and from where. People write it in YAML, generators make it, and a finding is a list of such calls. */
+export interface Call extends Placed {
+  readonly call: string
+  readonly params?: Value
+  readonly auth: Auth
+  readonly alter?: Alter | string
   /** A connection that only the steps with this name share. */
-  connection?: string
+  readonly connection?: string
   /** What the nonce of a signature looks like. */
-  nonce?: NonceKind | `$${string}`
-  alter?: { [part: string]: string | { value: Value } } | string
-  auth: Auth
+  readonly nonce?: NonceKind | `$${string}`
   /** A new number unless given. */
-  id?: Value
+  readonly id?: Value
   /** How the JSON is written, which never changes its meaning (fixtures/README.md). */
-  body?: BodyForm
-  headers?: { [name: string]: string }
+  readonly body?: BodyForm
+  readonly headers?: { readonly [name: string]: string }
 }
 
 /** One of several different calls at the same time. */
-export type BesideCall = Omit<SentCall, 'but' | 'connection'> & Pick<Judged, 'from' | 'keep'>
+export type BesideCall = Omit<Call, 'connection'>
 
 export type CallStep = StepCommon &
   Judged &
-  SentCall & {
+  Call & {
+    /** Alters params by a word of engine/conversation/call.ts, such as { refreshToken: first-half }. */
+    but?: { [param: string]: string } | string
     /** Other calls at the same time; nothing is expected of them. */
     beside?: BesideCall[]
   }
 
 /** A word for how the JSON of a call is written, or its size in bytes. */
-export type BodyForm = string | { size: number }
+export type BodyForm = string | { readonly size: number }
 
 export type SendStep = StepCommon &
-  Judged & {
+  Judged &
+  Placed & {
     send: {
       method: string
       path: string

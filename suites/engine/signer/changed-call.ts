@@ -15,13 +15,10 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export interface Change {
   /** A part: a `field` of fixtures/deviations.yaml. */
   readonly field: string
-  /** An operation of fixtures/deviations.yaml, or a known mistake (`data/with-commas`). */
+  /** An operation of fixtures/deviations.yaml, a known mistake (`data/with-commas`), `removed`, or another JSON form of a value. */
   readonly operation?: string
   /** Another value in this place. */
   readonly value?: Json
-  readonly remove?: boolean
-  /** The same value in another JSON form. */
-  readonly wrap?: Wrap
 }
 
 /** The change makes no sense for this call: its part is missing, or nothing would differ. */
@@ -48,14 +45,10 @@ const wrapForms = {
   'as-json-text': (value: Json): Json => JSON.stringify(value),
 } as const
 
-export type Wrap = keyof typeof wrapForms
-export const wraps = Object.keys(wrapForms) as readonly Wrap[]
+export const wraps: readonly string[] = Object.keys(wrapForms)
 
-/** @throws Unmakeable for a form of lists where there is none */
-export function wrapped(value: Json | undefined, wrap: Wrap): Json {
-  if (value === undefined) throw new Unmakeable('No value to wrap')
-  return wrapForms[wrap](value)
-}
+/** The word that leaves a param or a member out. */
+export const removed = 'removed'
 
 /** Which operations a part takes. */
 export type OperationsOfPart = 'text' | 'bytes' | 'body forms' | 'broken bodies' | 'mistakes' | 'values'
@@ -252,7 +245,6 @@ function changerOf(changes: readonly Change[], operations: NamedOperations): Cha
     const change = take(field)
     if (change === undefined) return value
     if (typeof change.value === 'string') return noted(change, value, change.value)
-    if (change.remove === true) return ''
     return noted(change, value, changeText(value, operations.text(change.operation ?? '')))
   }
   const bytes = (field: string, value: Uint8Array): Uint8Array => {
@@ -263,11 +255,14 @@ function changerOf(changes: readonly Change[], operations: NamedOperations): Cha
   const json = (field: string, value: Json | undefined): Json | undefined => {
     const change = take(field)
     if (change === undefined) return value
-    if (change.remove === true) return undefined
-    if (change.wrap !== undefined) return wrapped(value, change.wrap)
+    const { operation = '' } = change
+    if (operation === removed) return undefined
     if (change.value !== undefined) return change.value
-    if (typeof value === 'string')
-      return noted(change, value, changeText(value, operations.text(change.operation ?? '')))
+    if (Object.hasOwn(wrapForms, operation)) {
+      if (value === undefined) throw new Unmakeable('No value to wrap')
+      return wrapForms[operation as keyof typeof wrapForms](value)
+    }
+    if (typeof value === 'string') return noted(change, value, changeText(value, operations.text(operation)))
     throw new Unmakeable(`No operation on a value that is not a text at ${field}`)
   }
   return { used, idle, fields: changes.map(({ field }) => field), text, bytes, json, take }

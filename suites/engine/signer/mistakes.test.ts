@@ -115,8 +115,8 @@ test('several parts are changed, and what follows is made from the changed ones'
 
 test('a changed param, member and name are in the body that is signed', () => {
   const { body } = written([
-    { field: 'param scope', wrap: 'joined' },
-    { field: 'member jsonrpc', remove: true },
+    { field: 'param scope', operation: 'joined' },
+    { field: 'member jsonrpc', operation: 'removed' },
     { field: 'name-of method', operation: 'upper-case' },
     { field: 'member extra', value: [1] },
   ])
