@@ -8,7 +8,7 @@ import { coveringArray, type Row, readMatrix, rowsOfPair } from '../explore/matr
 import type { Change } from '../explore/step.ts'
 import { type Cell, cells } from '../explore/table.ts'
 import { hanging, table } from '../report/text.ts'
-import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
+import { seedOfRelease } from '../run/explore.ts'
 
 /**
  * @param id begins with `table`, `matrix` or `found`

@@ -3,19 +3,42 @@
  * if no case is about it. It makes no calls. Only what is certain is reported. Refusals never are, because a limit, a lock or a lost
  * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
-
-import type { RunListener } from '../engine/conversation/conversation.ts'
+import {
+  type CreatedKey,
+  type CreatedKeysEntry,
+  openCreatedKeys,
+  type RunListener,
+} from '../engine/conversation/conversation.ts'
+import { type TargetFacts, wordOfTokens } from '../engine/conversation/target-facts.ts'
 import { isObject } from '../engine/json.ts'
-import type { Doubt, ListeningFinding, LostPreparation, RefusalJudgement } from '../engine/judge/problem.ts'
+import { envelopeRequirements } from '../engine/judge/classify.ts'
+import type {
+  CaseOutcome,
+  Doubt,
+  ListeningFinding,
+  LostPreparation,
+  RefusalJudgement,
+} from '../engine/judge/problem.ts'
 import { facts } from '../engine/model/facts.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
 import { learn, newerSessions } from '../engine/model/learn.ts'
 import { authorizationOf, looseBytes, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { shape } from '../engine/model/shape.ts'
-import type { Call, Fact, Pair, Problem, State, Verdict } from '../engine/model/state.ts'
-import { memberOf } from '../engine/model/state.ts'
-import type { WireRequest } from '../engine/target.ts'
+import {
+  type Call,
+  type Fact,
+  initialState,
+  memberOf,
+  type Pair,
+  type Problem,
+  type State,
+  type Verdict,
+} from '../engine/model/state.ts'
+import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import { seedFromPkcs8 } from '../engine/signer/pem.ts'
+import type { Instance, Target, WireRequest } from '../engine/target.ts'
+import type { Finding } from '../report/report.ts'
 import {
   type CaseCall,
   caseCallOf,
@@ -33,6 +56,7 @@ import {
   withShortAnswer,
   wronglyAccepted,
 } from './case-call.ts'
+import { keyOfRoot, namedMethods } from './open.ts'
 
 interface ListenOptions {
   /** What is known of the target before the first exchange. */
@@ -481,4 +505,103 @@ function attemptedKey({ authorization, body }: Call): string | undefined {
   const [, blob] = /^basic +(\S+)/i.exec(authorization) ?? []
   if (blob !== undefined) return looseBytes(blob).split(':')[0]
   return authorization.includes(';') ? authorization.split(' ').at(-1)?.split(';')[0] : undefined
+}
+
+/** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
+
+interface ListensTo {
+  target: Target
+  keptTestKeys?: readonly CreatedKey[]
+  earlierKeys?: readonly CreatedKeysEntry[]
+}
+
+export function listenToCases(
+  { target, keptTestKeys = [], earlierKeys = [] }: ListensTo,
+  { root, settings }: Instance,
+  facts: TargetFacts,
+): Listening {
+  const earlier = [...openCreatedKeys(() => {}, earlierKeys).keys, ...keptTestKeys]
+  const begun = withKeys(
+    initialState(
+      {
+        scheme: settings.scheme,
+        tokenPrefix: wordOfTokens(settings, facts),
+        uri: settings.signedUri,
+        ...namedMethods(settings),
+        // Against a URL the preflight has made calls before.
+        fresh: !target.lasting,
+      },
+      keyOfRoot(root),
+    ),
+    earlier,
+  )
+  const state: State = target.lasting
+    ? // Which sessions there were before is not known, so they are not followed.
+      { ...begun, sessions: [] }
+    : // The bundled server and its caller share one clock.
+      { ...begun, signatureClock: 0, tokenClock: { from: -sharedClockMs, to: sharedClockMs } }
+  return listenToRun({
+    state,
+    isFreshEachCase: !target.lasting,
+    isShared: target.lasting && !target.fresh,
+    seenFrom: {
+      first: facts.clientAddress ?? (target.lasting ? undefined : settings.clientAddress),
+      second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
+    },
+    unknownTexts: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
+    ownHeaders: new Set(Object.keys(settings.headers).map((name) => name.toLowerCase())),
+  })
+}
+
+/** Times may be rounded to a second. */
+const sharedClockMs = 1000
+
+const hasCredentials = ({ secret, privateKey }: CreatedKey): boolean => secret !== undefined || privateKey !== undefined
+
+/** Keys that were created before: their scope is not known here. */
+function withKeys(state: State, kept: readonly CreatedKey[]): State {
+  const keys = new Map(state.keys)
+  for (const { id, name, member, secret = '', privateKey } of kept)
+    keys.set(id, {
+      id,
+      name: name || (member ?? ''),
+      secret,
+      publicKey: privateKey === undefined ? null : publicKeyOfSeed(seedFromPkcs8(privateKey)),
+      scope: null,
+      doubtful: [],
+      works: 'unknown',
+      origin: 'created before',
+    })
+  return { ...state, keys }
+}
+
+// What the model found by listening to the cases, as findings of the report.
+
+type Found = Omit<Finding, 'known'>
+
+/**
+ * Findings at requirements that neither a case nor a call of the model shows to be broken: those are already reported.
+ *
+ * @param explored what the model found by calls of its own
+ */
+export function listeningFindings(outcomes: readonly CaseOutcome[], explored: readonly Found[]): Found[] {
+  const shown = new Set(explored.map(({ requirement }) => requirement))
+  for (const { requirements, envelope } of outcomes) {
+    for (const [id, verdict] of Object.entries(requirements))
+      if (verdict === 'failed' || verdict === 'warned') shown.add(id)
+    for (const { problem } of envelope) shown.add(envelopeRequirements[problem.kind])
+  }
+  const found = new Map<string, Found>()
+  for (const { key, findings = [] } of outcomes)
+    for (const one of findings)
+      if (!shown.has(one.requirement) && !found.has(one.id)) found.set(one.id, { ...one, case: key, ...notRepeated })
+  return [...found.values()]
+}
+
+/** The model made no call for it, so it repeats none. */
+const notRepeated: Pick<Finding, 'reproduced' | 'fixture' | 'exchanges' | 'history'> = {
+  reproduced: { failed: 0, tries: 0 },
+  fixture: null,
+  exchanges: [],
+  history: [],
 }

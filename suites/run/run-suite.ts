@@ -13,6 +13,7 @@ import type { Corpus } from '../engine/language/fixture-types.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import type { Exploration } from '../explore/explore.ts'
 import { withoutReason } from '../explore/findings.ts'
+import { listeningFindings } from '../explore/listen.ts'
 import { exploredOf } from '../explore/report.ts'
 import { buildReport, updatedKnown } from '../report/build.ts'
 import type { RequirementSet } from '../report/outcomes.ts'
@@ -20,7 +21,6 @@ import { stopText } from '../report/problem-text.ts'
 import type { KnownEntry, Meta, Report } from '../report/report.ts'
 import { safetyClasses } from './capabilities.ts'
 import { cleanUpLimitMs, type Endings, interruptedBeforeCases, openEndings } from './ending.ts'
-import { listeningFindings } from './explore/listen-to-cases.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { PlannedRun } from './plan.ts'
@@ -176,7 +176,7 @@ async function runWithModel(
   const ending = endings.cases
   const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
   const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
-  const { openModelOfRun } = await import('./explore/explore-after-cases.ts')
+  const { openModelOfRun } = await import('./explore.ts')
   const places = { entries: [...entries], testKeys, hasPlaces: options.disposable }
   const model = await openModelOfRun(
     suite,

@@ -110,7 +110,7 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
 
 /** The model is loaded only where it listens. */
 async function listen(setup: RunSetup, instance: Instance, facts: TargetFacts): Promise<Listening> {
-  const { listenToCases } = await import('./explore/listen-to-cases.ts')
+  const { listenToCases } = await import('../explore/listen.ts')
   return listenToCases(setup, instance, facts)
 }
 

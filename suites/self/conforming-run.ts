@@ -1,10 +1,10 @@
 /** Runs of the cases against conforming servers, each alone or several variants in one server. */
 import { allItems } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
+import { listeningFindings } from '../explore/listen.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { listeningFindings } from '../run/explore/listen-to-cases.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, type ConformingServer, lastingTarget, loadVariants } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up-report.ts'

@@ -1,0 +1,238 @@
+import { allItems } from '../engine/conversation/cases.ts'
+import {
+  type CreatedKey,
+  type CreatedKeysEntry,
+  openCreatedKeys,
+  type RunListener,
+} from '../engine/conversation/conversation.ts'
+import { keyLimit } from '../engine/document.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
+import { lintErrors, readScenario } from '../engine/language/corpus.ts'
+import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
+import { lintContext } from '../engine/language/lint.ts'
+import { seededRandom, systemRandom } from '../engine/signer/random.ts'
+import { isLoopback, type Target, type TargetSettings } from '../engine/target.ts'
+import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
+import { isShownAgain } from '../explore/findings.ts'
+import { openTarget } from '../explore/open.ts'
+import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+import { openCorpus } from './corpus-cache.ts'
+import { type Ending, endedInstance, openEndings } from './ending.ts'
+import { workAtTarget } from './keys.ts'
+import type { TargetOptions } from './options.ts'
+import { openRun, runPreflight } from './run.ts'
+
+/** What an exploration found, and what it left. */
+export interface ExploreOutcome {
+  readonly exploration: Exploration
+  /** What ended it early; null if nothing did. */
+  readonly stopped: StopReason | null
+  /** What is left on the target, in words. */
+  readonly left: readonly string[]
+}
+
+export type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
+
+/**
+ * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
+ *
+ * @param effort which calls to make, and how long
+ * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage` if the record of keys cannot be used)
+ */
+export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<ExploreOutcome> {
+  const { say } = effort
+  const endings = openEndings()
+  try {
+    const { result, left } = await workAtTarget(target, { endings, say }, async (held) => {
+      await demandRootKey(held.target, endings.cases)
+      await held.removeLeftovers()
+      const recorded = held.open()
+      const created = recorded.keys.length + recorded.unanswered.length
+      const opened = await openTarget(target)
+      const instance = endedInstance(opened.instance, endings.cases)
+      return explore({
+        ...effort,
+        ...opened,
+        instance,
+        created,
+        createdKeys: recorded,
+        say: (found) => say(`Found: ${found}`),
+      }).finally(instance.close)
+    })
+    return { exploration: result, stopped: endings.cases.reason, left }
+  } finally {
+    endings.stop()
+  }
+}
+
+/** Without an accepted key every answer would look like a finding. */
+async function demandRootKey(target: Target, ending: Ending): Promise<void> {
+  await runPreflight({
+    target,
+    corpus: await openCorpus(),
+    items: [],
+    allow: [],
+    seed: 1,
+    random: systemRandom,
+    unique: 'first',
+    ending,
+  })
+}
+
+/** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
+export const seedOfRelease = 20_260_101
+/** The calls bound what the model does. Only where they take longer than this on average does it stop before. In ms. */
+const longestCallMs = { nearby: 8, elsewhere: 1000 }
+const walks = 20
+/** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
+const timeShare = 0.5
+
+/** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
+export const mostNewKeys = 4
+const placesLeft = 1
+/** The cases make hundreds of wrong tries, most of them on the root key. */
+const triesOfCases = 100
+
+/** What the cases left, and what the run allows. */
+interface AfterCases {
+  readonly allow: readonly SafetyClass[]
+  readonly calls: number
+  /** Everything recorded about created keys. */
+  readonly entries: readonly CreatedKeysEntry[]
+  readonly testKeys: readonly CreatedKey[]
+  /** Only this run uses the target, and places for keys are free, because the cases that fill them come later. */
+  readonly hasPlaces: boolean
+  /** Id prefixes of the only table and matrix rows to run; null runs all. */
+  readonly only: readonly string[] | null
+}
+
+/** What the model may do after the cases, with the test keys that they left. */
+export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }: AfterCases) {
+  const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
+  const created = keys.length + unanswered.length
+  return {
+    allow: {
+      sessions: allow.includes('sessions'),
+      keys: hasPlaces && allow.includes('keys'),
+      limits: allow.includes('limits'),
+    },
+    // Removed keys and refused creations may count.
+    fresh: hasPlaces && perhapsCounted === 0,
+    created,
+    triesBefore: triesOfCases,
+    newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
+    fillsKeys: false,
+    only,
+    knownKeys: [...testKeys, ...narrowKey(keys)],
+    seed: seedOfRelease,
+    maxCalls: calls,
+    walks,
+  } satisfies Partial<ExploreOptions>
+}
+
+/** A key of a case that may only list solutions. The model needs it when the cases took all places for keys. */
+const narrowKey = (keys: readonly CreatedKey[]): CreatedKey[] =>
+  keys
+    .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')
+    .slice(0, 1)
+
+/** The model among the cases of a run. */
+interface ModelOfRun {
+  ask(): Promise<void>
+  giveWay(): void
+  finish(): Promise<Exploration>
+}
+
+/** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
+export async function openModelOfRun(
+  { corpus, say, listener }: { corpus: Corpus; say: (line: string) => void; listener: RunListener },
+  target: TargetOptions,
+  after: AfterCases & { readonly ending: Ending },
+  onKey: (key: CreatedKey) => void,
+): Promise<ModelOfRun> {
+  const { ending } = after
+  const opened = await openTarget(target)
+  const instance = endedInstance(opened.instance, ending)
+  const callMs = isLoopback(target.url) ? longestCallMs.nearby : longestCallMs.elsewhere
+  const exploration = openExploration({
+    ...opened,
+    instance,
+    onCall: (calls) => listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls) }),
+    ...afterCases(after),
+    seconds: Math.min(after.calls * callMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000,
+    requirements: corpus.requirements,
+    say: (line) => say(`The model found: ${line}`),
+    createdKeys: openCreatedKeys((entry) => {
+      if ('created' in entry) onKey(entry.created)
+    }),
+  })
+  return {
+    ask: exploration.ask,
+    giveWay: exploration.giveWay,
+    finish: async () => {
+      try {
+        const explored = await exploration.finish()
+        for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isShownAgain(one)))
+          say(
+            `Not counted, as ${reproduced.tries} further tries did not show it again: ${message} (${requirement}); explore reports it`,
+          )
+        return { ...explored, findings: explored.findings.filter(isShownAgain) }
+      } finally {
+        await instance.close()
+      }
+    },
+  }
+}
+
+/** Runs one scenario on a new instance of the bundled server, or of another server of this process. */
+
+interface TriedServer {
+  readonly settings: Partial<TargetSettings>
+  create(): Omit<ServerOptions, 'clock'>
+}
+
+const referenceServer: TriedServer = { settings: {}, create: () => ({}) }
+
+/**
+ * @param text a scenario of one case
+ * @param requirement one that it proves
+ * @returns the verdict on the requirement, with the problem if there is none on it
+ * @throws SuiteError (`fixture`) for a scenario that is not right
+ */
+export async function tryScenario(
+  text: string,
+  requirement: string,
+  corpus: Corpus,
+  { settings, create }: TriedServer = referenceServer,
+): Promise<string> {
+  const read = readScenario(text, 'fixtures/scenarios/found/one.yaml')
+  const [error] = lintErrors(read, lintContext(corpus))
+  if (error !== undefined) throw error
+  const target = lastingTarget(create(), settings)
+  const alone = { ...corpus, scenarios: [read.scenario] }
+  const run = await openRun({
+    target,
+    corpus: alone,
+    items: allItems(alone),
+    seed: 1,
+    random: seededRandom(1),
+    allow: ['sessions', 'keys', 'limits'],
+    unique: 'f1',
+  })
+  try {
+    let verdict = 'not run'
+    for (const item of run.items) {
+      const outcome = await run.runItem(item)
+      if (item.kind === 'test-key') continue
+      verdict = outcome.requirements[requirement] ?? outcome.verdict
+      const isClear = ['passed', 'failed', 'warned'].includes(verdict)
+      if (!isClear && outcome.problem !== undefined) verdict += `: ${JSON.stringify(outcome.problem).slice(0, 300)}`
+    }
+    return verdict
+  } finally {
+    await run.end()
+    await target.close?.()
+  }
+}
+
+export const isBroken = (verdict: string): boolean => verdict === 'failed' || verdict === 'warned'
