@@ -11,14 +11,7 @@ import { packageRoot } from '../suites/engine/language/package-root.ts'
 import { writeBlock } from '../suites/self/sources.ts'
 import { readArguments } from './arguments.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
-import {
-  bundledMeasure,
-  installationMeasure,
-  simulatedMeasure,
-  startMeasure,
-  testsMeasure,
-  urlMeasures,
-} from './bench/runs.ts'
+import { bundledMeasure, installationMeasure, startMeasure, testsMeasure, urlMeasures } from './bench/runs.ts'
 import { eccMeasure, hmacMeasure, journalMeasure } from './bench/server.ts'
 
 const measures: readonly Measure[] = [
@@ -26,7 +19,6 @@ const measures: readonly Measure[] = [
   startMeasure,
   bundledMeasure,
   ...urlMeasures,
-  simulatedMeasure,
   hmacMeasure,
   eccMeasure,
   journalMeasure,

@@ -1,26 +1,12 @@
 /** How long runs and starts take, from the start of the process to its end, as users have them built. */
 
 import { spawn } from 'node:child_process'
-import { EventEmitter } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { createHandler } from '../../mock-server/handler.ts'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
-import {
-  bareSettings,
-  type Instance,
-  type Target,
-  type WireAnswer,
-  type WireRequest,
-} from '../../suites/engine/target.ts'
-import { openCorpus } from '../../suites/run/corpus-cache.ts'
-import { runAll } from '../../suites/run/run.ts'
-import { openInProcess } from '../../suites/targets/in-memory.ts'
-import { openSpares } from '../../suites/targets/transport.ts'
-import { urlSettings } from '../../suites/targets/url.ts'
 import {
   bin,
   emptyTest,
@@ -90,8 +76,8 @@ export const testsMeasure: Measure = {
   id: 'tests',
   async run(turns) {
     const commands = [
-      { name: '`npm test`', script: 'test', atMost: 75 },
-      { name: '`npm run test:fast`', script: 'test:fast', atMost: 20 },
+      { name: '`npm test`', script: 'test', atMost: 60 },
+      { name: '`npm run test:fast`', script: 'test:fast', atMost: 15 },
     ]
     const figures: Figure[] = []
     for (const { name, script, atMost } of commands) {
@@ -339,158 +325,4 @@ function bytesIn(folder: string): number {
     if (entry.isDirectory()) return entry.name === 'node_modules' ? sum : sum + bytesIn(path)
     return entry.isFile() ? sum + statSync(path).size : sum
   }, 0)
-}
-
-/** How long runs against a distant server take in simulated time: without the start of processes and the load of the machine. */
-
-const roundTripMs = 300
-
-/** Each turn has another order of the cases. */
-export const simulatedMeasure: Measure = {
-  id: 'simulated-300',
-  async run(turns) {
-    const corpus = await openCorpus()
-    const times: number[] = []
-    for (let seed = 1; seed <= turns; seed += 1) {
-      const startMs = Date.UTC(2026, 0, 1)
-      const time = createSimulatedTime(startMs)
-      const outcomes = await time.during(runAll({ target: simulatedTarget(time, roundTripMs), corpus, seed }))
-      const wrong = outcomes.filter(({ verdict }) => ['failed', 'blocked', 'warned'].includes(verdict))
-      if (wrong.length > 0) throw new Error(`These cases did not pass: ${wrong.map(({ key }) => key).join(', ')}`)
-      times.push((time.now() - startMs) / 1000)
-    }
-    return [
-      {
-        name: 'The cases of a disposable run, 300 ms away, in simulated time',
-        value: median(times),
-        unit: 's',
-        runs: turns,
-        reference: { name: 'one call', value: roundTripMs / 1000 },
-        ratio: median(times) / (roundTripMs / 1000),
-        wanted: { atMost: 150 },
-      },
-    ]
-  },
-}
-
-/** The reference server as a distant one in simulated time. What a call takes is modelled: round trips, and opening connections. */
-
-import type http from 'node:http'
-
-const baseUrl = 'http://127.0.0.1:9'
-/** What both sides need for a call. */
-const workMs = 4
-
-interface Connection {
-  readyAtMs: number
-}
-
-function simulatedTarget(time: SimulatedTime, roundTripMs: number): Target {
-  const clock = { now: time.now, advance() {}, set() {}, freeze() {}, frozen: false }
-  const { handle } = createHandler({ rootKey, clock })
-  const settings = urlSettings(baseUrl, bareSettings)
-  const inProcess = openInProcess({ handle, baseUrl, requestTimeoutMs: 10_000, secondAddress: settings.secondAddress })
-  const connect = (): Connection => ({ readyAtMs: time.now() + roundTripMs })
-
-  async function over({ readyAtMs }: Connection, request: WireRequest): Promise<WireAnswer> {
-    await time.sleep(Math.max(0, readyAtMs - time.now()) + roundTripMs / 2)
-    const answer = await inProcess({ ...request, raw: false })
-    await time.sleep(roundTripMs / 2 + workMs)
-    return answer ?? { kind: 'none', reason: 'not simulated', refusedConnection: false, stale: false }
-  }
-
-  function open(): Instance {
-    const kept: Connection[] = []
-    const warm: Connection[] = []
-    let underWay = 0
-    let mostAtOnce = 0
-    const agent = {
-      createConnection: () => Object.assign(new EventEmitter(), connect(), { ref() {}, unref() {}, destroy() {} }),
-    }
-    const spares = openSpares(agent as unknown as http.Agent, () => mostAtOnce, time.now)
-    const connectionFor = ({ from, connection = 'kept' }: WireRequest): Connection => {
-      if (from === 'second-address' || connection === 'fresh') return connect()
-      return connection === 'unused' ? agent.createConnection() : (kept.pop() ?? connect())
-    }
-    return {
-      baseUrl,
-      root: { kind: 'secret', ...rootKey },
-      settings,
-      clock: { now: () => Math.round(time.now()), sleep: time.sleep, controlled: false },
-      async send(request) {
-        const wasIdle = kept.length > 0
-        underWay += 1
-        mostAtOnce = Math.max(mostAtOnce, underWay)
-        const connection = connectionFor(request)
-        const answer = await over(connection, request)
-        underWay -= 1
-        if ((request.connection ?? 'kept') === 'kept' && request.from !== 'second-address') kept.push(connection)
-        if (request.connection === 'unused' && wasIdle && kept.length > 0) spares.allow()
-        return answer
-      },
-      async sendTogether(requests) {
-        const used = requests.map(({ connection }) => (connection === 'warm' && warm.pop()) || connect())
-        const readyAtMs = Math.max(...used.map((one) => one.readyAtMs))
-        const answers = await Promise.all(requests.map((request) => over({ readyAtMs }, request)))
-        warm.push(...used.filter((_, index) => requests[index]?.connection === 'warm'))
-        return answers
-      },
-      async endRaces() {
-        warm.length = 0
-      },
-      async close() {
-        spares.close()
-      },
-    }
-  }
-  return { name: baseUrl, lasting: true, fresh: true, open: async () => open() }
-}
-
-/** Time that passes only while nothing else happens, so that a run of minutes takes seconds and the load of the machine does not count. */
-interface SimulatedTime {
-  /** In ms since 1970. */
-  now(): number
-  /** @param signal ends the wait at once */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Lets time pass until the work has ended. */
-  during<T>(work: Promise<T>): Promise<T>
-}
-
-/** If no wait begins in this many turns of the event loop, all work is waiting, and time may pass. */
-const calmTurns = 6
-
-export function createSimulatedTime(startMs: number): SimulatedTime {
-  let nowMs = startMs
-  let calm = 0
-  let waiting: { dueMs: number; wake(): void }[] = []
-  const wakeNext = (): void => {
-    const dueMs = Math.min(...waiting.map((one) => one.dueMs))
-    const next = waiting.find((one) => one.dueMs === dueMs)
-    waiting = waiting.filter((one) => one !== next)
-    nowMs = Math.max(nowMs, dueMs)
-    next?.wake()
-  }
-  return {
-    now: () => nowMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        calm = 0
-        waiting.push({ dueMs: nowMs + ms, wake: resolve })
-        signal?.addEventListener('abort', () => resolve(), { once: true })
-      }),
-    async during(work) {
-      let isOver = false
-      const ended = work.finally(() => {
-        isOver = true
-      })
-      while (!isOver) {
-        await new Promise((resolve) => setImmediate(resolve))
-        calm += 1
-        if (calm < calmTurns || waiting.length === 0) continue
-        calm = 0
-        wakeNext()
-      }
-      return ended
-    },
-  }
 }

@@ -124,70 +124,32 @@ export function pairsOf(variants: readonly ConformingServer[]): [ConformingServe
   )
 }
 
-/**
- * Few servers in which every compatible pair of variants meets at least once: a covering array, made greedily. The same variants
- * give the same servers.
- */
+/** Few servers in which every compatible pair of variants meets: each begins with an open pair, and takes whoever brings the most of them. */
 export function coveringServers(variants: readonly ConformingServer[]): Merged[] {
   const combined = variants.filter(({ alone }) => !alone)
-  const pairs = pairsOf(combined)
-  const partners = meetingsOf(pairs)
-  const open = meetingsOf(pairs)
-  const servers: ConformingServer[][] = []
-  while ([...open.values()].some(({ size }) => size > 0)) {
-    const members = fullServer(combined, partners, open)
-    for (const member of members) for (const other of members) open.get(member)?.delete(other)
-    servers.push(members)
+  const open = new Map(combined.map((one) => [one, new Set<ConformingServer>()]))
+  for (const [one, other] of pairsOf(combined)) {
+    open.get(one)?.add(other)
+    open.get(other)?.add(one)
   }
-  return withoutNeedless(servers)
-    .filter((members) => members.length > 0)
-    .map(merge)
-}
-
-/** The partners of each variant. */
-type Meetings = ReadonlyMap<ConformingServer, Set<ConformingServer>>
-
-function meetingsOf(pairs: readonly [ConformingServer, ConformingServer][]): Meetings {
-  const meetings = new Map<ConformingServer, Set<ConformingServer>>()
-  const meet = (one: ConformingServer, other: ConformingServer) =>
-    meetings.set(one, (meetings.get(one) ?? new Set()).add(other))
-  for (const [one, other] of pairs) {
-    meet(one, other)
-    meet(other, one)
-  }
-  return meetings
-}
-
-/** Leaves members out that meet all others of their server elsewhere: some variants make every call dearer. */
-function withoutNeedless(servers: readonly (readonly ConformingServer[])[]): ConformingServer[][] {
-  const kept = servers.map((server) => new Set(server))
-  const meetElsewhere = (here: Set<ConformingServer>, one: ConformingServer, other: ConformingServer): boolean =>
-    kept.some((server) => server !== here && server.has(one) && server.has(other))
-  for (const server of kept) {
-    for (const member of server) {
-      const others = [...server].filter((one) => one !== member)
-      if (others.every((other) => meetElsewhere(server, member, other))) server.delete(member)
+  const partners = new Map([...open].map(([one, others]) => [one, new Set(others)]))
+  const servers: Merged[] = []
+  for (const [first, others] of open) {
+    while (others.size > 0) {
+      const members = [first]
+      const worth = (one: ConformingServer): number =>
+        members.filter((member) => open.get(member)?.has(one)).length * combined.length + (open.get(one)?.size ?? 0)
+      let fitting = [...(partners.get(first) ?? [])]
+      while (fitting.length > 0) {
+        const best = fitting.reduce((one, other) => (worth(other) > worth(one) ? other : one))
+        members.push(best)
+        fitting = fitting.filter((one) => partners.get(best)?.has(one))
+      }
+      for (const member of members) for (const other of members) open.get(member)?.delete(other)
+      servers.push(merge(members))
     }
   }
-  return kept.map((server) => [...server])
-}
-
-/** Takes the variant that brings the most open pairs with the members, then with all others, until no further one fits. */
-function fullServer(variants: readonly ConformingServer[], partners: Meetings, open: Meetings): ConformingServer[] {
-  const members: ConformingServer[] = []
-  let candidates = variants
-  const worth = (candidate: ConformingServer): number => {
-    const openHere = open.get(candidate)
-    const withMembers = members.filter((member) => openHere?.has(member)).length
-    return withMembers * variants.length + (openHere?.size ?? 0)
-  }
-  for (;;) {
-    const [first, ...others] = candidates
-    if (first === undefined) return members
-    const best = others.reduce((one, other) => (worth(other) > worth(one) ? other : one), first)
-    members.push(best)
-    candidates = candidates.filter((candidate) => partners.get(best)?.has(candidate))
-  }
+  return servers
 }
 
 /** Cases that do not pass against a conforming variant, each with its reason. No such case fails. */
