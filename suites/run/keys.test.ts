@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   type Conversation,
   type CreatedKeys,
@@ -147,6 +147,16 @@ function targetWith(more: Partial<Target> = {}): Target {
   }
 }
 
+const flushed = vi.hoisted((): unknown[] => [])
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const writeFileSync: typeof fs.writeFileSync = (file, text, options) => {
+    if (typeof options === 'object' && options?.flush === true) flushed.push(text)
+    fs.writeFileSync(file, text, options)
+  }
+  return { ...fs, writeFileSync }
+})
+
 function begun(more: Partial<Target> = {}): { file: string; held: KeysOfTarget; keys: CreatedKeys } {
   const held = openKeysOfTarget(targetWith(more))
   return { file: held.record?.file ?? '', held, keys: held.open() }
@@ -169,6 +179,15 @@ test('an entry is on the disk before its call is made, so a key is not created i
   const file = join(newFolder(), 'no-folder', 'keys.jsonl')
   const noted = recordKeys({ file, withSecrets: false })
   expect(() => noted({ kind: 'key-noted', entry: { intend: 'n' } })).toThrow('Cannot write the record of created keys')
+})
+
+test('the disk is waited for once for each key: before the call that creates it', () => {
+  const { keys } = begun()
+  flushed.length = 0
+  keys.note({ intend: 'n' })
+  keys.note({ created: bob })
+  keys.note({ removed: bob.id })
+  expect(flushed).toEqual(['{"intend":"n"}\n'])
 })
 
 test.each([

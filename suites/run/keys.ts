@@ -394,15 +394,15 @@ export function writeKeyRecord(file: string, record: KeyRecord): void {
 const jsonLine = (entry: object): string => `${JSON.stringify(entry)}\n`
 
 /**
- * Returns a listener that appends entries about created keys. An entry is on the disk when the listener returns, so a full disk prevents
- * the creation.
+ * Returns a listener that appends entries about created keys. The intention to create one is on the disk when the listener returns, so a
+ * full disk prevents the creation. What became of it need not be flushed: without it, the intention says that a key may be there.
  */
 export function recordKeys({ file, withSecrets }: RecordFile): RunListener {
   return (event) => {
     if (event.kind !== 'key-noted') return
     try {
       const text = jsonLine(withSecrets ? event.entry : withoutSecrets(event.entry))
-      writeFileSync(file, text, { flag: 'a', mode: ownerOnly, flush: true })
+      writeFileSync(file, text, { flag: 'a', mode: ownerOnly, flush: 'intend' in event.entry })
     } catch (cause) {
       const why = fileProblem(cause, 'folder')
       throw usageError(`Cannot write the record of created keys "${file}": ${why}`, { cause })
