@@ -60,12 +60,12 @@ function accepted(state: State, seen: Learnt, result: unknown): State {
   const shown = verdict.is === 'refused' ? [] : known.map(nameOf).filter((name) => !state.shown.has(name))
   const kind = kindOfBody(body)
   const larger = body.bytes > (state.sizes.get(kind) ?? 1024)
-  const next: State = {
-    ...state,
+  const changes: Partial<State> = {
     ...(shown.length > 0 ? { shown: new Set([...state.shown, ...shown]) } : {}),
     ...(larger ? { sizes: new Map(state.sizes).set(kind, body.bytes) } : {}),
     ...(keyId !== undefined && state.wrongTries.has(keyId) ? { wrongTries: without(state.wrongTries, keyId) } : {}),
   }
+  const next = Object.keys(changes).length > 0 ? { ...state, ...changes } : state
   if (body.method === 'manager/auth') return letIn(learnPair(next, read, result, span), keyId)
   const proved = letIn(useAccess(next, seen, 'accepted'), keyId)
   return body.method === 'manager/createApiKey' ? learnKey(proved, read, result) : proved
@@ -148,10 +148,11 @@ function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'a
 const mayBeUse = ({ is, requirement }: Fact): boolean =>
   is !== 'no' || /^(envelope|scopes|keys|limits|addresses)\//.test(requirement)
 
-const touched = (state: State, pair: Pair, how: Touch, span: Span): State => ({
-  ...state,
-  sessions: touchAll(state.sessions, memberOf(state, pair), how, span),
-})
+const touched = (state: State, pair: Pair, how: Touch, span: Span): State =>
+  withSessions(state, touchAll(state.sessions, memberOf(state, pair), how, span))
+
+const withSessions = (state: State, sessions: State['sessions']): State =>
+  sessions === state.sessions ? state : { ...state, sessions }
 
 const isOfSession = ({ requirement }: Fact): boolean =>
   requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
@@ -161,7 +162,7 @@ function observed(state: State, pair: Pair, seen: 'live' | 'dead', span: Span): 
   const kept = observeAll(state.sessions, member, seen)
   // An answer that contradicts every reading is a finding; nothing is known about this user afterwards.
   if (kept.length === 0) return withTables(state, (table) => forgetSessionsOf(table, member, span))
-  return { ...state, sessions: kept }
+  return withSessions(state, kept)
 }
 
 function withStanding(state: State, pair: Pair, standing: Pair['standing']): State {
@@ -174,9 +175,11 @@ function withStanding(state: State, pair: Pair, standing: Pair['standing']): Sta
 function letIn(state: State, id: string | undefined): State {
   const key = state.keys.get(id ?? '')
   if (key === undefined || key.id === state.root) return state
-  const working = state.working.has(key.id) ? state.working : new Set(state.working).add(key.id)
-  if (key.works === 'yes') return { ...state, working }
-  return { ...state, working, keys: new Map(state.keys).set(key.id, { ...key, works: 'yes' }) }
+  const isKnown = state.working.has(key.id)
+  if (isKnown && key.works === 'yes') return state
+  const working = isKnown ? state.working : new Set(state.working).add(key.id)
+  const keys = key.works === 'yes' ? state.keys : new Map(state.keys).set(key.id, { ...key, works: 'yes' as const })
+  return { ...state, working, keys }
 }
 
 // Keys.

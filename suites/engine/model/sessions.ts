@@ -167,7 +167,22 @@ const begun = ({ name, besides, line }: Member, when: Span): Session => ({
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
   if (hasNone(table, member)) return table
-  return withUser(table, member, added(table.reading, userOf(table, member), member, when))
+  const user = userOf(table, member)
+  return withUser(table, member, shared(table.reading, user, member, when))
+}
+
+/** What the latest member did to a user, by what a reading says of names. */
+const latest = new WeakMap<User, { readonly member: Member; readonly when: Span; readonly next: Map<string, User> }>()
+
+/** Many tables agree about a user, so that a session is not added in each of them anew. */
+function shared(reading: Reading, user: User, member: Member, when: Span): User {
+  let known = latest.get(user)
+  if (known?.member !== member || known.when !== when) known = { member, when, next: new Map() }
+  latest.set(user, known)
+  const name = `${reading.unnamed} ${reading.reusedName} ${reading.reusedForAnother}`
+  const next = known.next.get(name) ?? added(reading, user, member, when)
+  known.next.set(name, next)
+  return next
 }
 
 function added(reading: Reading, user: User, member: Member, when: Span): User {
@@ -259,15 +274,18 @@ function withDoubt(sessions: readonly Session[]): Session[] {
     !live.some((other) => isSurelyOlder(other, session)) &&
     // Any doubtful one may be the one that is left.
     (doubtful.length === 0 || !doubtful.every((other) => isSurelyOlder(other, session)))
-  return sessions.map((session) => (mayBeOldest(session) ? { ...session, isDoubtful: true } : session))
+  return sessions.map((session) =>
+    !session.isDoubtful && mayBeOldest(session) ? { ...session, isDoubtful: true } : session,
+  )
 }
 
 /** If as many are lost as are doubtful, all of these are gone; if none is lost, all of them live. */
 function settled(user: User): User {
   const { sessions, lost } = user
-  const live = sessions.filter(({ isDoubtful }) => !isDoubtful)
-  if (lost <= 0) return { ...user, sessions: sessions.map((session) => ({ ...session, isDoubtful: false })), lost: 0 }
-  return lost >= sessions.length - live.length ? { ...user, sessions: live, lost: 0 } : user
+  const doubtful = sessions.filter(({ isDoubtful }) => isDoubtful).length
+  if (doubtful === 0) return lost === 0 ? user : { ...user, lost: 0 }
+  if (lost <= 0) return { ...user, sessions: sessions.map((one) => ({ ...one, isDoubtful: false })), lost: 0 }
+  return lost >= doubtful ? { ...user, sessions: sessions.filter(({ isDoubtful }) => !isDoubtful), lost: 0 } : user
 }
 
 /** A session was used or refreshed, so that it may be younger now. */
