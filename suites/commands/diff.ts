@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
-import { jsonLine, line, lines, type Printable } from '../engine/printable.ts'
+import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
 import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -79,6 +79,7 @@ async function runDiffServers(typed: flag.Typed<typeof diffFlags>): Promise<numb
   const { calls, wait, json, ...flags } = flag.read(diffFlags, typed)
   const allow = a.allow.filter((one) => one === 'sessions' && b.allow.includes(one))
   const lasting = allow.includes('sessions') ? 'grants tokens and opens two sessions' : 'creates nothing that lasts'
+  for (const doubt of new Set([...a.doubts, ...b.doubts])) writeError(lines([printable(doubt)]))
   const asked = calls ?? usualCalls
   writeError(lines([line`Plan: about ${asked} calls to each server; ${lasting}`]))
   const seed = flags.seed ?? 1

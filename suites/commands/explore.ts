@@ -60,6 +60,7 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   const corpus = await openCorpus()
   const started = new Date()
   const progress = startExploreProgress(process.stderr, { target: target?.url ?? 'the bundled server', seconds })
+  for (const doubt of target?.doubts ?? []) progress.say(doubt)
   const effort = {
     allow: allowed(target),
     fresh: target?.disposable ?? true,

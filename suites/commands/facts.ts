@@ -48,6 +48,7 @@ async function run(typed: flag.Typed<typeof factsFlags>): Promise<void> {
   if (asProfile !== null) demandPlaceFor(asProfile, 'the profile', true)
   const { allow, url } = target
   const say = (text: string): void => writeError(lines([printable(text)]))
+  for (const doubt of target.doubts) say(doubt)
   const corpus = await openCorpus()
   const items = observingItems(corpus)
   const { plan } = planRun(

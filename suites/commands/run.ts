@@ -67,6 +67,7 @@ async function runAndReport(options: RunOptions, progress: Progress): Promise<vo
     progress.say(
       `${usualTargetFile} is here, and is not used unless it is named: npx svc-conformance run --target ${usualTargetFile}`,
     )
+  for (const doubt of options.target?.doubts ?? []) progress.say(doubt)
   const first = await runOnce(options, progress, null)
   process.exitCode = first.exitCode
   if (options.watch) await watch(options, progress, first)

@@ -85,6 +85,7 @@ tls: { insecure: true }
         stateFolder: join('/state', 'svc-conformance'),
         testKeysFile: join(folder, 'test-keys.json'),
         inputs: [{ what: 'the target file', file: target }],
+        doubts: [],
       },
       only: [],
       rowsAlone: false,
@@ -160,6 +161,33 @@ tls: { insecure: true }
   test('a secret in a file loses its last line break only', () => {
     const keySecretFile = file('secret.txt', ' s e c r e t \n')
     expect(targetOf({ url, keyId: 'i', keySecretFile }).root).toMatchObject({ secret: ' s e c r e t ' })
+  })
+})
+
+describe('what was added to a secret is said, and nothing is taken away', () => {
+  const used = 'give it without, unless the secret has it'
+  test.each([
+    ['orchard-lamp-7731\n', 'ends with a line feed'],
+    ['orchard-lamp-7731\r', 'ends with a carriage return'],
+    ['orchard-lamp-7731\r\n', 'ends with a carriage return and a line feed'],
+    ['"orchard-lamp-7731"', 'stands in quotes'],
+    ["'orchard-lamp-7731'", 'stands in quotes'],
+    [' orchard-lamp-7731', 'begins or ends with white space'],
+  ])('%j in the environment', (secret, what) => {
+    const { root, doubts } = targetOf({ url }, { SVC_KEY_ID: 'key-7', SVC_KEY_SECRET: secret })
+    expect(root).toEqual({ id: 'key-7', kind: 'secret', secret })
+    expect(doubts).toEqual([`SVC_KEY_SECRET ${what}, and is used as it is: ${used}`])
+  })
+
+  test.each(['orchard-lamp-7731', 'or"chard', '"orchard', 'two words', '"'])('nothing about %j', (keySecret) => {
+    expect(targetOf({ url, keyId: 'key-7', keySecret }).doubts).toEqual([])
+  })
+
+  test('a file in quotes is named, and its last line feed is no part of the secret', () => {
+    const keySecretFile = file('quoted.txt', '"orchard-lamp-7731"\n')
+    expect(targetOf({ url, keyId: 'key-7', keySecretFile }).doubts).toEqual([
+      `"${keySecretFile}" stands in quotes, and is used as it is: ${used}`,
+    ])
   })
 })
 

@@ -5,7 +5,7 @@ import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
-import { isLoopback, type RootKey } from '../engine/target.ts'
+import { isLoopback } from '../engine/target.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
 import { demandPlaceFor, type Environment, given, isSameFile, readText, stateFolder } from './files.ts'
@@ -174,6 +174,8 @@ export interface TargetOptions extends UrlTargetOptions {
   testKeysFile: string | null
   /** Files that were read for these options. */
   inputs: NamedFile[]
+  /** What a user should be told before the first call. */
+  doubts: string[]
 }
 
 /**
@@ -321,7 +323,7 @@ export function readTargetOptions(
   const readBeside = (path: string | undefined, what: string) => path && read(beside(path), what)
   return {
     url,
-    root: rootKey(url, { flags, env, named, read }),
+    ...rootKey(url, { flags, env, named, read }),
     allow: disposable ? [...safetyClasses] : (flags.allow ?? file.allow ?? []),
     settings: {
       ...defined({ absent: file.absent, concurrency: flags.concurrency ?? file.concurrency }),
@@ -387,7 +389,10 @@ interface KeySources {
  *
  * @throws SuiteError (`usage`) if no key or two keys are given, or a file cannot be used
  */
-function rootKey(url: string, { flags, env, named: { file, beside }, read }: KeySources): RootKey {
+function rootKey(
+  url: string,
+  { flags, env, named: { file, beside }, read }: KeySources,
+): Pick<TargetOptions, 'root' | 'doubts'> {
   const { secret, privateKeyFile } = file.root ?? {}
   const id = flags.keyId ?? file.root?.id
   const found =
@@ -402,33 +407,53 @@ function rootKey(url: string, { flags, env, named: { file, beside }, read }: Key
       SVC_PRIVATE_KEY_FILE: given(env.SVC_PRIVATE_KEY_FILE),
     }) ??
     // The reader of the target file allows only one of the two.
-    oneSource({ secret, file: undefined, privateKeyFile: privateKeyFile && beside(privateKeyFile) })
+    oneSource({
+      'The secret in the target file': secret,
+      file: undefined,
+      privateKeyFile: privateKeyFile && beside(privateKeyFile),
+    })
   if (id === undefined || found === undefined) {
     const missing = id === undefined ? 'Name the API key' : 'Give the secret of the API key'
     const how = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
     throw usageError(`${missing} to use at "${url}": ${how}`)
   }
-  if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
-  const text = read(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
-  if (found.kind === 'secret-file') {
-    const secret = text.replace(/\r?\n$/, '')
-    if (secret === '') throw usageError(`Cannot use the key secret "${found.value}": the file is empty`)
-    return { id, kind: 'secret', secret }
+  const { kind, name, value } = found
+  if (kind === 'private-key') {
+    const privateKey = read(value, 'the private key')
+    try {
+      seedFromPkcs8(privateKey)
+    } catch (cause) {
+      throw usageError(`Cannot use the private key "${value}": ${(cause as Error).message}`, { cause })
+    }
+    return { root: { id, kind: 'ed25519', privateKey }, doubts: [] }
   }
-  try {
-    seedFromPkcs8(text)
-  } catch (cause) {
-    throw usageError(`Cannot use the private key "${found.value}": ${(cause as Error).message}`, { cause })
-  }
-  return { id, kind: 'ed25519', privateKey: text }
+  const isFile = kind === 'secret-file'
+  const used = isFile ? read(value, 'the key secret').replace(/\r?\n$/, '') : value
+  if (used === '') throw usageError(`Cannot use the key secret "${value}": the file is empty`)
+  return { root: { id, kind: 'secret', secret: used }, doubts: doubtsOfSecret(used, isFile ? `"${value}"` : name) }
+}
+
+/** What a shell, a file or a CI system often adds to a secret. Nothing is taken away, because it may belong to it. */
+export function doubtsOfSecret(secret: string, source: string): string[] {
+  const added = [
+    [/\r\n$/, 'ends with a carriage return and a line feed'],
+    [/\n$/, 'ends with a line feed'],
+    [/\r$/, 'ends with a carriage return'],
+    [/^(["']).+\1$/s, 'stands in quotes'],
+    [/^\s|\s$/, 'begins or ends with white space'],
+  ] as const
+  const what = added.find(([form]) => form.test(secret))?.[1]
+  return what === undefined
+    ? []
+    : [`${source} ${what}, and is used as it is: give it without, unless the secret has it`]
 }
 
 const sourceKinds = ['secret', 'secret-file', 'private-key'] as const
 
 /** @param sources a secret, the file of a secret and the file of a private key, by their names */
 function oneSource(sources: { [name: string]: string | null | undefined }) {
-  const found = Object.values(sources).flatMap((value, index) =>
-    typeof value === 'string' ? [{ kind: sourceKinds[index], value }] : [],
+  const found = Object.entries(sources).flatMap(([name, value], index) =>
+    typeof value === 'string' ? [{ kind: sourceKinds[index], name, value }] : [],
   )
   if (found.length > 1) throw usageError(`Give the key once: only one of ${Object.keys(sources).join(', ')}`)
   return found[0]
