@@ -204,6 +204,22 @@ describe('tokens', () => {
     ])
   })
 
+  test('of a server that ignores expiresIn only what was measured is said: how far two expiries are apart', () => {
+    const fifteenMinutes = (token: string, when: ReturnType<typeof at>) =>
+      pairAnswer(token, ['solution'], when, 900_000)
+    const first = fifteenMinutes('e', at(0))
+    expect(shape(newState(), grantCall(['solution', 'expiresIn:3000']), first, at(0))).toEqual([])
+    const lived = learn(newState(), grantCall(['solution', 'expiresIn:3000']), first, at(0))
+    const [wrong] = shape(lived, grantCall(['solution', 'expiresIn:9000']), fifteenMinutes('f', at(0)), at(0))
+    const byMs = Number(
+      /^expiresIn:9000 gave an expiry (\d+) ms earlier than that of expiresIn:3000 leads to expect$/.exec(
+        wrong?.message ?? '',
+      )?.[1],
+    )
+    expect(6000 - byMs).toBeGreaterThanOrEqual(0)
+    expect(6000 - byMs).toBeLessThanOrEqual(2100)
+  })
+
   test('a long NUMBER may be shortened, but never kept longer, nor give less than a smaller one', () => {
     const long = grantCall(['solution', 'expiresIn:9000000'])
     expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 60_000), at(9))).toEqual([])

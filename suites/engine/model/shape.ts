@@ -145,13 +145,20 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
   if (tooLong || tooShort) {
     // A longer one may be shortened.
     const demands = asked <= longestKeptMs ? { 'result.accessTokenExpiry': { in: asked } } : undefined
-    const message = `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`
+    const byMs = Math.round(tooLong ? life.from - asked : asked - life.to)
+    const message = `expiresIn:${asked} gave an expiry ${byMs} ms ${tooLong ? 'later' : 'earlier'} than ${expected(state)}`
     problems.push(problem('expires-in/reported', message, demands))
   }
   // What a server makes of a number above the lifetime of the refresh token is open (expires-in/too-long).
   else if (isMoment(refreshEnds) && asked < refreshEnds - clock.from - made.from - slackMs)
     problems.push(...endsTooEarly(state, asked, life, made))
   return problems
+}
+
+/** The clock of the server is known from other expiries alone, so an expiry is compared with them, and no lifetime is measured. */
+function expected({ lifetimes }: State): string {
+  const other = lifetimes.findLast(({ asked }) => asked <= longestKeptMs)
+  return other === undefined ? 'it should be' : `that of expiresIn:${other.asked} leads to expect`
 }
 
 /** expires-in/reported: a larger NUMBER never gives an earlier expiry than a smaller one did shortly before. */
@@ -163,9 +170,7 @@ function endsTooEarly({ lifetimes }: State, asked: number, life: Span, made: Spa
   if (smaller.length === 0) return []
   // A very short one may be refused by another server.
   const least = `expiresIn:${Math.min(...smaller.filter((one) => one >= shortestCertainMs), Math.max(...smaller))}`
-  const gave =
-    life.to > 0 ? `a lifetime of at most ${Math.round(life.to)} ms, shorter` : 'an expiry in the past, earlier'
-  const message = `expiresIn:${asked} gave ${gave} than that of ${least}`
+  const message = `expiresIn:${asked} gave an earlier expiry than ${least}, which was granted before`
   return [{ ...problem('expires-in/reported', message), comparedWith: least }]
 }
 
