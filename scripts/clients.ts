@@ -2,6 +2,7 @@
  * Prints the verdict on every test client: `npm run clients [-- WORD…]`, with words for those whose id or check holds one of
  * them. Exit code 1 where a right client does not pass, a broken one is not caught where it should be, or an inert one shows something.
  */
+
 import {
   type Judgement,
   judgementProblem,
@@ -10,8 +11,9 @@ import {
   loadCatalogue,
   type TestClient,
 } from '../suites/self/clients/catalogue.ts'
+import { readArguments } from './arguments.ts'
 
-const words = process.argv.slice(2)
+const { positionals: words } = readArguments({ allowPositionals: true })
 const { adapters, missing } = loadAdapters()
 const clients = [...adapters, ...(await loadCatalogue())].filter(
   (client) =>

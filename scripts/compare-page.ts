@@ -15,13 +15,14 @@ import { addReport, type Comparison, noComparison } from '../suites/report/compa
 import type { Report } from '../suites/report/report.ts'
 import { launchChromium } from '../suites/self/chromium.ts'
 import { madeUpCase, madeUpMeta } from '../suites/self/made-up-report.ts'
+import { readArguments } from './arguments.ts'
 
 const servers = 20
 const reportsOfEach = 50
 const limitMs = 1000
-const kept = process.argv.indexOf('--html')
+const { html } = readArguments({ options: { html: { type: 'string' } } }).values
 const folder = mkdtempSync(join(tmpdir(), 'svc-compare-'))
-const file = kept === -1 ? join(folder, 'compare.html') : (process.argv[kept + 1] ?? '')
+const file = html ?? join(folder, 'compare.html')
 
 const corpus = loadCorpus(packageRoot)
 const items = allItems(corpus)

@@ -7,6 +7,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../suites/engine/language/package-root.ts'
+import { readArguments } from './arguments.ts'
+
+readArguments({})
 
 const supported = ['20.19', '22', '24']
 const unsupported = ['12', '18', '20.18']

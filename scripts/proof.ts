@@ -7,6 +7,11 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readArguments } from './arguments.ts'
+
+const { values } = readArguments({
+  options: { again: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
+})
 
 interface Proof {
   name: string
@@ -119,7 +124,7 @@ function digestOfSources(): string {
 function readState(digest: string): State {
   try {
     const state = JSON.parse(readFileSync(stateFile, 'utf8')) as State
-    if (state.digest === digest && !process.argv.includes('--again')) return state
+    if (state.digest === digest && !values.again) return state
   } catch {
     // Nothing was proved here before.
   }
@@ -128,7 +133,7 @@ function readState(digest: string): State {
 
 function main(): 0 | 1 {
   const state = readState(digestOfSources())
-  const proofs = process.argv.includes('--quick') ? quickProofs : [...quickProofs, ...longProofs]
+  const proofs = values.quick ? quickProofs : [...quickProofs, ...longProofs]
   for (const { name, command, env } of proofs) {
     if (state.passed.includes(name)) {
       console.log(`Passed before: ${name}`)

@@ -50,6 +50,14 @@ test('--help prints the comment at the head of the script', () => {
   expect(out).toContain('    npm run numbers [-- --write]')
 })
 
+test('every script of package.json reads its command line in this way', () => {
+  const { scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { scripts: object }
+  const names = [...JSON.stringify(scripts).matchAll(/\.build\/scripts\/([\w-]+)\.js/g)].map(([, name]) => name)
+  expect(names.length).toBeGreaterThan(10)
+  const sourceOf = (name?: string): string => readFileSync(join(packageRoot, 'scripts', `${name}.ts`), 'utf8')
+  expect(names.filter((name) => !sourceOf(name).includes('readArguments('))).toEqual([])
+})
+
 const figure: Figure = { name: 'A run', value: 3, unit: 's', runs: 5, ratio: 2, wanted: { atMost: 4, ratioAtMost: 2 } }
 
 test('a figure is met where its value and its ratio are', () => {

@@ -7,9 +7,13 @@
 import { execFileSync } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { readArguments, wrongArgument } from './arguments.ts'
 import { basicRequest, grantRequests, type Started, sendAll, signedRequests, startScript } from './bench/processes.ts'
 
-const calls = Number(process.argv[2] ?? 1_000_000)
+const { positionals } = readArguments({ allowPositionals: true })
+const [calls = 1_000_000] = positionals.map(Number)
+if (positionals.length > 1 || !Number.isSafeInteger(calls) || calls < 0)
+  wrongArgument(`"${positionals.join(' ')}" is not a number of calls`)
 const rounds = 50
 const grantsPerRound = 200
 /** Makes 7 days, the lifetime of a refresh token, pass more than once. */
