@@ -103,7 +103,6 @@ export type Writing = Pick<CallSpec, 'method' | 'params' | 'auth' | 'form' | 'ch
  * A call as bytes, right but for its changes.
  *
  * @param keyOf the key that `auth` names
- * @param mustChange a change that changes nothing is an error
  * @throws Unmakeable where a change has nothing to change
  */
 export function write(
@@ -111,7 +110,6 @@ export function write(
   id: unknown,
   keyOf: (member: unknown) => Key,
   settings: CallSettings,
-  mustChange = false,
 ): WrittenCall {
   const call = {
     method,
@@ -121,7 +119,7 @@ export function write(
     nonce,
     write: (members: readonly Member[]) => writeBody(members, form),
   }
-  return writeCall(call, changes, settings, mustChange)
+  return writeCall(call, changes, settings)
 }
 
 function callerOf(auth: Auth, keyOf: (member: unknown) => Key): Caller {
@@ -156,8 +154,7 @@ function signingKey(talk: Conversation, member: unknown): Key {
  */
 function authorized<Made extends { readonly authorization: string | undefined; readonly body?: string }>(
   talk: Conversation,
-  auth: Auth,
-  own: readonly Change[],
+  { auth, changes: own = [] }: Pick<CallSpec, 'auth' | 'changes'>,
   signedAtMs: number,
   make: (changes: readonly Change[], settings: CallSettings) => Made,
 ): Made {
@@ -175,6 +172,7 @@ function authorized<Made extends { readonly authorization: string | undefined; r
       url: `${instance.baseUrl}/api`,
       tokenWord: facts.tokenPrefix ?? 'Bearer',
       operations: readDeviations(),
+      mustChange: true,
       nextNonce: (kind) => {
         nonces[at] ??= nonceOf(kind, run.random)
         at += 1
@@ -218,8 +216,8 @@ export function prepareCall(talk: Conversation, spec: CallSpec): PreparedCall {
   const keyOf = (member: unknown): Key => signingKey(talk, member)
   const sent: Called['sent'] = { id }
   const build: Build = (signedAtMs) => {
-    const call = authorized(talk, spec.auth, spec.changes ?? [], signedAtMs, (changes, settings) =>
-      write({ ...writing, changes }, id, keyOf, settings, true),
+    const call = authorized(talk, spec, signedAtMs, (changes, settings) =>
+      write({ ...writing, changes }, id, keyOf, settings),
     )
     const own = Object.entries(spec.headers ?? {})
     const isReplaced = (name: string): boolean => own.some(([other]) => other.toLowerCase() === name)
@@ -246,7 +244,7 @@ export function prepareRaw(talk: Conversation, spec: RawSpec): PreparedCall {
   const caller = callerOf(inSomeWay(talk, spec.auth), (member) => signingKey(talk, member))
   const sent: Called['sent'] = {}
   const build: Build = (signedAtMs) => {
-    const header = authorized(talk, spec.auth, [], signedAtMs, (changes, settings) =>
+    const header = authorized(talk, spec, signedAtMs, (changes, settings) =>
       authorize({ caller, method, body }, changes, settings),
     )
     const headers = [...Object.entries(talk.instance.settings.headers), ...Object.entries(spec.headers)]

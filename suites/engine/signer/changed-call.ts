@@ -243,6 +243,8 @@ export interface CallSettings {
   /** Where calls are sent, as some callers sign it by mistake. */
   readonly url: string
   readonly operations: NamedOperations
+  /** A change that changes nothing is an error. */
+  readonly mustChange?: boolean
   nextNonce(kind: NonceKind | undefined): string
   /** The time of the target's clock. In ms. */
   timestamp(): number
@@ -260,16 +262,11 @@ export interface WrittenCall extends WrittenHeader {
 }
 
 /** @throws Unmakeable where a change has nothing to change, and with `mustChange` where it changes nothing */
-export function writeCall(
-  call: PlainCall,
-  changes: readonly Change[],
-  settings: CallSettings,
-  mustChange = false,
-): WrittenCall {
+export function writeCall(call: PlainCall, changes: readonly Change[], settings: CallSettings): WrittenCall {
   const changer = changerOf(changes, settings.operations)
   const body = writeBody(call, changer)
   const header = writeHeader({ ...call, method: 'POST', body: utf8(body.signed) }, changer, settings)
-  changer.end(mustChange)
+  changer.end(settings.mustChange === true)
   return { ...header, body: body.sent }
 }
 
@@ -279,7 +276,7 @@ type SignedCall = Pick<PlainCall, 'caller' | 'nonce'> & { readonly method: strin
 export function authorize(call: SignedCall, changes: readonly Change[], settings: CallSettings): WrittenHeader {
   const changer = changerOf(changes, settings.operations)
   const header = writeHeader(call, changer, settings)
-  changer.end(true)
+  changer.end(settings.mustChange === true)
   return header
 }
 

@@ -144,7 +144,7 @@ test('a part that the call has not cannot be changed', () => {
 test('a change without an effect is an error where it must have one', () => {
   const change: Change = { field: 'gap', operation: 'upper-case' }
   expect(() => written([change])).not.toThrow()
-  expect(() => writeCall(plain, [change], settings, true)).toThrow('"gap" stays as it is')
+  expect(() => writeCall(plain, [change], { ...settings, mustChange: true })).toThrow('"gap" stays as it is')
 })
 
 test('a mistake that shows only in signatures with + or / is made in such a one', () => {
