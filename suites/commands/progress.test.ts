@@ -69,12 +69,30 @@ test('the calls of the model are counted, and what they take is no part of the e
   for (const key of ['a/1', 'a/2']) endCase(key)
   expect(written()).toContain('2 of 4 cases, about 2 s left without the model')
   for (let calls = 1; calls <= 21; calls += 1) {
-    progress.listener({ kind: 'model-called', calls, most: 100 })
+    progress.listener({ kind: 'model-called', calls, most: 100, leftMs: 600_000 - calls * 1000 })
     pass(1000)
   }
-  expect(written()).toContain('2 of 4 cases, and 16 of at most 100 calls of the model, about 81 s left')
+  expect(written()).toContain('2 of 4 cases, and 16 of at most 100 calls of the model, about 86 s left')
   endCase('a/3')
   expect(written()).toContain('3 of 4 cases, and 21 of at most 100 calls of the model')
+})
+
+test('the estimate goes by the pace of the last seconds, and by the time that the model has left', () => {
+  const { progress, endCase, pass, written } = progressOn(false)
+  progress.start(100, 100)
+  pass(60_000)
+  for (let number = 1; number <= 30; number += 1) endCase(`a/${number}`)
+  expect(written()).toContain('20 of 100 cases, about 80 s left')
+  const listener = (calls: number, leftMs: number) =>
+    progress.listener({ kind: 'model-called', calls, most: 16_000, leftMs })
+  listener(1, 60_000)
+  expect(written()).not.toContain('of the model, about')
+  for (let calls = 2; calls <= 40; calls += 1) {
+    pass(1000)
+    listener(calls, 60_000 - 1000 * calls)
+  }
+  // 70 cases at one a second, and 30 s of the model, which would make the other calls in more than four hours.
+  expect(written()).toContain('30 of 100 cases, and 31 of at most 16000 calls of the model, about 2 min left')
 })
 
 describe('of an exploration', () => {

@@ -64,10 +64,10 @@ interface Tally {
   running: Set<string>
   /** Cases that wait, each until a time in ms since 1970. */
   waiting: Map<string, number>
-  /** When the first case started. */
-  startedMs: number | null
   /** What the model makes besides the cases; null before its first call, and if it makes none. */
-  model: { calls: number; most: number; startedMs: number; lastMs: number } | null
+  model: { calls: number; most: number; leftMs: number; startedMs: number; lastMs: number } | null
+  /** How much was done lately, of the work of the cases and of the calls of the model. */
+  speeds: { cases: Speed; model: Speed }
   /** The model has calls to make. */
   hasModel: boolean
 }
@@ -79,8 +79,9 @@ const startTally: (...cases: Parameters<Progress['start']>) => Tally = (
   hasModel = false,
 ) => {
   const allWork = [...work.values()].reduce((sum, calls) => sum + calls, total - work.size)
-  const counts = { verdicts: new Map(), running: new Set<string>(), waiting: new Map(), startedMs: null, model: null }
-  return { total, shown, work, allWork, workLeft: allWork, hasModel, ...counts }
+  const counts = { verdicts: new Map(), running: new Set<string>(), waiting: new Map(), model: null }
+  const speeds = { cases: newSpeed(), model: newSpeed() }
+  return { total, shown, work, allWork, workLeft: allWork, hasModel, speeds, ...counts }
 }
 
 /** One line that redraws itself on a terminal, a few plain ones elsewhere. */
@@ -107,7 +108,7 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
       countEvent(tally, event, now())
       if (!isDue(event)) return
       writtenMs = now()
-      write(`${sentence(tally, now())}${isTerminal ? doing(tally, wall()) : ''}`)
+      write(`${sentence(tally)}${isTerminal ? doing(tally, wall()) : ''}`)
     },
     end,
   }
@@ -117,11 +118,12 @@ export function startProgress(stream: Stream, { now, wall }: Clocks = machine): 
 function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
   const { running, waiting, verdicts, work } = tally
   if (event.kind === 'case-started') {
-    tally.startedMs ??= nowMs
+    if (tally.running.size + tally.verdicts.size === 0) tally.speeds.cases.note(nowMs, 0)
     running.add(event.key)
   } else if (event.kind === 'model-called') {
-    const { calls, most } = event
-    tally.model = { calls, most, startedMs: tally.model?.startedMs ?? nowMs, lastMs: nowMs }
+    const { calls, most, leftMs } = event
+    tally.model = { calls, most, leftMs, startedMs: tally.model?.startedMs ?? nowMs, lastMs: nowMs }
+    tally.speeds.model.note(nowMs, calls)
   } else if (event.kind === 'wait-started') waiting.set(event.key, event.untilMs)
   else if (event.kind === 'wait-ended') waiting.delete(event.key)
   else if (event.kind === 'case-ended') {
@@ -130,22 +132,23 @@ function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
     waiting.delete(key)
     if (!verdicts.has(key)) tally.workLeft -= work.get(key) ?? 1
     verdicts.set(key, verdict)
+    tally.speeds.cases.note(nowMs - modelMs(tally), tally.allWork - tally.workLeft)
   }
 }
 
 /** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
-function sentence(tally: Tally, nowMs: number): string {
+function sentence(tally: Tally): string {
   const { total, shown, verdicts, model, hasModel } = tally
   const parts = [...countBy(verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
   const cases = `${verdicts.size === total ? shown : verdicts.size} of ${shown} cases${parts.join('')}`
-  const seconds = caseSeconds(tally, nowMs)
+  const ofCases = verdicts.size >= total ? 0 : caseSeconds(tally)
   if (model === null)
-    return `${cases}${timeLeft(seconds)}${seconds !== undefined && hasModel ? ' without the model' : ''}`
-  const { calls, most, startedMs, lastMs } = model
-  const ofModel = ((lastMs - startedMs) / calls / 1000) * (most - calls)
-  return `${cases}, and ${calls} of at most ${most} calls of the model${timeLeft((seconds ?? 0) + ofModel)}`
+    return `${cases}${timeLeft(ofCases || undefined)}${ofCases && hasModel ? ' without the model' : ''}`
+  const ofModel = modelSeconds(tally)
+  const seconds = ofCases === undefined || ofModel === undefined ? undefined : ofCases + ofModel
+  return `${cases}, and ${model.calls} of at most ${model.most} calls of the model${timeLeft(seconds)}`
 }
 
 /**
@@ -168,17 +171,49 @@ function doing({ running, waiting }: Tally, wallMs: number): string {
 /** The part of a run that must be done before an estimate is shown. */
 const leastPart = 0.05
 const leastMs = 2000
+/** An estimate goes by the pace of so many last milliseconds. */
+const latelyMs = 10_000
 
-/** Estimates the time that the other cases take from the time of those that ended; the calls of the model are no part of it. */
-function caseSeconds(
-  { total, startedMs, allWork, workLeft, model, verdicts }: Tally,
-  nowMs: number,
-): number | undefined {
-  const done = verdicts.size
-  const ofModelMs = model === null ? 0 : model.lastMs - model.startedMs
-  const passedMs = nowMs - (startedMs ?? nowMs) - ofModelMs
-  if (done < total * leastPart || done >= total || passedMs < leastMs) return undefined
-  return ((passedMs / (allWork - workLeft)) * workLeft) / 1000
+interface Speed {
+  /** @param done in all so far */
+  note(nowMs: number, done: number): void
+  /** How much was done in a millisecond lately; undefined as long as that means nothing. */
+  perMs(): number | undefined
+}
+
+function newSpeed(): Speed {
+  let samples: [ms: number, done: number][] = []
+  return {
+    note(nowMs, done) {
+      samples.push([nowMs, done])
+      // The last one before the window is kept: the work began then.
+      const first = samples.findLastIndex(([ms]) => ms <= nowMs - latelyMs)
+      if (first > 0) samples = samples.slice(first)
+    },
+    perMs() {
+      const [firstMs = 0, before = 0] = samples[0] ?? []
+      const [lastMs = 0, done = 0] = samples.at(-1) ?? []
+      return lastMs - firstMs < leastMs ? undefined : (done - before) / (lastMs - firstMs)
+    },
+  }
+}
+
+/** How long the model has been making its calls. */
+const modelMs = ({ model }: Tally): number => (model === null ? 0 : model.lastMs - model.startedMs)
+
+/** Estimates the time that the other cases take; the calls of the model are no part of it. */
+function caseSeconds({ total, verdicts, workLeft, speeds }: Tally): number | undefined {
+  const { size: done } = verdicts
+  const perMs = speeds.cases.perMs()
+  if (done < total * leastPart || perMs === undefined || perMs === 0) return undefined
+  return workLeft / perMs / 1000
+}
+
+/** The model ends with its calls or with its time. */
+function modelSeconds({ model, speeds }: Tally): number | undefined {
+  const perMs = speeds.model.perMs()
+  if (model === null || perMs === undefined || perMs === 0) return undefined
+  return Math.min((model.most - model.calls) / perMs, model.leftMs) / 1000
 }
 
 function timeLeft(seconds: number | undefined): string {

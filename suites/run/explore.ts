@@ -81,8 +81,10 @@ async function demandRootKey(target: Target, ending: Ending): Promise<void> {
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
-/** The calls bound what the model does. Only where they take longer than this on average does it stop before. In ms. */
-const longestCallMs = { nearby: 8, elsewhere: 1000 }
+/** About how long a call of the model takes, by which a plan announces its time. It makes one after another. In ms. */
+export const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
+/** The calls bound what the model does. It stops before only where they take so many times the announced time. */
+const timesAnnounced = 2
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
 const timeShare = 0.5
@@ -153,13 +155,18 @@ export async function openModelOfRun(
   const { ending } = after
   const opened = await openTarget(target)
   const instance = endedInstance(opened.instance, ending)
-  const callMs = isLoopback(target.url) ? longestCallMs.nearby : longestCallMs.elsewhere
+  const announcedMs = after.calls * modelCallMs(target.url)
+  const mostMs = Math.min(timesAnnounced * announcedMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY))
+  const endsMs = performance.now() + mostMs
   const exploration = openExploration({
     ...opened,
     instance,
-    onCall: (calls) => listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls) }),
+    onCall: (calls) => {
+      const leftMs = Math.max(0, endsMs - performance.now())
+      listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls), leftMs })
+    },
     ...afterCases(after),
-    seconds: Math.min(after.calls * callMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000,
+    seconds: mostMs / 1000,
     requirements: corpus.requirements,
     say: (line) => say(`The model found: ${line}`),
     createdKeys: openCreatedKeys((entry) => {

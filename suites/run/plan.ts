@@ -23,7 +23,7 @@ import type { Plan } from '../report/report.ts'
 import { bundledSettings } from '../targets/bundled.ts'
 import { urlSettings } from '../targets/url.ts'
 import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
-import { mostNewKeys } from './explore.ts'
+import { modelCallMs, mostNewKeys } from './explore.ts'
 import { failedIds, readReportFile } from './inputs.ts'
 import { earlierKeys } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
@@ -105,8 +105,8 @@ function expectedCapabilities(target: TargetOptions | null, { testKeys }: Corpus
   }
 }
 
-/** An estimate of a call's duration before one was made; the model makes one after another. In ms. */
-const nearCallMs = { ofCases: 5, ofModel: 2 }
+/** An estimate of a call's duration before one was made. In ms. */
+const nearCallMs = 5
 const farCallMs = 110
 
 /** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
@@ -114,9 +114,8 @@ const usualAtOnce = 8
 
 function modelPlan({ target, explore }: RunOptions): Pick<Plan, 'model'> {
   if (target === null || explore === null) return {}
-  const callMs = isLoopback(target.url) ? nearCallMs.ofModel : farCallMs
   const keys = target.allow.includes('keys') ? mostNewKeys : 0
-  return { model: { calls: explore.calls, seconds: Math.ceil((explore.calls * callMs) / 1000), keys } }
+  return { model: { calls: explore.calls, seconds: Math.ceil((explore.calls * modelCallMs(target.url)) / 1000), keys } }
 }
 
 /**
@@ -159,7 +158,7 @@ const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refuse
 
 function secondsOf(testable: readonly Item[], calls: number, target: TargetOptions, atOnce: number): number {
   const { rate } = target.settings
-  const callMs = isLoopback(target.url) ? nearCallMs.ofCases : farCallMs
+  const callMs = isLoopback(target.url) ? nearCallMs : farCallMs
   const work = preflightCalls + testable.reduce((sum, item) => sum + workOf(item, atOnce), 0)
   const pacedMs = rate > 0 ? (calls * 1000) / rate : 0
   return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(testable)) / 1000)

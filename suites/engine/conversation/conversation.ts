@@ -30,8 +30,8 @@ export type RunEvent =
   /** Something about a created key. Emitted before the key is created; no key is created if a listener throws. */
   | { kind: 'key-noted'; entry: CreatedKeysEntry }
   | { kind: 'case-ended'; outcome: CaseOutcome }
-  /** The model makes a call besides the cases: how many it has made, and how many it makes at most. */
-  | { kind: 'model-called'; calls: number; most: number }
+  /** The model makes a call besides the cases: how many it has made, how many it makes at most, and how long it may go on. */
+  | { kind: 'model-called'; calls: number; most: number; leftMs: number }
   | { kind: 'stopped'; reason: StopReason }
 
 export type RunListener = (event: RunEvent) => void

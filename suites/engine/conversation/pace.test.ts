@@ -4,7 +4,7 @@ import type { WireAnswer } from '../target.ts'
 import type { CallSpec } from './call.ts'
 import { openConversation } from './conversation.ts'
 import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './pace.ts'
-import { laneOf, makeCall } from './send.ts'
+import { laneOf, makeCall, makeCalls } from './send.ts'
 import { noFacts } from './target-facts.ts'
 
 describe('pace', () => {
@@ -90,6 +90,40 @@ describe('pace', () => {
     let throttled = 0
     for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(talk, call)).throttled > 0 ? 1 : 0
     expect(throttled).toBeLessThan(30)
+  })
+
+  test.each([
+    ['503 and Retry-After: 0', { status: 503, headers: { 'retry-after': '0' } }, 10_000],
+    ['429 without Retry-After', { status: 429 }, 25_000],
+    // Each of the forty waits its second, and the calls between them are as fast as ever.
+    ['429 and Retry-After: 1', { status: 429, headers: { 'retry-after': '1' } }, 100_000],
+  ])('a target that answers every fiftieth call with %s is called as fast as before', async (_how, busy, mostMs) => {
+    let calls = 0
+    const answer = (): MadeUpAnswer => (++calls % 50 === 0 ? busy : { result: {} })
+    const talk = await openConversation(runOf(madeUpTarget({ callMs: 2, answer })))
+    const began = talk.instance.clock.now()
+    for (let made = 0; made < 2000; made += 1) expect((await makeCall(talk, call)).answer.outcome).toBe('accepted')
+    expect(talk.instance.clock.now() - began).toBeLessThan(mostMs)
+  })
+
+  test('a target with a known limit is called just below it, also where calls are made at once', async () => {
+    const run = runOf(limited(30, { 'retry-after': '1' }))
+    const talk = await openConversation(run)
+    const { clock } = talk.instance
+    for (let made = 0; made < 300; made += 1) await makeCall(talk, call)
+    const began = clock.now()
+    let throttled = 0
+    for (let round = 0; round < 30; round += 1) {
+      for (let made = 0; made < 40; made += 1) throttled += (await makeCall(talk, call)).throttled
+      for (const one of await makeCalls(
+        talk,
+        Array.from({ length: 20 }, () => call),
+      ))
+        throttled += one.throttled
+    }
+    expect(throttled).toBeLessThan(30)
+    // 1,800 calls take a minute at the limit itself; before twenty at once, the second must have room for them.
+    expect(clock.now() - began).toBeLessThan(110_000)
   })
 
   test('a declared rate is never exceeded, whatever the target bears', async () => {

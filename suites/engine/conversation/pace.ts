@@ -37,11 +37,15 @@ export const gentleStart = 20
 /** While all goes well a run becomes faster each second. In ms. */
 const calmMs = 1000
 const fasterBy = 1.5
+/** Where the target has a limit, it is neared in smaller steps. */
+const nearerBy = 1.2
 /** After the target has throttled, it must have borne the slower pace for so long first; twice as long each time that it throttles again. */
 const firstPatienceMs = 15_000
 const longestPatienceMs = 120_000
 /** A run stays this far below what the target was seen to bear in a second. */
 const justBelow = 0.9
+/** A target that throttles a call now and then, however slow the calls become, has no limit that a slower pace would keep. */
+const noLimitBelow = 0.4
 /** A pace that is throttled again and again falls by this, even where hardly a call was answered. */
 const slowerBy = 0.7
 /** Above this pace, waiting spares the target nothing. */
@@ -67,6 +71,8 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
   let steadySinceMs: number | undefined
   const borne = createLastSecond()
   let mostBorne = 0
+  /** How many calls the target bore in a second when it first seemed to have a limit; null: it throttles some calls at any pace. */
+  let seemingLimit: number | null = 0
   let throttledShare = 0
   const goFaster = (nowMs: number): void => {
     steadySinceMs ??= nowMs
@@ -75,7 +81,7 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
     pauseMs = calmMs
     // Only what the target has borne is remembered.
     if (facts.callsPerSecond !== undefined) facts.callsPerSecond = rate
-    const faster = rate * fasterBy
+    const faster = rate * (facts.callsPerSecond === undefined ? fasterBy : nearerBy)
     rate = bounded(faster > fastEnough ? null : faster)
   }
   const slowDown = (nowMs: number, count: number): void => {
@@ -112,9 +118,17 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       const count = borne.count(nowMs)
       // A call that is accepted at once when it is made again did not come too fast. Where the target asks to wait, or is known to have a
       // limit, it matters whether it has borne more calls in a second.
-      const hasLimit = retryAfterMs > 0 || facts.callsPerSecond !== undefined
+      const hasLimit = seemingLimit !== null && (retryAfterMs > 0 || facts.callsPerSecond !== undefined)
       const isAtLimit = hasLimit && count >= justBelow * Math.min(mostBorne, rate ?? mostBorne)
       if (tries === 0 && throttledShare <= rareShare && !isAtLimit) return
+      if (seemingLimit !== null) seemingLimit = Math.max(seemingLimit, count)
+      if (tries === 0 && throttledShare <= rareShare && count < noLimitBelow * (seemingLimit ?? 0)) {
+        rate = bounded(seemingLimit)
+        seemingLimit = null
+        pauseMs = calmMs
+        delete facts.callsPerSecond
+        return
+      }
       freeAtMs = Math.max(freeAtMs, nowMs + Math.min(retryAfterMs, longestBackOffMs))
       if (nowMs - slowedAtMs >= burstMs) slowDown(nowMs, count)
     },

@@ -283,11 +283,11 @@ export function lifeBeyondRefreshMs({ facts }: Conversation): number | undefined
 /** The usual number of calls while a token with a requested lifetime is in use. */
 const callsInALife = 4
 
-/** How long those calls take at the pace of the target. */
-function paceMs({ facts, instance }: Conversation): number {
+/** How long those calls take at the pace of the target. @param grants a case that makes many grants uses each of them */
+function paceMs({ facts, instance }: Conversation, grants = 0): number {
   const { rate } = instance.settings
   const slowest = Math.min(facts.callsPerSecond ?? Number.POSITIVE_INFINITY, rate > 0 ? rate : Number.POSITIVE_INFINITY)
-  return Math.ceil((1000 * callsInALife) / slowest)
+  return Math.ceil((1000 * (callsInALife + 2 * grants)) / slowest)
 }
 
 /**
@@ -298,7 +298,7 @@ function paceMs({ facts, instance }: Conversation): number {
  */
 export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0): number {
   const { facts, instance } = talk
-  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk)
+  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk, grants)
   const wanted = instance.clock.controlled
     ? 20_000 + 30 * paceMs(talk)
     : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)

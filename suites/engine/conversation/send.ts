@@ -245,7 +245,9 @@ async function repeat(line: Line, sending: Sending, first: Delivered): Promise<D
     if ((retryAfterMs ?? 0) > patienceMs(instance)) break
     // A target that asks for no wait may take the next try at once.
     const isFree = retryAfterMs === 0 && tried === 1
-    const waitMs = isFree ? 0 : retryAfterMs || pace.backOffMs(tried)
+    // The time that the target asks for runs from its answer: those of a race wait for it together.
+    const askedMs = (retryAfterMs ?? 0) - (clock.now() - current.ours.answeredAtMs)
+    const waitMs = isFree ? 0 : retryAfterMs ? Math.max(0, askedMs) : pace.backOffMs(tried)
     await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
     // Another connection may lead to another server behind the same proxy.
     const elsewhere: Connection = !isThrottled && isKept(current) ? { connection: 'fresh' } : {}
