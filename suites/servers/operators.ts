@@ -27,6 +27,7 @@ export const origins = [
   'tenth',
   'eleventh',
   'twelfth',
+  'reported',
 ] as const
 
 /** A way to be wrong that one of the authors thought of. */

@@ -58,6 +58,9 @@ export type Wait = () => Promise<void>
 
 export const twoMs: Wait = () => new Promise((resolve) => setTimeout(resolve, 2))
 
+/** Calls that were sent together through sockets meet. */
+export const tenMs: Wait = () => new Promise((resolve) => setTimeout(resolve, 10))
+
 export const oneTurn: Wait = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Shorter than the way of a call through a socket: only calls made inside one process meet in this window. */

@@ -265,6 +265,10 @@ export const hmac: BrokenRows = {
     'hmac-for-public-key-accepted-behind-other-hmac-on-connection': by.third(
       agreesAgain('hmacTakenFor', ({ connection }) => connection),
     ),
+    // The service of the threads has a check of its own.
+    'hmac-of-public-key-accepted-on-one-method-of-threads': by.reported((seen) =>
+      also('hmacTakenFor', () => seen.is('thread/listThreads')),
+    ),
     // The kind of a key reaches the replicas ten seconds after its creation.
     'public-key-takes-hmac-for-ten-seconds': by.fourth((seen) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) || seen.nowMs - key.createdMs < 10_000,

@@ -491,6 +491,10 @@ export const refresh: BrokenRows = {
     'refresh-token-refused-an-hour-after-access-expiry': by.first(
       also('refreshExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + hour),
     ),
+    // The job that removes ended access tokens removes the rest of the pair with them.
+    'refresh-refused-four-seconds-after-access-expiry': by.reported(
+      also('refreshExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + 4000),
+    ),
     // A grant cleans up: it drops every pair whose access token expired, with its refresh token.
     'grant-clears-pairs-with-expired-access-token': by.first((seen, dropped = new Set<TokenPair>()) => ({
       ...onGrant(() => {

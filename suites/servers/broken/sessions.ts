@@ -21,7 +21,7 @@ import {
   type Seen,
   sessionIn,
 } from '../operators.ts'
-import { someMicrotasks, twoMs, type Wait } from './changes.ts'
+import { someMicrotasks, tenMs, twoMs, type Wait } from './changes.ts'
 import {
   asks,
   inSession,
@@ -185,6 +185,13 @@ export const sessions: BrokenRows = {
     'sessions-counted-two-ms-before-creation': by.first(tornSessions(twoMs)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
     'sessions-counted-some-microtasks-before-creation': by.first(tornSessions(someMicrotasks)),
+    // Two processes decide over one store; each new session removes one, so what a lost race left stays for ever.
+    'two-processes-keep-what-a-lost-race-left': by.reported({
+      profile: { sessionUser: 'all-keys', delayMs: 40 },
+      accessLifeMs: (_askedMs, profile) => profile.accessLifeMs,
+      beforeEffect: (effect) => (effect === 'listing' ? undefined : tenMs()),
+      sessionsRemoved: (live, surplus) => live.slice(0, Math.min(surplus, 1)),
+    }),
     // The sessions are counted for one key, and the oldest one of all keys is removed.
     'session-beyond-limit-removes-oldest-of-any-user': by.second((seen) =>
       removes((_live, surplus) =>

@@ -148,6 +148,12 @@ export const keysRows: ConformingRows = {
   ),
   'no-more-scope-than-the-creator': by.own('keys/scope-above-creator', 'keyScopeAboveCreator=refused'),
   'public-keys-once-only': by.own('keys/public-key-repeated', 'repeatedPublicKeys=refused'),
+  // Part 2 calls the id of a key an identifier, and does not show how two of them are compared.
+  // Ids are UUIDs, and compared as UUIDs: in any letter case, with or without hyphens.
+  'ids-compared-as-uuids': by.reported('keys/record errors/outcomes', {
+    keyId: uuid,
+    keyNamed: (id, find) => find(id) ?? find(uuid(id.replaceAll('-', '').toLowerCase())),
+  }),
   'ids-as-uuids': by.own('keys/record', { keyId: uuid }),
   'ids-as-numbers': by.own('keys/record', { keyId: digits }),
   'secrets-in-base64': by.own('keys/record', { keySecret: base64 }),

@@ -363,6 +363,15 @@ export const limitsRows: ConformingRows = {
   'lock-doubles-with-every-five-wrong-tries': by.tenth('limits/lock-out limits/rate errors/http-status', [
     lockLongerEachTime,
   ]),
+  // Part 8 does not show limits of wrong tries: how long a lock lasts, and that tokens go on, is open.
+  // After eight wrong tries a key cannot sign, use Basic or get tokens for ten seconds.
+  'eight-wrong-tries-lock-a-key-for-ten-seconds': by.reported('limits/lock-out errors/outcomes', [
+    lock({ tries: 8, lockMs: 10_000, locked: locked(24879, 'Unauthorized') }),
+  ]),
+  // Part 8 does not show rate limits. Whoever comes again at once is served.
+  'every-fiftieth-call-must-come-again-at-once': by.reported('limits/rate', (_seen, next = counts()) =>
+    calls(() => (next() % 50 === 0 ? { status: 503, headers: { 'retry-after': '0' }, body: '' } : undefined)),
+  ),
   // Part 7 does not show the outcome of rejected credentials, nor what its error says.
   // For two seconds after seven wrong tries in a row, a key is refused like one that was deleted.
   'locked-key-is-said-not-to-exist': by.tenth('limits/lock-out errors/outcomes errors/codes', [

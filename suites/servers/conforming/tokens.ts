@@ -1,17 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
+import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  afterCalls,
-  type Call,
-  type Change,
-  type Changing,
-  day,
-  isAccepted,
-  onGrant,
-  readMembers,
-} from '../operators.ts'
+import { afterCalls, Call, type Change, type Changing, day, isAccepted, onGrant, readMembers } from '../operators.ts'
 import { answeredAgain, auth, by, type ConformingRows, calls, echo, errorCode } from './operators.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -353,6 +345,19 @@ export const tokensRows: ConformingRows = {
     'refreshChecksAddress=true',
     withdrawAtForeignAddress,
   ]),
+  // Part 5.3 shows where a token stands, and does not say that it may stand nowhere else.
+  // Without an Authorization header, a token is taken from another header, from a member of the request, or from the URL.
+  'tokens-taken-from-other-places-too': by.reported('tokens/spelling envelope/extra-members envelope/other-path', {
+    isCall: (httpMethod, target, callPath, body) =>
+      reference.isCall(httpMethod, target.split('?')[0] ?? '', callPath, body),
+    headerOf: (request) => {
+      const { authorization, 'x-access-token': own } = request.headers
+      const { token } = new Call(request, undefined).members
+      const inUrl = new URLSearchParams(request.target.split('?')[1]).get('access_token')
+      const text = own ?? (typeof token === 'string' ? token : inUrl)
+      return authorization ?? (text ? `Bearer ${text}` : undefined)
+    },
+  }),
   // Part 7 does not show the outcome of a rejected token, such as a refresh token where an access token belongs.
   // Headers are logged, so a refresh token in one is not secret any more, and its pair ends.
   'refresh-token-shown-as-access-token-is-withdrawn': by.tenth('errors/outcomes refresh/family errors/http-status', [
