@@ -30,7 +30,7 @@ describe('wrong usage: one sentence and exit code 2', () => {
     [['help', 'lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [
       ['help', 'nosuch'],
-      'Unknown command "nosuch", expected one of "run", "explore", "facts", "client", "serve", "init", "show", "keys", "list", "compare", "diff", "vectors", "sign", "verify", "diagnose", "lab"\n',
+      'Unknown command "nosuch", expected one of "run", "explore", "facts", "client", "watch", "judge", "serve", "init", "show", "keys", "list", "compare", "diff", "vectors", "sign", "verify", "diagnose", "lab"\n',
     ],
     [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"\n'],
     [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"\n'],

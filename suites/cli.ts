@@ -10,6 +10,8 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   explore: async () => (await import('./commands/explore.ts')).registerExplore,
   facts: async () => (await import('./commands/facts.ts')).registerFacts,
   client: async () => (await import('./commands/client.ts')).registerClient,
+  watch: async () => (await import('./commands/watch.ts')).registerWatch,
+  judge: async () => (await import('./commands/judge.ts')).registerJudge,
   serve: async () => (await import('./commands/serve.ts')).registerServe,
   init: async () => (await import('./commands/init.ts')).registerInit,
   show: async () => (await import('./commands/show.ts')).registerShow,

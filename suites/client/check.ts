@@ -1,4 +1,4 @@
-import type { Exchange, Request, Story } from './journal.ts'
+import type { Exchange, Request, SignatureShown, Story } from './journal.ts'
 
 /** One thing that a correct client does. */
 export interface Check {
@@ -21,12 +21,9 @@ export interface Evidence {
   signed: readonly SignedRequest[]
 }
 
-/** What a signed request shows about the checks of signatures. */
-export interface SignedRequest {
+/** A signed request, and what it shows. */
+export interface SignedRequest extends SignatureShown {
   request: Request
-  /** The ids of the checks that it shows to hold. */
-  shows: readonly string[]
-  faults: readonly { check: string; message: string; diagnosis: readonly string[] }[]
 }
 
 export interface Judged {

@@ -71,6 +71,15 @@ export type Ending =
 export interface Exchange extends Omit<RecordedExchange, 'body'> {
   /** Cut if it is very long; `bodyBytes` is its length. */
   body: Uint8Array
+  /** What its signature shows, where that was judged when it was seen. */
+  signed?: SignatureShown
+}
+
+/** What a signature shows about the checks of signatures. */
+export interface SignatureShown {
+  /** The ids of the checks that it shows to hold. */
+  shows: readonly string[]
+  faults: readonly { check: string; message: string; diagnosis: readonly string[] }[]
 }
 
 /** A journal prepared for checks. `keys` includes those that the client created. */
@@ -130,6 +139,7 @@ type Outcome =
 export interface Pair {
   accessToken: string
   refreshToken: string
+  /** On our clock. */
   accessExpiryMs: number
   refreshExpiryMs: number
   issuedBy: Request
@@ -155,7 +165,7 @@ export function readJournal({ exchanges, ...journal }: Journal): Story {
     .map((exchange) => readRequest(exchange, journal.starts))
   // Tokens become known by answers, so in the order of the answers.
   for (const request of requests.toSorted((one, other) => (one.answeredMs ?? 0) - (other.answeredMs ?? 0))) {
-    const pair = issuedPair(request, byToken)
+    const pair = issuedPair(request, byToken, journal.setting)
     if (pair !== null) {
       pairs.push(pair)
       byToken.set(pair.accessToken, pair).set(pair.refreshToken, pair)
@@ -215,7 +225,7 @@ export function outcomeOf({ answer, deliveredMs, faults }: Exchange): Outcome {
   return status < 300 && 'result' in json ? 'accepted' : 'broken'
 }
 
-function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>): Pair | null {
+function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>, { clockOffsetMs }: Setting): Pair | null {
   const { kind, params, outcome, heardMs } = request
   const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry } = resultOf(request)
   if (!isForTokens(request) || typeof accessToken !== 'string' || typeof refreshToken !== 'string') return null
@@ -223,8 +233,8 @@ function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>): Pair 
   const pair: Pair = {
     accessToken,
     refreshToken,
-    accessExpiryMs: Number(accessTokenExpiry),
-    refreshExpiryMs: Number(refreshTokenExpiry),
+    accessExpiryMs: Number(accessTokenExpiry) - clockOffsetMs,
+    refreshExpiryMs: Number(refreshTokenExpiry) - clockOffsetMs,
     issuedBy: request,
     parent,
     heldMs: outcome === 'accepted' ? heardMs : Number.POSITIVE_INFINITY,

@@ -91,7 +91,8 @@ export function caseCallOf(
   }
 }
 
-function answerOf(wire: WireAnswer): Answer | null {
+/** @returns null where the target did nothing: the call was throttled */
+export function answerOf(wire: WireAnswer): Answer | null {
   if (wire.kind === 'answer' && wire.cut !== undefined) return { kind: 'unread' }
   const classified = classify(wire, 0)
   if (classified.outcome === 'throttled') return null

@@ -448,6 +448,21 @@ export function doubtsOfSecret(secret: string, source: string): string[] {
     : [`${source} ${what}, and is used as it is: give it without, unless the secret has it`]
 }
 
+/** The key of `--key-id` and its secret, of the environment or of the target file, where one is named. @throws SuiteError (`usage`) for a part of one */
+export function readGivenKey(
+  typed: flag.Typed<typeof flagsOfTarget>,
+  env: Environment,
+  named = readTargetFile(typed, env),
+): Pick<TargetOptions, 'root' | 'doubts'> | null {
+  const flags = flag.read(flagsOfTarget, typed, env)
+  const { SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE } = env
+  const parts = [flags.keyId, flags.keySecret, flags.keySecretFile, flags.privateKey, named.file.root]
+  const ofEnvironment = [SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE].map(given)
+  const isGiven = [...parts, ...ofEnvironment].some((part) => part !== undefined && part !== null)
+  const url = flags.url ?? named.file.url ?? 'the server'
+  return isGiven ? rootKey(url, { flags, env, named, read: readText }) : null
+}
+
 const sourceKinds = ['secret', 'secret-file', 'private-key'] as const
 
 /** @param sources a secret, the file of a secret and the file of a private key, by their names */

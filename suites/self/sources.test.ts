@@ -127,6 +127,7 @@ describe('each package has one home', () => {
   const homes: [name: string, home: RegExp][] = [
     ['express', /^mock-server\/http-server\.ts$/],
     ['supertest', /^suites\/targets\//],
+    ['httpxy', /^suites\/watch\/proxy\.ts$/],
     ['yaml', /^suites\/engine\/language\/|\.test\.ts$/],
     ['ajv', /^suites\/engine\/(language|judge)\/|^suites\/build-steps|\.test\.ts$/],
     ['@noble', /^suites\/engine\/signer\//],
@@ -219,7 +220,7 @@ test('nothing else makes text printable', () => {
 const mostFiles = 15
 
 /** Folders and commands that `run` does not go through. */
-const elsewhere = /^suites\/(self|client|explore|facts|diff|lab|engine\/model|commands\/(?!run)[^/]+\.ts)/
+const elsewhere = /^suites\/(self|client|watch|explore|facts|diff|lab|engine\/model|commands\/(?!run)[^/]+\.ts)/
 
 const codeOfRun = printing
   .filter((file) => !elsewhere.test(file))

@@ -20,6 +20,7 @@ const layers = [
   'suites/lab',
   'suites/explore',
   'suites/client',
+  'suites/watch',
   'suites/run',
   'suites/commands',
   'suites/*.ts',

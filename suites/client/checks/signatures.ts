@@ -6,7 +6,7 @@ import { macBytesSent } from '../../engine/signer/hmac.ts'
 import type { DiagnoseInput, Diagnosis, NamedMistake } from '../../lab/diagnose.ts'
 import { readHeader, type VerifyInput, verify } from '../../lab/verify.ts'
 import { type Check, type Evidence, finding, type Judged, type SignedRequest } from '../check.ts'
-import { headerOf, type JournalKey, type Request, type Story } from '../journal.ts'
+import { headerOf, type JournalKey, type Request, type SignatureShown, type Story } from '../journal.ts'
 
 const rows: readonly [id: string, title: string, sentence: string][] = [
   [
@@ -71,17 +71,31 @@ export type Explain = (input: DiagnoseInput) => Diagnosis | null
 /** Looks at every signed request of a story, in order. */
 export function judgeSignatures(story: Story, explain: Explain): SignedRequest[] {
   return story.requests.flatMap((request) => {
+    if (request.signed !== undefined) return [{ request, ...request.signed }]
     const { authorization, read } = request
     const key = keyOf(story, authorization.header)
     if (authorization.kind !== 'signature' || read === 'cut-off' || key === null) return []
-    const { faults, isExplained } = faultsOf(story, request, key, explain)
-    // An explained mistake means that everything else is right.
-    const wrong = faults.map(({ check }) => check)
-    const ofOtherKeys = key.kind === 'secret' ? 'keys/public-key-signs-only' : 'signature/twenty-bytes'
-    const all = [...rows.map(([id]) => id), 'keys/public-key-signs-only']
-    const shows = isExplained ? all.filter((check) => check !== ofOtherKeys && !wrong.includes(check)) : []
-    return [{ request, shows, faults }]
+    return [{ request, ...judgeSignature(story, request, key, explain) }]
   })
+}
+
+/** What one signature shows, made with this key. */
+export function judgeSignature(
+  { setting }: Pick<Story, 'setting'>,
+  request: Request,
+  key: JournalKey,
+  explain: Explain,
+): SignatureShown {
+  const { faults, isExplained } = faultsOf(setting, request, key, explain)
+  // An explained mistake means that everything else is right.
+  const wrong = faults.map(({ check }) => check)
+  return { shows: isExplained ? shownByRight(key.kind).filter((check) => !wrong.includes(check)) : [], faults }
+}
+
+/** The checks that a right signature with a key of this kind shows to hold. */
+export function shownByRight(kind: JournalKey['kind']): string[] {
+  const ofOtherKeys = kind === 'secret' ? 'keys/public-key-signs-only' : 'signature/twenty-bytes'
+  return [...rows.map(([id]) => id), 'keys/public-key-signs-only'].filter((check) => check !== ofOtherKeys)
 }
 
 /** The key that a header names, or the only one that it can mean. */
@@ -98,7 +112,7 @@ interface Faults {
   isExplained: boolean
 }
 
-function faultsOf({ setting }: Story, request: Request, key: JournalKey, explain: Explain): Faults {
+function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, explain: Explain): Faults {
   const { header } = request.authorization
   const { scheme } = setting
   const { httpMethod: method, body } = request

@@ -292,7 +292,8 @@ function signatureFacts(state: State, { call, key }: ReadCall, fields: readonly 
     timestampFact(state, timestamp, span),
     nonceFact(state, nonce),
     yes('signatures/request-body', lookOf(call.body)),
-    remembered(call, key, () => signatureFact(key, { timestamp, nonce, signature }, state.terms.uri, call)),
+    call.signature ??
+      remembered(call, key, () => signatureFact(key, { timestamp, nonce, signature }, state.terms.uri, call)),
   ]
 }
 

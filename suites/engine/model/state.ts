@@ -74,6 +74,8 @@ export interface Call {
   readonly inChunks?: boolean | undefined
   /** The requirement that a wrong signature breaks, if its maker knows; it names a finding and never judges. */
   readonly breaks?: string | undefined
+  /** What was found about the signature when its secret was at hand; a saved call has marks instead of secrets. */
+  readonly signature?: Fact | undefined
 }
 
 /** An answer, classified as in docs/verdicts.md. `unread`: too long to be read. */

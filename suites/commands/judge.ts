@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { demandPlaceFor, readText } from '../run/files.ts'
+import * as flag from '../run/flags.ts'
+import { readBaseline } from '../run/inputs.ts'
+import { readTraffic } from '../watch/records.ts'
+import { buildWatchReport, watchRenderers } from '../watch/report.ts'
+import { openSession, replay } from '../watch/session.ts'
+import { packageVersion } from './console.ts'
+import { judgingFlags, keyFlags, readWhatIsKnown } from './traffic.ts'
+import { writeFormats } from './write-reports.ts'
+
+const judgeFlags = {
+  url: flag.value('--url <url>', 'base URL of the server, for a HAR with several; calls go to {url}/api', flag.baseUrl),
+  ...keyFlags,
+  ...judgingFlags,
+}
+
+const afterHelp = `
+FILE is HAR 1.2, as browsers, proxies and test drivers write it, or lines of JSON, as "watch --save", "serve" and the
+journal of the reference server write them. Several files are judged as one, in the order in which they are named.
+
+Exit codes: 0 nothing wrong was seen; 1 the server or a client broke a sentence; 2 wrong usage or a broken file; 3 no
+call of the interface in the files.
+
+  npx svc-conformance judge traffic.har
+  npx svc-conformance judge journal.jsonl --keys keys.yaml --report html=report.html`
+
+/** Adds `judge` to the command line. */
+export function registerJudge(program: Command): void {
+  const command = program
+    .command('judge')
+    .description('judge recorded traffic: the answers of the server, and what each client sent')
+    .argument('<file...>', 'HAR 1.2, or lines of JSON')
+    .addHelpText('after', afterHelp)
+    .action(async (files: string[], typed: flag.Typed<typeof judgeFlags>) => {
+      process.exitCode = await judgeFiles(files, typed)
+    })
+  flag.addTo(command, judgeFlags)
+}
+
+/** The longest file that is read. In bytes. */
+const longestFile = 512 * 1024 * 1024
+
+/** @returns the exit code @throws SuiteError (`usage`, `fixture`; exit code 2) */
+async function judgeFiles(files: readonly string[], typed: flag.Typed<typeof judgeFlags>): Promise<number> {
+  const { url, known, strict, trace, ...flags } = flag.read(judgeFlags, typed)
+  const reports = flag.withText(flags.report)
+  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  const { keys, terms } = readWhatIsKnown(typed)
+  const corpus = await openCorpus()
+  const baseline = known === null ? [] : readBaseline(known, corpus, false)
+  const started = new Date()
+  const traffic = files.map((file) => readTraffic(readText(file, 'the traffic', longestFile), file, url ?? undefined))
+  const session = openSession({
+    terms,
+    keys: [...traffic.flatMap((one) => one.keys), ...keys],
+    requirements: corpus.requirements,
+  })
+  replay(
+    session,
+    traffic.map(({ observed }) => observed),
+  )
+  const report = buildWatchReport({
+    corpus,
+    outcome: session.finish(),
+    meta: {
+      version: packageVersion(),
+      target: url ?? files.join(', '),
+      started: started.toISOString(),
+      durationMs: Date.now() - started.getTime(),
+      again: [flag.commandLine('judge', { url }), ...files].join(' '),
+      stopped: null,
+    },
+    known: baseline,
+    strict,
+    trace,
+    others: traffic.reduce((sum, { others }) => sum + others, 0),
+    lacks: traffic.flatMap(({ lacks }) => lacks),
+  })
+  writeFormats(report, watchRenderers, reports)
+  return report.exitCode
+}

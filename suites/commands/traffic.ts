@@ -1,0 +1,85 @@
+/** What `watch` and `judge` share: their flags, and the keys that the user names. */
+import { dirname, resolve } from 'node:path'
+import { defaultScheme } from '../engine/document.ts'
+import { usageError } from '../engine/errors.ts'
+import { membersOf } from '../engine/json.ts'
+import { readYaml } from '../engine/language/yaml-source.ts'
+import { lines, printable } from '../engine/printable.ts'
+import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
+import { bareSettings, type RootKey } from '../engine/target.ts'
+import { namedMethods } from '../explore/open.ts'
+import { readText } from '../run/files.ts'
+import * as flag from '../run/flags.ts'
+import { readGivenKey, readTargetFile, reportFlag, serverFlags } from '../run/options.ts'
+import type { NamedKey } from '../watch/records.ts'
+import type { SessionOptions } from '../watch/session.ts'
+import { writeError } from './console.ts'
+
+export const keyFlags = flag.grouped('Keys (none is needed: what traffic shows is learned from it)', {
+  keyId: serverFlags.keyId,
+  keySecret: serverFlags.keySecret,
+  keySecretFile: serverFlags.keySecretFile,
+  privateKey: serverFlags.privateKey,
+  keys: flag.value('--keys <file>', 'YAML list of { id, secret } or { id, publicKeyFile }'),
+  target: serverFlags.target,
+  scheme: serverFlags.scheme,
+  tokenPrefix: serverFlags.tokenPrefix,
+})
+
+export const judgingFlags = {
+  ...flag.grouped('How to judge', {
+    known: flag.value('--known <file>', 'baseline of known failures of the server'),
+    strict: flag.mark('--strict', 'fail for warnings'),
+  }),
+  ...flag.grouped('What to print', {
+    report: reportFlag,
+    trace: flag.mark('--trace', 'print and save secrets too'),
+  }),
+}
+
+/** The keys that the user names, and how the server differs in names. @throws SuiteError (`usage`, `fixture`) */
+export function readWhatIsKnown(typed: flag.Typed<typeof keyFlags>): Pick<SessionOptions, 'keys' | 'terms'> {
+  const flags = flag.read(keyFlags, typed, process.env)
+  const named = readTargetFile(typed, process.env)
+  const { scheme = defaultScheme, tokenPrefix = null, signedUri = '/api', probes = {} } = named.file
+  const given = readGivenKey(typed, process.env, named)
+  for (const doubt of given?.doubts ?? []) writeError(lines([printable(doubt)]))
+  const withParams = Object.entries(probes).map(([area, probe]) => [area, { ...probe, params: probe.params ?? {} }])
+  return {
+    keys: [...(given === null ? [] : [namedKey(given.root)]), ...(flags.keys === null ? [] : readKeys(flags.keys))],
+    terms: {
+      scheme: flags.scheme ?? scheme,
+      tokenPrefix: flags.tokenPrefix ?? tokenPrefix,
+      uri: signedUri,
+      ...namedMethods({ ...bareSettings, probes: Object.fromEntries(withParams) }),
+    },
+  }
+}
+
+const namedKey = (key: RootKey): NamedKey =>
+  key.kind === 'secret'
+    ? { id: key.id, secret: key.secret }
+    : { id: key.id, publicKey: publicKeyOfSeed(seedFromPkcs8(key.privateKey)) }
+
+/** Errors name the entry, and no text of the file: it holds secrets. @throws SuiteError (`usage`) */
+function readKeys(file: string): NamedKey[] {
+  const { value } = readYaml(readText(file, 'the keys'), file)
+  const fail = (place: string, problem: string) => usageError(`Cannot load ${file}${place}: ${problem}`)
+  if (!Array.isArray(value)) throw fail('', 'expected a list of { id, secret } or { id, publicKeyFile }')
+  return value.map((entry: unknown, at): NamedKey => {
+    const { id, secret, publicKeyFile, ...others } = membersOf(entry)
+    const place = `, entry ${at + 1}`
+    const [other] = Object.keys(others)
+    if (other !== undefined) throw fail(place, `unknown key "${other}", expected "id" with "secret" or "publicKeyFile"`)
+    if (typeof id !== 'string') throw fail(place, '"id" is missing or not a text')
+    if (typeof secret === 'string' && publicKeyFile === undefined) return { id, secret }
+    if (typeof publicKeyFile !== 'string' || secret !== undefined)
+      throw fail(place, 'expected one of "secret" and "publicKeyFile", as a text')
+    try {
+      return { id, publicKey: publicKeyFromPem(readText(resolve(dirname(file), publicKeyFile), 'the public key')) }
+    } catch (cause) {
+      throw fail(place, (cause as Error).message)
+    }
+  })
+}

@@ -1,0 +1,157 @@
+import type { Command } from 'commander'
+import { usageError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
+import { jsonLine, lines, printable } from '../engine/printable.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { listenForSignals } from '../run/ending.ts'
+import { demandPlaceFor, readText } from '../run/files.ts'
+import * as flag from '../run/flags.ts'
+import { readBaseline } from '../run/inputs.ts'
+import { readTargetFile, serverFlags } from '../run/options.ts'
+import { openJudging } from '../watch/judging.ts'
+import { openProxy, type ProxyOptions } from '../watch/proxy.ts'
+import { buildWatchReport, watchRenderers } from '../watch/report.ts'
+import { packageVersion, writeError, writeOut } from './console.ts'
+import { judgingFlags, keyFlags, readWhatIsKnown } from './traffic.ts'
+import { writeFormats } from './write-reports.ts'
+
+const defaultAnswerSeconds = 60
+
+const watchFlags = {
+  url: serverFlags.url,
+  ...flag.grouped('The proxy', {
+    listen: flag.preset('--listen <host:port>', 'where clients call it; port 0: any free one', '127.0.0.1:0'),
+    tlsCert: flag.value('--tls-cert <file>', 'certificate (PEM), to be called by https'),
+    tlsKey: flag.value('--tls-key <file>', 'private key (PEM) of the certificate'),
+    forwardedFor: flag.mark('--forwarded-for', 'tell the server the address of the client in X-Forwarded-For'),
+    answerTimeout: flag.value(
+      '--answer-timeout <seconds>',
+      `answer 504 if the server is silent for this long; ${defaultAnswerSeconds} by default`,
+      flag.someSeconds,
+    ),
+    timeout: flag.value('--timeout <seconds>', 'end after this time, as Ctrl-C does', flag.someSeconds),
+    save: flag.value('--save <file>', 'write every call as a line of JSON, without secrets; "judge" reads it'),
+    quiet: flag.mark('--quiet', 'print no line for each call'),
+  }),
+  ...keyFlags,
+  ...judgingFlags,
+}
+
+const afterHelp = `
+Point a client at the printed URL and go on working. Each call is one line; below a refused one stands why it was
+refused, and below a wrong answer the sentence that it breaks. Ctrl-C ends it and prints the report.
+
+Exit codes: 0 nothing wrong was seen; 1 the server or a client broke a sentence; 2 wrong usage; 3 no call was seen.
+
+  npx svc-conformance watch --url http://127.0.0.1:8080 --key-id ID
+  npx svc-conformance watch --url https://service.example --keys keys.yaml --save traffic.jsonl`
+
+/** Adds `watch` to the command line. */
+export function registerWatch(program: Command): void {
+  const command = program
+    .command('watch')
+    .description('a proxy before a server that judges both sides of what passes, and explains each refusal at once')
+    .addHelpText('after', afterHelp)
+    .action(async (typed: flag.Typed<typeof watchFlags>) => {
+      process.exitCode = await watch(typed)
+    })
+  flag.addTo(command, watchFlags)
+}
+
+/** @returns the exit code @throws SuiteError (`usage`, `fixture`; exit code 2) */
+async function watch(typed: flag.Typed<typeof watchFlags>): Promise<number> {
+  const flags = flag.read(watchFlags, typed, process.env)
+  const proxyOptions = readProxyOptions(flags, typed)
+  const reports = flag.withText(flags.report)
+  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  if (flags.save !== null) demandPlaceFor(flags.save, 'the traffic', true)
+  const known = readWhatIsKnown(typed)
+  const corpus = await openCorpus()
+  const baseline = flags.known === null ? [] : readBaseline(flags.known, corpus, false)
+  const { trace, save, strict, quiet } = flags
+  const started = new Date()
+  const requirements = corpus.requirements
+  const judging = openJudging({ ...known, requirements, save, trace }, (all) => {
+    if (!quiet) writeOut(lines(all))
+  })
+  let others = 0
+  const proxy = await openProxy({
+    ...proxyOptions,
+    begin: judging.begin,
+    end: judging.end,
+    other: () => {
+      others += 1
+    },
+  })
+  writeOut(jsonLine({ url: proxy.url }))
+  writeError(lines([printable(`Watching ${proxyOptions.url}; Ctrl-C ends it and prints the report`)]))
+  await endOf(flags.timeout)
+  await proxy.close()
+  const report = buildWatchReport({
+    corpus,
+    outcome: await judging.finish(),
+    meta: {
+      version: packageVersion(),
+      target: proxyOptions.url,
+      started: started.toISOString(),
+      durationMs: Date.now() - started.getTime(),
+      again: flag.commandLine('watch', { url: proxyOptions.url }),
+      stopped: null,
+    },
+    known: baseline,
+    strict,
+    trace,
+    others,
+    lacks: [],
+  })
+  writeFormats(report, watchRenderers, reports)
+  return report.exitCode
+}
+
+/** Resolves at Ctrl-C, SIGTERM, or after this many seconds. */
+function endOf(seconds: number | null): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = seconds === null ? undefined : setTimeout(end, seconds * 1000)
+    listenForSignals({ first: end, second: end })
+  })
+}
+
+type Read = Omit<ProxyOptions, 'begin' | 'end' | 'other'>
+
+function readProxyOptions(flags: flag.Values<typeof watchFlags>, typed: flag.Typed<typeof watchFlags>): Read {
+  const { file, beside } = readTargetFile(typed, process.env)
+  const url = flags.url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
+  if (url === null) throw usageError('Name the server to watch, as in "--url https://service.example"')
+  const [, host = '', port = ''] = /^(?:\[(?=.*\]))?(.*?)\]?:(\d+)$/.exec(flags.listen) ?? []
+  if (host === '')
+    throw usageError(`Cannot use "${flags.listen}" for "--listen": expected HOST:PORT, such as "127.0.0.1:8080"`)
+  const { tlsCert, tlsKey } = flags
+  if ((tlsCert === null) !== (tlsKey === null)) throw usageError('Give "--tls-cert" and "--tls-key" together')
+  const pem = (path: string | undefined, what: string) => (path === undefined ? path : readText(beside(path), what))
+  const { tls } = file
+  return {
+    url,
+    host,
+    port: flag.portNumber(port, '--listen'),
+    tls:
+      tls === undefined
+        ? undefined
+        : defined({
+            ca: pem(tls.ca, 'the certificate'),
+            cert: pem(tls.cert, 'the client certificate'),
+            key: pem(tls.key, 'the key of the client certificate'),
+            insecure: tls.insecure,
+          }),
+    certificate:
+      tlsCert === null || tlsKey === null
+        ? undefined
+        : { cert: readText(tlsCert, 'the certificate'), key: readText(tlsKey, 'the key of the certificate') },
+    headers: file.headers ?? {},
+    forwards: flags.forwardedFor,
+    timeoutMs: (flags.answerTimeout ?? defaultAnswerSeconds) * 1000,
+  }
+}

@@ -1,0 +1,685 @@
+/**
+ * Follows traffic with the model: each call is judged as soon as everything that its verdict rests on is over. At the start nothing is known,
+ * and others may use the target unseen. So only an acceptance that what was seen forbids is wrong; a refusal never is, and is explained.
+ */
+
+import { judgeSignature, shownByRight } from '../client/checks/signatures.ts'
+import { type Exchange, type JournalKey, readJournal } from '../client/journal.ts'
+import { isObject } from '../engine/json.ts'
+import { areas, facts } from '../engine/model/facts.ts'
+import { contradicts, judge, levelOf } from '../engine/model/judge.ts'
+import { learn, newerSessions } from '../engine/model/learn.ts'
+import { authorizationOf, findPair, keyIdOf, presentedToken, readBody } from '../engine/model/read-call.ts'
+import { shape } from '../engine/model/shape.ts'
+import {
+  type Answer,
+  type Fact,
+  initialState,
+  type Key,
+  type Level,
+  layered,
+  type Pair,
+  type State,
+  type Terms,
+} from '../engine/model/state.ts'
+import { fromUtf8, utf8 } from '../engine/signer/bytes.ts'
+import {
+  answerOf,
+  type CaseCall,
+  describeCaseCall,
+  doubtNamedKeys,
+  doubtTouched,
+  explainCaseCalls,
+  forgetClocks,
+  made,
+  unknownAddress,
+  withShortAnswer,
+  wronglyAccepted,
+} from '../explore/case-call.ts'
+import type { DiagnoseInput, Diagnosis } from '../lab/diagnose.ts'
+import type { NamedKey, Observed } from './records.ts'
+import { whyRefused } from './why.ts'
+
+/** How a call is authorized, as far as it can be read. */
+export type Way = 'hmac' | 'ecc' | 'basic' | 'token' | 'grant' | 'refresh' | 'none' | 'other'
+
+export interface Wrong {
+  /** `found/REQUIREMENT/KIND`: what a baseline names. */
+  id: string
+  requirement: string
+  level: Level
+  message: string
+  /** The calls on which it rests, one line each. */
+  steps: string[]
+}
+
+export interface Judged {
+  observed: Observed
+  method: string
+  way: Way
+  /** The id of the key that authorizes the call; null where it is not known. */
+  key: string | null
+  answer: 'accepted' | 'refused' | 'throttled' | 'broken' | 'unread' | 'none'
+  /** Whether the model was sure what the answer must be. */
+  isJudged: boolean
+  /** Why it was refused, one sentence each; empty for other answers. */
+  why: string[]
+  /** What no reading of the document allows about the answer. */
+  wrong: Wrong[]
+}
+
+export interface FollowOptions {
+  terms: Pick<Terms, 'scheme' | 'tokenPrefix' | 'uri' | 'probes'> & Partial<Terms>
+  /** The keys that the user names. */
+  keys: readonly NamedKey[]
+  /** The sentence of a requirement. */
+  sentenceOf(requirement: string): string
+  /** Searches for the mistake in a signature; null where there is no time for it. */
+  diagnose(input: DiagnoseInput): Diagnosis | null
+  onJudged(judged: Judged): void
+  /** How many pairs of tokens are remembered. */
+  mostPairs?: number
+}
+
+/** A call that began. */
+export type Begun = Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }
+
+export interface Follower {
+  begin(number: number, call: Begun): void
+  /** The call is over, with or without an answer. */
+  end(observed: Observed): void
+  /** Calls were not seen, so what is known of tokens may not hold any more. */
+  forgetTokens(): void
+  /** Nothing more comes: what still waits is judged. */
+  finish(): void
+  /** Every key that is known, for the judges of clients. */
+  keys(): JournalKey[]
+  /** The secrets of keys, and the tokens that are remembered. */
+  secrets(): string[]
+  readonly counts: { calls: number; judged: number; forgotten: number }
+  /** The server's clock minus ours, by its Date header; 0 where that is not known. */
+  readonly clockOffsetMs: number
+}
+
+/** What a call reads and changes, by name: a line of pairs, a key. */
+interface Touches {
+  reads: ReadonlySet<string>
+  writes: ReadonlySet<string>
+}
+
+interface Ended extends CaseCall {
+  observed: Observed
+  touches: Touches
+}
+
+const defaultMostPairs = 20_000
+/** The model begins with a key; nobody can have this one. */
+const idOfNobody = '\u0000'
+/** More calls that wait for one that is under way are judged without it, and what they touched is unknown. */
+const mostWaiting = 400
+/** How many calls before a finding are looked through for those that it rests on. */
+const remembered = 200
+/** The Date header has a resolution of a second; a larger difference is another clock. */
+const notableJumpMs = 3000
+
+export function followTraffic(options: FollowOptions): Follower {
+  const { terms, mostPairs = defaultMostPairs } = options
+  const nobody = keyWith(idOfNobody)
+  let state: State = {
+    ...initialState({ ...terms, fresh: false }, nobody),
+    // Which sessions there were before is not known, so only those that sixteen newer ones removed are followed.
+    sessions: [],
+  }
+  /** Keys of the user of which no call has shown yet that they are right. */
+  const unproved = new Set<string>()
+  /** Keys whose creation was seen. */
+  const created = new Set<string>()
+  for (const key of options.keys) {
+    unproved.add(key.id)
+    state = withKey(
+      state,
+      'secret' in key ? { ...keyWith(key.id), secret: key.secret } : { ...keyWith(key.id), publicKey: key.publicKey },
+    )
+  }
+  const counts = { calls: 0, judged: 0, forgotten: 0 }
+  const underWay = new Map<number, { from: number; touches: Touches }>()
+  /** By the order of their ends. */
+  let queue: Ended[] = []
+  const log: CaseCall[] = []
+  const lastUseMs = new Map<string, number>()
+  const families = createFamilies(mostPairs)
+  let offsetMs: number | null = null
+
+  const settle = (isLast: boolean): void => {
+    const waiting: Ended[] = []
+    let rest = queue
+    queue = []
+    while (rest.length > 0) {
+      const group = together(rest)
+      rest = rest.filter((one) => !group.includes(one))
+      const endMs = Math.max(...group.map(({ order }) => order.to))
+      const isHeld = (one: Ended): boolean =>
+        waiting.some((other) => conflict(one.touches, other.touches)) ||
+        [...underWay.values()].some(({ from, touches }) => from < endMs && conflict(one.touches, touches))
+      if (!isLast && waiting.length + group.length <= mostWaiting && group.some(isHeld)) waiting.push(...group)
+      else judgeGroup(group)
+    }
+    queue = waiting
+  }
+
+  const judgeGroup = (group: Ended[]): void => {
+    const [only] = group
+    if (only !== undefined && group.length === 1) {
+      judgeOne(only)
+      return
+    }
+    const isFollowed = group.every(
+      (one) => isPlain(one.observed) && isSure(one) && one.answer.kind !== 'broken' && one.answer.kind !== 'unread',
+    )
+    const found = isFollowed ? explainCaseCalls(state, group) : { is: 'undecided' as const }
+    if (found.is === 'explained') {
+      for (const index of found.order) judgeOne(group[index] as Ended)
+      return
+    }
+    const wrong = found.is === 'impossible' ? wronglyAccepted(state, group) : undefined
+    const before = state
+    for (const one of group) {
+      const isIt = wrong?.caseCall === one
+      const told = isIt && wrong !== undefined ? [wrongOf(before, one, wrong.verdict, 'history')] : []
+      judgeOne(one, told)
+    }
+    state = doubtTouched(state, group)
+  }
+
+  /** An id that nobody knows is a client's only where the server knows it: anything may stand in its place. */
+  const nameOfKey = (id: string | undefined, { kind }: Answer): string | undefined =>
+    id !== undefined && (kind === 'accepted' || state.keys.has(id)) ? id : undefined
+
+  /** Whether all credentials of a call are known. */
+  const isSure = ({ call }: CaseCall): boolean => {
+    const id = keyIdOf(state, call)
+    if (id !== undefined) return state.keys.has(id) && !unproved.has(id)
+    return pairOf(state, call) !== undefined
+  }
+
+  /** @param inHistory what is known to be wrong; then its order among others is not known, and nothing else is judged */
+  const judgeOne = (one: Ended, inHistory?: Wrong[]): void => {
+    const { call: sent, answer, span, observed } = one
+    const body = readBody(sent.body)
+    const auth = authorizationOf(state, sent)
+    const id = keyIdOf(state, sent)
+    const key = state.keys.get(id ?? '') ?? (auth.kind === 'other-scheme' ? keyNamedIn(state, sent) : undefined)
+    const isSigned = key !== undefined && (auth.kind === 'signature' || id === undefined)
+    const signature = isSigned ? signatureOf(observed, key, body.method !== undefined) : undefined
+    observed.signed ??= { shows: [], faults: [] }
+    const call = signature === undefined ? sent : { ...sent, signature: signature.fact }
+    const known = facts(state, call, span).map((fact) =>
+      isOpen(one, fact) ? { ...fact, is: 'unknown' as const } : fact,
+    )
+    const verdict = judge(state, known)
+    const judgedAnswer = inHistory === undefined && isPlain(observed) && isDocumented(state, body.method)
+    const wrong = inHistory ?? []
+    if (judgedAnswer) {
+      if (verdict.is === 'refused' && contradicts(verdict, answer)) {
+        const message = `${describeCaseCall(state, one)} was accepted`
+        wrong.push(wrongOf(state, one, { ...verdict, message }, `let-in${slugOf(verdict.fact.about)}`))
+      }
+      if (answer.kind === 'accepted') wrong.push(...removedSession(one))
+      if (!observed.isSummary && !observed.unknown.includes('answer'))
+        for (const problem of shape(state, call, answer, span))
+          if (problem.requirement !== 'limits/ten-keys' || isOfCreated(id))
+            wrong.push(wrongOf(state, one, problem, 'shape'))
+    }
+    const pair = pairOf(state, sent)
+    const isJudged = judgedAnswer && verdict.is !== 'open'
+    if (isJudged) counts.judged += 1
+    const judged: Judged = {
+      observed,
+      method: String(body.method ?? ''),
+      way: wayOf(auth.kind, body.method, sent, key),
+      key: nameOfKey(id, answer) ?? pair?.key ?? null,
+      answer: observed.answer === null ? 'none' : answer.kind,
+      isJudged,
+      why:
+        answer.kind === 'refused'
+          ? whyRefused({
+              state,
+              call,
+              span,
+              known,
+              answer,
+              observed,
+              signature,
+              offsetMs,
+              lastUseMs: useOf(pair),
+              isUnproved: unproved.has(id ?? ''),
+              sentenceOf: options.sentenceOf,
+            })
+          : [],
+      wrong,
+    }
+    learnFrom(one, call, known, id)
+    options.onJudged(judged)
+  }
+
+  /** What is known of a signature: the fact for the model, and what it shows about the client. */
+  const signatureOf = (observed: Observed, key: Key, hasMethod: boolean) => {
+    if (observed.signature !== undefined) return { fact: observed.signature, mistakes: namedIn(observed) }
+    if (!observed.isExact || observed.isSummary || !hasMethod) return undefined
+    const [request] = readJournal({
+      ...journalOf(observed),
+      keys: [],
+      exchanges: [{ ...observed, receivedMs: observed.startedMs }],
+    }).requests
+    const journalKey = journalKeyOf(key)
+    if (request === undefined) return undefined
+    const call = callOf(observed)
+    const fact = facts(state, call, { from: observed.startedMs, to: observed.startedMs }).find(({ requirement }) =>
+      /^signatures\/(?!timestamp|nonce|request-body|scheme)/.test(requirement),
+    )
+    const isRight = fact?.is === 'yes' && /^\d{13}$/.test(request.authorization.header.split(';')[2] ?? '')
+    const signed = isRight
+      ? { shows: shownByRight(journalKey.kind), faults: [] }
+      : judgeSignature(journalOf(observed), request, journalKey, options.diagnose)
+    const isExplained = signed.shows.length > 0
+    if (isExplained && !isRight) unproved.delete(key.id)
+    // With a secret that no call has shown to be right, a signature that nothing explains says nothing.
+    observed.signed = unproved.has(key.id) && !isExplained ? { shows: [], faults: [] } : signed
+    if (fact === undefined) return undefined
+    const shown = unproved.has(key.id) && fact.is === 'no' ? { ...fact, is: 'unknown' as const } : fact
+    observed.signature = shown
+    return { fact: shown, mistakes: namedIn(observed) }
+  }
+
+  const journalOf = (observed: Observed) => ({
+    scenario: 'watch',
+    setting: settingOf(terms, offsetMs ?? 0),
+    elsewhere: [],
+    starts: null,
+    exchanges: [observed],
+  })
+
+  /** Whether what would be a reason against a call is unknown here. */
+  const isOpen = ({ observed, call }: Ended, { is, requirement }: Fact): boolean => {
+    if (is !== 'no') return false
+    if (!isPlain(observed)) return true
+    if (observed.isSummary) return !/^refresh\/revokes-/.test(requirement)
+    // What was not issued or created in sight may have been before.
+    if (/^(signatures|basic|grants)\/key-id$|^tokens\/authorize$|^refresh\/token$/.test(requirement)) return true
+    const id = keyIdOf(state, call)
+    if (id !== undefined && unproved.has(id) && /^(signatures|basic|grants)\//.test(requirement)) return true
+    if (!observed.isExact && /^(signatures|envelope)\//.test(requirement)) return true
+    if (requirement === 'signatures/scheme' || requirement === 'authorization/required') return !isBare(observed)
+    return observed.unknown.includes('authorization') && !/^(grants|refresh)\//.test(requirement)
+  }
+
+  /** A session that sixteen newer ones of its key removed, whatever else there is on the server. */
+  const removedSession = (one: Ended): Wrong[] => {
+    const pair = pairOf(state, one.call)
+    if (pair === undefined || (state.grants.get(pair.key) ?? 0) - pair.countOfKey < 16) return []
+    const newer = newerSessions(state, pair, useOf(pair))
+    if (newer === undefined) return []
+    const isRefresh = readBody(one.call.body).method === 'manager/auth'
+    const requirement = isRefresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
+    const message = `${describeCaseCall(state, one)} was accepted, although ${newer} sessions are newer than its own`
+    return [wrongOf(state, one, { requirement, level: levelOf(requirement), message }, 'let-in')]
+  }
+
+  const isOfCreated = (id: string | undefined): boolean =>
+    id !== undefined && created.has(id) && [...state.working].filter((one) => created.has(one)).length >= 10
+
+  /** When the tokens of the session of a pair were sent last and not refused. */
+  const useOf = (pair: Pair | undefined): number => {
+    if (pair === undefined) return 0
+    const pairs = (state.lines.get(pair.line) ?? []).flatMap((index) => state.pairs.get(index) ?? [])
+    return Math.max(
+      0,
+      ...pairs.flatMap(({ access, refresh }) => [lastUseMs.get(access) ?? 0, lastUseMs.get(refresh) ?? 0]),
+    )
+  }
+
+  const learnFrom = (one: Ended, call: Ended['call'], known: readonly Fact[], id: string | undefined): void => {
+    const { answer, span, observed } = one
+    const { method, params } = readBody(call.body)
+    if (answer.kind === 'accepted') {
+      const isRight = known.some(
+        ({ is, requirement }) =>
+          is === 'yes' && /^(signatures\/(hmac|ecc)|(basic|grants)\/credentials)$/.test(requirement),
+      )
+      if (id !== undefined && isRight) unproved.delete(id)
+      const credentials = shownCredentials(state, call)
+      if (credentials !== null && !state.keys.has(credentials.id))
+        state = withKey(state, { ...keyWith(credentials.id), secret: credentials.secret })
+    }
+    if (answer.kind === 'accepted' && !isDocumented(state, method)) state = doubtNamedKeys(state, one)
+    if (answer.kind !== 'refused') for (const text of tokensIn(call)) use(text, span.to)
+    const before = state.keys.size
+    state = learn(state, call, answer, span, known)
+    if (method === 'manager/createApiKey' && state.keys.size > before) created.add([...state.keys.keys()].at(-1) ?? '')
+    if (isObject(params) && typeof params.refreshToken === 'string' && observed.answer === null)
+      lastUseMs.delete(params.refreshToken)
+    log.push(withShortAnswer(one))
+    if (log.length > remembered) log.shift()
+    forget()
+  }
+
+  const use = (token: string, atMs: number): void => {
+    lastUseMs.delete(token)
+    lastUseMs.set(token, atMs)
+    const [oldest] = lastUseMs.keys()
+    if (oldest !== undefined && lastUseMs.size > 2 * mostPairs) lastUseMs.delete(oldest)
+  }
+
+  const forget = (): void => {
+    if (state.pairs.size > 2 * mostPairs) {
+      counts.forgotten += state.pairs.size - mostPairs
+      state = withLatestPairs(state, mostPairs)
+    }
+    // A nonce that came again is no reason against a call, so forgetting them all makes nothing wrong.
+    if (state.nonces.size > 4 * mostPairs) state = { ...state, nonces: new Set() }
+  }
+
+  const wrongOf = (
+    before: State,
+    one: Ended,
+    { requirement, level, message }: Pick<Wrong, 'requirement' | 'level' | 'message'>,
+    kind: string,
+  ): Wrong => {
+    const steps = log.filter((earlier) => made(before, earlier, one)).slice(-5)
+    return {
+      id: `found/${requirement}/${kind}`,
+      requirement,
+      level,
+      message,
+      steps: [
+        ...steps.map((step) => `${describeCaseCall(before, step)}: accepted`),
+        `${describeCaseCall(before, one)}: ${one.answer.kind}`,
+      ],
+    }
+  }
+
+  const noticeClock = ({ answer, answeredMs }: Observed): void => {
+    const date = Date.parse(answer?.headers.date ?? '')
+    if (Number.isNaN(date) || answeredMs === null) return
+    offsetMs ??= date - answeredMs
+    if (Math.abs(date - answeredMs - offsetMs) < notableJumpMs) return
+    offsetMs = date - answeredMs
+    state = forgetClocks(state)
+  }
+
+  return {
+    counts,
+    get clockOffsetMs() {
+      return offsetMs === null || Math.abs(offsetMs) < notableJumpMs ? 0 : offsetMs
+    },
+    begin(number, begun) {
+      underWay.set(number, { from: begun.from, touches: families.touchesOf(callOf(begun)) })
+    },
+    end(observed) {
+      underWay.delete(observed.number)
+      counts.calls += 1
+      noticeClock(observed)
+      const answer = answerTo(observed)
+      const call = callOf(observed)
+      if (answer === null) {
+        const { method } = readBody(call.body)
+        const key = keyIdOf(state, call) ?? pairOf(state, call)?.key ?? null
+        options.onJudged({
+          observed,
+          method: String(method ?? ''),
+          way: wayOf(authorizationOf(state, call).kind, method, call, undefined),
+          key,
+          answer: 'throttled',
+          isJudged: false,
+          why: [],
+          wrong: [],
+        })
+        return
+      }
+      const span = { from: observed.startedMs, to: observed.answeredMs ?? observed.deliveredMs ?? observed.startedMs }
+      queue.push({
+        call,
+        answer,
+        span,
+        order: observed.order,
+        isPlain: isPlain(observed),
+        observed,
+        touches: families.touchesOf(call, answer),
+      })
+      settle(false)
+    },
+    forgetTokens() {
+      settle(true)
+      counts.forgotten += state.pairs.size
+      state = withLatestPairs(state, 0)
+      lastUseMs.clear()
+    },
+    finish() {
+      underWay.clear()
+      settle(true)
+    },
+    keys: () => [...state.keys.values()].filter(({ id }) => id !== idOfNobody).map(journalKeyOf),
+    secrets: () => {
+      const pairs = state.pairs.keys().flatMap((index) => state.pairs.get(index) ?? [])
+      const ofKeys = [...state.keys.values()].map(({ secret }) => secret)
+      return [...ofKeys, ...pairs.flatMap(({ access, refresh }) => [access, refresh])].filter((text) => text !== '')
+    },
+  }
+}
+
+export function settingOf({ scheme, tokenPrefix }: Pick<Terms, 'scheme' | 'tokenPrefix'>, clockOffsetMs: number) {
+  const unknown = { auth: null, scope: null, method: 'solution/listSolutions', calls: null, parallel: null }
+  return { ...unknown, scheme, tokenPrefix: tokenPrefix ?? 'Bearer', clockOffsetMs, lagMs: 0 }
+}
+
+/** What a fact is about, as the end of an id. */
+function slugOf(about = ''): string {
+  const slug = about
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .toLowerCase()
+  return slug === '' ? '' : `-${slug}`
+}
+
+/** The mistakes that the lab named. */
+const namedIn = ({ signed }: Exchange): string[] => (signed?.faults ?? []).map(({ message }) => message)
+
+const withKey = (state: State, key: Key): State => ({ ...state, keys: new Map(state.keys).set(key.id, key) })
+
+/** A key of which nothing but its id is known: not even which scope it has. */
+const keyWith = (id: string): Key => ({
+  id,
+  name: id,
+  secret: '',
+  publicKey: null,
+  scope: null,
+  doubtful: [...areas, 'apikey', ''],
+  works: 'unknown',
+  origin: 'seen before its creation',
+})
+
+const journalKeyOf = ({ id, secret, publicKey }: Key): JournalKey =>
+  publicKey === null ? { kind: 'secret', id, secret } : { kind: 'public', id, publicKey }
+
+const headerOf = ({ headers }: Pick<Observed, 'headers'>, name: string): string | undefined =>
+  headers.find(([other]) => other.toLowerCase() === name)?.[1]
+
+function callOf(seen: Pick<Observed, 'headers' | 'body'> & { signature?: Fact }): Ended['call'] {
+  return {
+    authorization: headerOf(seen, 'authorization'),
+    body: fromUtf8(seen.body) ?? '',
+    // The server sees the address of a proxy, or one that no record tells.
+    from: unknownAddress,
+    inChunks: headerOf(seen, 'transfer-encoding') !== undefined || undefined,
+    signature: seen.signature,
+  }
+}
+
+function answerTo({ answer, unknown, oursBecause, httpMethod }: Observed): Answer | null {
+  if (answer === null || answer.status === 0) return { kind: 'broken', reason: 'no answer' }
+  if (oursBecause !== undefined) return { kind: 'broken', reason: oursBecause }
+  if (unknown.includes('answer') && answer.status < 400) return { kind: 'unread' }
+  const { status, headers, body } = answer
+  const read = answerOf({ kind: 'answer', status, headers, body: utf8(body) })
+  // A GET or an OPTIONS is no call, whatever it is answered with.
+  return httpMethod === 'POST' || read?.kind !== 'accepted' ? read : { kind: 'unread' }
+}
+
+/** Headers that no server of the document judges by: what tools and browsers add. */
+const plainHeaders =
+  /^(host|content-(type|length)|connection|keep-alive|accept(-.*)?|user-agent|origin|referer|sec-.*|dnt|te|cache-control|pragma|priority|traceparent|tracestate|x-request-id|date|expect|transfer-encoding|authorization|upgrade-insecure-requests|x-forwarded-.*|via|forwarded)$/
+
+/** Whether the model may judge the call: a POST of JSON in which nothing else could authorize it. */
+function isPlain({ httpMethod, target, headers, body, bodyBytes, unknown }: Observed): boolean {
+  const times = (wanted: string): number => headers.filter(([name]) => name.toLowerCase() === wanted).length
+  return (
+    httpMethod === 'POST' &&
+    target === '/api' &&
+    body.length === bodyBytes &&
+    !unknown.includes('body') &&
+    fromUtf8(body) !== null &&
+    times('authorization') <= 1 &&
+    times('content-type') <= 1 &&
+    headers.every(([name, value]) => plainHeaders.test(name.toLowerCase()) && /^[\x20-\x7e]*$/.test(value)) &&
+    /^application\/json\s*(;.*)?$/i.test(headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '')
+  )
+}
+
+/** Without an Authorization header, and with nothing in the body that could be meant as a credential. */
+function isBare(observed: Observed): boolean {
+  if (observed.unknown.includes('authorization') || headerOf(observed, 'authorization') !== undefined) return false
+  const { members, params } = readBody(fromUtf8(observed.body) ?? '')
+  const isPlainMember = (name: string): boolean => ['jsonrpc', 'id', 'method', 'params'].includes(name)
+  const isPlainParam = (name: string): boolean => ['name', 'scope', 'publicKey'].includes(name)
+  return Object.keys(members ?? {}).every(isPlainMember) && isObject(params) && Object.keys(params).every(isPlainParam)
+}
+
+const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
+
+const isDocumented = ({ terms }: State, method: unknown): boolean =>
+  typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
+
+/** The pair whose token a call presents where it belongs. */
+function pairOf(state: State, call: Ended['call']): Pair | undefined {
+  const { method, params } = readBody(call.body)
+  if (method === 'manager/auth') {
+    const text = isObject(params) ? presentedToken(params) : undefined
+    return text === undefined ? undefined : findPair(state, text, 'refresh')?.pair
+  }
+  const auth = authorizationOf(state, call)
+  return auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
+}
+
+function wayOf(kind: string, method: unknown, { body }: Ended['call'], key: Key | undefined): Way {
+  const { params } = readBody(body)
+  if (method === 'manager/auth') return isObject(params) && presentedToken(params) !== undefined ? 'refresh' : 'grant'
+  if (kind === 'signature') return key?.publicKey == null ? 'hmac' : 'ecc'
+  if (kind === 'basic' || kind === 'token' || kind === 'none') return kind
+  return kind === 'malformed-basic' ? 'basic' : 'other'
+}
+
+/** Credentials that a call shows in the clear: Basic ones, and those of a grant. */
+function shownCredentials(state: State, call: Ended['call']): { id: string; secret: string } | null {
+  const { method, params } = readBody(call.body)
+  if (method === 'manager/auth') {
+    const { apiKeyId: id, apiKeySecret: secret } = isObject(params) ? params : {}
+    return typeof id === 'string' && typeof secret === 'string' ? { id, secret } : null
+  }
+  const auth = authorizationOf(state, call)
+  return auth.kind === 'basic' ? { id: auth.id, secret: auth.secret } : null
+}
+
+/** The known key that a header names in which the scheme word or the marks between the fields are wrong. */
+function keyNamedIn({ keys }: State, { authorization = '' }: Ended['call']): Key | undefined {
+  const words = authorization.split(/[\s;,:]+/)
+  return words.length < 4 ? undefined : words.map((word) => keys.get(word)).find((key) => key !== undefined)
+}
+
+/** The texts that may be the token of a call. */
+function tokensIn({ authorization, body }: Ended['call']): string[] {
+  const { params } = readBody(body)
+  const presented = isObject(params) ? presentedToken(params) : undefined
+  return [presented, authorization?.split(' ').at(-1)].filter((text) => text !== undefined)
+}
+
+/** Which calls belong to one line of pairs, before the model has judged them. Of the oldest nothing is known any more. */
+function createFamilies(most: number) {
+  const familyOf = new Map<string, string>()
+  let count = 0
+  const keep = (text: unknown, family: string): void => {
+    if (typeof text !== 'string') return
+    familyOf.set(text, family)
+    const [oldest] = familyOf.keys()
+    if (oldest !== undefined && familyOf.size > 4 * most) familyOf.delete(oldest)
+  }
+  return {
+    touchesOf(call: Ended['call'], answer?: Answer): Touches {
+      const { method, params } = readBody(call.body)
+      const presented = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+      const [, , bearer = call.authorization ?? ''] = /^(\S+) +(.*)$/s.exec(call.authorization ?? '') ?? []
+      const id = /^basic /i.test(call.authorization ?? '') || bearer.includes(';') ? bearer.split(';')[0] : undefined
+      const named = isObject(params) && typeof params.apiKeyId === 'string' ? params.apiKeyId : id
+      const reads = new Set<string>(named === undefined ? [] : [`key ${named}`])
+      const writes = new Set<string>()
+      if (presented !== undefined) writes.add(familyOf.get(presented) ?? `token ${presented}`)
+      else if (bearer !== '' && id === undefined) reads.add(familyOf.get(bearer) ?? `token ${bearer}`)
+      const result = answer?.kind === 'accepted' && isObject(answer.result) ? answer.result : {}
+      if (method === 'manager/auth' && 'accessToken' in result) {
+        const family = (presented === undefined ? undefined : familyOf.get(presented)) ?? `line ${++count}`
+        writes.add(family)
+        keep(presented, family)
+        keep(result.accessToken, family)
+        keep(result.refreshToken, family)
+      }
+      if (method === 'manager/createApiKey' && typeof result.id === 'string') writes.add(`key ${result.id}`)
+      return { reads, writes }
+    },
+  }
+}
+
+function conflict(one: Touches, other: Touches): boolean {
+  const meets = (some: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
+    [...some].some((name) => others.has(name))
+  return meets(one.writes, other.writes) || meets(one.writes, other.reads) || meets(one.reads, other.writes)
+}
+
+/** The first call of a list, with those at the same time whose order matters to it, and to those in turn. */
+function together(calls: readonly Ended[]): Ended[] {
+  const [first] = calls
+  const group = first === undefined ? [] : [first]
+  for (const one of group) {
+    for (const other of calls) {
+      const isAtOnce = other.order.from < one.order.to && one.order.from < other.order.to
+      if (isAtOnce && !group.includes(other) && conflict(one.touches, other.touches)) group.push(other)
+    }
+  }
+  return group
+}
+
+/** What is known with only the latest pairs of tokens; of the others everything is unknown. */
+function withLatestPairs(state: State, most: number): State {
+  const lines = new Map<number, number>()
+  const pairs = state.pairs
+    .keys()
+    .slice(most === 0 ? state.pairs.size : -most)
+    .flatMap((index) => state.pairs.get(index) ?? [])
+    .map((pair, index): Pair => {
+      const line = lines.get(pair.line) ?? index
+      lines.set(pair.line, line)
+      return { ...pair, line }
+    })
+  const ofLine = new Map<number, number[]>()
+  for (const [index, { line }] of pairs.entries()) ofLine.set(line, [...(ofLine.get(line) ?? []), index])
+  return {
+    ...state,
+    pairs: layered(pairs.entries()),
+    access: layered(pairs.map(({ access }, index) => [access, index] as const)),
+    refresh: layered(pairs.map(({ refresh }, index) => [refresh, index] as const)),
+    // Another spelling of a token is open, so of the older tokens it may be forgotten.
+    looks: layered(),
+    lines: layered(ofLine),
+    lifetimes: state.lifetimes.slice(-100),
+    keyNames: layered(),
+    sessionNames: layered(),
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Judges traffic while it passes, in a thread of its own, because a search for a mistake takes half a second and no answer may wait for it.
+ * Where calls come faster than they are judged, some are left out, and what was known of tokens is forgotten then.
+ */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { type Printable, printable } from '../engine/printable.ts'
+import { createRedactor } from '../engine/redact.ts'
+import type { Begun, Judged } from './follow.ts'
+import { openMarks } from './marks.ts'
+import type { Observed } from './records.ts'
+import { type Outcome, openSession, type SessionOptions } from './session.ts'
+
+export interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requirements' | 'most'> {
+  /** The file to which calls are saved; null: none. */
+  save: string | null
+  /** Whether secrets are printed and saved. */
+  trace: boolean
+}
+
+export interface Judging {
+  begin(number: number, call: Begun): void
+  end(observed: Observed): void
+  finish(): Promise<Outcome>
+}
+
+type Message =
+  | { kind: 'begin'; number: number; call: Begun }
+  | { kind: 'end'; observed: Observed }
+  /** Calls were left out. */
+  | { kind: 'lost'; count: number }
+  | { kind: 'finish' }
+
+type Reply = { kind: 'lines'; lines: Printable[]; done: number } | { kind: 'outcome'; outcome: Outcome }
+
+/** Calls that wait to be judged; more of them are left out. */
+const mostWaiting = 4000
+const mostWaitingBytes = 64 * 1024 * 1024
+
+/** In a thread of its own where there is a built worker; the sources run in the same thread. */
+export function openJudging(options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
+  const file = fileURLToPath(import.meta.url)
+  return extname(file) === '.js' ? judgeInThread(file, options, print) : judgeHere(options, print)
+}
+
+function judgeInThread(file: string, options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
+  const worker = new Worker(file, { workerData: options })
+  const outcome = new Promise<Outcome>((resolve, reject) => {
+    worker.on('message', (reply: Reply) => {
+      if (reply.kind === 'outcome') resolve(reply.outcome)
+      else {
+        waiting -= reply.done
+        if (waiting === 0) bytes = 0
+        if (reply.lines.length > 0) print(reply.lines)
+      }
+    })
+    worker.on('error', reject)
+  })
+  // Whoever asks for the outcome hears of it.
+  outcome.catch(() => {})
+  let waiting = 0
+  let bytes = 0
+  let lost = 0
+  const post = (message: Message): void => worker.postMessage(message)
+  return {
+    begin(number, call) {
+      if (lost === 0) post({ kind: 'begin', number, call })
+    },
+    end(observed) {
+      bytes += observed.body.length + (observed.answer?.body.length ?? 0)
+      if (waiting >= mostWaiting || bytes > mostWaitingBytes) {
+        lost += 1
+        return
+      }
+      if (lost > 0) post({ kind: 'lost', count: lost })
+      lost = 0
+      waiting += 1
+      post({ kind: 'end', observed })
+    },
+    async finish() {
+      if (lost > 0) post({ kind: 'lost', count: lost })
+      post({ kind: 'finish' })
+      const all = await outcome
+      await worker.terminate()
+      return all
+    },
+  }
+}
+
+function judgeHere(options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
+  const desk = openDesk(options)
+  const take = (message: Message): Outcome | null => {
+    const { lines, outcome } = desk(message)
+    if (lines.length > 0) print(lines)
+    return outcome
+  }
+  return {
+    begin: (number, call) => void setImmediate(take, { kind: 'begin', number, call }),
+    end: (observed) => void setImmediate(take, { kind: 'end', observed }),
+    finish: () =>
+      new Promise((resolve) => {
+        setImmediate(() => resolve(take({ kind: 'finish' }) as Outcome))
+      }),
+  }
+}
+
+/** Takes one message after the other. @returns what is to be printed, and at the end the outcome */
+function openDesk({ save, trace, ...options }: JudgingOptions) {
+  const marks = trace ? null : openMarks()
+  const file = save === null ? null : openSync(save, 'w', 0o600)
+  const texts = new Map(options.requirements.map(({ id, text }) => [id, text]))
+  let lines: Printable[] = []
+  const session = openSession({
+    ...options,
+    onJudged(judged) {
+      lines.push(...linesOf(judged, (id) => texts.get(id) ?? id, trace))
+      if (file !== null) write(marks?.line(judged.observed) ?? JSON.stringify(judged.observed, readableBytes))
+    },
+  })
+  const write = (line: string): void => {
+    if (file !== null) writeSync(file, `${line}\n`)
+  }
+  if (file !== null) write(marks?.head(options.keys) ?? JSON.stringify({ keys: options.keys }, readableBytes))
+  return (message: Message): { lines: Printable[]; outcome: Outcome | null } => {
+    lines = []
+    let outcome: Outcome | null = null
+    if (message.kind === 'begin') session.begin(message.number, message.call)
+    if (message.kind === 'end') session.end(message.observed)
+    if (message.kind === 'lost') session.lose(message.count)
+    if (message.kind === 'finish') {
+      outcome = session.finish()
+      if (file !== null) closeSync(file)
+    }
+    return { lines, outcome }
+  }
+}
+
+const readableBytes = (_name: string, value: unknown): unknown =>
+  value instanceof Uint8Array ? Buffer.from(value).toString() : value
+
+/** One line for a call, and what there is to say about its answer below. */
+function linesOf(
+  { observed, method, way, key, answer, why, wrong }: Judged,
+  sentenceOf: (id: string) => string,
+  trace: boolean,
+): Printable[] {
+  const { startedMs, answeredMs, address, oursBecause } = observed
+  const status = observed.answer === null || observed.answer.status === 0 ? '' : ` ${observed.answer.status}`
+  const took = answeredMs === null ? '' : ` ${Math.max(0, Math.round(answeredMs - startedMs))} ms`
+  const time = new Date(startedMs).toISOString().slice(11, 23)
+  const what = oursBecause ?? `${answer}${status}${took}`
+  const secrets = [...secretsIn(observed)]
+  const redact = trace || secrets.length === 0 ? (text: string) => text : createRedactor(secrets).text
+  const line = (text: string): Printable => printable(redact(text))
+  return [
+    line(
+      `${time}  ${address || '-'}  ${method || observed.httpMethod}  ${way}${key === null ? '' : ` ${key}`}  ${what}`,
+    ),
+    ...why.map((text) => line(`    why: ${text}`)),
+    ...wrong.map(({ message, level, requirement }) =>
+      line(`    WRONG (${level}): ${message}. "${sentenceOf(requirement)}" (${requirement})`),
+    ),
+  ]
+}
+
+/** The credentials of one call, and what it was given: a message of the server may repeat them. */
+function* secretsIn({ headers, body, answer }: Observed): Generator<string> {
+  for (const [name, value] of headers) if (name.toLowerCase() === 'authorization') yield value.replace(/^\S+\s+/, '')
+  const texts = [Buffer.from(body).toString('utf8'), answer?.body ?? '']
+  for (const text of texts)
+    for (const [, secret = ''] of text.matchAll(
+      /"(?:apiKeySecret|secret|accessToken|refreshToken)"\s*:\s*"((?:[^"\\]|\\.)+)"/g,
+    ))
+      yield secret
+}
+
+// ---- the worker itself
+
+if (parentPort !== null && (workerData as { terms?: unknown } | null)?.terms !== undefined) {
+  const port = parentPort
+  const desk = openDesk(workerData as JudgingOptions)
+  let lines: Printable[] = []
+  let done = 0
+  const flush = (): void => {
+    if (lines.length > 0 || done > 0) port.postMessage({ kind: 'lines', lines, done } satisfies Reply)
+    lines = []
+    done = 0
+  }
+  port.on('message', (message: Message) => {
+    const made = desk(message)
+    lines.push(...made.lines)
+    if (message.kind === 'end') done += 1
+    // One message for many calls that came together.
+    if (lines.length >= 50 || done >= 50) flush()
+    else setImmediate(flush)
+    if (made.outcome === null) return
+    flush()
+    port.postMessage({ kind: 'outcome', outcome: made.outcome } satisfies Reply)
+  })
+}

@@ -1,0 +1,190 @@
+/** The proxy passes bytes as they come, in both directions, and hands on what it saw; a server or a client that fails is said to. */
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { openProxy, type ProxyOptions, type WatchProxy } from './proxy.ts'
+import type { Observed } from './records.ts'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function listening(server: net.Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    if (server instanceof http.Server) server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`
+}
+
+/** A proxy before a server, and what it saw. */
+async function before(
+  url: string,
+  more: Partial<ProxyOptions> = {},
+): Promise<WatchProxy & { seen: Observed[]; next(): Promise<Observed> }> {
+  const seen: Observed[] = []
+  const waiting: ((observed: Observed) => void)[] = []
+  const proxy = await openProxy({
+    url,
+    host: '127.0.0.1',
+    port: 0,
+    forwards: false,
+    timeoutMs: 10_000,
+    begin: () => {},
+    end: (observed) => {
+      seen.push(observed)
+      waiting.shift()?.(observed)
+    },
+    other: () => {},
+    ...more,
+  })
+  closing.push(() => proxy.close())
+  return { ...proxy, seen, next: () => new Promise((resolve) => waiting.push(resolve)) }
+}
+
+/** Sends bytes, and resolves with all that came back once `until` is in it. */
+async function raw(url: string, bytes: string, until: string | RegExp): Promise<string> {
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
+  closing.push(() => socket.destroy())
+  socket.write(bytes)
+  let text = ''
+  for await (const chunk of socket) {
+    text += chunk
+    if (text.match(until) !== null) break
+  }
+  socket.destroy()
+  return text
+}
+
+/** A server that answers with what it got. */
+const echo = () =>
+  listening(
+    http.createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        response.writeHead(
+          200,
+          [
+            ['X-Mixed-Case', 'a'],
+            ['X-Mixed-Case', 'b'],
+            ['Content-Type', 'text/plain'],
+          ].flat(),
+        )
+        response.end(`${request.rawHeaders.join('|')}\n${Buffer.concat(chunks).toString()}`)
+      })
+    }),
+  )
+
+const head = 'POST /api HTTP/1.1\r\nHost: x\r\nX-Own: 1\r\nx-own: 2\r\nAUTHORIZATION: a b\r\n'
+
+test('headers keep their case, their number and their values; the body is the same, also in chunks', async () => {
+  const { url, next } = await before(await echo())
+  const seen = next()
+  const text = await raw(url, `${head}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`, 'abcde')
+  expect(text).toContain('X-Own|1|X-Own|2|AUTHORIZATION|a b')
+  expect(text).toMatch(/X-Mixed-Case: a\r\nX-Mixed-Case: b/)
+  expect(await seen).toMatchObject({
+    target: '/api',
+    bodyBytes: 5,
+    answer: { status: 200 },
+    isExact: true,
+    unknown: [],
+  })
+})
+
+test('pipelined requests are answered in order, on one connection', async () => {
+  const { url, seen } = await before(await echo())
+  const request = (text: string) => `${head}Content-Length: ${text.length}\r\n\r\n${text}`
+  const text = await raw(url, request('first') + request('second'), 'second')
+  expect(text.indexOf('first')).toBeLessThan(text.indexOf('second'))
+  expect(seen.map(({ connection }) => connection)).toEqual([1, 1])
+})
+
+test('a client of HTTP/1.0 gets its answer without chunks', async () => {
+  const { url } = await before(await echo())
+  const text = await raw(url, 'POST /api HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc', 'abc')
+  expect(text).toMatch(/^HTTP\/1\.1 200/)
+  expect(text).not.toMatch(/transfer-encoding/i)
+})
+
+test('large bodies, long headers and other paths pass; of a body the beginning is kept', async () => {
+  const server = await listening(
+    http.createServer({ maxHeaderSize: 256 * 1024 }, (request, response) => {
+      request
+        .resume()
+        .on('end', () => response.end(request.headers['x-long'] === undefined ? request.url : 'z'.repeat(3_000_000)))
+    }),
+  )
+  const { url, next, seen } = await before(server)
+  const whole = next()
+  const sent = await fetch(`${url}/api`, {
+    method: 'POST',
+    body: 'y'.repeat(5_000_000),
+    headers: { 'x-long': 'l'.repeat(64_000) },
+  })
+  expect(await sent.text()).toHaveLength(3_000_000)
+  expect(await whole).toMatchObject({ bodyBytes: 5_000_000, unknown: ['body', 'answer'], isExact: false })
+  expect(await (await fetch(`${url}/other?a=b`, { method: 'PUT', body: 'x' })).text()).toBe('/other?a=b')
+  expect(seen).toHaveLength(1)
+})
+
+test('a dead server gives 502 and a silent one 504, and both are said to be of the proxy', async () => {
+  const dead = await before('http://127.0.0.1:9')
+  const first = dead.next()
+  expect((await fetch(`${dead.url}/api`, { method: 'POST', body: '{}' })).status).toBe(502)
+  expect(await first).toMatchObject({ oursBecause: expect.stringContaining('ECONNREFUSED') })
+  const silent = await before(await listening(http.createServer(() => {})), { timeoutMs: 50 })
+  const second = silent.next()
+  expect((await fetch(`${silent.url}/api`, { method: 'POST', body: '{}' })).status).toBe(504)
+  expect(await second).toMatchObject({ oursBecause: expect.stringContaining('no answer within') })
+})
+
+test('a server that hangs up within an answer ends that of the client too', async () => {
+  const server = await listening(
+    http.createServer((_request, response) => {
+      response.writeHead(200, { 'content-length': 100 })
+      response.write('part')
+      setImmediate(() => response.destroy())
+    }),
+  )
+  const { url, next } = await before(server)
+  const seen = next()
+  await expect(fetch(`${url}/api`, { method: 'POST', body: '{}' }).then((answer) => answer.text())).rejects.toThrow()
+  expect(await seen).toMatchObject({ answer: null })
+})
+
+test('a client that goes away ends its call at the server', async () => {
+  let ended: (() => void) | undefined
+  const gone = new Promise<void>((resolve) => {
+    ended = resolve
+  })
+  const server = await listening(http.createServer((request) => request.resume().socket.once('close', () => ended?.())))
+  const { url, next } = await before(server)
+  const seen = next()
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(`${head}Content-Length: 2\r\n\r\n{}`)
+  await once(socket, 'connect')
+  setTimeout(() => socket.resetAndDestroy(), 30)
+  await gone
+  expect(await seen).toMatchObject({ answer: null, deliveredMs: null })
+})
+
+test('another protocol passes, with all that follows', async () => {
+  const server = http.createServer()
+  server.on('upgrade', (_request, socket, head) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\n')
+    socket.write(`echo ${head}`)
+  })
+  const { url } = await before(await listening(server))
+  const text = await raw(
+    url,
+    'GET /any HTTP/1.1\r\nHost: x\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\nhello',
+    'echo hello',
+  )
+  expect(text).toMatch(/101 Switching/)
+})

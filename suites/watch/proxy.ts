@@ -1,0 +1,397 @@
+/**
+ * The proxy of `watch`: bytes pass unchanged in both directions, and a copy of every call of the interface is handed on. httpxy does the
+ * plumbing. Each connection of a client has one of its own to the server, so what the server does to a connection its client sees too.
+ */
+import http from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import { type Duplex, Transform } from 'node:stream'
+import tls from 'node:tls'
+import { brotliDecompressSync, unzipSync } from 'node:zlib'
+import { createProxyServer } from 'httpxy'
+import { portError } from '../engine/errors.ts'
+import { fromUtf8 } from '../engine/signer/bytes.ts'
+import type { Tls } from '../targets/transport.ts'
+import type { Begun } from './follow.ts'
+import { isCall, type Observed } from './records.ts'
+
+export interface ProxyOptions {
+  /** The base URL of the server. */
+  url: string
+  host: string
+  /** 0: any free one. */
+  port: number
+  /** How the server is reached by https. */
+  tls?: Tls | undefined
+  /** The certificate and key of the proxy, in PEM; without them it speaks http. */
+  certificate?: { cert: string; key: string } | undefined
+  /** Headers that every request to the server carries. */
+  headers?: { readonly [name: string]: string }
+  /** Whether the server is told the address of the client, as X-Forwarded-For. */
+  forwards: boolean
+  /** How long the server may take to begin an answer, and to go on with it. */
+  timeoutMs: number
+  begin(number: number, call: Begun): void
+  end(observed: Observed): void
+  /** A request that is no call of the interface. */
+  other(): void
+}
+
+export interface WatchProxy {
+  url: string
+  /** Takes no more connections, ends the idle ones and, a moment later, the others. */
+  close(): Promise<void>
+}
+
+/** More of a body is passed on, and not kept. */
+const keptBytes = 256 * 1024
+const longestHeader = 256 * 1024
+/** How long calls under way may take to end after the end of the proxy. */
+const closingMs = 1000
+
+/** A call that is under way. */
+interface Underway {
+  number: number
+  connection: number
+  startedMs: number
+  from: number
+  receivedMs: number | null
+  request: Copy
+  answer: Copy
+  /** Why the proxy answers itself. */
+  because?: string
+  timedOut: boolean
+}
+
+interface Copy {
+  chunks: Buffer[]
+  bytes: number
+}
+
+const emptyCopy = (): Copy => ({ chunks: [], bytes: 0 })
+
+function copyInto(copy: Copy, chunk: Buffer): void {
+  if (copy.bytes < keptBytes) copy.chunks.push(chunk.subarray(0, keptBytes - copy.bytes))
+  copy.bytes += chunk.length
+}
+
+/** On the same clock as everything else here, and finer than a millisecond. */
+const preciseNow = (): number => performance.timeOrigin + performance.now()
+
+/** @throws SuiteError (`usage`) where the port is taken */
+export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
+  const target = new URL(options.url)
+  const isSecure = target.protocol === 'https:'
+  const { insecure = false, ...pem } = options.tls ?? {}
+  const secured = isSecure
+    ? { ...pem, rejectUnauthorized: !insecure, servername: net.isIP(target.hostname) === 0 ? target.hostname : '' }
+    : {}
+  const agents = new WeakMap<net.Socket, http.Agent>()
+  const connections = new WeakMap<net.Socket, number>()
+  const underWay = new WeakMap<http.IncomingMessage, Underway>()
+  /** Connections that speak another protocol now. */
+  const tunnels = new Set<Duplex>()
+  let connectionCount = 0
+  let number = 0
+  let order = 0
+
+  const agentOf = (socket: net.Socket): http.Agent => {
+    const known = agents.get(socket)
+    if (known !== undefined) return known
+    const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 1, ...secured })
+    agents.set(socket, agent)
+    socket.once('close', () => agent.destroy())
+    agent.on('free', (upstream: net.Socket) => {
+      // The server has ended a connection between two calls.
+      upstream.once('close', () => {
+        if (!upstream.listenerCount('free') || socket.destroyed) socket.end()
+      })
+    })
+    return agent
+  }
+
+  const proxy = createProxyServer({
+    target,
+    selfHandleResponse: true,
+    changeOrigin: true,
+    secure: !insecure,
+    xfwd: options.forwards,
+  })
+
+  proxy.on('proxyReq', (outgoing, request) => {
+    restoreHeaders(outgoing, request)
+    for (const [name, value] of Object.entries(options.headers ?? {})) outgoing.setHeader(name, value)
+    outgoing.setTimeout(options.timeoutMs, () => {
+      const call = underWay.get(request)
+      if (call !== undefined) call.timedOut = true
+      outgoing.destroy(new Error(`no answer within ${options.timeoutMs / 1000} s`))
+    })
+  })
+
+  proxy.on('proxyRes', (answer, request, response) => {
+    const call = underWay.get(request)
+    if (!(response instanceof http.ServerResponse)) return
+    response.sendDate = false
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passedHeaders(answer.rawHeaders, request))
+    if (call !== undefined) {
+      answer.on('data', (chunk: Buffer) => copyInto(call.answer, chunk))
+      let isOver = false
+      const over = (isWhole: boolean): void => {
+        if (isOver) return
+        isOver = true
+        handOn(call, request, isWhole ? answer : null, response)
+      }
+      answer.once('end', () => over(true))
+      answer.once('close', () => over(false))
+    }
+    answer.pipe(response)
+  })
+
+  /** The server gave no answer, or not a whole one. */
+  const fail = (error: Error, request: http.IncomingMessage, response: unknown): void => {
+    const call = underWay.get(request)
+    if (!(response instanceof http.ServerResponse) || response.headersSent) {
+      if (response instanceof http.ServerResponse) response.destroy()
+      return
+    }
+    const status = call?.timedOut === true || /^no answer within/.test(error.message) ? 504 : 502
+    const because = `svc-conformance watch: the server gave no answer (${error.message})`
+    const text = Buffer.from(`${because}\n`)
+    if (response.destroyed || request.socket.destroyed) {
+      if (call !== undefined) handOn(call, request, null, response)
+      return
+    }
+    response.writeHead(status, { 'content-type': 'text/plain', 'content-length': text.length, connection: 'close' })
+    response.end(text)
+    if (call === undefined) return
+    call.because = because
+    copyInto(call.answer, text)
+    handOn(call, request, { statusCode: status, rawHeaders: [] }, response)
+  }
+  proxy.on('error', (error, request, response) => {
+    if (request !== undefined) fail(error, request, response)
+  })
+
+  /** Hands a call on once it is over, and once its answer is sent or its client is gone. */
+  const handOn = (
+    call: Underway,
+    request: http.IncomingMessage,
+    answer: Pick<http.IncomingMessage, 'statusCode' | 'rawHeaders'> | null,
+    response: http.ServerResponse,
+  ): void => {
+    underWay.delete(request)
+    const answeredMs = answer === null ? null : preciseNow()
+    const to = ++order
+    const done = (isDelivered: boolean): void =>
+      options.end(observedOf(call, request, { answer, answeredMs, to, isDelivered }))
+    if (response.writableFinished) done(true)
+    else if (response.destroyed) done(false)
+    else {
+      response.once('finish', () => done(true))
+      response.once('close', () => {
+        if (!response.writableFinished) done(false)
+      })
+    }
+  }
+
+  const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+    const { socket } = request
+    if (!connections.has(socket)) connections.set(socket, ++connectionCount)
+    const given = { agent: agentOf(socket), ssl: { maxHeaderSize: longestHeader, ...secured } }
+    if (!isCall({ target: request.url ?? '' })) {
+      options.other()
+      void proxy.web(request, response, given)
+      return
+    }
+    const call: Underway = {
+      number: ++number,
+      connection: connections.get(socket) ?? 0,
+      startedMs: preciseNow(),
+      from: ++order,
+      receivedMs: null,
+      request: emptyCopy(),
+      answer: emptyCopy(),
+      timedOut: false,
+    }
+    underWay.set(request, call)
+    const tap = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        copyInto(call.request, chunk)
+        done(null, chunk)
+      },
+      flush(done) {
+        call.receivedMs = preciseNow()
+        const { method: httpMethod = '', url = '' } = request
+        options.begin(call.number, {
+          httpMethod,
+          target: url,
+          headers: pairsOf(request.rawHeaders),
+          body: Buffer.concat(call.request.chunks),
+          from: call.from,
+        })
+        done()
+      },
+    })
+    request.once('close', () => {
+      // The client went away before its request was whole.
+      if (!request.complete) tap.destroy()
+    })
+    tap.on('error', () => {})
+    void proxy.web(request, response, { ...given, buffer: request.pipe(tap) })
+    response.once('close', () => {
+      if (underWay.has(request) && !response.writableEnded) handOn(call, request, null, response)
+    })
+  }
+
+  const { certificate } = options
+  const settings = { maxHeaderSize: longestHeader, requestTimeout: 0, headersTimeout: 60_000, keepAliveTimeout: 0 }
+  const server =
+    certificate === undefined
+      ? http.createServer(settings, serve)
+      : https.createServer({ ...settings, ...certificate }, serve)
+  server.on('upgrade', (request, socket, head) => {
+    options.other()
+    tunnels.add(socket)
+    socket.once('close', () => tunnels.delete(socket))
+    tunnel(request, socket as net.Socket, head, { target, secured: isSecure ? secured : null })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(portError(options.port, cause)))
+    server.listen(options.port, options.host, resolve)
+  })
+  const { port, address, family } = server.address() as net.AddressInfo
+  const host = family === 'IPv6' ? `[${address}]` : address
+  return {
+    url: `${certificate === undefined ? 'http' : 'https'}://${host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          server.closeAllConnections()
+          for (const socket of tunnels) socket.destroy()
+        }, closingMs)
+        server.close(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+        server.closeIdleConnections()
+      }),
+  }
+}
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? ''])
+  return pairs
+}
+
+/** The names as they were spelt, and each header as often as it came: Node joins them and writes them in lower case. */
+function restoreHeaders(outgoing: http.ClientRequest, request: http.IncomingMessage): void {
+  const sent = new Map<string, { name: string; values: string[] }>()
+  for (const [name, value] of pairsOf(request.rawHeaders)) {
+    const known = sent.get(name.toLowerCase())
+    if (known === undefined) sent.set(name.toLowerCase(), { name, values: [value] })
+    else known.values.push(value)
+  }
+  for (const [lower, { name, values }] of sent) {
+    // The host is the server's; a connection is that of one hop.
+    if (lower === 'host' || lower === 'connection' || outgoing.getHeader(lower) === undefined) continue
+    outgoing.removeHeader(lower)
+    outgoing.setHeader(name, values.length === 1 ? (values[0] ?? '') : values)
+  }
+}
+
+/** Every header of an answer as it came, but for those about one connection. */
+function passedHeaders(raw: readonly string[], { httpVersion }: http.IncomingMessage): string[] {
+  return pairsOf(raw).flatMap(([name, value]) => {
+    const lower = name.toLowerCase()
+    const isOfHop =
+      lower === 'connection' || lower === 'keep-alive' || (lower === 'transfer-encoding' && httpVersion === '1.0')
+    return isOfHop ? [] : [name, value]
+  })
+}
+
+interface Ending {
+  answer: Pick<http.IncomingMessage, 'statusCode' | 'rawHeaders'> | null
+  answeredMs: number | null
+  to: number
+  isDelivered: boolean
+}
+
+function observedOf(
+  call: Underway,
+  request: http.IncomingMessage,
+  { answer, answeredMs, to, isDelivered }: Ending,
+): Observed {
+  const body = Buffer.concat(call.request.chunks)
+  const headers = Object.fromEntries(
+    pairsOf(answer?.rawHeaders ?? []).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  const text = answer === null ? '' : textOf(Buffer.concat(call.answer.chunks), headers['content-encoding'])
+  const isCut = text === null || call.answer.bytes > keptBytes
+  return {
+    number: call.number,
+    connection: call.connection,
+    address: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
+    startedMs: call.startedMs,
+    receivedMs: call.receivedMs ?? (request.complete ? call.startedMs : null),
+    answeredMs,
+    deliveredMs: isDelivered ? preciseNow() : null,
+    order: { from: call.from, to },
+    httpMethod: request.method ?? '',
+    target: request.url ?? '',
+    headers: pairsOf(request.rawHeaders),
+    body,
+    bodyBytes: call.request.bytes,
+    answer: answer === null ? null : { status: answer.statusCode ?? 0, headers, body: text ?? '' },
+    faults: [],
+    unknown: [
+      ...(body.length < call.request.bytes ? (['body'] as const) : []),
+      ...(isCut ? (['answer'] as const) : []),
+    ],
+    isExact: body.length === call.request.bytes,
+    ...(call.because === undefined ? {} : { oursBecause: call.because }),
+  }
+}
+
+/** The text of an answer; null where it cannot be read. */
+function textOf(bytes: Buffer, encoding: string | undefined): string | null {
+  try {
+    const limit = { maxOutputLength: 4 * keptBytes }
+    const plain =
+      encoding === undefined || encoding === 'identity'
+        ? bytes
+        : encoding === 'br'
+          ? brotliDecompressSync(bytes, limit)
+          : unzipSync(bytes, limit)
+    return fromUtf8(plain) ?? plain.toString('latin1')
+  } catch {
+    return null
+  }
+}
+
+/** Passes a request for another protocol, such as WebSocket, and all that follows. */
+function tunnel(
+  request: http.IncomingMessage,
+  socket: net.Socket,
+  head: Buffer,
+  { target, secured }: { target: URL; secured: tls.ConnectionOptions | null },
+): void {
+  const host = target.hostname.replace(/^\[|\]$/g, '')
+  const port = Number(target.port) || (secured === null ? 80 : 443)
+  const upstream = secured === null ? net.connect(port, host) : tls.connect({ ...secured, port, host })
+  const headers = pairsOf(request.rawHeaders).map(
+    ([name, value]) => `${name}: ${name.toLowerCase() === 'host' ? target.host : value}\r\n`,
+  )
+  upstream.write(
+    `${request.method} ${target.pathname.replace(/\/$/, '')}${request.url} HTTP/1.1\r\n${headers.join('')}\r\n`,
+  )
+  upstream.write(head)
+  upstream.pipe(socket).pipe(upstream)
+  for (const [one, other] of [
+    [socket, upstream],
+    [upstream, socket],
+  ] as const) {
+    one.on('error', () => other.destroy())
+    one.on('close', () => other.destroy())
+  }
+}

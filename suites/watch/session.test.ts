@@ -1,0 +1,264 @@
+/** What is said of traffic that was made by hand: who is right, who is wrong, and what stays open. */
+import { describe, expect, test } from 'vitest'
+import { basicHeader, body, rootKey, rootSecret } from '../self/made-up-calls.ts'
+import {
+  asked,
+  granted,
+  judgedTraffic,
+  listed,
+  pairNamed,
+  renewed,
+  root,
+  signedCall,
+  withToken,
+} from '../self/made-up-traffic.ts'
+import { openMarks } from './marks.ts'
+import { readTraffic } from './records.ts'
+
+describe('a refusal is explained', () => {
+  test('by the mistake in a signature, if the secret is known', () => {
+    const text = body('solution/listSolutions')
+    const spaced = text.replaceAll(':', ': ').replaceAll(',', ', ')
+    const { lines, clients } = judgedTraffic([signedCall(0, { signedText: spaced })], { keys: [root] })
+    expect(lines[0]?.why[0]).toMatch(/written again with spaces.*Sign the body exactly as sent/)
+    expect(clients).toMatchObject([{ key: rootKey.id, address: '127.0.0.1' }])
+    expect(clients[0]?.checks).toContainEqual(
+      expect.objectContaining({ id: 'signature/body-as-sent', verdict: 'failed' }),
+    )
+  })
+
+  test('with a secret that the traffic showed before', () => {
+    const text = body('solution/listSolutions')
+    const { lines } = judgedTraffic([granted(0, 'a'), signedCall(10, { signedText: `${text}\n` })])
+    expect(lines[1]?.why).toEqual([expect.stringMatching(/line feed/)])
+  })
+
+  test('by what happened before it', () => {
+    const { lines } = judgedTraffic([
+      granted(0, 'a'),
+      renewed(1000, 'a', 'b'),
+      withToken(4005, 'a'),
+      asked(4100),
+      granted(4200, 'c', ['context']),
+      withToken(4300, 'c'),
+    ])
+    const why = lines.filter(({ answer }) => answer === 'refused').map((one) => one.why[0])
+    expect(why).toEqual([
+      expect.stringMatching(/^Its pair was refreshed 3\.0 s ago/),
+      expect.stringMatching(/^The call has no authorization/),
+      expect.stringMatching(/^The scope "context" of its token does not cover solution\/listSolutions/),
+    ])
+  })
+
+  test('as open, where what it rests on was not seen', () => {
+    const { lines, found } = judgedTraffic([
+      asked(0, { authorization: 'Bearer of-before-012345' }),
+      signedCall(10, {}),
+      renewed(20, 'of-before', 'x', { result: undefined }),
+    ])
+    expect(found).toEqual([])
+    expect(lines.map(({ why }) => why[0])).toEqual([
+      expect.stringMatching(/^Not known: its token was not issued in sight/),
+      expect.stringMatching(/^Not known: nothing was seen of the key/),
+      expect.stringMatching(/^Not known: its token was not issued in sight/),
+    ])
+  })
+})
+
+describe('a wrong acceptance is found, and its right counterpart is not', () => {
+  const wrong: [name: string, id: string, calls: Parameters<typeof judgedTraffic>[0]][] = [
+    [
+      'a revoked token',
+      'found/refresh/revokes-access/let-in',
+      [granted(0, 'a'), renewed(100, 'a', 'b'), withToken(200, 'a', { result: listed })],
+    ],
+    [
+      'a refresh token used twice',
+      'found/refresh/revokes-refresh/let-in',
+      [granted(0, 'a'), renewed(100, 'a', 'b'), renewed(200, 'a', 'c')],
+    ],
+    [
+      'a scope that does not open the method',
+      'found/scopes/context/let-in',
+      [granted(0, 'a', ['context']), withToken(100, 'a', { result: listed })],
+    ],
+    ['a call without authorization', 'found/authorization/required/let-in', [asked(0, { result: listed })]],
+    [
+      'a refresh token as access token',
+      'found/tokens/refresh-is-no-access/let-in',
+      [granted(0, 'a'), asked(100, { authorization: `Bearer ${pairNamed('a').refreshToken}`, result: listed })],
+    ],
+    [
+      'a wrong secret of a known key',
+      'found/basic/credentials/let-in',
+      [granted(0, 'a'), asked(100, { authorization: basicHeader(rootKey.id, 'another-secret'), result: listed })],
+    ],
+    [
+      'a wrong signature of a known key',
+      'found/signatures/hmac/let-in',
+      [granted(0, 'a'), signedCall(100, { secret: 'another', result: listed })],
+    ],
+    [
+      'an answer with another id',
+      'found/envelope/id-echo/shape',
+      [
+        granted(0, 'a'),
+        withToken(10, 'a', { answer: { status: 200, headers: {}, body: '{"jsonrpc":"2.0","id":2,"result":{}}' } }),
+      ],
+    ],
+  ]
+  test.each(wrong)('%s', (_name, id, calls) => {
+    expect(judgedTraffic(calls).ids).toEqual([id])
+  })
+
+  const right: [name: string, calls: Parameters<typeof judgedTraffic>[0], keys?: (typeof root)[]][] = [
+    [
+      'the old token while its refresh is under way',
+      [granted(0, 'a'), renewed(100, 'a', 'b', { took: 50 }), withToken(110, 'a', { result: listed })],
+    ],
+    [
+      'two refreshes at once, of which one is refused',
+      [granted(0, 'a'), renewed(100, 'a', 'b', { took: 50 }), renewed(110, 'a', 'c', { took: 10, result: undefined })],
+    ],
+    [
+      'a token, a key and a refresh of before',
+      [
+        asked(0, { authorization: 'Bearer of-before-012345', result: listed }),
+        signedCall(10, { result: listed }),
+        renewed(20, 'of-before', 'x'),
+        withToken(30, 'x', { result: listed }),
+      ],
+    ],
+    ['a call with a cookie instead', [asked(0, { result: listed, more: [['Cookie', 'session=1']] })]],
+    [
+      'a token in another place',
+      [
+        granted(0, 'a'),
+        asked(10, {
+          result: listed,
+          text: JSON.stringify({
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'solution/listSolutions',
+            params: {},
+            token: pairNamed('a').accessToken,
+          }),
+        }),
+      ],
+    ],
+    [
+      'a signature that does not fit a secret that nobody has shown to be right',
+      [signedCall(0, { secret: 'the-true-one', result: listed })],
+      [root],
+    ],
+    ['a method that the document does not show', [asked(0, { method: 'inbox/sendMessage', result: {} })]],
+    [
+      'another word before a token',
+      [granted(0, 'a'), asked(10, { authorization: `Token ${pairNamed('a').accessToken}`, result: listed })],
+    ],
+    [
+      'a lost answer to a refresh',
+      [
+        granted(0, 'a'),
+        renewed(100, 'a', 'b', { answer: null, answeredMs: null, deliveredMs: null }),
+        withToken(2000, 'a', { result: listed }),
+      ],
+    ],
+  ]
+  test.each(right)('%s', (_name, calls, keys = []) => {
+    const { found, clients } = judgedTraffic(calls, { keys })
+    expect(found).toEqual([])
+    expect(
+      clients.flatMap(({ checks }) =>
+        checks.filter(({ verdict, level }) => verdict === 'failed' && level === 'document'),
+      ),
+    ).toEqual([])
+  })
+})
+
+test('a session that sixteen newer ones removed is found, and its refusal explained', () => {
+  const grants = Array.from({ length: 17 }, (_, at) => granted(at * 2000, `s${at}`, ['solution', `session:n${at}`]))
+  expect(judgedTraffic([...grants, withToken(60_000, 's0', { result: listed })]).ids).toEqual([
+    'found/sessions/oldest-removed/let-in',
+  ])
+  expect(judgedTraffic([...grants, withToken(60_000, 's1', { result: listed })]).ids).toEqual([])
+  expect(judgedTraffic([...grants, withToken(60_000, 's0')]).lines.at(-1)?.why).toEqual([
+    expect.stringMatching(/^Its session was removed: 16 sessions/),
+  ])
+})
+
+test('what is forgotten is open, and is said', () => {
+  const grants = Array.from({ length: 30 }, (_, at) => granted(at * 10, `p${at}`))
+  const calls = [
+    ...grants,
+    renewed(400, 'p0', 'x'),
+    withToken(500, 'p0', { result: listed }),
+    renewed(600, 'p29', 'y'),
+    withToken(700, 'p29', { result: listed }),
+  ]
+  const { ids, forgotten, lines } = judgedTraffic(calls, { most: { pairs: 10, calls: 20 } })
+  expect(ids).toEqual(['found/refresh/revokes-access/let-in'])
+  expect(lines.filter(({ wrong }) => wrong.length > 0)).toHaveLength(1)
+  expect(forgotten).toEqual([
+    expect.stringMatching(/pairs of tokens were forgotten/),
+    expect.stringMatching(/calls were forgotten/),
+  ])
+})
+
+test('several clients are told apart by key and address', () => {
+  const { clients } = judgedTraffic([
+    granted(0, 'a'),
+    withToken(10, 'a', { result: listed }),
+    withToken(20, 'a', { result: listed, address: '127.0.0.2' }),
+    asked(30, { address: '127.0.0.3' }),
+  ])
+  expect(clients.map(({ key, address, calls }) => [key, address, calls])).toEqual([
+    [rootKey.id, '127.0.0.1', 2],
+    [rootKey.id, '127.0.0.2', 1],
+    [null, '127.0.0.3', 1],
+  ])
+})
+
+test('a saved file holds no secret, and is judged as the traffic was', () => {
+  const text = body('solution/listSolutions')
+  const calls = [
+    granted(0, 'a'),
+    signedCall(5, { result: listed }),
+    signedCall(10, { signedText: text.toUpperCase() }),
+    asked(20, { authorization: basicHeader(), result: listed }),
+    asked(25, { authorization: basicHeader(rootKey.id, 'wrong-secret') }),
+    renewed(100, 'a', 'b'),
+    withToken(200, 'a', { result: listed }),
+    withToken(300, 'b', { result: listed, target: `/api?token=${pairNamed('b').accessToken}` }),
+    asked(400, {
+      method: 'manager/createApiKey',
+      params: { name: 'n', scope: ['solution'] },
+      authorization: basicHeader(),
+      result: { id: 'new-key', secret: 'new-secret-0123456789' },
+    }),
+  ]
+  const live = judgedTraffic(calls, { keys: [root] })
+  const marks = openMarks()
+  const file = [marks.head([root]), ...live.lines.map(({ observed }) => marks.line(observed))].join('\n')
+  for (const secret of [
+    rootSecret,
+    'access-token',
+    'refresh-token',
+    'new-secret',
+    'wrong-secret',
+    Buffer.from(rootSecret).toString('base64').slice(4, 20),
+  ])
+    expect(file).not.toContain(secret)
+  const { observed, keys } = readTraffic(file, 'saved.jsonl')
+  const again = judgedTraffic(observed, { keys })
+  const told = ({ lines, clients, ids, judged }: typeof live) => ({
+    ids,
+    judged,
+    lines: lines.map(({ answer, key, way, isJudged, why }) => ({ answer, key, way, isJudged, why })),
+    clients,
+  })
+  // A URL is shown as it is where secrets may be shown; a report leaves them out.
+  const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replace(/token=[^\\"]*/g, 'token='))
+  expect(plain(told(again))).toEqual(plain(told(live)))
+  expect(again.ids).toEqual(['found/refresh/revokes-access/let-in'])
+})

@@ -1,0 +1,245 @@
+/** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
+import type { Journal } from '../client/journal.ts'
+import { type CheckResult, judgeJournals } from '../client/judge.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
+import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
+import { type Follower, type FollowOptions, followTraffic, type Judged, settingOf, type Wrong } from './follow.ts'
+import { isCall, type NamedKey, type Observed } from './records.ts'
+
+export interface SessionOptions {
+  terms: FollowOptions['terms']
+  keys: readonly NamedKey[]
+  requirements: readonly Requirement[]
+  onJudged?(judged: Judged): void
+  /** How many pairs of tokens, and how many calls, are remembered. */
+  most?: { pairs?: number; calls?: number; bytes?: number }
+}
+
+/** A finding about the server, with the call that showed it first. */
+export interface Found extends Wrong {
+  times: number
+  observed: Observed
+}
+
+/** What one client did: the calls with one key from one address. */
+export interface Client {
+  /** null: not known, as of calls with tokens that were issued before. */
+  key: string | null
+  address: string
+  calls: number
+  /** Those that its calls show to hold or to fail. */
+  checks: ClientCheck[]
+}
+
+export interface ClientCheck {
+  id: string
+  level: 'document' | 'practice'
+  verdict: 'passed' | 'failed' | 'warned'
+  message: string
+}
+
+export interface Session {
+  /** A call began, at this place among all starts and ends. */
+  begin(number: number, call: Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }): void
+  end(observed: Observed): void
+  /** Calls were left out: what is known of tokens may not hold any more. */
+  lose(count: number): void
+  /** Ends it. Nothing may come after. */
+  finish(): Outcome
+  readonly follower: Follower
+}
+
+export interface Outcome {
+  found: Found[]
+  clients: Client[]
+  calls: number
+  /** Calls of which the answer was certain. */
+  judged: number
+  refused: number
+  /** Answers that the proxy gave instead of the server. */
+  ours: number
+  /** What was forgotten because memory is bounded, as sentences. */
+  forgotten: string[]
+  secrets: string[]
+}
+
+const defaultMost = { pairs: 20_000, calls: 20_000, bytes: 96 * 1024 * 1024 }
+/** Of a longer body the checks of clients need only the beginning. */
+const keptBody = 64 * 1024
+/** A client that signs wrongly does so again: a search is made for the first calls, then for one in ten seconds. */
+const diagnosesAtOnce = 12
+const diagnosisEveryMs = 10_000
+
+export function openSession({ terms, keys, requirements, onJudged, most = {} }: SessionOptions): Session {
+  const bounds = { ...defaultMost, ...most }
+  const sentences = new Map(requirements.map(({ id, text }) => [id, text]))
+  const found = new Map<string, Found>()
+  const kept: { client: string; observed: Observed }[] = []
+  const clients = new Map<string, { key: string | null; address: string; calls: number }>()
+  const counts = { refused: 0, ours: 0, dropped: 0, lost: 0, bytes: 0 }
+  let searches = diagnosesAtOnce
+  let searchedAtMs = 0
+
+  const search = (input: DiagnoseInput, atMs: number) => {
+    if (searches === 0 && atMs - searchedAtMs < diagnosisEveryMs) return null
+    searches = Math.max(0, searches - 1)
+    searchedAtMs = atMs
+    return diagnose(input)
+  }
+  let nowMs = 0
+  const follower = followTraffic({
+    terms,
+    keys,
+    mostPairs: bounds.pairs,
+    sentenceOf: (requirement) => sentences.get(requirement) ?? requirement,
+    diagnose: (input) => search(input, nowMs),
+    onJudged(judged) {
+      const { observed, wrong, answer } = judged
+      if (answer === 'refused') counts.refused += 1
+      if (observed.oursBecause !== undefined) counts.ours += 1
+      for (const one of wrong) {
+        const known = found.get(one.id)
+        if (known === undefined) found.set(one.id, { ...one, times: 1, observed })
+        else known.times += 1
+      }
+      keep(judged)
+      onJudged?.(judged)
+    },
+  })
+
+  const keep = ({ observed, key }: Judged): void => {
+    const { address } = observed
+    const name = JSON.stringify([key, address])
+    const client = clients.get(name) ?? { key, address, calls: 0 }
+    client.calls += 1
+    clients.set(name, client)
+    // A record without headers says nothing about what its client sent.
+    if (observed.unknown.includes('authorization') && observed.headers.length < 2) return
+    const short = {
+      ...observed,
+      body: observed.body.length > keptBody ? observed.body.slice(0, keptBody) : observed.body,
+    }
+    kept.push({ client: name, observed: short })
+    counts.bytes += sizeOf(short)
+    while (kept.length > bounds.calls || counts.bytes > bounds.bytes) {
+      const oldest = kept.shift()
+      if (oldest === undefined) break
+      counts.bytes -= sizeOf(oldest.observed)
+      counts.dropped += 1
+    }
+  }
+
+  /** Calls of unknown keys belong to the only client of their address, if there is one. */
+  const clientOf = (name: string): string => {
+    const { key, address } = clients.get(name) ?? { key: null, address: '' }
+    const named = [...clients].filter(([, other]) => other.key !== null && other.address === address)
+    return key === null && named.length === 1 ? (named[0]?.[0] ?? name) : name
+  }
+
+  const judgeClients = (): Client[] => {
+    const calls = new Map<string, Observed[]>()
+    for (const { client, observed } of kept) {
+      const name = clientOf(client)
+      const mine = calls.get(name)
+      if (mine === undefined) calls.set(name, [observed])
+      else mine.push(observed)
+    }
+    const all = follower.keys()
+    return [...calls].map(([name, exchanges]) => {
+      const { key, address } = clients.get(name) ?? { key: null, address: '' }
+      const merged = [...clients].filter(([other]) => clientOf(other) === name)
+      const journal: Journal = {
+        scenario: 'watch',
+        setting: settingOf(terms, follower.clockOffsetMs),
+        keys: all,
+        exchanges: exchanges.sort((one, other) => one.order.from - other.order.from),
+        elsewhere: [],
+        starts: null,
+      }
+      const count = merged.reduce((sum, [, one]) => sum + one.calls, 0)
+      const isSummary = exchanges.some((exchange) => exchange.isSummary === true)
+      const results = judgeJournals([journal], []).filter(({ check }) => !isSummary || ofSummaries.test(check.id))
+      return { key, address, calls: count, checks: results.flatMap(shownCheck) }
+    })
+  }
+
+  return {
+    follower,
+    begin: (number, call) => {
+      if (isCall(call)) follower.begin(number, call)
+    },
+    end(observed) {
+      if (!isCall(observed)) return
+      nowMs = observed.answeredMs ?? observed.startedMs
+      follower.end(observed)
+    },
+    lose(count) {
+      counts.lost += count
+      follower.forgetTokens()
+    },
+    finish() {
+      follower.finish()
+      const { calls, judged, forgotten } = follower.counts
+      const tokens =
+        forgotten === 0 ? [] : [`The oldest ${forgotten} pairs of tokens were forgotten: calls with them are open`]
+      const dropped =
+        counts.dropped === 0
+          ? []
+          : [`The oldest ${counts.dropped} calls were forgotten: clients are judged by their later ones`]
+      const lost =
+        counts.lost === 0 ? [] : [`${counts.lost} calls came faster than they could be judged and were left out`]
+      return {
+        found: [...found.values()],
+        clients: judgeClients(),
+        calls,
+        judged,
+        refused: counts.refused,
+        ours: counts.ours,
+        forgotten: [...tokens, ...dropped, ...lost],
+        secrets: follower.secrets(),
+      }
+    },
+  }
+}
+
+function shownCheck({ check, verdict, findings }: CheckResult): ClientCheck[] {
+  if (verdict === 'not-exercised') return []
+  const [first] = findings
+  const more = findings.length > 1 ? ` (found ${findings.length} times)` : ''
+  const message = first === undefined ? check.title : first.finding.message + more
+  return [{ id: check.id, level: check.level, verdict, message }]
+}
+
+/** The checks that need no bodies and no headers. */
+const ofSummaries = /^refresh\/(?!no-scope)/
+
+/** About how much memory a call takes. */
+const sizeOf = ({ headers, body, answer }: Observed): number =>
+  500 + headers.length * 60 + body.length + 2 * (answer?.body.length ?? 0)
+
+/** Recorded calls as they came, one list after the other: each begins and ends at its place. */
+export function replay(session: Session, lists: readonly (readonly Observed[])[]): void {
+  let number = 0
+  let shift = 0
+  for (const list of lists) {
+    const all = list
+      .toSorted((one, other) => one.order.from - other.order.from)
+      .map((observed): Observed => {
+        const { from, to } = observed.order
+        return { ...observed, number: ++number, order: { from: from + shift, to: to + shift } }
+      })
+    const events = all
+      .flatMap((observed) => [
+        { at: observed.order.from, observed, isEnd: false },
+        { at: observed.order.to, observed, isEnd: true },
+      ])
+      // At one moment, what begins was sent before the answer to another came.
+      .sort((one, other) => one.at - other.at || Number(one.isEnd) - Number(other.isEnd))
+    for (const { observed, isEnd } of events) {
+      if (isEnd) session.end(observed)
+      else session.begin(observed.number, { ...observed, from: observed.order.from })
+    }
+    shift =
+      all.reduce((latest, { order }) => (Number.isFinite(order.to) ? Math.max(latest, order.to) : latest), shift) + 1
+  }
+}

@@ -1,0 +1,148 @@
+/** Why a call was refused, as far as what was seen before it tells: one sentence for each reason. */
+import { isObject } from '../engine/json.ts'
+import { newerSessions } from '../engine/model/learn.ts'
+import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
+import type { Span } from '../engine/model/sessions.ts'
+import type { Answer, Call, Fact, Pair, State } from '../engine/model/state.ts'
+import type { Observed } from './records.ts'
+
+interface Refused {
+  /** What was known before the call. */
+  state: State
+  call: Call
+  span: Span
+  known: readonly Fact[]
+  answer: Answer
+  observed: Observed
+  /** What was found about its signature. */
+  signature: { mistakes: readonly string[] } | undefined
+  /** The server's clock minus ours, by its Date header. */
+  offsetMs: number | null
+  /** When the session of its pair was used last. */
+  lastUseMs: number
+  /** Whether the secret that was given for its key was never shown to be right. */
+  isUnproved: boolean
+  sentenceOf(requirement: string): string
+}
+
+export function whyRefused(refused: Refused): string[] {
+  const { known, signature, observed } = refused
+  if (signature !== undefined && signature.mistakes.length > 0) return [...signature.mistakes]
+  const reasons = known.filter(({ is }) => is === 'no').map((fact) => reasonOf(refused, fact))
+  const own = [...new Set([...reasons, ...likelyReasons(refused)])]
+  if (own.length > 0) return own
+  const unknown = known.find(({ is }) => is === 'unknown')
+  const said = refused.answer.kind === 'refused' && refused.answer.said !== undefined ? ` (${refused.answer.said})` : ''
+  if (observed.unknown.includes('authorization')) return [`Not known: the record does not show who called${said}`]
+  const missing = missingFor(refused)
+  if (missing !== null) return [`${missing}${said}`]
+  return [
+    unknown === undefined
+      ? `Nothing that was seen makes this refusal right; others may have changed the server unseen${said}`
+      : `Open: it may rest on "${refused.sentenceOf(unknown.requirement)}" (${unknown.requirement})${said}`,
+  ]
+}
+
+/** What would have to be known to say more; null if it is known. */
+function missingFor({ state, call, isUnproved }: Refused): string | null {
+  const auth = authorizationOf(state, call)
+  const { method, params } = readBody(call.body)
+  const presented = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+  const ofGrant = method === 'manager/auth' && isObject(params) && presented === undefined ? params.apiKeyId : undefined
+  const id = auth.kind === 'signature' ? auth.fields[0] : auth.kind === 'basic' ? auth.id : ofGrant
+  if (typeof id === 'string' && !state.keys.has(id))
+    return `Not known: nothing was seen of the key "${id}"; "--keys FILE" or "--key-id" gives its secret`
+  if (typeof id === 'string' && isUnproved)
+    return `It does not fit the secret that was given for the key "${id}", and no call has shown yet that this secret is right`
+  if (auth.kind === 'other-scheme' || presented !== undefined) {
+    const text = presented ?? ''
+    if (presented === undefined || findPair(state, text, 'refresh') === undefined)
+      return 'Not known: its token was not issued in sight, so it may be of before, or of nobody'
+  }
+  return null
+}
+
+function reasonOf(refused: Refused, { requirement }: Fact): string {
+  const { state, span, call, sentenceOf } = refused
+  const pair = presentedPair(state, call)
+  const sentence = `"${sentenceOf(requirement)}" (${requirement})`
+  if (pair === undefined) return `${reasonsOfKeys[requirement] ?? 'It breaks'}: ${sentence}`
+  switch (requirement) {
+    case 'refresh/revokes-access':
+    case 'refresh/revokes-refresh': {
+      const next = (state.lines.get(pair.line) ?? [])
+        .flatMap((index) => state.pairs.get(index) ?? [])
+        .find(({ generation }) => generation === pair.generation + 1)
+      const when = next === undefined ? 'was refreshed' : `was refreshed ${ago(span.from - next.made.to)}`
+      return `Its pair ${when}, which revokes it: use the newest pair. ${sentence}`
+    }
+    case 'tokens/expire':
+    case 'expires-in/enforced':
+      return `The access token expired ${ago(span.from - (pair.accessEnds?.to ?? span.from))}: refresh it. ${sentence}`
+    case 'refresh/own-expiry':
+      return `The refresh token expired ${ago(span.from - (pair.refreshEnds?.to ?? span.from))}: request a new grant. ${sentence}`
+    default:
+      if (requirement.startsWith('scopes/') || requirement === 'keys/apikey-scope')
+        return `The scope "${pair.scope.join(' ')}" of its token does not cover ${String(readBody(call.body).method)}. ${sentence}`
+      if (/^addresses\/|address-kept$/.test(requirement))
+        return `The token is bound to "${pair.scope.filter((word) => word.startsWith('ipAddr:')).join(' ')}", and the call comes from elsewhere. ${sentence}`
+      return `It breaks ${sentence}`
+  }
+}
+
+const reasonsOfKeys: { readonly [requirement: string]: string } = {
+  'authorization/required': 'The call has no authorization',
+  'basic/credentials': 'The secret is not that of the key',
+  'grants/credentials': 'The secret is not that of the key',
+  'basic/public-key-refused': 'The key has a public key, so it takes only ECC signatures',
+  'grants/public-key-refused': 'The key has a public key, so it takes only ECC signatures',
+  'keys/scope-held': 'The scope of the key does not cover the method',
+  'keys/apikey-scope': 'The scope of the key does not cover the method',
+  'tokens/refresh-is-no-access': 'A refresh token is sent where an access token belongs',
+  'tokens/access-is-no-refresh': 'An access token is sent where a refresh token belongs',
+  'envelope/malformed-answered': 'The body is not JSON',
+}
+
+/** Reasons that nothing else on the server could take away, and that the model leaves open: they accuse nobody. */
+function likelyReasons({ state, call, span, offsetMs, lastUseMs }: Refused): string[] {
+  const pair = presentedPair(state, call)
+  if (pair === undefined) return clockReasons(state, call, span, offsetMs)
+  const newer = newerSessions(state, pair, lastUseMs)
+  return newer === undefined
+    ? []
+    : [`Its session was removed: ${newer} sessions of this key are newer, and a user has 16 at most`]
+}
+
+/** A server may take timestamps in a window; a clock that is minutes off is the likely reason. */
+const likelyWindowMs = 60_000
+
+function clockReasons(state: State, call: Call, { from }: Span, offsetMs: number | null): string[] {
+  const auth = authorizationOf(state, call)
+  const timestamp = auth.kind === 'signature' ? (auth.fields[2] ?? '') : ''
+  if (!/^\d{13}$/.test(timestamp)) return []
+  const off = Number(timestamp) - (from + (offsetMs ?? 0))
+  const reasons =
+    Math.abs(off) < likelyWindowMs
+      ? []
+      : [
+          `Its timestamp is ${duration(Math.abs(off))} ${off < 0 ? 'behind' : 'ahead of'} the clock of the server, which may take it for too old or too new`,
+        ]
+  const nonce = auth.kind === 'signature' ? (auth.fields[3] ?? '') : ''
+  return state.nonces.has(nonce) ? [...reasons, 'Its nonce was used before: make a new one for each call'] : reasons
+}
+
+function presentedPair(state: State, call: Call): Pair | undefined {
+  const { method, params } = readBody(call.body)
+  const presented = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+  if (presented !== undefined) return findPair(state, presented, 'refresh')?.pair
+  const auth = authorizationOf(state, call)
+  return auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
+}
+
+const ago = (ms: number): string => `${duration(Math.max(0, ms))} ago`
+
+function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`
+  return `${Math.round(ms / 60_000)} min`
+}
