@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -147,16 +148,6 @@ function targetWith(more: Partial<Target> = {}): Target {
   }
 }
 
-const flushed = vi.hoisted((): unknown[] => [])
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const writeFileSync: typeof fs.writeFileSync = (file, text, options) => {
-    if (typeof options === 'object' && options?.flush === true) flushed.push(text)
-    fs.writeFileSync(file, text, options)
-  }
-  return { ...fs, writeFileSync }
-})
-
 function begun(more: Partial<Target> = {}): { file: string; held: KeysOfTarget; keys: CreatedKeys } {
   const held = openKeysOfTarget(targetWith(more))
   return { file: held.record?.file ?? '', held, keys: held.open() }
@@ -183,10 +174,19 @@ test('an entry is on the disk before its call is made, so a key is not created i
 
 test('the disk is waited for once for each key: before the call that creates it', () => {
   const { keys } = begun()
-  flushed.length = 0
+  const flushed: unknown[] = []
+  const write = fs.writeFileSync
+  // Workers share their modules, so a replaced module would come too late; the bindings of this one are live.
+  const spy = vi.spyOn(fs, 'writeFileSync').mockImplementation((file, text, options) => {
+    if (typeof options === 'object' && options?.flush === true) flushed.push(text)
+    write(file, text, options)
+  })
+  syncBuiltinESMExports()
   keys.note({ intend: 'n' })
   keys.note({ created: bob })
   keys.note({ removed: bob.id })
+  spy.mockRestore()
+  syncBuiltinESMExports()
   expect(flushed).toEqual(['{"intend":"n"}\n'])
 })
 
