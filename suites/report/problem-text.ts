@@ -198,6 +198,8 @@ export const obstacleTexts: TextOfKind<Obstacle> = {
   'no-successful-answer': () => 'no call was accepted, so there was no successful answer to look at',
   'limit-spoilt': ({ by, what }) =>
     `${by} left more ${what} on the target than the limit allows, so nothing can be judged here; run against a fresh target`,
+  'key-locked': ({ key, refused }) =>
+    `the key of ${key} was refused in a way in which it was accepted before, after ${refused} refused calls with it; a server may lock a key (limits/lock-out)`,
   'no-room-for-sessions': () =>
     'the target refuses every further session, although it should remove the oldest (sessions/next-works)',
 }

@@ -39,9 +39,17 @@ export async function runVariant(
 ): Promise<VariantRun> {
   const { lasting = false, concurrency = 1, part = { every: 1, first: 0 } } = options
   const items = turnUnlessProof(allItems(corpus), part.every, part.first)
-  const { profile, rules = {}, settings } = 'create' in variant ? { ...variant, ...variant.create() } : variant
+  const {
+    profile,
+    rules = {},
+    around,
+    settings,
+  } = 'create' in variant ? { ...variant, ...variant.create() } : { around: undefined, ...variant }
   const seed = 1
-  const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })
+  const target = (lasting ? lastingTarget : bundledTarget)(
+    { profile, rules, ...(around && { around }) },
+    { ...settings, concurrency },
+  )
   const outcomes = await runAll({ target, corpus, items, seed, listens: lasting })
   const report = buildReport({
     meta: madeUpMeta,

@@ -257,6 +257,7 @@ export const madeUpProblems: { readonly [kind in ProblemFacts['kind']]: Extract<
   'no-way-to-create': { kind: 'no-way-to-create' },
   'root-has-public-key': { kind: 'root-has-public-key' },
   'no-successful-answer': { kind: 'no-successful-answer' },
+  'key-locked': { kind: 'key-locked', key: 'erin', refused: 8 },
   'no-room-for-sessions': { kind: 'no-room-for-sessions' },
   'limit-spoilt': { kind: 'limit-spoilt', what: 'keys', by: 'keys/at-most-ten' },
   'needs-permission': { kind: 'needs-permission', permission: 'keys' },

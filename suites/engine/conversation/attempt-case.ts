@@ -144,8 +144,6 @@ async function takeCalls(context: CaseContext, placed: Calling): Promise<TakenSt
   if (verdict.kind === 'held') {
     const isOptional = typeof step.expect === 'object' && 'refused-or' in step.expect
     if (isOptional && verdict.sides.includes('refused')) for (const [name] of kept) notGiven.add(name)
-    const control = rootControl(step)
-    if (control !== undefined && verdict.sides.includes('accepted')) talk.run.acceptedControls.add(control)
   }
   return takenStep(placed, verdict, calls)
 }
@@ -180,14 +178,6 @@ function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, { n
 
 /** The requirement that access tokens authorize calls: a token breaks it that no header can carry. */
 export const tokensWork = 'tokens/authorize'
-
-/** Which ordinary call of the root key a step makes, if any. Its refusal may show a lock-out. */
-function rootControl(step: Step): 'basic' | 'hmac' | undefined {
-  if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
-  if ('but' in step.auth || step.alter !== undefined) return undefined
-  if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'
-  return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
-}
 
 /** The built-in names of a case (fixtures/README.md); `beyond`, `holder` and `created` are read when they are used. */
 export function builtInNames(

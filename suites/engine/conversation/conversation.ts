@@ -171,6 +171,20 @@ export function standInOf(testKeys: readonly TestKey[], root: Pick<RootKey, 'kin
   return testKeys.find((testKey) => testKey['stands-in-for'] === 'root')?.name ?? 'root'
 }
 
+/** A way to call with a key. */
+type WayOfKey = 'basic' | 'signature' | 'grant'
+
+export interface KeyTries {
+  id: string
+  way: WayOfKey
+  /** A call of this kind was accepted before. */
+  wasAccepted: boolean
+  /** How many were refused since the last accepted one. */
+  refused: number
+  /** The key was refused for longer than a lock was waited for. */
+  isShut?: true
+}
+
 /** One run: its cases, its target, and what is known so far. */
 export interface Run {
   target: Target
@@ -191,8 +205,8 @@ export interface Run {
   emit: RunListener
   /** Limits of the target that do not hold, each with the case that found it: what it left there spoils later cases. */
   spoilt: Map<'sessions' | 'keys', string>
-  /** The kinds of authorization with which the root key was accepted before, to notice a lock-out. */
-  acceptedControls: Set<'basic' | 'hmac'>
+  /** What was answered to calls with each key, by the id and the way. A server may lock a key after wrong tries. */
+  tries: Map<string, KeyTries>
   /** What was found out about refused right signatures, for each kind of key. */
   diagnoses: Map<string, Promise<Hint | undefined>>
   /** Shared by every case on a lasting target. */
@@ -285,7 +299,7 @@ export function startRun(options: RunOptions): Run {
     stopping: createStopping(emit),
     emit,
     spoilt: new Map(),
-    acceptedControls: new Set(),
+    tries: new Map(),
     diagnoses: new Map(),
     shared: null,
     keyPairs: new Map(),

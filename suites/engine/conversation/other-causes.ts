@@ -12,8 +12,8 @@ import { withCase } from '../language/resolve.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { tokensWork } from './attempt-case.ts'
 import { hasRace, limitOf, namesIn } from './cases.ts'
-import { actor, type Conversation, type Run } from './conversation.ts'
-import { makeCall } from './send.ts'
+import { actor, type Conversation, type KeyTries, type Run } from './conversation.ts'
+import { keyCalledWith, makeCall } from './send.ts'
 import { isUnavailable, requestsSession } from './target-facts.ts'
 
 const listSolutions = 'solution/listSolutions'
@@ -63,6 +63,8 @@ export interface Suspect {
 export interface Spoiler {
   verdict: 'blocked' | 'not-testable'
   problem: ProblemFacts
+  /** It is over, so the case is worth another try. */
+  hasEnded?: true
 }
 
 /** Finds out what happened to the target meanwhile, if it makes the case prove nothing. */
@@ -78,6 +80,10 @@ export async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined
     await noticeGone(talk)
     if (stopping.reason !== null) return ended()
   }
+  const mayBeLocked = (): boolean => mayAsk() && stops.some(isRefusedInstead)
+  const lock = mayBeLocked() ? await meetLock(talk, stops, ({ way }) => way !== 'grant') : undefined
+  if (lock !== undefined) return lock
+  if (stopping.reason?.kind === 'locked-out') return ended()
   if (mayAsk() && (await hasNoPlaceForKeys(suspect))) {
     const { keys } = talk.createdKeys
     return {
@@ -87,8 +93,8 @@ export async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined
   }
   if (mayAsk() && (await hasNoRoomForSessions(suspect)))
     return { verdict: 'blocked', problem: { kind: 'no-room-for-sessions' } }
-  if (mayAsk() && stops.some(isRefusedInstead)) await noticeLockOut(talk)
-  return stopping.reason?.kind === 'locked-out' ? ended() : placesUsedBefore(suspect)
+  const ofGrants = mayBeLocked() ? await meetLock(talk, stops, ({ way }) => way === 'grant') : undefined
+  return ofGrants ?? placesUsedBefore(suspect)
 }
 
 /** A call should have been accepted and was refused. */
@@ -123,25 +129,85 @@ export async function noticeGone(talk: Conversation): Promise<void> {
  * this many.
  */
 const triesOfLock = 6
+/** Fewer wrong tries, one after another, lock no created key. */
+const fewestWrong = 4
+/** When a locked key is tried again, each time after the one before. A try may begin the time of the lock anew. In ms. */
+const waitsForLock = [2000, 4000, 8000, 16_000]
 
 /**
- * Checks for a lock-out: the root key is refused again and again, with a kind of authorization that was accepted before, on used and on new
- * connections: a refusal on used ones alone is no lock.
+ * A server may lock a key after wrong tries: for how long, and in which ways to call, is open. It is seen where a key is refused again and
+ * again, in a way in which it was accepted before, on used and on new connections: a refusal on used ones alone is no lock. A lock that ends
+ * is waited out. If that of the root key does not end, the run does.
  */
-async function noticeLockOut(talk: Conversation): Promise<void> {
-  const { stopping, target, acceptedControls } = talk.run
-  const member = actor(talk, 'root')
-  const isLocked = async (control: 'basic' | 'hmac'): Promise<boolean> => {
-    const auth: Auth = control === 'basic' ? { basic: member } : { hmac: member }
-    for (let tries = 0; tries < triesOfLock; tries += 1) {
-      const spec = { method: listSolutions, params: {}, auth, freshConnection: tries % 2 === 1 }
-      if (!isRefused(await makeCall(talk, spec))) return false
-    }
+async function meetLock(
+  talk: Conversation,
+  stops: readonly CaseStop[],
+  isMeant: (tries: KeyTries) => boolean,
+): Promise<Spoiler | undefined> {
+  const { stopping, target, tries } = talk.run
+  const refused = stops.filter(isRefusedInstead).flatMap(({ called }) => called.filter(isRefused))
+  const involved = new Set(refused.map(({ request }) => keyCalledWith(request)?.id))
+  const root = talk.testKeys.get(actor(talk, 'root'))?.id
+  for (const known of [...tries.values()].filter(isMeant)) {
+    const { id, way, wasAccepted } = known
+    const wrong = [...tries.values()].reduce((sum, one) => sum + (one.id === id ? one.refused : 0), 0)
+    // Any refusal may show that the root key is locked.
+    const endsRun = id === root && way !== 'grant'
+    const call = plainCallOf(talk, known)
+    if (call === undefined || !wasAccepted || stopping.reason !== null) continue
+    if (!endsRun && (!involved.has(id) || wrong < fewestWrong)) continue
+    if (!(await refusesAll(call, triesOfLock))) continue
+    const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
+    if (known.isShut) return { verdict: 'blocked', problem }
+    if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
+    tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
+    if (!endsRun) return { verdict: 'blocked', problem }
+    stopping.stop({ kind: 'locked-out', target: target.name })
+  }
+  return undefined
+}
+
+interface PlainCall {
+  /** Of the test key. */
+  name: string
+  make(freshConnection: boolean): Promise<Called>
+}
+
+async function refusesAll({ make }: PlainCall, times: number): Promise<boolean> {
+  for (let time = 0; time < times; time += 1) if (!isRefused(await make(time % 2 === 1))) return false
+  return true
+}
+
+/** Whether the key is accepted again after a while, and every time then. */
+async function endsInTime(talk: Conversation, { make }: PlainCall): Promise<boolean> {
+  for (const ms of waitsForLock) {
+    await talk.instance.clock.sleep(ms)
+    if (talk.run.stopping.reason !== null) return false
+    if (isRefused(await make(true))) continue
+    for (let time = 1; time < triesOfLock; time += 1) if (isRefused(await make(time % 2 === 1))) return false
     return true
   }
-  for (const control of acceptedControls)
-    if (stopping.reason === null && (await isLocked(control)))
-      stopping.stop({ kind: 'locked-out', target: target.name })
+  return false
+}
+
+/** An ordinary call with a test key, in the way in which it was refused; undefined for a key that only a case knows. */
+function plainCallOf(talk: Conversation, { id, way }: KeyTries): PlainCall | undefined {
+  const [name, key] = [...talk.testKeys].find(([, held]) => held.id === id) ?? []
+  if (name === undefined || key === undefined) return undefined
+  if (way === 'grant') {
+    const params = {
+      grantType: 'api_key_credentials',
+      apiKeyId: id,
+      apiKeySecret: key.secret ?? '',
+      scope: ['solution'],
+    }
+    return { name, make: () => makeCall(talk, { method: 'manager/auth', params, auth: 'none' }) }
+  }
+  const auth = { [way === 'basic' ? 'basic' : key.seed === undefined ? 'hmac' : 'ecc']: name } as Auth
+  return {
+    name,
+    make: (freshConnection) => makeCall(talk, { method: listSolutions, params: {}, auth, freshConnection }),
+  }
 }
 
 /** Whether the creation of a key was refused that may be accepted. */

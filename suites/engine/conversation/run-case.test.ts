@@ -26,6 +26,38 @@ describe('run case', async () => {
     expect(run.stopping.reason?.kind).toBe('locked-out')
   })
 
+  /** Eight wrong tries, one after another, lock a key for a time; its tokens are not concerned. */
+  function locking(lockMs: number) {
+    let wrong = 0
+    let untilMs = 0
+    return madeUpTarget({
+      callMs: 10,
+      answer: ({ authorization = '', nowMs }) => {
+        if (authorization.startsWith('Bearer')) return { result: {} }
+        const isRight = authorization === `Basic ${Buffer.from('root:not-a-secret').toString('base64')}`
+        wrong = isRight && nowMs >= untilMs ? 0 : wrong + 1
+        if (wrong === 8) untilMs = nowMs + lockMs
+        return wrong === 0 ? { result: {} } : { status: 401 }
+      },
+    })
+  }
+  const eightWrong =
+    '  - { repeat: 8, call: solution/listSolutions, auth: { basic: root, but: first-half }, expect: refused }\n'
+
+  test('a lock that ends is waited out', async () => {
+    const run = runOf(locking(10_000))
+    expect((await ask(run, right + eightWrong)).verdict).toBe('passed')
+    expect((await ask(run, right)).verdict).toBe('passed')
+    expect(run.stopping.reason).toBeNull()
+  })
+
+  test('a lock that does not end blocks what it keeps from being judged', async () => {
+    const run = runOf(locking(3_600_000))
+    await ask(run, right + eightWrong)
+    expect((await ask(run, right)).verdict).toBe('blocked')
+    expect(run.stopping.reason?.kind).toBe('locked-out')
+  })
+
   test('a refusal is a failure while the root key is accepted', async () => {
     const run = runOf(
       madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),

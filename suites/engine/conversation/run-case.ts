@@ -83,6 +83,7 @@ async function tryCase(
   if (jumped) return unjudged(scenario, testCase, 'blocked', { kind: 'clock-jumped' })
   const suspect = { talk, scenario, testCase, stops, perhapsCounted }
   const spoilt = await findSpoiler(suspect)
+  if (spoilt?.hasEnded && number < mostTries) return 'again'
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
   const outcome = recordCase({ talk, scenario, testCase, attempt }, await explainRefusal(suspect))
   const cause = outcome.verdict === 'passed' ? undefined : causeByOthers(stops)

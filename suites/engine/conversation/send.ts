@@ -5,7 +5,7 @@ import { classify, envelopeProblems } from '../judge/classify.ts'
 import type { Called, CallTime, Delivered } from '../judge/expectation.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
-import type { Build, Conversation, CreatedKey, Line } from './conversation.ts'
+import type { Build, Conversation, CreatedKey, KeyTries, Line } from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
 import type { Lane } from './pace.ts'
 import {
@@ -90,6 +90,7 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
   const { facts, tokenExpiries } = talk
   const requestedLifeMs = requestedLife(spec)
   const tokenExpiryMs = tokenExpiries.get(tokenUsed(spec))
+  noteTry(talk, one)
   if (answer.outcome === 'accepted') {
     noteAccepted(facts, spec, membersOf(answer.result), time)
     for (const [token, expiry] of grantedTokens(membersOf(answer.result), time)) tokenExpiries.set(token, expiry)
@@ -107,6 +108,29 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
   if (answer.outcome === 'accepted')
     sightTokenClock(facts, requestedLifeMs, membersOf(answer.result).accessTokenExpiry, time)
   return { ...called, time: { ...time, witnesses }, requestedLifeMs }
+}
+
+/** Counts the calls with a key that are refused one after another. */
+function noteTry({ run }: Conversation, { answer, request }: Delivered): void {
+  const key = keyCalledWith(request)
+  if (key === undefined || (answer.outcome !== 'accepted' && answer.outcome !== 'refused')) return
+  const name = `${key.way} ${key.id}`
+  const known = run.tries.get(name) ?? { ...key, wasAccepted: false, refused: 0 }
+  const isAccepted = answer.outcome === 'accepted'
+  run.tries.set(name, isAccepted ? { ...key, wasAccepted: true, refused: 0 } : { ...known, refused: known.refused + 1 })
+}
+
+/** The key whose secret a request proves, and how; undefined for a token or no authorization. */
+export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'id' | 'way'> | undefined {
+  const header = headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+  const [word = '', credentials = ''] = header?.split(' ') ?? []
+  const [id = ''] = credentials.split(';')
+  if (credentials.includes(';')) return { id, way: 'signature' }
+  if (/^basic$/i.test(word))
+    return { id: Buffer.from(credentials, 'base64').toString().split(':')[0] ?? '', way: 'basic' }
+  if (!mentions(body, 'apiKeyId')) return undefined
+  const { apiKeyId } = paramsIn(body)
+  return typeof apiKeyId === 'string' ? { id: apiKeyId, way: 'grant' } : undefined
 }
 
 /** The number of created keys that the interface allows (part 8); the initial key may count. */

@@ -95,6 +95,8 @@ export type Obstacle =
   | Of<'no-token-word', { because: TokenWord }>
   /** An earlier case broke a limit and left the target beyond it. */
   | Of<'limit-spoilt', { what: 'sessions' | 'keys'; by: string }>
+  /** A key was refused in a way in which it was accepted before: `refused` calls with it were refused one after another. */
+  | Of<'key-locked', { key: string; refused: number }>
   /** The target refuses every further session instead of removing the oldest. */
   | Of<'no-room-for-sessions'>
 

@@ -243,6 +243,11 @@ export const limitsRows: ConformingRows = {
     'errorBody=text',
     lock({ tries: 10, withinMs: 5000, lockMs: 2000, locked: locked(24879, 'Unauthorized') }),
   ]),
+  // Eight wrong tries for a key, one after another, lock it for ten seconds; its tokens are not concerned.
+  'key-is-locked-for-ten-seconds-after-eight-wrong-tries': by.own('limits/lock-out errors/http-status', [
+    'alone',
+    lock({ tries: 8, lockMs: 10_000, locked: locked(24879, 'Unauthorized') }),
+  ]),
   // Thirty refused calls from an address within ten seconds lock it for two seconds: 503 with Retry-After.
   'lockout-of-address-after-thirty': by.first('errors/outcomes limits/rate errors/http-status', [
     lock({
