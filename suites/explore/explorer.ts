@@ -32,7 +32,6 @@ import type { WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
 import {
   type Candidate,
-  type Entry,
   type Explorer,
   type ExplorerOptions,
   type Seen,
@@ -61,102 +60,88 @@ const mostBroken = 8
 const longestLockMs = 24 * 3_600_000
 
 export function createExplorer(options: ExplorerOptions): Explorer {
-  const { instance, values, emit = () => {}, createdKeys = openCreatedKeys() } = options
+  const { instance, values, clock, unique, emit = () => {}, createdKeys = openCreatedKeys() } = options
   const isKept = { facts: noFacts(), random: values, redactor: null, isGentle: false }
+  const texts: { readonly [name: string]: string } = { unique, digits: digitsOf(unique) }
+  const beganMs = clock.now()
   const core: Core = {
     options,
     line: openLine(instance, { ...isKept, emit, createdKeys }),
-    keptBytes: 0,
-    sent: 0,
-    headers: Object.entries(instance.settings.headers),
     log: [],
     names: new Map([['root', options.root]]),
+    lookUp: (name) => core.names.get(name) ?? texts[name],
     lines: new Map(),
     pairNames: [],
+    addresses: options.addresses,
+    oneSolution: new Map(),
+    script: '',
+    report: () => {},
     tries: new Map(),
     problems: [],
     // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
-    state: {
+    known: {
       ...initialState(options.terms, options.rootKey),
       created: options.created,
       sessionNames: layered(fixedSessionNames().map((name) => [name, true])),
     },
-    calls: 0,
+    state: () => core.known,
+    made: 0,
+    calls: () => core.made,
+    sent: 0,
+    keptBytes: 0,
     limit: options.maxCalls,
-    repeated: 0,
-    lastId: 0,
-    broken: 0,
-    dateOffset: null,
-    sentOffset: 0,
-    shown: undefined as unknown as Explorer,
-    lookUp: (name) => core.names.get(name) ?? texts[name],
-  }
-  const texts: { readonly [name: string]: string } = { unique: options.unique, digits: digitsOf(options.unique) }
-  for (const { name, value, key } of options.knownKeys) {
-    core.names.set(name, value)
-    if (value.publicKey !== undefined) core.names.set(`${name}-own`, { publicKey: value.publicKey })
-    const { keys, keyNames } = core.state
-    core.state = { ...core.state, keys: new Map(keys).set(key.id, key), keyNames: keyNames.with([[key.name, true]]) }
-  }
-  core.shown = explorerOf(core)
-  return core.shown
-}
-
-function explorerOf(core: Core): Explorer {
-  const { options, log, names, lines, pairNames } = core
-  const beganMs = options.clock.now()
-  return {
-    options,
-    log,
-    names,
-    lines,
-    pairNames,
-    state: () => core.state,
-    calls: () => core.calls,
-    repeated: () => core.repeated,
+    madeAgain: 0,
+    repeated: () => core.madeAgain,
     beyondBudget: (calls, action) => beyondBudget(core, calls, action),
     reserve: (calls) => {
       core.limit = options.maxCalls - calls
     },
     setTerms: (terms) => {
-      core.state = { ...core.state, terms: { ...core.state.terms, ...terms } }
+      core.known = { ...core.known, terms: { ...core.known.terms, ...terms } }
     },
+    sentOffset: 0,
     setSignatureClock: (offsetMs, isSure) => {
       core.sentOffset = offsetMs
-      core.state = { ...core.state, signatureClock: isSure ? offsetMs : null }
+      core.known = { ...core.known, signatureClock: isSure ? offsetMs : null }
     },
-    dateOffset: () => core.dateOffset,
+    lastOffset: null,
+    dateOffset: () => core.lastOffset,
     triesOf: (id, isCounted = () => true) => {
-      const sinceMs = options.clock.now() - longestLockMs
+      const sinceMs = clock.now() - longestLockMs
       const before = beganMs > sinceMs && !isOwnKey(core, id) ? options.triesBefore : 0
       return before + (core.tries.get(id) ?? []).filter(({ ms, entry }) => ms > sinceMs && isCounted(entry)).length
     },
+    lastId: 0,
+    broken: 0,
     foresee: (step) => foresee(core, step),
     call: (step, only) => call(core, step, only),
     burst: (step) => burst(core, step),
     wait: async (ms) => {
-      log.push({ step: pause(ms), seen: [], script: core.shown.script, at: options.clock.now() })
-      await options.clock.sleep(ms)
+      core.log.push({ step: pause(ms), seen: [], script: core.script, at: clock.now() })
+      await clock.sleep(ms)
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
-      core.calls + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
+      core.made + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
     giveWay: () => {
-      const now = options.clock.now()
+      const now = clock.now()
       // What becomes of earlier keys when others fill the places is open.
-      const keys = new Map([...core.state.keys].map(([id, key]) => [id, doubted(core.state, key)]))
-      const crowded = { ...core.state, keys, created: Math.max(10, core.state.created) }
-      core.state = forgetSessions(crowded, { from: now, to: now })
+      const keys = new Map([...core.known.keys].map(([id, key]) => [id, doubted(core.known, key)]))
+      const crowded = { ...core.known, keys, created: Math.max(10, core.known.created) }
+      core.known = forgetSessions(crowded, { from: now, to: now })
     },
     endKey: (name, ended) => endKey(core, name, ended),
-    addresses: options.addresses,
-    oneSolution: new Map(),
-    script: '',
-    report: () => {},
   }
+  for (const { name, value, key } of options.knownKeys) {
+    core.names.set(name, value)
+    if (value.publicKey !== undefined) core.names.set(`${name}-own`, { publicKey: value.publicKey })
+    const { keys, keyNames } = core.known
+    core.known = { ...core.known, keys: new Map(keys).set(key.id, key), keyNames: keyNames.with([[key.name, true]]) }
+  }
+  return core
 }
 
 function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): void {
-  const { state } = core
+  const { known: state } = core
   const key = state.keys.get(core.names.get(name)?.id ?? '')
   if (key === undefined) return
   const keys = new Map(
@@ -165,17 +150,17 @@ function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): voi
   keys.set(key.id, { ...key, ended })
   const isLast = [...keys].every(([id, other]) => other.ended !== undefined || !isOwnKey(core, id))
   // Whether its place is free now is open, too. With none left, a server that makes room for others has none to remove.
-  core.state = { ...state, keys, created: isLast ? 0 : state.created, terms: { ...state.terms, fresh: false } }
+  core.known = { ...state, keys, created: isLast ? 0 : state.created, terms: { ...state.terms, fresh: false } }
 }
 
 /** A key that the model created: nobody tried it before. */
-const isOwnKey = ({ options: { knownKeys, rootKey }, state }: Core, id: string | null): boolean =>
+const isOwnKey = ({ options: { knownKeys, rootKey }, known: state }: Core, id: string | null): boolean =>
   id !== null && id !== rootKey.id && state.keys.has(id) && !knownKeys.some(({ key }) => key.id === id)
 
 function foresee(core: Core, step: CallStep): Verdict | null {
   const rendered = tryRender(core, step)
   if (rendered === null) return null
-  return judge(core.state, facts(core.state, callOf(core, step, rendered), now(core)))
+  return judge(core.known, facts(core.known, callOf(core, step, rendered), now(core)))
 }
 
 interface Exchanged {
@@ -193,7 +178,7 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
   const build = (): WireRequest => {
     if (!isFirst) rendered = tryRender(core, step) ?? rendered
     isFirst = false
-    core.calls += 1
+    core.made += 1
     core.sent += 1
     core.options.onCall?.(core.sent)
     return requestOf(core, step, rendered)
@@ -207,7 +192,7 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
   if (wire.kind === 'answer') {
     if (mayBeKept(step)) core.keptBytes += wire.cut?.bytes ?? wire.body.length
     const date = Date.parse(wire.headers.date ?? '')
-    if (!Number.isNaN(date)) core.dateOffset = date - ours.answeredAtMs
+    if (!Number.isNaN(date)) core.lastOffset = date - ours.answeredAtMs
   }
   const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
   return { call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status }
@@ -220,7 +205,7 @@ function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered
     method: 'POST',
     path: '/api',
     headers: [
-      ...core.headers,
+      ...Object.entries(core.options.instance.settings.headers),
       ['content-type', 'application/json'],
       ...Object.entries(headers),
       ...(authorization === undefined ? [] : [['authorization', headerBytes(authorization)] as [string, string]]),
@@ -247,13 +232,13 @@ function privateKeyOf({ names }: Core, step: CallStep): { privateKey?: string } 
 }
 
 async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<T>): Promise<T> {
-  const { limit, calls: before } = core
+  const { limit, made: before } = core
   core.limit = before + calls
   try {
     return await action()
   } finally {
-    core.repeated += core.calls - before
-    core.calls = before
+    core.madeAgain += core.made - before
+    core.made = before
     core.limit = limit
   }
 }
@@ -262,40 +247,40 @@ async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<
 const notableMs = 50
 
 async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<Seen | null> {
-  if (core.calls >= core.limit) return null
+  if (core.made >= core.limit) return null
   const rendered = tryRender(core, step)
   if (rendered === null) return null
   const planned = callOf(core, step, rendered)
-  const known = facts(core.state, planned, now(core))
-  if (only !== undefined && judge(core.state, known).is !== only) return null
+  const known = facts(core.known, planned, now(core))
+  if (only !== undefined && judge(core.known, known).is !== only) return null
   const { call: made, answer, span } = await exchange(core, step, rendered)
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
-  const certain = late ? facts(core.state, made, span) : known
-  const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, span }
-  const { sessions } = core.state
+  const certain = late ? facts(core.known, made, span) : known
+  const seen: Seen = { step, call: made, verdict: judge(core.known, certain), answer, span }
+  const { sessions } = core.known
   takeAnswer(core, seen, certain)
   if (seemsRemoved(core, seen, sessions) && !(await takesRoot(core, step.from)))
-    core.state = { ...core.state, sessions }
+    core.known = { ...core.known, sessions }
   doubtAltered(core, seen)
   countTry(core, seen)
-  core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: span.from })
+  core.log.push({ step, seen: [forLog(seen)], script: core.script, at: span.from })
   findIn(core, seen)
   await noticeBroken(core, answer)
   return seen
 }
 
 /** Whether a refusal taught which session was removed. */
-const seemsRemoved = ({ state }: Core, { answer, verdict }: Seen, before: State['sessions']): boolean =>
+const seemsRemoved = ({ known: state }: Core, { answer, verdict }: Seen, before: State['sessions']): boolean =>
   answer.kind === 'refused' && verdict.is === 'open' && state.sessions !== before
 
 /** An altered token may have ended the right one, where the target has shown that it does. */
 function doubtAltered(core: Core, { step, answer }: Seen): void {
-  if (step.alter === undefined || answer.kind === 'accepted' || !core.state.terms.withdraws?.has('altered')) return
-  for (const name of namesIn(step)) core.state = doubtLine(core.state, core.lines.get(name) ?? -1)
+  if (step.alter === undefined || answer.kind === 'accepted' || !core.known.terms.withdraws?.has('altered')) return
+  for (const name of namesIn(step)) core.known = doubtLine(core.known, core.lines.get(name) ?? -1)
 }
 
 function findIn(core: Core, { verdict, answer, step }: Seen): void {
-  const { log, shown } = core
+  const { log, script } = core
   reportProblems(core)
   if (!contradicts(verdict, answer)) return
   const kind = answer.kind === 'accepted' ? 'accepted' : answer.kind === 'refused' ? 'refused' : 'broken'
@@ -303,7 +288,7 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
   const { level, fact } = verdict
   const requirement = isOfBody(core, kind, step) ? bodySigned : verdict.requirement
   const about = fact.about ?? requirement
-  shown.report({ requirement, level, message, kind, fact: about, entry: log.length - 1, script: shown.script })
+  core.report({ requirement, level, message, kind, fact: about, entry: log.length - 1, script })
 }
 
 export const bodySigned = 'signatures/request-body'
@@ -331,7 +316,7 @@ function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
 async function noticeBroken(core: Core, answer: Answer): Promise<void> {
   core.broken = answer.kind === 'broken' ? core.broken + 1 : 0
   if (answer.kind !== 'broken' || core.broken < mostBroken) return
-  const right = list(byRoot(core.shown), { connection: 'new' })
+  const right = list(byRoot(core), { connection: 'new' })
   const rendered = tryRender(core, right)
   const isThere = rendered !== null && (await exchange(core, right, rendered)).answer.kind !== 'broken'
   if (!isThere) throw new TargetGone(answer.reason)
@@ -346,8 +331,8 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
     const connection = step.connections === 'new' ? ('new' as const) : lane + 1
     return rendered === null ? null : { step: { ...one, connection }, rendered }
   })
-  if (core.calls + made.length > core.limit) return []
-  const before = core.state
+  if (core.made + made.length > core.limit) return []
+  const before = core.known
   const sent = await Promise.all(
     made.map(async (one) => {
       if (one === null) return null
@@ -364,7 +349,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
   core.log.push({
     step,
     seen: seen.map(forLog),
-    script: core.shown.script,
+    script: core.script,
     at: core.options.clock.now(),
   })
   explainBurst(core, seen)
@@ -384,10 +369,10 @@ async function overlapping<Sent extends { readonly span: Span }>(
 
 /** Where refusals seem to show a reading of sessions, but the server refuses the root key as well, they show nothing. */
 async function mayHaveBeenClosed(core: Core, sessions: State['sessions'], seen: readonly Seen[]): Promise<void> {
-  const isTaught = core.state.sessions.length < sessions.length && seen.some(({ answer }) => answer.kind === 'refused')
+  const isTaught = core.known.sessions.length < sessions.length && seen.some(({ answer }) => answer.kind === 'refused')
   if (!isTaught || (await takesRoot(core))) return
   const now = core.options.clock.now()
-  core.state = forgetSessions({ ...core.state, sessions }, { from: now, to: now })
+  core.known = forgetSessions({ ...core.known, sessions }, { from: now, to: now })
 }
 
 /**
@@ -401,12 +386,12 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     span,
     like: JSON.stringify([step.call, step.params, step.auth, step.alter, answer.kind, nameOf(step) === undefined]),
   }))
-  const found = explain(core.state, history)
+  const found = explain(core.known, history)
   let isReported = found.is !== 'impossible'
   for (const index of found.is === 'explained' ? found.order : byEnd(seen)) {
     const one = seen[index]
     if (one === undefined) continue
-    const verdict = judge(core.state, facts(core.state, one.call, one.span))
+    const verdict = judge(core.known, facts(core.known, one.call, one.span))
     if (!isReported && found.is === 'impossible' && contradicts(verdict, one.answer) && !mayBeLimit(one)) {
       isReported = true
       const isByItself = one.verdict.is === 'refused'
@@ -417,7 +402,7 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     reportProblems(core)
   }
   // Their real order is not known, so nothing may follow from the one in which they were taken.
-  if (found.is !== 'explained') core.state = doubtTouched(core.state, seen)
+  if (found.is !== 'explained') core.known = doubtTouched(core.known, seen)
 }
 
 /** A server may let calls that change something wait for one another, and refuse some: how many at once it takes is open (limits/rate). */
@@ -425,16 +410,16 @@ const mayBeLimit = ({ step, answer }: Seen): boolean =>
   answer.kind === 'refused' && step.call !== 'solution/listSolutions' && step.alter === undefined
 
 function reportHistory(
-  { log, shown }: Core,
+  core: Core,
   { step, verdict, answer }: Seen,
   { calls, wrong }: Pick<Candidate, 'wrong'> & { readonly calls: number },
 ): void {
   const message = `${contradiction(step, verdict, answer)}: ${notAllowed(calls)}`
   const { requirement, level } = verdict
-  const entry = log.length - 1
+  const entry = core.log.length - 1
   const outcome = answer.kind === 'unread' ? 'broken' : answer.kind
-  const { script } = shown
-  shown.report({ requirement, level, message, kind: 'history', outcome, wrong, fact: 'history', entry, script })
+  const { script } = core
+  core.report({ requirement, level, message, kind: 'history', outcome, wrong, fact: 'history', entry, script })
 }
 
 function byEnd(seen: readonly Seen[]): number[] {
@@ -444,51 +429,44 @@ function byEnd(seen: readonly Seen[]): number[] {
 /** Whether a refusal may have another reason than the one that it seems to have: a server may be closed to our address for a while. */
 /** @returns whether the root key lists solutions now, from an address of ours; true if no call is left to ask */
 async function takesRoot(core: Core, from?: string): Promise<boolean> {
-  const control = list(byRoot(core.shown), { connection: 'new', ...(from === undefined ? {} : { from }) })
+  const control = list(byRoot(core), { connection: 'new', ...(from === undefined ? {} : { from }) })
   const rendered = tryRender(core, control)
-  if (rendered === null || core.calls >= core.limit) return true
+  if (rendered === null || core.made >= core.limit) return true
   return (await exchange(core, control, rendered)).answer.kind === 'accepted'
 }
 
 // The state of an exploration: a step becomes a call, and its answer updates the state.
 
-/** The state and counters of an explorer. */
-interface Core {
+/** An explorer with its state and counters. */
+interface Core extends Explorer {
   readonly line: Line
-  readonly options: ExplorerOptions
-  /** Every call carries them. */
-  readonly headers: [name: string, value: string][]
-  readonly log: Entry[]
-  readonly names: Map<string, Value>
-  readonly lines: Map<string, number>
   readonly pairNames: string[]
   /** When wrong credentials were tried, for one key and for all. */
   readonly tries: Map<string | null, { readonly ms: number; readonly entry: number }[]>
   /** The problems of answers since the last check. */
   readonly problems: Problem[]
-  state: State
-  /** Those that count to the budget. */
-  calls: number
-  /** All. */
+  known: State
+  /** Calls that count to the budget. */
+  made: number
+  /** All calls. */
   sent: number
   /** Bytes of answers with keys and tokens. */
   keptBytes: number
   /** How many calls may be made in all. */
   limit: number
   /** Calls beyond the budget. */
-  repeated: number
+  madeAgain: number
   lastId: number
   /** Broken answers in a row. */
   broken: number
-  dateOffset: number | null
+  lastOffset: number | null
   /** Added to our time in signatures. */
   sentOffset: number
-  shown: Explorer
   /** What a name in a step stands for. */
   lookUp(name: string): unknown
 }
 
-const addressOf = ({ shown: { addresses } }: Core, step: CallStep) =>
+const addressOf = ({ addresses }: Core, step: CallStep) =>
   addresses.find(({ name }) => name === step.from) ?? addresses[0] ?? { local: undefined, seen: '' }
 
 /** A step as bytes. */
@@ -509,7 +487,7 @@ const callOf = (core: Core, step: CallStep, { authorization, body, breaks }: Ren
 /** @returns null if the step cannot be made: a name stands for nothing, or a change has nothing to change */
 function tryRender(core: Core, step: CallStep): Rendered | null {
   const { instance, clock, operations, values } = core.options
-  const { scheme, tokenPrefix, uri } = core.state.terms
+  const { scheme, tokenPrefix, uri } = core.known.terms
   const settings = {
     scheme,
     tokenWord: tokenPrefix ?? 'Bearer',
@@ -544,7 +522,7 @@ const digitsOf = (unique: string): string =>
   Array.from(unique.slice(0, 2), (letter) => Number.parseInt(letter, 36) % 10).join('')
 
 /** Where the target refuses long names of sessions, a long one becomes a short one; the same name always the same. */
-function withShortSessions({ state }: Core, params: CallStep['params']): CallStep['params'] {
+function withShortSessions({ known: state }: Core, params: CallStep['params']): CallStep['params'] {
   if (state.terms.longSessionNames !== false || !Array.isArray(params.scope)) return params
   const short = (word: unknown) => {
     const [, name = ''] = /^session:(.+)$/.exec(String(word)) ?? []
@@ -561,14 +539,14 @@ function takeAnswer(
   { step, call: made, answer, span }: Omit<Seen, 'verdict'>,
   known?: readonly Fact[],
 ): void {
-  core.problems.push(...shape(core.state, made, answer, span))
-  core.state = learn(core.state, made, answer, span, known)
+  core.problems.push(...shape(core.known, made, answer, span))
+  core.known = learn(core.known, made, answer, span, known)
   nameResult(core, step, answer, made.authorization)
 }
 
 function nameResult(core: Core, step: CallStep, answer: Answer, header: string | undefined): void {
   const as = nameOf(step)
-  const { names, state, lines, pairNames } = core
+  const { names, known: state, lines, pairNames } = core
   if (as === undefined || answer.kind !== 'accepted') return
   const result = textsOf(answer.result)
   if (result === null) return
@@ -595,7 +573,7 @@ function textsOf(result: unknown): Value | null {
 const members = ['id', 'secret', 'accessToken', 'refreshToken', 'tokenType']
 
 /** Counts a call that was not right, for each key and for all: after some of them a server may lock a key or an address. */
-function countTry({ state, tries, log }: Core, { verdict, answer, call: made, span }: Seen): void {
+function countTry({ known: state, tries, log }: Core, { verdict, answer, call: made, span }: Seen): void {
   if (verdict.is === 'accepted' || answer.kind === 'accepted') return
   // Right but for the doubt about its key: no attempt to guess a secret.
   if (verdict.is === 'open' && verdict.requirement === 'keys/created-key-works') return
@@ -615,8 +593,8 @@ function forLog(seen: Seen): Seen {
 }
 
 /** Reports the problems of the latest answers. */
-function reportProblems({ problems, log, shown }: Core): void {
-  const [entry, script] = [log.length - 1, shown.script]
-  for (const problem of problems.splice(0))
-    shown.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
+function reportProblems(core: Core): void {
+  const [entry, script] = [core.log.length - 1, core.script]
+  for (const problem of core.problems.splice(0))
+    core.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
 }

@@ -243,20 +243,8 @@ type Simplification = (steps: readonly Step[]) => readonly Step[] | null
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
 async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   const single = await oneAtATime(x, candidate, shown)
-  const refreshes = single.steps
-    .map(
-      (_, at): Simplification =>
-        (steps) =>
-          withoutRefresh(steps, at),
-    )
-    .toReversed()
-  const least = await simplified(x, candidate, single, refreshes)
-  const words = wordsOfGrants(least.steps).map(
-    (word): Simplification =>
-      (steps) =>
-        withoutWord(steps, word),
-  )
-  const narrow = await simplified(x, candidate, least, words)
+  const least = await simplified(x, candidate, single, single.steps.map((_, at) => withoutRefresh(at)).toReversed())
+  const narrow = await simplified(x, candidate, least, wordsOfGrants(least.steps).map(withoutWord))
   const common = await simplified(x, candidate, narrow, [
     ...exchanges(x, narrow.steps).map(
       (exchange): Simplification =>
@@ -265,11 +253,7 @@ async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise
     ),
     fromSecondAddress,
     withoutNonces,
-    ...narrow.steps.map(
-      (_, at): Simplification =>
-        (steps) =>
-          withoutFurtherChange(steps, at),
-    ),
+    ...narrow.steps.map((_, at) => withoutFurtherChange(at)),
   ])
   return (await shows(x, candidate, common.steps.map(inDocumentOrder))) ?? common
 }
@@ -304,13 +288,16 @@ async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Prom
 }
 
 /** With the pair that was refreshed in the place of the new one. */
-function withoutRefresh(steps: readonly Step[], at: number): Step[] | null {
-  const step = at === steps.length - 1 ? undefined : steps[at]
-  const old = isCall(step) && step.alter === undefined ? refreshedIn(step) : undefined
-  const made = isCall(step) ? nameOf(step) : undefined
-  if (old === undefined || made === undefined) return null
-  return [...steps.slice(0, at), ...withReferences(steps.slice(at + 1), (name) => (name === made ? old : undefined))]
-}
+const withoutRefresh =
+  (at: number): Simplification =>
+  (steps) => {
+    const step = at === steps.length - 1 ? undefined : steps[at]
+    const old = isCall(step) && step.alter === undefined ? refreshedIn(step) : undefined
+    const made = isCall(step) ? nameOf(step) : undefined
+    if (old === undefined || made === undefined) return null
+    const rest = withReferences(steps.slice(at + 1), (name) => (name === made ? old : undefined))
+    return [...steps.slice(0, at), ...rest]
+  }
 
 /** Calls from the second address in the place of any other, because a target file can name only that. */
 function fromSecondAddress(steps: readonly Step[]): Step[] | null {
@@ -321,19 +308,21 @@ function fromSecondAddress(steps: readonly Step[]): Step[] | null {
 /** What a nonce looks like seldom matters. */
 function withoutNonces(steps: readonly Step[]): Step[] | null {
   const plain = steps.map((step): Step => {
-    if (!isCall(step) || step.nonce === undefined) return step
+    if (!isCall(step)) return step
     const { nonce: _nonce, ...others } = step
     return others
   })
-  return plain.every((step, at) => step === steps[at]) ? null : plain
+  return JSON.stringify(plain) === JSON.stringify(steps) ? null : plain
 }
 
 /** With one change where several were made at once. */
-function withoutFurtherChange(steps: readonly Step[], at: number): Step[] | null {
-  const step = steps[at]
-  const [first, ...more] = changesOf(isCall(step) ? step.alter : undefined)
-  return isCall(step) && first !== undefined && more.length > 0 ? steps.with(at, changed(step, first)) : null
-}
+const withoutFurtherChange =
+  (at: number): Simplification =>
+  (steps) => {
+    const step = steps[at]
+    const [first, ...more] = changesOf(isCall(step) ? step.alter : undefined)
+    return isCall(step) && first !== undefined && more.length > 0 ? steps.with(at, changed(step, first)) : null
+  }
 
 /** Whether it is no longer seen with each call on a new connection. */
 async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
@@ -360,7 +349,7 @@ async function needsAll(x: Explorer, candidate: Candidate, { steps }: Shown): Pr
   const isLate = laterOn(x)
   const fewer = [
     ...steps.slice(beginsQuiet(steps), -1).map((_, at) => steps.toSpliced(at + beginsQuiet(steps), 1)),
-    ...wordsOfGrants(steps).flatMap((word) => [withoutWord(steps, word) ?? []]),
+    ...wordsOfGrants(steps).flatMap((word) => [withoutWord(word)(steps) ?? []]),
   ].filter((one) => one.length > 0 && isWhole(one))
   for (const one of fewer) {
     if (isLate() || hasTooFew(x, one.length)) return false
@@ -396,13 +385,14 @@ const wordsOfGrants = (steps: readonly Step[]): Word[] =>
   steps.flatMap((step, at) => (isOtherSession(step) ? [] : scopeOf(step)).map((word) => ({ at, word })).toReversed())
 
 /** The sequence without one word; null if its grant has no other word, or not this one any more. */
-function withoutWord(steps: readonly Step[], { at, word }: Word): Step[] | null {
-  const step = steps[at]
-  const scope = step === undefined ? [] : scopeOf(step)
-  if (!isCall(step) || scope.length < 2 || !scope.includes(word)) return null
-  const less: CallStep = { ...step, params: { ...step.params, scope: scope.filter((one) => one !== word) } }
-  return steps.with(at, less)
-}
+const withoutWord =
+  ({ at, word }: Word): Simplification =>
+  (steps) => {
+    const step = steps[at]
+    const scope = step === undefined ? [] : scopeOf(step)
+    if (!isCall(step) || scope.length < 2 || !scope.includes(word)) return null
+    return steps.with(at, { ...step, params: { ...step.params, scope: scope.filter((one) => one !== word) } })
+  }
 
 /** The words of an unchanged grant. */
 function scopeOf(step: Step): string[] {
