@@ -30,13 +30,7 @@ import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { shortName } from '../engine/signer/random.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
-import {
-  type Candidate,
-  type Explorer,
-  type ExplorerOptions,
-  type Seen,
-  TargetGone,
-} from './explorer-types.ts'
+import { type Candidate, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import {
   type BurstStep,

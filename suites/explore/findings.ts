@@ -12,7 +12,7 @@ import type { Finding, HistoryCall, Since } from '../report/report.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
-import { byRoot, explainKeys } from './keyring.ts'
+import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
 import { isRefusal } from './replay.ts'
 import { type FindMade, findMadeBy, generationOf, granteeOf, grantOf, madeBy, stepsFor } from './sequences.ts'
 import { closure, inSequence, type Reproduced, reproduce } from './shrink.ts'
@@ -178,6 +178,7 @@ function findingOf(
       ofTarget: ofTarget(x),
       before: countsBefore(x, candidate),
       creationOf: (key) => creationOf(x, key),
+      endings: wordsOfEndings(x),
       since,
       about: (key) => explainKeys(x, [key])[0]?.replace(`${key} is `, ''),
     }),
@@ -244,6 +245,14 @@ function ofTarget({ options: { solutions }, addresses }: Explorer): ReadonlyMap<
 }
 
 const addressNames = ['client', 'second']
+
+const wordsOfEndings = ({ options: { instance } }: Explorer): ReadonlyMap<string, string> =>
+  new Map(
+    waysToEndKeys(instance.settings).map(({ method, requirement }) => [
+      method,
+      requirement === 'keys/can-be-deleted' ? 'cleanup' : 'probe:disable',
+    ]),
+  )
 
 /** The calls that created a key of this exploration; none for a key that was there before. */
 function creationOf(x: Explorer, key: string): Step[] {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { commentLines, type FixtureInput, fixtureText, type WrittenFinding } from './fixture-text.ts'
 import {
+  anyCall,
   atOnce,
   basic,
   type CallStep,
@@ -191,6 +192,20 @@ describe('fixture text', () => {
       'call: solution/listSolutions, auth: { ecc: $key }, expect: accepted',
       'call: solution/listSolutions, auth: { ecc: $key }, alter: { signature: lower-case }, expect: refused',
     ])
+  })
+
+  test('a key that ends is created first, and ended by the word for it', () => {
+    const ending = anyCall('manager/deleteApiKey', { id: '$by-ecc.id' }, basic('root'))
+    const made = create(basic('root'), { name: 'twin-$unique', scope: ['solution'] }, { as: 'by-ecc' })
+    const steps = [ending, list(basic('by-ecc'))]
+    const endings = new Map([['manager/deleteApiKey', 'cleanup']])
+    const more = { requirement: 'keys/can-be-deleted', endings }
+    expect(written(steps, { ...more, creationOf: (key) => (key === 'by-ecc' ? [made] : []) }).slice(-3)).toEqual([
+      'call: solution/listSolutions, auth: { basic: $key }, expect: accepted',
+      'call: cleanup, auth: { basic: root }, params: { id: $key.id }, expect: accepted',
+      'call: solution/listSolutions, auth: { basic: $key }, expect: refused',
+    ])
+    expect(written(steps, more)).toEqual([])
   })
 
   test('a key with a public key that is used by its secret is first used rightly', () => {

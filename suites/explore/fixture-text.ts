@@ -93,6 +93,8 @@ export interface FixtureInput {
   /** How often such a call was refused before, and how often the right call was accepted: a server may count them. */
   readonly before?: Counts
   readonly creationOf?: CreationOf
+  /** The methods of the target that disable or delete a key, by their words: `cleanup`, `probe:disable`. */
+  readonly endings?: ReadonlyMap<string, string>
   /** What came before the finding, on the server on which it was found. */
   readonly since?: Since | undefined
   /** What a reader must know of a key of the exploration. */
@@ -107,7 +109,8 @@ export type WrittenFinding = { readonly text: string } | { readonly why: string 
 /** Thrown where the steps prove nothing about another server; the message says why. */
 class Unsayable extends Error {}
 
-export function fixtureText(input: FixtureInput): WrittenFinding {
+export function fixtureText(found: FixtureInput): WrittenFinding {
+  const input = { ...found, steps: found.steps.map((step) => withWordOfEnding(step, found.endings)) }
   const last = input.steps.at(-1)
   if (last === undefined || isWait(last)) return { why: 'it has no call' }
   const why = whyOnlyHere(input)
@@ -120,12 +123,21 @@ export function fixtureText(input: FixtureInput): WrittenFinding {
   }
 }
 
+/** The call that ends a key by the word for it, so that other targets are called in their own way. */
+function withWordOfEnding(step: Step, endings: FixtureInput['endings']): Step {
+  const word = isCall(step) ? endings?.get(step.call) : undefined
+  if (!isCall(step) || word === undefined) return step
+  const [key = ''] = namesIn({ ...step, auth: 'none' })
+  return { ...step, call: word, params: { id: `$${key}.id` } }
+}
+
+const isEnding = (step: Step): boolean => isCall(step) && /^(cleanup|probe:disable)$/.test(step.call)
+
 /** Why the steps alone would accuse other servers, or disturb other scenarios. */
 function whyOnlyHere(input: FixtureInput): string | undefined {
   const { requirement, steps, expect, isSeenAgain = true } = input
   if (!isSeenAgain) return 'it was not seen again, so these steps do not show it'
   if (tooManyLive(input) !== undefined) return undefined
-  if (requirement.startsWith('keys/can-be-')) return 'no scenario may disable or delete a test key'
   const isOfSession = requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
   if (!isOfSession || isSameInEveryReading(steps) || (expect === 'refused' && isPushedOut(steps))) return undefined
   return 'which session is the oldest rests on what this target showed before'
@@ -482,13 +494,18 @@ function keysOfScenario(steps: readonly Step[], creationOf: CreationOf): Scenari
   // A key that the steps create is there already.
   const own = new Set(steps.flatMap(madeBy))
   const wanted = [...new Set(steps.flatMap(keysIn))].filter((key) => !own.has(key))
+  const ended = new Set(
+    steps.flatMap((step) => (isCall(step) && isEnding(step) ? namesIn({ ...step, auth: 'none' }) : [])),
+  )
   const named = new Map<string, ScenarioKey>([['root', root]])
   const creations: Step[] = []
   const take = (key: string, mayStandIn: boolean): void => {
     if (named.has(key)) return
     const made = creationOf(key)
     const standIn = made.length === 0 && key === 'ecc-b' ? carol : standIns[key]
-    if (standIn !== undefined && (mayStandIn || made.length === 0)) return void named.set(key, standIn)
+    if (ended.has(key) && made.length === 0) throw new Unsayable('no scenario may disable or delete a test key')
+    if (standIn !== undefined && !ended.has(key) && (mayStandIn || made.length === 0))
+      return void named.set(key, standIn)
     for (const step of made) {
       for (const other of keysIn(step)) if (other !== key) take(other, true)
       if (!creations.includes(step)) creations.push(step)
