@@ -124,6 +124,20 @@ export function optionsOf(change: Changing): Pick<ServerOptions, 'rules' | 'arou
   }
 }
 
+/** Reads the Authorization header; without one, reads credentials from another place, as a careless framework would. */
+export const headerOrElse =
+  (other: (call: Call) => string | undefined): Rules['headerOf'] =>
+  (request) =>
+    request.headers.authorization ?? other(new Call(request, undefined))
+
+/** A header with these credentials; undefined where one of them is missing. */
+export const asBasic = (id: unknown, secret: unknown): string | undefined =>
+  typeof id === 'string' && typeof secret === 'string' ? `Basic ${btoa(`${id}:${secret}`)}` : undefined
+
+/** A header with this token; an empty text is no token. */
+export const asToken = (token: unknown): string | undefined =>
+  typeof token === 'string' && token !== '' ? `Bearer ${token}` : undefined
+
 type RuleName = Exclude<keyof Rules, 'methodMemberTaken'>
 type Given<Name extends RuleName> = Parameters<Rules[Name]>
 /** Rules that answer yes or no. */

@@ -111,7 +111,8 @@ function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
   const header = read.call.authorization ?? ''
   switch (auth.kind) {
     case 'none':
-      return [no('authorization/required')]
+      // Whether valid credentials work from another place is open (tokens/other-places).
+      return [mayComeFromBody(state, read, span) ? unsure('authorization/required') : no('authorization/required')]
     case 'other-scheme':
       return [no(/;.*;/.test(header) ? 'signatures/scheme' : 'authorization/required')]
     case 'malformed-basic':
@@ -123,10 +124,42 @@ function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
         found && pairScopeFact(state, found.pair, state.keys.get(found.pair.key), method),
       )
     case 'basic':
-      return only(!auth.plain && unsure('basic/malformed'), secretFact(key, auth.secret, 'basic'), ofKey)
+      return only(
+        !auth.plain && unsure('basic/malformed'),
+        !read.isKeyExact && unsure('basic/key-id'),
+        secretFact(key, auth.secret, 'basic'),
+        ofKey,
+      )
     case 'signature':
-      return only(!auth.plain && unsure('signatures/scheme'), signatureFacts(state, read, auth.fields, span), ofKey)
+      return only(
+        !auth.plain && unsure('signatures/scheme'),
+        !read.isKeyExact && unsure('signatures/key-id'),
+        signatureFacts(state, read, auth.fields, span),
+        ofKey,
+      )
   }
+}
+
+/** Whether the body has credentials that would authorize the call from the header. */
+function mayComeFromBody(state: State, { call, body }: ReadCall, span: Span): boolean {
+  const texts = textsIn(body.members)
+  const headers = texts.flatMap((text) => [
+    ...(findPair(state, text.split(' ').at(-1), 'access') === undefined
+      ? []
+      : [`${state.terms.tokenPrefix ?? 'Bearer'} ${text.split(' ').at(-1)}`]),
+    ...[...state.keys.values()]
+      .filter(({ id, secret }) => secret !== '' && text === secret && texts.includes(id))
+      .map(({ id, secret }) => `Basic ${toBase64(utf8(`${id}:${secret}`))}`),
+  ])
+  return headers.some((authorization) =>
+    authorizationFacts(state, readCall(state, { ...call, authorization }), span).every(({ is }) => is !== 'no'),
+  )
+}
+
+/** Every text in a value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
 /**
@@ -162,10 +195,16 @@ function grantFacts(state: State, read: ReadCall, params: JsonObject, span: Span
   if (grantType === 'refresh_token')
     return only(header, refreshParamsFacts(params), typeof token === 'string' && refreshFacts(state, read, token, span))
   if (grantType !== 'api_key_credentials') return [header, no('grants/grant-type')]
-  const key = typeof id === 'string' ? state.keys.get(id) : undefined
+  const { key } = read
   const own = credentialParamsFacts(state, params, key, call.from)
   if (typeof id !== 'string' || typeof secret !== 'string') return [header, ...own]
-  return only(header, own, secretFact(key, secret, 'grants'), key && keyWorksFact(state, key))
+  return only(
+    header,
+    own,
+    !read.isKeyExact && unsure('grants/key-id'),
+    secretFact(key, secret, 'grants'),
+    key && keyWorksFact(state, key),
+  )
 }
 
 /** The params of the grant api_key_credentials, the credentials themselves apart. */

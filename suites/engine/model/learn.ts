@@ -105,14 +105,14 @@ const lateMs = 10_000
 
 /** After a broken answer, the call may have taken effect. */
 function lost(state: State, { read, span: { from, to } }: Learnt): State {
-  const { body, params, found } = read
+  const { body, params, found, keyId } = read
   if (body.method === 'manager/createApiKey') return { ...withKeyName(state, params), created: state.created + 1 }
   if (body.method !== 'manager/auth' || params === undefined) return state
   if (found !== undefined) return { ...doubtLine(state, found.pair.line), grants: oneMore(state, found.pair.key) }
-  const { apiKeyId, scope } = params
-  if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
-  const member = memberOf(state, { key: apiKeyId, line: -1, scope })
-  const next = { ...state, grants: oneMore(state, apiKeyId), sessionNames: withName(state, member.name) }
+  const { scope } = params
+  if (keyId === undefined || !isStrings(scope)) return state
+  const member = memberOf(state, { key: keyId, line: -1, scope })
+  const next = { ...state, grants: oneMore(state, keyId), sessionNames: withName(state, member.name) }
   return withTables(next, (table) => forgetSessionsOf(table, member, { from, to: to + lateMs }))
 }
 
@@ -271,7 +271,7 @@ function oneMore({ grants }: State, key: string): State['grants'] {
 }
 
 /** Parts 3 and 4.2: a grant begins a line, a refresh continues one and revokes the old pair. */
-function learnPair(state: State, { params, found }: ReadCall, value: unknown, made: Span): State {
+function learnPair(state: State, { params, found, keyId }: ReadCall, value: unknown, made: Span): State {
   const result = readResult(value)
   if (params === undefined) return state
   const old = found?.pair
@@ -279,7 +279,7 @@ function learnPair(state: State, { params, found }: ReadCall, value: unknown, ma
   if (result === undefined) return next
   const asked = isStrings(params.scope) ? params.scope : []
   const calibrated = old === undefined ? withClock(next, asked, result, made) : next
-  const key = old?.key ?? String(params.apiKeyId)
+  const key = old?.key ?? String(keyId)
   const grants = oneMore(calibrated, key)
   const pair: Pair = {
     access: result.accessToken,

@@ -17,6 +17,8 @@ export interface ReadCall {
   /** The id of the key that signs, or whose secret is given; undefined where a token is presented. */
   readonly keyId: string | undefined
   readonly key: Key | undefined
+  /** False: another spelling of its id, which may be the same to a server. */
+  readonly isKeyExact: boolean
   /** The scope of the caller; null: every scope. */
   readonly scope: readonly string[] | null
 }
@@ -36,10 +38,12 @@ function lookedUp(state: State, call: Call): ReadCall {
   const isGrant = body.method === 'manager/auth'
   const token = isGrant ? presentedToken(params ?? {}) : auth.kind === 'token' ? auth.token : undefined
   const found = findPair(state, token, isGrant ? 'refresh' : 'access')
-  const keyId = isGrant ? keyOfGrant(params ?? {}) : idOf(auth)
-  const key = state.keys.get(keyId ?? '')
+  const written = isGrant ? keyOfGrant(params ?? {}) : idOf(auth)
+  const key = findKey(state, written)
+  const keyId = key?.id ?? written
+  const isKeyExact = keyId === written
   const scope = auth.kind === 'token' ? (found?.pair.scope ?? []) : key === undefined ? [] : key.scope
-  return { call, body, auth, params, token, found, keyId, key, scope }
+  return { call, body, auth, params, token, found, keyId, key, isKeyExact, scope }
 }
 
 /** The key that authorizes a call; undefined if a token does. */
@@ -59,6 +63,23 @@ function keyOfGrant(params: JsonObject): string | undefined {
 export function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
   return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
 }
+
+/** The key that an id may stand for: how ids are compared is open (keys/id-spelling). */
+export function findKey({ keys }: State, id: string | undefined): Key | undefined {
+  if (id === undefined) return undefined
+  const exact = keys.get(id)
+  if (exact !== undefined) return exact
+  const look = lookOfId(id)
+  return look === '' ? undefined : [...keys.values()].find((key) => lookOfId(key.id) === look)
+}
+
+/** Two ids of one look may be the same to a server that ignores case and white space, or reads them as UUIDs. */
+const lookOfId = (id: string): string =>
+  id
+    .normalize('NFKC')
+    .trim()
+    .toLowerCase()
+    .replace(/^urn:uuid:|[{}-]/g, '')
 
 interface FoundPair {
   readonly pair: Pair

@@ -70,7 +70,7 @@ const membersOfGrant = [
 ] as const
 
 /** grants/result-…, refresh/pair-differs, refresh/scopes-kept, expires-in/…. */
-function grantShape(state: State, { params, found }: ReadCall, result: JsonObject, made: Span): Problem[] {
+function grantShape(state: State, { params, found, keyId }: ReadCall, result: JsonObject, made: Span): Problem[] {
   const wrong = membersOfGrant.flatMap(({ name, requirement, expected, fits }) => {
     const value = result[name]
     if (fits(value)) return []
@@ -80,7 +80,7 @@ function grantShape(state: State, { params, found }: ReadCall, result: JsonObjec
   const read = readResult(result)
   if (read === undefined || params === undefined) return wrong
   const old = found?.pair
-  const key = old?.key ?? String(params.apiKeyId)
+  const key = old?.key ?? String(keyId)
   const asked = old === undefined && isStrings(params.scope) ? params.scope : []
   // What a scope in a refresh does is open (refresh/no-scope).
   const isPlainRefresh = found?.exact === true && refreshParamsFacts(params).length === 0

@@ -6,10 +6,12 @@ import {
   afterCalls,
   agreesAgain,
   answerThrough,
+  asBasic,
   type BrokenRows,
   by,
   type Change,
   forKeysMade,
+  headerOrElse,
   isAccepted,
   meet,
   meets,
@@ -20,7 +22,6 @@ import {
 import {
   alsoSecret,
   firstKeyForUnknownIds,
-  headerOrElse,
   managesKeys,
   readsSecret,
   secretsOfPublicKeysTaken,
@@ -35,9 +36,6 @@ function pairIn(text: string): { id: string; secret: string } | undefined {
   const colon = text.indexOf(':')
   return colon < 0 ? undefined : { id: text.slice(0, colon), secret: text.slice(colon + 1) }
 }
-
-const asBasic = (id: unknown, secret: unknown): string | undefined =>
-  typeof id === 'string' && typeof secret === 'string' ? `Basic ${btoa(`${id}:${secret}`)}` : undefined
 
 /** Reads the secret of Basic credentials in another way. */
 const inBasic = (read: (secret: string) => string): Change => ({
@@ -99,16 +97,19 @@ export const basic: BrokenRows = {
     },
     'unreadable-signature-header-taken': forgiving('signature/fields', 'signature/timestamp'),
     'unreadable-credentials-taken': forgiving('basic/form', 'token/unknown'),
-    'key-in-another-header-taken': {
-      headerOf: headerOrElse(({ request: { headers } }) => asBasic(headers['x-api-key-id'], headers['x-api-key'])),
-    },
-    'key-in-params-taken': {
-      profile: { extraParams: 'ignored' },
-      headerOf: headerOrElse(({ params }) => {
-        const { grantType, apiKeyId, apiKeySecret } = params
-        return grantType === undefined ? asBasic(apiKeyId, apiKeySecret) : undefined
+    'any-secret-in-another-header-taken': (seen) => ({
+      headerOf: headerOrElse(({ request: { headers } }) => {
+        const named = seen.keys.find(({ id }) => id === headers['x-api-key-id'])
+        return asBasic(named?.id, headers['x-api-key'] && named?.secret)
       }),
-    },
+    }),
+    'any-secret-among-params-taken': (seen) => ({
+      profile: { extraParams: 'ignored' },
+      headerOf: headerOrElse(({ params: { grantType, apiKeyId } }) => {
+        const named = seen.keys.find(({ id }) => id === apiKeyId)
+        return grantType === undefined ? asBasic(named?.id, named?.secret) : undefined
+      }),
+    }),
     'empty-authorization-header-lets-in': by.first((seen) => ({
       forgives: (stage) => stage === 'authorization/none' && seen.authorization === '',
     })),
@@ -341,10 +342,6 @@ export const basic: BrokenRows = {
     'key-id-ends-at-nul-in-basic': by.first({
       keyNamed: (id, find, all, means) =>
         right.keyNamed(means === 'basic' ? (id.split('\0')[0] ?? '') : id, find, all, means),
-    }),
-    'letter-case-of-key-id-ignored-in-basic': by.first({
-      keyNamed: (id, find, all, means) =>
-        means === 'basic' ? all().find((key) => key.id.toLowerCase() === id.toLowerCase()) : find(id),
     }),
     // "<api_key_id>": that of an existing key
     'unknown-key-id-in-basic-means-key-of-last-call': by.eighth((_seen, last = '') => ({

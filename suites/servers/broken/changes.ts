@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { type Rules, rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Token, TokenKind } from '../../../mock-server/state.ts'
-import { type BrokenRow, Call, type Change } from '../operators.ts'
+import type { BrokenRow, Change } from '../operators.ts'
 
 /** A kind of authorization that does not work on some methods. */
 export const without = (means: Means, on: (method: string) => boolean): Change => ({
@@ -39,12 +39,6 @@ export const race =
   (wanted: Parameters<Rules['beforeEffect']>[0]): Rules['beforeEffect'] =>
   (effect) =>
     effect === wanted ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined
-
-/** Reads the Authorization header; without one, reads credentials from another place, as a careless framework would. */
-export const headerOrElse =
-  (other: (call: Call) => string | undefined): Rules['headerOf'] =>
-  (request) =>
-    request.headers.authorization ?? other(new Call(request, undefined))
 
 /** Accepts a value of another type, or a text, as the refresh token that was issued last. */
 export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({

@@ -197,17 +197,6 @@ export const grants: BrokenRows = {
         return all().find(({ secret, deleted }) => secret === apiKeySecret && !deleted) ?? find(id)
       },
     })),
-    // The collation of the column ignores case.
-    'key-id-in-capitals-taken-in-grant': by.fourth(
-      alsoKey((id, all) => all.find((key) => key.id.toLowerCase() === id.toLowerCase())),
-    ),
-    // The collation of the column pads with blanks.
-    'blanks-behind-key-id-ignored-in-grant': by.fourth(
-      alsoKey((id, all) => all.find((key) => key.id === id.trimEnd())),
-    ),
-    'hyphens-in-key-id-ignored-in-grant': by.eighth(
-      alsoKey((id, all) => all.find((key) => key.id === id.replaceAll('-', ''))),
-    ),
   },
   'grants/no-authorization-header': {
     'grant-needs-an-authorization-header': { authorizationRequired: () => true },

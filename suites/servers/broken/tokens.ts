@@ -4,17 +4,20 @@ import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   afterCalls,
+  asToken,
   type BrokenRows,
   by,
   type Change,
   counts,
   day,
+  headerOrElse,
   isAccepted,
   meets,
   minute,
   onGrant,
+  type Seen,
 } from '../operators.ts'
-import { alsoNamed, headerOrElse, likeTokensTaken } from './changes.ts'
+import { alsoNamed, likeTokensTaken } from './changes.ts'
 import {
   inSession,
   ofCreatedKey,
@@ -27,9 +30,8 @@ import {
   withLifetime,
 } from './pairs.ts'
 
-/** A header with this token; an empty text is no token. */
-const asToken = (token: unknown): string | undefined =>
-  typeof token === 'string' && token !== '' ? `Bearer ${token}` : undefined
+const newestAccess = ({ state }: Seen): string | undefined =>
+  [...state.tokens.values()].findLast(({ kind }) => kind === 'access')?.text
 
 /** A refresh ends other pairs too. */
 const endsBeside = (fits: (pair: TokenPair, old: TokenPair) => boolean): Change => ({
@@ -46,29 +48,20 @@ const takenAs = (wanted: TokenKind, fits: (pair: TokenPair) => boolean): Change 
 /** Parts 4.2 and 5.3: what access and refresh tokens are good for. */
 export const tokens: BrokenRows = {
   'tokens/authorize': {
-    'token-in-another-header-taken': {
-      headerOf: headerOrElse(({ request: { headers } }) =>
-        asToken(headers['x-access-token'] ?? headers['x-auth-token']),
-      ),
-    },
-    'x-authorization-taken': { headerOf: headerOrElse(({ request: { headers } }) => headers['x-authorization']) },
-    'token-in-cookie-taken': {
-      headerOf: headerOrElse(({ request: { headers } }) =>
-        asToken(/(?:^|; )token=([^;]*)/.exec(headers.cookie ?? '')?.[1]),
-      ),
-    },
-    'token-as-member-of-request-taken': { headerOf: headerOrElse(({ members }) => asToken(members.auth)) },
-    'token-as-param-taken': {
+    // Whatever stands there is taken for the token that was issued last.
+    'any-token-in-another-header-taken': (seen) => ({
+      headerOf: headerOrElse(({ request: { headers } }) => asToken(headers['x-access-token'] && newestAccess(seen))),
+    }),
+    'any-token-as-member-of-request-taken': (seen) => ({
+      headerOf: headerOrElse(({ members }) => asToken(members.token && newestAccess(seen))),
+    }),
+    'revoked-token-as-param-taken': (seen) => ({
       profile: { extraParams: 'ignored' },
-      headerOf: headerOrElse(({ params }) => asToken(params.token)),
-    },
-    'token-in-query-taken': {
-      isCall: (httpMethod, target, callPath, body) =>
-        right.isCall(httpMethod, target.split('?')[0] ?? '', callPath, body),
-      headerOf: headerOrElse(({ request: { target } }) =>
-        asToken(new URLSearchParams(target.split('?')[1]).get('access_token')),
-      ),
-    },
+      headerOf: headerOrElse(({ params }) => {
+        const pair = seen.state.tokens.get(String(params.token))?.pair
+        return asToken(pair && newestAccess(seen))
+      }),
+    }),
     'access-token-never-works': { issuedTokenWorks: (kind) => kind !== 'access' },
     ...likeTokensTaken('access'),
     'any-access-token-taken': alsoNamed('access', () => true),

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { makeKey } from '../../../mock-server/create-context.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import type { Profile } from '../../../mock-server/profile.ts'
@@ -133,6 +133,14 @@ const byBasicCreation = (call: Call): string | undefined =>
   /^basic /i.test(call.authorization ?? '') && call.creates
     ? JSON.stringify([call.authorization, call.request.body.toString('base64')])
     : undefined
+
+const asUuid = (id: string): string => id.toLowerCase().replace(/^urn:uuid:|[{}-]/g, '')
+
+/** Ids of one look are the same in grants. */
+const alsoNamedInGrant = (look: (id: string) => string): Change => ({
+  keyNamed: (id, find, all, means) =>
+    find(id) ?? (means === 'grant' ? all().find((key) => look(key.id) === look(id)) : undefined),
+})
 
 /** Parts 2, 4.1 and 8: keys, their ids, secrets, names, scopes and places. */
 export const keysRows: ConformingRows = {
@@ -459,4 +467,30 @@ export const keysRows: ConformingRows = {
     'keys/limit-counts-initial keys/limit-frees keys/limit-exceeded',
     [lendPlaceToOthers(20_000)],
   ),
+  // Part 2 calls the id the "Identifier of the key"; how two of them are compared it does not show.
+  'key-ids-compared-as-uuids': by.own('keys/id-spelling', [
+    'alone',
+    {
+      keyId: () => randomUUID(),
+      keyNamed: (id, find, all) => find(id) ?? all().find((key) => asUuid(key.id) === asUuid(id)),
+    },
+  ]),
+  // The collation of the column ignores case, for one way of three.
+  'key-id-in-capitals-taken-in-grant': by.fourth(
+    'keys/id-spelling',
+    alsoNamedInGrant((id) => id.toLowerCase()),
+  ),
+  // The collation of the column pads with blanks.
+  'blanks-behind-key-id-ignored-in-grant': by.fourth(
+    'keys/id-spelling',
+    alsoNamedInGrant((id) => id.trimEnd()),
+  ),
+  'hyphens-in-key-id-ignored-in-grant': by.eighth(
+    'keys/id-spelling',
+    alsoNamedInGrant((id) => id.replaceAll('-', '')),
+  ),
+  'letter-case-of-key-id-ignored-in-basic': by.first('keys/id-spelling', {
+    keyNamed: (id, find, all, means) =>
+      means === 'basic' ? all().find((key) => key.id.toLowerCase() === id.toLowerCase()) : find(id),
+  }),
 }

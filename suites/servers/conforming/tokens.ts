@@ -3,7 +3,19 @@ import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import { afterCalls, Call, type Change, type Changing, day, isAccepted, onGrant, readMembers } from '../operators.ts'
+import {
+  afterCalls,
+  asBasic,
+  asToken,
+  Call,
+  type Change,
+  type Changing,
+  day,
+  headerOrElse,
+  isAccepted,
+  onGrant,
+  readMembers,
+} from '../operators.ts'
 import { answeredAgain, auth, by, type ConformingRows, calls, echo, errorCode } from './operators.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -167,6 +179,43 @@ export const tokensRows: ConformingRows = {
   'anything-behind-a-token': by.own('tokens/spelling', [
     'alone',
     { tokenNamed: (text, find, all) => find(text) ?? all().find((token) => text.startsWith(token.text)) },
+  ]),
+  // Part 5 shows where a credential is placed; that no other place may exist it does not say.
+  'token-in-another-header-taken': by.own('tokens/other-places', {
+    headerOf: headerOrElse(({ request: { headers } }) => asToken(headers['x-access-token'] ?? headers['x-auth-token'])),
+  }),
+  'x-authorization-taken': by.own('tokens/other-places', {
+    headerOf: headerOrElse(({ request: { headers } }) => headers['x-authorization']),
+  }),
+  'token-in-cookie-taken': by.own('tokens/other-places', {
+    headerOf: headerOrElse(({ request: { headers } }) =>
+      asToken(/(?:^|; )token=([^;]*)/.exec(headers.cookie ?? '')?.[1]),
+    ),
+  }),
+  'token-as-member-of-request-taken': by.own('tokens/other-places', {
+    headerOf: headerOrElse(({ members }) => asToken(members.auth) ?? asToken(members.token)),
+  }),
+  'token-as-param-taken': by.own('tokens/other-places', [
+    'extraParams=ignored',
+    { headerOf: headerOrElse(({ params }) => asToken(params.token) ?? asToken(params.accessToken)) },
+  ]),
+  'token-in-query-taken': by.own('tokens/other-places envelope/other-path', {
+    isCall: (httpMethod, target, callPath, body) =>
+      reference.isCall(httpMethod, target.split('?')[0] ?? '', callPath, body),
+    headerOf: headerOrElse(({ request: { target } }) =>
+      asToken(new URLSearchParams(target.split('?')[1]).get('access_token')),
+    ),
+  }),
+  'key-in-another-header-taken': by.own('tokens/other-places', {
+    headerOf: headerOrElse(({ request: { headers } }) => asBasic(headers['x-api-key-id'], headers['x-api-key'])),
+  }),
+  'key-in-params-taken': by.own('tokens/other-places', [
+    'extraParams=ignored',
+    {
+      headerOf: headerOrElse(({ params: { grantType, apiKeyId, apiKeySecret } }) =>
+        grantType === undefined ? asBasic(apiKeyId, apiKeySecret) : undefined,
+      ),
+    },
   ]),
   'tokens-in-three-parts': by.own('tokens/format', {
     tokenText: (kind, fresh) => `${part({ alg: 'HS256', typ: kind })}.${part({ sub: fresh.slice(0, 8) })}.${fresh}`,
