@@ -1,10 +1,13 @@
 /**
  * Runs every scenario against every mutant: which cases find it, at the requirement that it breaks and elsewhere.
  *
- *     npm run matrix [-- --own] [--tsv FILE] [--only TEXT]
+ *     npm run matrix [-- --own] [--tsv FILE] [--only TEXT] [--every N]
  *     --own    the scenarios of the broken requirement only, as in npm test
  *     --tsv    writes the whole matrix, a mutant per line and a scenario per column, in killing cases
  *     --only   mutants whose id or requirement begins so
+ *     --every  only every N-th mutant, the first one included
+ *
+ * Without --own it also says how many mutants a report tells in one line, and how many with more than one other requirement.
  */
 import { writeFileSync } from 'node:fs'
 import { allItems } from '../suites/engine/conversation/cases.ts'
@@ -15,13 +18,18 @@ import { loadMutants } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({
-  options: { own: { type: 'boolean', default: false }, tsv: { type: 'string' }, only: { type: 'string', default: '' } },
+  options: {
+    own: { type: 'boolean', default: false },
+    tsv: { type: 'string' },
+    only: { type: 'string', default: '' },
+    every: { type: 'string', default: '1' },
+  },
 })
 const corpus = await openCorpus()
 const everything = allItems(corpus)
-const mutants = (await loadMutants()).filter(
-  ({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only),
-)
+const mutants = (await loadMutants())
+  .filter(({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only))
+  .filter((_, index) => index % Number(values.every) === 0)
 
 const hunts: Hunt[] = []
 for (const mutant of mutants) {
@@ -32,7 +40,7 @@ for (const mutant of mutants) {
 
 const survivors = hunts.filter(({ killers }) => killers.length === 0)
 const elsewhere = survivors.filter((found) => found.elsewhere.length > 0)
-const idle = values.only === '' ? idleScenarios(corpus, hunts) : []
+const idle = values.only === '' && values.every === '1' ? idleScenarios(corpus, hunts) : []
 const unexplained = idle.filter((id) => idleReasons[id] === undefined)
 console.log(
   [
@@ -40,6 +48,7 @@ console.log(
     `${hunts.length} mutants, ${hunts.length - survivors.length} killed at the requirement they break`,
     `${survivors.length} survivors${list(survivors.map(({ mutant, seen }) => `${mutant.id} (${seen})`))}`,
     `${elsewhere.length} of them noticed elsewhere only${list(elsewhere.map(({ mutant }) => mutant.id))}`,
+    ...(values.own ? [] : toldSentence(hunts)),
     `${idle.length} scenarios that kill no mutant, ${unexplained.length} without a stated reason${list(unexplained)}`,
   ].join('\n'),
 )
@@ -50,6 +59,17 @@ function line({ mutant, killers, elsewhere: others, seen }: Hunt): string {
   const own = killers.length === 0 ? `SURVIVED (${seen})` : countByScenario(killers)
   const more = others.length === 0 ? '' : `; elsewhere ${countByScenario(others)}`
   return `${mutant.breaks}  ${mutant.id}: ${own}${more}`
+}
+
+/** How clearly reports tell one defect: in one line, and at how many other requirements. */
+function toldSentence(all: readonly Hunt[]): string[] {
+  const several = all.filter(({ told }) => told.length !== 1)
+  const foreign = all.filter(({ mutant, told }) => new Set(told.flat().filter((id) => id !== mutant.breaks)).size > 1)
+  const share = (count: number): string => `${count} (${((100 * count) / all.length).toFixed(1)} %)`
+  return [
+    `${share(all.length - several.length)} told in one line${list(several.map(({ mutant, told }) => `${mutant.id}: ${told.length} lines`))}`,
+    `${share(foreign.length)} with more than one requirement that they do not break${list(foreign.map(({ mutant }) => mutant.id))}`,
+  ]
 }
 
 function countByScenario(cases: Hunt['killers']): string {

@@ -2,11 +2,12 @@
 import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
+import { defined } from '../engine/json.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-case.ts'
 import { type CaseOutcome, type Problem, type Verdict, worst } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
-import { blockersOf } from './causes.ts'
+import { blockersOf, verdictOfFinding } from './causes.ts'
 import { envelopeCases, everyAnswer, type RequirementSet, splitBySet } from './outcomes.ts'
 import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
 import type {
@@ -20,7 +21,7 @@ import type {
   ReportedProblem,
   RequirementReport,
 } from './report.ts'
-import { verdictOfFinding, wordsOfKey } from './tell.ts'
+import { wordsOfKey } from './tell.ts'
 import { shellWord } from './text.ts'
 import { judgeRun, summarize } from './verdict.ts'
 
@@ -212,7 +213,7 @@ function reportRequirements(
       judgeRequirement(requirement, { cases: mine, missing, needsOf, selection }),
     )
     const groups = joinReasons(judged.reasons)
-    const { id, level, kind, part, text } = requirement
+    const { id, level, kind, part, text, consequences } = requirement
     return {
       id,
       level,
@@ -225,6 +226,7 @@ function reportRequirements(
       reasons: groups.flatMap(({ reasons }) => reasons),
       reason: groups.length === 0 ? null : groups.map(({ reasons }) => reasonText(reasons)).join('; and '),
       gap: level === 'must' && judged.verdict === 'not-testable' && !judged.excused,
+      ...defined({ consequences }),
     }
   })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Hint, Problem, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
 import { madeUpCase } from '../self/made-up-report.ts'
-import { blockersOf, groupByCause } from './causes.ts'
+import { blockersOf, groupByCause, toldLines } from './causes.ts'
 import type { CaseReport } from './report.ts'
 
 const requirements = [
@@ -31,7 +31,7 @@ function testCase(
   verdict: Verdict = 'failed',
 ): CaseReport {
   const problem = { ...facts, requirements: ['grants/credentials'], step: 'manager/auth', exchanges: [], ...change }
-  return { ...madeUpCase({ key, verdict }), problem } as unknown as CaseReport
+  return { ...madeUpCase({ key, verdict }), blockedBy: null, problem } as unknown as CaseReport
 }
 
 function call(method: string, params: object, authorization?: string): Problem['exchanges'] {
@@ -108,6 +108,109 @@ describe('cases of what looks like one cause', () => {
     }
     expect(leaderWith({ kind: 'server-mistake', mistake: 'signature/untruncated' })).toBe('signatures/hmac-accepted')
     expect(leaderWith({ kind: 'perhaps-not-fresh' })).toBe('grants/credentials')
+  })
+})
+
+describe('a defect is told in one line', () => {
+  const register = [
+    ...requirements,
+    { id: 'addresses/bound', level: 'must', kind: 'guard', consequences: ['refresh/address-kept'] },
+    { id: 'refresh/address-kept', level: 'implied', kind: 'guard' },
+    { id: 'authorization/required', level: 'must', kind: 'guard' },
+  ] as const
+  const told = (cases: CaseReport[], findings: Parameters<typeof toldLines>[2] = []): string[] =>
+    toldLines(
+      register.map((one) => ({ ...one, consequences: 'consequences' in one ? [...one.consequences] : [] })),
+      cases,
+      findings,
+    ).map(({ verdict, first, others, blocks }) =>
+      [verdict, first, ...others, ...blocks.map((key) => `(${key})`)].join(' '),
+    )
+  const bound = testCase('second-address', accepted, { requirements: ['addresses/bound'] })
+  const kept = testCase('address-kept', accepted, { requirements: ['refresh/address-kept'] }, 'warned')
+  const hmac = testCase('hmac', accepted, { requirements: ['signatures/hmac'] })
+  const finding = (id: string, requirement: string, level: 'must' | 'implied' = 'must') => ({
+    id: `found/${requirement}/${id}`,
+    requirement,
+    level,
+    known: null,
+  })
+
+  test('with what breaks the same sentence in another way', () => {
+    expect(told([hmac, testCase('other', refused, { requirements: ['signatures/hmac'] })])).toEqual([
+      'failed hmac other',
+    ])
+  })
+
+  test('with the consequences that its requirement names; one of them alone is a line', () => {
+    expect(told([kept, bound])).toEqual(['failed second-address address-kept'])
+    expect(told([kept])).toEqual(['warned address-kept'])
+  })
+
+  test('but a consequence whose call went wrong the other way is another defect, and so is another sentence', () => {
+    const refusedHere = testCase('right-address', refused, { requirements: ['refresh/address-kept'] }, 'warned')
+    expect(told([bound, refusedHere])).toEqual(['failed second-address', 'warned right-address'])
+    expect(told([bound, hmac])).toEqual(['failed second-address', 'failed hmac'])
+  })
+
+  test('and a failure is never told under a warning', () => {
+    const warned = { ...bound, verdict: 'warned' as const }
+    expect(told([warned, { ...kept, verdict: 'failed' }])).toEqual(['failed address-kept', 'warned second-address'])
+  })
+
+  test('with all that a server lets in that asks for no authorization', () => {
+    const open = testCase('no-header', accepted, { requirements: ['authorization/required'] })
+    expect(told([hmac, bound, open])).toEqual(['failed no-header hmac second-address'])
+    const refusing = testCase('refusing', refused, { requirements: ['signatures/hmac'] })
+    expect(told([refusing, open])).toEqual(['failed refusing', 'failed no-header'])
+  })
+
+  test('with a call that is refused alike in every way to authorize, but not in two', () => {
+    const ways = ['Basic', 'Bearer', 'svc-hmac-sha256'].map((way, index) =>
+      testCase(way, refused, {
+        requirements: [['signatures/hmac', 'grants/credentials', 'addresses/bound'][index] ?? ''],
+        exchanges: call('solution/listSolutions', {}, way),
+      }),
+    )
+    expect(told(ways)).toHaveLength(1)
+    expect(told(ways.slice(1))).toHaveLength(2)
+  })
+
+  test('with one wrong value, whatever sentences it breaks', () => {
+    const inside = { ...wrongType, path: 'result', mismatch: { ...wrongType.mismatch, place: '/id' } }
+    const all = testCase('all', inside, { requirements: ['grants/credentials', 'signatures/hmac'] })
+    expect(told([testCase('one', wrongType), all])).toEqual(['failed one all'])
+  })
+
+  test('with findings of the same sentence; several findings of one sentence are one', () => {
+    const four = ['refused-a', 'refused-b', 'let-in'].map((id) => finding(id, 'signatures/hmac'))
+    expect(told([hmac], four)).toEqual([`failed hmac ${four.map(({ id }) => id).join(' ')}`])
+    expect(told([], four)).toEqual([`failed ${four.map(({ id }) => id).join(' ')}`])
+    expect(told([bound], [finding('let-in', 'refresh/address-kept', 'implied')])).toHaveLength(1)
+    expect(told([bound], [finding('refused', 'refresh/address-kept', 'implied')])).toHaveLength(2)
+  })
+
+  test('with what its preparation blocks, if that asks for the same and more; or if nothing else is wrong', () => {
+    const plain = call('manager/auth', { grantType: 'g', scope: ['solution'] })
+    const more = call('manager/auth', { grantType: 'g', scope: ['solution', 'expiresIn:5'] })
+    const blocked = testCase('blocked', refused, { requirements: [], exchanges: more, inPreparation: true }, 'blocked')
+    const grant = testCase('grant', refused, { exchanges: plain })
+    expect(told([grant, hmac, blocked])).toEqual(['failed grant (blocked)', 'failed hmac'])
+    expect(told([hmac, blocked])).toEqual(['failed hmac (blocked)'])
+    expect(told([hmac, bound, blocked])).toHaveLength(3)
+    const jumped = testCase('jumped', { kind: 'clock-jumped' }, { requirements: [] }, 'blocked')
+    expect(told([hmac, jumped])).toEqual(['failed hmac', 'blocked jumped'])
+    const explained = { ...jumped, blockedBy: 'address-kept' }
+    expect(told([kept, bound, explained])).toEqual(['failed second-address address-kept (jumped)'])
+  })
+
+  test('and nothing is left out', () => {
+    const cases = [kept, bound, hmac]
+    expect(
+      told(cases)
+        .join(' ')
+        .match(/address-kept|second-address|hmac/g),
+    ).toHaveLength(cases.length)
   })
 })
 

@@ -2,11 +2,11 @@
 import { groupBy } from '../engine/group.ts'
 import type { Hint, Mismatch, Problem, Verdict } from '../engine/judge/problem.ts'
 import { joinReasons, keyOfReason, reasonText } from './problem-text.ts'
-import type { CaseReport, Report, ReportedProblem, RequirementReport } from './report.ts'
+import type { CaseReport, Finding, Report, ReportedProblem, RequirementReport } from './report.ts'
 import { verdictOrder } from './verdict-words.ts'
 
-/** The level and kind of each requirement. */
-type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
+/** The level and kind of each requirement, and what seems broken too where it is. */
+type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind' | 'consequences'>[]
 
 export interface Cause<Case = CaseReport> {
   /** The case that is reported in full. */
@@ -14,13 +14,223 @@ export interface Cause<Case = CaseReport> {
   others: Case[]
 }
 
-/** Groups cases of one verdict by cause, in the order of their first cases. This affects only the output, never a verdict. */
+/** What is told in one line, by keys of cases and ids of findings. */
+export interface ToldLine {
+  verdict: Verdict
+  /** The case or finding that is reported in full. */
+  first: string
+  /** What shows the same, or seems broken because of it. */
+  others: string[]
+  /** The cases that prove nothing because of it. */
+  blocks: string[]
+}
+
+type Findings = readonly Pick<Finding, 'id' | 'requirement' | 'level' | 'known'>[]
+
+/** Something that is wrong, and what else is told with it. */
+interface Wrong extends ToldLine {
+  broken: readonly string[]
+  /** Of the first; null for a finding. */
+  problem: Problem | null
+  /** Whether a call was accepted that had to be refused, or the other way around; otherwise a value is wrong. */
+  side: 'let in' | 'kept out' | 'value'
+}
+
+/** The verdicts of lines, in the order in which a reader wants to see them. */
+const toldVerdicts: readonly Verdict[] = ['failed', 'blocked', 'not-run', 'warned', 'known']
+
+/**
+ * What is wrong in a run, one line for each cause: failed cases and findings, what no failure explains, then warnings. What rests on something
+ * that is shown broken is told with that: cases with the same mistake, others of the same sentence, the consequences that requirements name, and
+ * what it blocks. This affects only what is told, never a verdict; nothing is left out.
+ */
+export function toldLines(levels: Levels, cases: readonly CaseReport[], findings: Findings): ToldLine[] {
+  const of = (...verdicts: Verdict[]) => verdicts.flatMap((one) => cases.filter(({ verdict }) => verdict === one))
+  const ofCases = groupByCause(levels, of('failed', 'warned')).map(failureFirst)
+  const wrong: Wrong[] = [...ofCases.map(wrongOf), ...findings.map(wrongFinding)].sort(byVerdict)
+  const roots = foldConsequences(levels, wrong)
+  for (const { key, blockedBy } of of('blocked'))
+    roots.find(({ first, others }) => blockedBy !== null && [first, ...others].includes(blockedBy))?.blocks.push(key)
+  const unexplained = of('blocked', 'not-run').filter(({ blockedBy }) => blockedBy === null)
+  const lines = groupByCause(levels, unexplained)
+    .sort((one, other) => other.others.length - one.others.length)
+    .flatMap((cause) => {
+      const host = hostOfBlocked(cause.first, roots, cases)
+      if (host === undefined) return [wrongOf(cause)]
+      host.blocks.push(...[cause.first, ...cause.others].map(keyOf))
+      return []
+    })
+  return [...roots, ...lines].sort(byVerdict)
+}
+
+const keyOf = ({ key }: CaseReport): string => key
+
+const byVerdict = (one: ToldLine, other: ToldLine): number =>
+  toldVerdicts.indexOf(one.verdict) - toldVerdicts.indexOf(other.verdict)
+
+function wrongOf({ first, others }: Cause): Wrong {
+  const { verdict, key, problem } = first
+  const broken = problem?.requirements ?? []
+  return { verdict, first: key, others: others.map(keyOf), blocks: [], broken, problem, side: sideOf(problem) }
+}
+
+function wrongFinding(finding: Findings[number]): Wrong {
+  const { id, requirement } = finding
+  const [, , fact = ''] = id.split(/^found\/([^/]+\/[^/]+)\//)
+  const side = fact.startsWith('let-in') ? 'let in' : fact.startsWith('refused') ? 'kept out' : 'value'
+  const verdict = verdictOfFinding(finding)
+  return { verdict, first: id, others: [], blocks: [], broken: [requirement], problem: null, side }
+}
+
+function sideOf(problem: Problem | null): Wrong['side'] {
+  switch (problem?.kind) {
+    case 'wrong-outcome':
+      return problem.expected === 'accepted' ? 'kept out' : 'let in'
+    case 'effect-shown':
+      return 'let in'
+    case 'wrong-count': {
+      const { side, wanted, counted } = problem
+      const isTooMany = typeof wanted === 'number' ? counted > wanted : wanted.startsWith('at-most')
+      return isTooMany === (side === 'accepted') ? 'let in' : 'kept out'
+    }
+    default:
+      return 'value'
+  }
+}
+
+/** A warning that a failure explains is told with it. */
+function failureFirst({ first, others }: Cause): Cause {
+  const all = [first, ...others]
+  const failure = all.find(({ verdict }) => verdict === 'failed') ?? first
+  return first.verdict === 'failed'
+    ? { first, others }
+    : { first: failure, others: all.filter((one) => one !== failure) }
+}
+
+/**
+ * Puts what one sentence explains into one line: what breaks the same sentence, and what breaks only its consequences. A failure is never told
+ * under a warning.
+ */
+function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
+  const consequencesOf = new Map(levels.map(({ id, consequences = [] }) => [id, consequences]))
+  const withConsequences = (ids: readonly string[]): Set<string> => {
+    const all = new Set(ids)
+    for (const id of all) for (const one of consequencesOf.get(id) ?? []) all.add(one)
+    return all
+  }
+  const everyWay = refusedEveryWay(wrong)
+  const explains = (one: Wrong, other: Wrong): boolean => {
+    const mayHold = one.verdict === other.verdict || (one.verdict === 'failed' && other.verdict === 'warned')
+    if (!mayHold || other.broken.length === 0) return false
+    if (other.broken.some((id) => one.broken.includes(id)) || isRefusedAlike(one.problem, other.problem)) return true
+    if (everyWay.has(one) && everyWay.has(other)) return true
+    // Who lets in what must be refused seems to let in the rest too; a wrong value spoils whatever needs it.
+    if (one.side !== other.side && one.side !== 'value') return false
+    const reach = withConsequences(one.broken)
+    return (one.side === 'let in' && one.broken.includes(openToAll)) || other.broken.every((id) => reach.has(id))
+  }
+  const hosts = new Map<Wrong, Wrong>()
+  const rootOf = (one: Wrong): Wrong => {
+    const host = hosts.get(one)
+    return host === undefined ? one : rootOf(host)
+  }
+  for (const [index, one] of wrong.entries()) {
+    // Of two that explain each other, the first one is reported in full.
+    const host = wrong.find(
+      (other, place) => other !== one && explains(other, one) && (place < index || !explains(one, other)),
+    )
+    if (host !== undefined && rootOf(host) !== one) hosts.set(one, host)
+  }
+  for (const one of wrong) if (hosts.has(one)) rootOf(one).others.push(one.first, ...one.others)
+  return wrong.filter((one) => !hosts.has(one))
+}
+
+/** A server that breaks it may let in every call. */
+const openToAll = 'authorization/required'
+const severalWays = 3
+
+/** Lines about one call that got one answer in so many ways to authorize that the call, and not the way, must be the reason. */
+function refusedEveryWay(wrong: readonly Wrong[]): Set<Wrong> {
+  const refused = wrong.filter(({ side, problem }) => side === 'kept out' && problem?.kind === 'wrong-outcome')
+  const alike = groupBy(refused, ({ problem }) => {
+    if (problem?.kind !== 'wrong-outcome') return ''
+    const [method] = shapeOfCall(problem).split(' ')
+    return JSON.stringify([method, problem.got])
+  })
+  return new Set([...alike.values()].filter((mine) => mine.length >= severalWays).flat())
+}
+
+/** Reasons that do not come from what the server answers to a right call. */
+const ownReasons: readonly Problem['kind'][] = [
+  'not-run',
+  'throttled',
+  'unread',
+  'calls-dropped',
+  'clock-jumped',
+  'too-late',
+  'no-way-to-create',
+  'root-has-public-key',
+  'not-a-test-key',
+]
+
+/**
+ * What explains that a case is blocked: its preparation was answered like a call that failed or warned and asked for no more than it; or
+ * something is wrong, and nothing else is.
+ */
+function hostOfBlocked(
+  { problem }: CaseReport,
+  roots: readonly Wrong[],
+  cases: readonly CaseReport[],
+): Wrong | undefined {
+  if (problem === null || ownReasons.includes(problem.kind)) return undefined
+  const failed = roots.filter(({ verdict }) => verdict === 'failed')
+  const isLike = (key: string): boolean =>
+    isRefusedAlike(cases.find((testCase) => testCase.key === key)?.problem ?? null, problem)
+  const alike = roots.find(({ first, others }) => [first, ...others].some(isLike))
+  return alike ?? (failed.length === 1 ? failed[0] : undefined)
+}
+
+/** Whether a call that should have been accepted got the same answer as another one that asks for no more. */
+function isRefusedAlike(one: Problem | null, other: Problem | null): boolean {
+  if (one?.kind !== 'wrong-outcome' || other?.kind !== 'wrong-outcome' || one.expected !== 'accepted') return false
+  if (other.expected !== 'accepted') return false
+  const asked = shapeOfCall(other).split(' ')
+  return (
+    JSON.stringify(one.got) === JSON.stringify(other.got) &&
+    shapeOfCall(one)
+      .split(' ')
+      .every((part) => asked.includes(part))
+  )
+}
+
+/** The verdict that a case would have for the same defect. */
+export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {
+  if (known !== null) return 'known'
+  return level === 'must' ? 'failed' : 'warned'
+}
+
+/**
+ * Groups cases of one verdict by cause, in the order of their first cases. A case for which no mistake was looked for joins those whose call got
+ * the same answer.
+ */
 export function groupByCause<Case extends CaseReport>(levels: Levels, cases: readonly Case[]): Cause<Case>[] {
   const weightOf = weightsOf(levels)
-  return [...groupBy(cases, causeOf).values()].map((ofCause) => {
+  const plainOf = (testCase: Case): string => causeOf(withoutHint(testCase))
+  const hinted = new Map(
+    cases.filter(({ problem }) => problem?.hint !== undefined).map((one) => [plainOf(one), causeOf(one)]),
+  )
+  const keyed = (testCase: Case): string =>
+    testCase.problem?.hint === undefined ? (hinted.get(plainOf(testCase)) ?? causeOf(testCase)) : causeOf(testCase)
+  return [...groupBy(cases, keyed).values()].map((ofCause) => {
     const first = ofCause.reduce((best, testCase) => (weightOf(testCase) > weightOf(best) ? testCase : best))
     return { first, others: ofCause.filter((testCase) => testCase !== first) }
   })
+}
+
+function withoutHint(testCase: CaseReport): CaseReport {
+  if (testCase.problem === null) return testCase
+  const { hint: _hint, ...plain } = testCase.problem
+  return { ...testCase, problem: plain as CaseReport['problem'] }
 }
 
 /**
@@ -84,6 +294,7 @@ const junkControlRequirements: readonly string[] = ['authorization/required', 'k
 const expiryRequirements: readonly string[] = [
   'grants/result-access-token-expiry',
   'grants/result-refresh-token-expiry',
+  'refresh/result',
 ]
 
 /** Returns the case as if it had failed in a judged step, so that a known failure or a failed preparation has the same cause as an ordinary failure. */
@@ -98,15 +309,7 @@ function asFailure(testCase: CaseReport): CaseReport {
  * The keys by which the cause of a case is recognised in another case: with its hint and without, because hints are not always looked for.
  */
 function causesOf(testCase: CaseReport): string[] {
-  const { problem } = testCase
-  if (problem === null) return [causeOf(testCase)]
-  const { hint: _hint, ...plain } = problem
-  // A wrong field also breaks preparations, which prove nothing.
-  const field =
-    problem.kind === 'wrong-value'
-      ? [causeOf({ ...testCase, problem: { ...plain, requirements: [] } as CaseReport['problem'] })]
-      : []
-  return [causeOf(testCase), causeOf({ ...testCase, problem: plain as CaseReport['problem'] }), ...field]
+  return [causeOf(testCase), causeOf(withoutHint(testCase))]
 }
 
 /**
@@ -122,6 +325,8 @@ function causeOf({ key, verdict, problem }: CaseReport): string {
   }
   if (problem.kind === 'wrong-outcome' && problem.expected === 'accepted')
     return JSON.stringify(['call', problem.got, shapeOfCall(problem)])
+  // One wrong value may break several sentences.
+  if (problem.kind === 'wrong-value') return JSON.stringify(['value', failureKey(problem)])
   return JSON.stringify(['broken', failureKey(problem), problem.requirements])
 }
 
@@ -147,7 +352,7 @@ function reasonKey(problem: ReportedProblem): unknown {
 function failureKey(problem: ReportedProblem): unknown {
   switch (problem.kind) {
     case 'wrong-value':
-      return [problem.kind, problem.path, mismatchKey(problem.mismatch)]
+      return [problem.kind, ...mismatchKey(problem.path, problem.mismatch)]
     case 'wrong-count':
       return [problem.kind, problem.side, typeof problem.wanted]
     case 'envelope-of-answers':
@@ -165,9 +370,10 @@ function failureKey(problem: ReportedProblem): unknown {
   }
 }
 
-function mismatchKey(mismatch: Mismatch): unknown {
-  if (mismatch.rule === 'schema') return [mismatch.rule, mismatch.wanted, mismatch.place]
-  return mismatch.rule === 'equals' ? [mismatch.rule, mismatch.wanted] : mismatch.rule
+/** A schema may be broken at a place inside of the value. */
+function mismatchKey(path: string, mismatch: Mismatch): string[] {
+  if (mismatch.rule === 'schema') return [`${path}${mismatch.place.replaceAll('/', '.')}`, mismatch.wanted]
+  return mismatch.rule === 'equals' ? [path, mismatch.rule, mismatch.wanted] : [path, mismatch.rule]
 }
 
 /** The method, the kind of authorization and the names of the params; of scopes only the word before the colon. */

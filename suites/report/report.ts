@@ -63,6 +63,8 @@ export interface RequirementReport {
   reason: string | null
   /** A must that this run leaves open. */
   gap: boolean
+  /** Requirements that seem broken too where this one is; absent if there are none. */
+  consequences?: string[]
 }
 
 export type Level = 'must' | 'implied'

@@ -3,7 +3,15 @@ import { countBy, counted, fewOf, firstFew, groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { type Printable, printable, printed } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
-import { blockedByKnown, type Cause, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
+import {
+  blockedByKnown,
+  type Cause,
+  countVerdicts,
+  groupNotTestable,
+  isLeftOutByOnly,
+  toldLines,
+  verdictOfFinding,
+} from './causes.ts'
 import { type Block, code, conclusionItems, type Document, fact, type Item, soft, type Told } from './document.ts'
 import type { CaseReport, Explored, Finding, KnownEntry, Plan, Report } from './report.ts'
 import { type Look, printBlocks, textOfDocument } from './text.ts'
@@ -126,12 +134,6 @@ function toTell(findings: readonly Finding[]) {
       verdict: verdictOfFinding(finding),
     }))
     .sort((one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict))
-}
-
-/** The verdict that a case would have for the same defect. */
-export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {
-  if (known !== null) return 'known'
-  return level === 'must' ? 'failed' : 'warned'
 }
 
 function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySet<string>): Told {
@@ -258,43 +260,14 @@ export function reproducedSentence({
 export const sinceLines = ({ since }: Pick<Finding, 'since'>): string[] =>
   since === undefined ? [] : [`${since.from}. What came between:`, ...since.calls.map((text) => `- ${text}`)]
 
-/** In the order in which a reader wants to see them. */
-const shownVerdicts: readonly Verdict[] = ['failed', 'blocked', 'not-run', 'warned', 'known']
-
-/**
- * What is wrong, by cause: failed cases and findings, what no failure explains, then warnings. A finding that a case shows too is told with that
- * case; of several answers that break one requirement the first is told.
- */
-function causesOf(
-  { requirements }: PrintedReport,
-  cases: readonly ToldCase[],
-  findings: readonly Shown[],
-): Cause<Shown>[] {
-  const of = (...verdicts: Verdict[]) => verdicts.flatMap((one) => cases.filter(({ verdict }) => verdict === one))
-  const unexplained = of('blocked', 'not-run').filter(({ blockedBy }) => blockedBy === null)
-  const ofCases = [
-    ...groupByCause(requirements, of('failed', 'warned')).map(failureFirst),
-    ...groupByCause(requirements, unexplained).sort((one, other) => other.others.length - one.others.length),
-  ]
-  const causes: Cause<Shown>[] = ofCases.map(({ first, others }) => ({ first, others: [...others] }))
-  for (const finding of findings) {
-    const isShownBy = (one: Shown): boolean =>
-      one.broken.some((id) => finding.broken.includes(id)) &&
-      (one.verdict === finding.verdict || (one.verdict === 'failed' && finding.verdict === 'warned'))
-    const cause = causes.find(({ first, others }) => [first, ...others].some(isShownBy))
-    if (cause === undefined) causes.push({ first: finding, others: [] })
-    else cause.others.push(finding)
-  }
-  const rank = ({ first }: Cause<Shown>): number => shownVerdicts.indexOf(first.verdict)
-  return causes.sort((one, other) => rank(one) - rank(other))
-}
-
-/** A warning that a failure explains is listed as its consequence. */
-function failureFirst<Case extends Shown>({ first, others }: Cause<Case>): Cause<Case> {
-  const failure = [first, ...others].find(({ verdict }) => verdict === 'failed') ?? first
-  return first.verdict === 'failed'
-    ? { first, others }
-    : { first: failure, others: [first, ...others].filter((one) => one !== failure) }
+/** What is wrong, by cause, with what each line blocks. */
+function causesOf(report: PrintedReport, cases: readonly ToldCase[], findings: readonly Shown[]): Cause<Shown>[] {
+  const byKey = new Map([...cases, ...findings].map((one) => [one.key, one]))
+  return toldLines(report.requirements, report.cases, report.findings).flatMap(({ first, others, blocks }) => {
+    const shown = byKey.get(first)
+    if (shown === undefined) return []
+    return [{ first: { ...shown, blocks }, others: others.flatMap((key) => byKey.get(key) ?? []) }]
+  })
 }
 
 /** The first of a cause, the others with the sentence that each breaks if it is a different one, and what it blocks. */

@@ -1,6 +1,6 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
 import { counted, fewOf } from '../engine/group.ts'
-import { blockedByKnown, countVerdicts, groupByCause, groupNotTestable, isLeftOutByOnly } from './causes.ts'
+import { blockedByKnown, countVerdicts, groupNotTestable, isLeftOutByOnly, toldLines } from './causes.ts'
 import type { CaseReport, KnownEntry, Report, RequirementReport, RunVerdict } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
@@ -88,8 +88,7 @@ function whatHappened(
   { throttledCalls }: Judging,
 ): string[] {
   const { failed, notRun } = summary
-  const broken = cases.filter(({ verdict }) => verdict === 'failed')
-  const causes = groupByCause(requirements, broken).length
+  const causes = toldLines(requirements, cases, []).filter(({ verdict }) => verdict === 'failed').length
   const forCauses = causes < failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
   const found = findings.filter((one) => one.known === null && one.level === 'must').length
   const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')

@@ -1,8 +1,11 @@
 import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
+import { buildReport } from '../report/build.ts'
+import { toldLines } from '../report/causes.ts'
 import { runAll } from '../run/run.ts'
 import { type BrokenServer, bundledTarget } from '../targets/bundled.ts'
+import { madeUpMeta } from './made-up-report.ts'
 
 /** What the cases showed about a mutant. */
 export interface Hunt {
@@ -11,6 +14,8 @@ export interface Hunt {
   killers: CaseOutcome[]
   /** Cases that failed or warned at other requirements only. */
   elsewhere: CaseOutcome[]
+  /** The requirements of the lines in which a report tells what is wrong. */
+  told: readonly (readonly string[])[]
   /** For a survivor: the verdicts of the cases of the broken requirement, as in `passed 3, blocked 1`. */
   seen: string
 }
@@ -59,10 +64,19 @@ export async function hunt(
     mutant,
     killers,
     elsewhere: noticed.filter((outcome) => !killers.includes(outcome)),
+    told: extent === 'all' ? toldOf(corpus, outcomes) : [],
     seen: [...new Set(verdicts)]
       .map((verdict) => `${verdict} ${verdicts.filter((v) => v === verdict).length}`)
       .join(', '),
   }
+}
+
+function toldOf(corpus: Corpus, outcomes: readonly CaseOutcome[]): string[][] {
+  const options = { strict: false, partial: null }
+  const { requirements, cases } = buildReport({ meta: madeUpMeta, outcomes, corpus, known: [], options })
+  return toldLines(requirements, cases, []).map(
+    ({ first }) => cases.find(({ key }) => key === first)?.problem?.requirements ?? [],
+  )
 }
 
 /** Scenarios that judge something, and the test keys. */

@@ -67,6 +67,14 @@ test('every entry is in the part that it names', () => {
   expect(elsewhere.map(({ id, part }) => `${id} is not in part ${part}`)).toEqual([])
 })
 
+test('consequences are other requirements', () => {
+  const ids = requirements.map(({ id }) => id)
+  const wrong = requirements.flatMap(({ id, consequences = [] }) =>
+    consequences.filter((one) => one === id || !ids.includes(one)),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('all nine parts exist', () => {
   const numbers = new Set([...sections().keys()].map((part) => part.charAt(0)))
   expect([...numbers].sort()).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9'])

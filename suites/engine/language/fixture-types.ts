@@ -230,6 +230,8 @@ export interface Requirement {
   kind: 'guard' | 'shape'
   part: string
   text: string
+  /** Ids of requirements that seem broken too where this one is. */
+  consequences?: string[]
   untestable?: { without?: Need; reason: string }
 }
 
