@@ -4,18 +4,18 @@
  */
 
 import {
+  adapterClients,
+  adapters,
   type Judgement,
   judgementProblem,
   judgeTestClient,
-  loadAdapters,
   loadCatalogue,
   type TestClient,
 } from '../suites/self/clients/catalogue.ts'
 import { readArguments } from './arguments.ts'
 
 const { positionals: words } = readArguments({ allowPositionals: true })
-const { adapters, missing } = loadAdapters()
-const clients = [...adapters, ...(await loadCatalogue())].filter(
+const clients = [...adapterClients(), ...(await loadCatalogue())].filter(
   (client) =>
     words.length === 0 || words.some((word) => `${client.kind} ${client.id} ${checkOf(client)}`.includes(word)),
 )
@@ -28,7 +28,7 @@ for (const client of clients) {
   if (problem !== null)
     for (const [check, message] of Object.entries(judgement.messages)) console.log(`      ${check}: ${message}`)
 }
-for (const what of missing) console.log(`NOT RUN: needs ${what}`)
+for (const { missing } of adapters) if (missing !== '') console.log(`NOT RUN: needs ${missing}`)
 console.log(`${clients.length} clients, ${problems} judged wrongly`)
 process.exitCode = problems > 0 ? 1 : 0
 

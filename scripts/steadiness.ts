@@ -6,17 +6,15 @@
  *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20]
  */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { packageRoot } from '../suites/engine/language/package-root.ts'
 import type { Report } from '../suites/report/report.ts'
+import { builtBin, runBuilt } from '../suites/self/printed-by.ts'
 import { readArguments } from './arguments.ts'
 import { startScript } from './bench/processes.ts'
 
-const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const { values } = readArguments({
   options: {
     bundled: { type: 'string', default: '50' },
@@ -82,15 +80,8 @@ async function repeat(name: string, times: number, runOnce: () => Promise<Run>):
 
 async function run(flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
   const startedMs = performance.now()
-  const child = spawn(process.execPath, [bin, 'run', '--report', 'json', ...flags], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const chunks: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-  const [exitCode] = (await once(child, 'close')) as [number]
-  const text = Buffer.concat(chunks).toString()
-  return { exitCode, report: JSON.parse(text) as Report, ms: performance.now() - startedMs }
+  const { code, stdout } = await runBuilt(['run', '--report', 'json', ...flags], { env })
+  return { exitCode: code ?? 0, report: JSON.parse(stdout) as Report, ms: performance.now() - startedMs }
 }
 
 async function besideBusyLoops<T>(work: () => Promise<T>): Promise<T> {
@@ -109,7 +100,7 @@ function runServed(flags: readonly string[] = []): Promise<Run> {
 async function onOneServer<Result>(
   use: (runOnce: (flags?: readonly string[]) => Promise<Run>) => Promise<Result>,
 ): Promise<Result> {
-  const server = await startScript(pathToFileURL(bin).href, ['serve', '--port', '0'])
+  const server = await startScript(pathToFileURL(builtBin).href, ['serve', '--port', '0'])
   const folder = mkdtempSync(join(tmpdir(), 'svc-steadiness-'))
   const file = join(folder, 'target.yaml')
   try {

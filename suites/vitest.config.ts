@@ -15,10 +15,8 @@ const longest = [
   'mutants',
   'explore',
   'explore-proof',
-  'own-keys',
   'diagnose',
   'by-hand',
-  'single-sequences',
   'shrink',
   'reported',
   'session-causes',
@@ -48,8 +46,7 @@ class LongestFirst extends BaseSequencer {
     const rank = ({ moduleId }: TestSpecification): number => {
       const [, name = '', long] = /\/([^/]+?)(\.long)?\.test\.ts$/.exec(moduleId) ?? []
       const isOfSuite = moduleId.includes('/suites/self/')
-      if (longest.includes(name) && (isOfSuite || long || name === 'own-keys'))
-        return 2 + longest.length - longest.indexOf(name)
+      if (longest.includes(name) && (isOfSuite || long)) return 2 + longest.length - longest.indexOf(name)
       return isOfSuite ? 2 : long ? 1 : 0
     }
     return (await super.sort(files)).sort((one, other) => rank(other) - rank(one))

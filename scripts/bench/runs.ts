@@ -1,12 +1,12 @@
 /** How long runs and starts take, from the start of the process to its end, as users have them built. */
 
-import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
+import { runBuilt } from '../../suites/self/printed-by.ts'
 import {
   bin,
   emptyTest,
@@ -225,12 +225,10 @@ async function callSeconds(url: string): Promise<number> {
 
 /** Not spawnSync: the proxy in this process must keep running. */
 async function urlRun(args: string[], folder: string): Promise<void> {
-  const child = spawn(process.execPath, [bin, ...args, '--report', 'json=report.json'], {
+  const { code } = await runBuilt([...args, '--report', 'json=report.json'], {
     cwd: folder,
-    stdio: 'ignore',
-    env: { ...process.env, SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret, XDG_STATE_HOME: folder },
+    env: { SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret, XDG_STATE_HOME: folder },
   })
-  const code = await new Promise((resolve) => child.once('close', resolve))
   if (code === 0) return
   const report = readFileSync(join(folder, 'report.json'), 'utf8')
   const { cases } = JSON.parse(report) as { cases: { key: string; verdict: string; problem?: { message: string } }[] }

@@ -15,7 +15,7 @@ import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { urlTarget } from '../targets/url.ts'
-import { textOf } from './printed-by.ts'
+import { runBuilt } from './printed-by.ts'
 import { isProof, partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
@@ -61,30 +61,17 @@ async function serve<T>(flags: readonly string[], use: (started: Started) => Pro
 }
 
 /** The built command line, as a user runs it. */
-function runAgainst({ url, id, secret }: Started, only: readonly string[]): Promise<Said> {
+async function runAgainst({ url, id, secret }: Started, only: readonly string[]): Promise<Said> {
   const words = ['run', '--url', url, '--disposable', '--explore-calls', exploreCalls, '--report', 'json']
   for (const word of only) words.push('--only', word)
-  const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), ...words], {
-    env: { ...process.env, SVC_KEY_ID: id, SVC_KEY_SECRET: secret },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const chunks: Buffer[] = []
-  const told = textOf(child.stderr)
-  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-  return new Promise((resolve, reject) => {
-    child.on('close', (exitCode, signal) => {
-      if (chunks.length === 0) {
-        reject(new Error(`the run ended with ${exitCode ?? signal} and without a report: ${told()}`))
-        return
-      }
-      const { cases } = JSON.parse(Buffer.concat(chunks).toString()) as {
-        cases: { key: string; verdict: string; problem: { message: string } | null }[]
-      }
-      const keysOf = (wanted: string): string[] =>
-        cases.filter(({ verdict }) => verdict === wanted).map(({ key, problem }) => `${key}: ${problem?.message ?? ''}`)
-      resolve({ exitCode, failed: keysOf('failed'), blocked: keysOf('blocked'), warned: keysOf('warned') })
-    })
-  })
+  const { code: exitCode, stdout, stderr } = await runBuilt(words, { env: { SVC_KEY_ID: id, SVC_KEY_SECRET: secret } })
+  if (stdout === '') throw new Error(`the run ended with ${exitCode} and without a report: ${stderr}`)
+  const { cases } = JSON.parse(stdout) as {
+    cases: { key: string; verdict: string; problem: { message: string } | null }[]
+  }
+  const keysOf = (wanted: string): string[] =>
+    cases.filter(({ verdict }) => verdict === wanted).map(({ key, problem }) => `${key}: ${problem?.message ?? ''}`)
+  return { exitCode, failed: keysOf('failed'), blocked: keysOf('blocked'), warned: keysOf('warned') }
 }
 
 interface Conforming {

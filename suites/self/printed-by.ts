@@ -25,6 +25,37 @@ export function textOf(stream: Readable): () => string {
   return () => text
 }
 
+/** The built command line, as a user starts it. */
+export const builtBin = join(packageRoot, 'dist', 'suites', 'bin.js')
+
+interface StartOptions {
+  cwd?: string
+  /** Beside the environment of this process. */
+  env?: NodeJS.ProcessEnv
+}
+
+export const startBuilt = (args: readonly string[], { cwd, env }: StartOptions = {}) =>
+  spawn(process.execPath, [builtBin, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+/** What a command printed, and how it ended; no code where a signal ended it. */
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Starts the built command line and waits for its end. */
+export async function runBuilt(args: readonly string[], options?: StartOptions): Promise<Ended> {
+  const child = startBuilt(args, options)
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout: stdout(), stderr: stderr() }
+}
+
 /** How an interrupted run ended. */
 interface InterruptedRun {
   exitCode: number | null
@@ -40,7 +71,7 @@ const reportMs = 500
 
 /** Starts a bundled run of the built command line and sends SIGINT this many ms after its first line. */
 export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
-  const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), 'run'])
+  const child = startBuilt(['run'])
   const soFar = printedBy(child)
   const begun = new Promise<void>((resolve) => {
     child.stderr.on('data', () => {

@@ -1,14 +1,13 @@
 /** Runs that are killed, interrupted, started twice or watched, and the keys that they created. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { packageRoot } from '../engine/language/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
-import { interruptRun, printedBy } from './printed-by.ts'
+import { interruptRun, printedBy, startBuilt } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
@@ -33,15 +32,8 @@ function place(targetFile = `url: ${server.url}\nallow: [keys]\n`): string {
 const withCleanup = `url: ${server.url}\nallow: [keys]\ncleanup: { method: manager/deleteApiKey, params: { id: $id } }\n`
 
 function start(folder: string, args: string[], asked = ['run', '--target', 'target.yaml']): Started {
-  const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), ...asked, ...args], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      XDG_STATE_HOME: join(folder, 'state'),
-      SVC_KEY_ID: rootKey.id,
-      SVC_KEY_SECRET: rootKey.secret,
-    },
-  })
+  const env = { XDG_STATE_HOME: join(folder, 'state'), SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret }
+  const child = startBuilt([...asked, ...args], { cwd: folder, env })
   const printed = printedBy(child)
   const exitCode = once(child, 'close').then(([code]) => code as number | null)
   const says = async (wanted: string): Promise<void> => {
@@ -123,7 +115,7 @@ test.skipIf(!isProof)(
     server.reset()
     const folder = place()
     const first = await ran(folder, ['--only', 'test-keys'])
-    expect(first.printed).toMatch(/Left on the target\n {2}API key \w+ \("\S*bob/)
+    expect(first.printed).toMatch(/Left on the target\n {2}- API key \w+ \("\S*bob/)
     const next = await ran(folder, ['--only', 'basic/secret-of-another'])
     expect(next.printed).toContain(
       '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them',

@@ -1,11 +1,10 @@
 /** What the author of a server does: explores it, keeps the finding as a scenario, and runs that scenario from then on. */
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../engine/language/package-root.ts'
 import { loadIndependentMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
+import { runBuilt } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-saved-'))
@@ -29,19 +28,10 @@ async function serverOf(kind: 'broken' | 'right'): Promise<MockServer> {
 }
 
 /** Runs the built command line. @returns the exit code and everything printed */
-function cli(...args: string[]): Promise<{ code: number; text: string }> {
-  const env = {
-    ...process.env,
-    XDG_STATE_HOME: join(folder, 'state'),
-    SVC_KEY_ID: rootKey.id,
-    SVC_KEY_SECRET: rootKey.secret,
-  }
-  const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
-  return new Promise((resolve) => {
-    execFile(process.execPath, [bin, ...args], { env, maxBuffer: 1e8 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr })
-    })
-  })
+async function cli(...args: string[]): Promise<{ code: number | null; text: string }> {
+  const env = { XDG_STATE_HOME: join(folder, 'state'), SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret }
+  const { code, stdout, stderr } = await runBuilt(args, { env })
+  return { code, text: stdout + stderr }
 }
 
 describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case sees broken'), () => {

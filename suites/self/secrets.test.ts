@@ -1,5 +1,4 @@
 /** Plants secrets by the dozen, with a broken server so that much is printed, and searches every output for them. */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,12 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/conversation/cases.ts'
-import { packageRoot } from '../engine/language/package-root.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
-import { printedBy } from './printed-by.ts'
+import { runBuilt } from './printed-by.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-secrets-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -64,30 +62,18 @@ async function withListener<T>(url: string, use: (url: string, secrets: Set<stri
   }
 }
 
-function runSuite(url: string, asked: readonly string[], more: string[] = []): Promise<string> {
-  const formats = ['json', 'junit', 'html', 'markdown'].flatMap((format) => [
-    '--report',
-    `${format}=${join(folder, format)}`,
-  ])
-  const only = asked.flatMap((id) => ['--only', id])
-  const child = spawn(
-    process.execPath,
+async function runSuite(url: string, asked: readonly string[], more: string[] = []): Promise<string> {
+  const files = ['json', 'junit', 'html', 'markdown'].map((format) => `${format}=${join(folder, format)}`)
+  const { stdout, stderr } = await runBuilt(
     [
-      join(packageRoot, 'dist', 'suites', 'bin.js'),
-      'run',
-      '--url',
-      url,
-      '--disposable',
-      ...only,
-      ...formats,
-      '--report',
-      'text',
+      ...['run', '--url', url, '--disposable'],
+      ...asked.flatMap((id) => ['--only', id]),
+      ...[...files, 'text'].flatMap((format) => ['--report', format]),
       ...more,
     ],
-    { env: { ...process.env, SVC_KEY_ID: 'planted', SVC_KEY_SECRET: rootSecret } },
+    { env: { SVC_KEY_ID: 'planted', SVC_KEY_SECRET: rootSecret } },
   )
-  const printed = printedBy(child)
-  return new Promise((resolve) => child.on('close', () => resolve(printed())))
+  return stdout + stderr
 }
 
 const found = (text: string, secrets: Iterable<string>): string[] =>

@@ -51,33 +51,41 @@ export async function loadCatalogue(): Promise<TestClient[]> {
 const adaptersFolder = join(packageRoot, 'fixtures', 'clients')
 /** Node 20 runs no TypeScript; the build has compiled it. */
 const compiled = join(packageRoot, 'dist', 'fixtures', 'clients', 'typescript', 'adapter.js')
+const everyAuth: ClientAuth[] = ['hmac', 'ecc', 'basic', 'token']
 
-const adapter = (id: string, about: string, ...command: string[]): TestClient => ({
-  id,
-  kind: 'right',
-  auth: ['hmac', 'ecc', 'basic', 'token'],
-  about,
-  command,
-})
-
-/** Those whose language is on this machine; `missing` names the others. */
-export function loadAdapters(): { adapters: TestClient[]; missing: string[] } {
-  const adapters: TestClient[] = []
-  const missing: string[] = []
-  if (runs('python3', '-c', 'import cryptography'))
-    adapters.push(
-      adapter('in-python', 'The client in Python', 'python3', '-B', join(adaptersFolder, 'python', 'adapter.py')),
-    )
-  else missing.push('Python with cryptography')
-  const program = join(mkdtempSync(join(tmpdir(), 'svc-adapters-')), 'adapter-in-go')
-  if (runs('go', 'build', '-C', join(adaptersFolder, 'go'), '-o', program, '.'))
-    adapters.push(adapter('in-go', 'The client in Go', program))
-  else missing.push('Go')
-  if (existsSync(compiled))
-    adapters.push(adapter('in-typescript', 'The client in TypeScript', process.execPath, compiled))
-  else missing.push('a build of the client in TypeScript')
-  return { adapters, missing }
+interface Adapter {
+  language: string
+  auth: ClientAuth[]
+  /** What is missing on this machine; empty if nothing is. */
+  missing: string
+  /** The command, after building it where the language asks for that. */
+  build(): string[]
 }
+
+export const adapters: readonly Adapter[] = [
+  {
+    language: 'Python',
+    auth: runs('python3', '-c', 'import cryptography') ? everyAuth : everyAuth.filter((auth) => auth !== 'ecc'),
+    missing: runs('python3', '--version') ? '' : 'Python',
+    build: () => ['python3', '-B', join(adaptersFolder, 'python', 'adapter.py')],
+  },
+  {
+    language: 'Go',
+    auth: everyAuth,
+    missing: runs('go', 'version') ? '' : 'Go',
+    build: () => {
+      const program = join(mkdtempSync(join(tmpdir(), 'svc-adapters-')), 'adapter-in-go')
+      execFileSync('go', ['build', '-C', join(adaptersFolder, 'go'), '-o', program, '.'], { stdio: 'ignore' })
+      return [program]
+    },
+  },
+  {
+    language: 'TypeScript',
+    auth: everyAuth,
+    missing: existsSync(compiled) ? '' : 'a build of the client in TypeScript',
+    build: () => [process.execPath, compiled],
+  },
+]
 
 function runs(program: string, ...args: string[]): boolean {
   try {
@@ -87,6 +95,18 @@ function runs(program: string, ...args: string[]): boolean {
     return false
   }
 }
+
+/** Those whose language is on this machine, as right test clients. */
+export const adapterClients = (): TestClient[] =>
+  adapters
+    .filter(({ missing }) => missing === '')
+    .map(({ language, auth, build }) => ({
+      id: `in-${language.toLowerCase()}`,
+      kind: 'right',
+      auth,
+      about: `The client in ${language}`,
+      command: build(),
+    }))
 
 /** Judges one test client as the command does, but in this process. */
 

@@ -1,15 +1,15 @@
 /** The test clients work: right ones against the reference server, broken ones and inert ones as far as they should. */
 
-import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../../engine/language/package-root.ts'
+import { describe, expect, test } from 'vitest'
 import { isProof, partUnlessProof } from '../proof-form.ts'
-import { type ClientAuth, judgementProblem, judgeTestClient, loadCatalogue, type TestClient } from './catalogue.ts'
+import {
+  adapters,
+  type ClientAuth,
+  judgementProblem,
+  judgeTestClient,
+  loadCatalogue,
+  type TestClient,
+} from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, type Environment, type Ran, run, withServer } from './harness.ts'
 
 const catalogue = await loadCatalogue()
@@ -127,58 +127,10 @@ describe('an inert client gets nothing accepted', () => {
 
 /** The adapters of fixtures/clients/ work: every call is accepted, and they survive what servers do. */
 
-const clients = join(packageRoot, 'fixtures', 'clients')
-const start = promisify(execFile)
-const folder = mkdtempSync(join(tmpdir(), 'svc-adapters-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-interface Adapter {
-  language: string
-  /** Builds the adapter where its language asks for that; returns its command. */
-  build: () => Promise<string[]>
-  auth: ClientAuth[]
-  /** What is missing on this machine; empty if nothing is. */
-  missing: string
-}
-
-const runs = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
-const all: ClientAuth[] = ['hmac', 'ecc', 'basic', 'token']
-
-const adapters: Adapter[] = [
-  {
-    language: 'Python',
-    build: async () => ['python3', '-B', join(clients, 'python', 'adapter.py')],
-    auth: runs('python3', '-c', 'import cryptography') ? all : ['hmac', 'basic', 'token'],
-    missing: runs('python3', '--version') ? '' : ' (NOT RUN: needs python3)',
-  },
-  {
-    language: 'Go',
-    build: async () => {
-      const program = join(folder, 'adapter-in-go')
-      await start('go', ['build', '-o', program, '.'], { cwd: join(clients, 'go') })
-      return [program]
-    },
-    auth: all,
-    missing: runs('go', 'version') ? '' : ' (NOT RUN: needs go)',
-  },
-  {
-    language: 'TypeScript',
-    build: async () => {
-      const out = join(folder, 'typescript')
-      const tsc = join(packageRoot, 'node_modules', '.bin', 'tsc')
-      await start(tsc, ['-p', join(clients, 'typescript'), '--outDir', out])
-      await writeFile(join(out, 'package.json'), '{ "type": "module" }')
-      return [process.execPath, join(out, 'adapter.js')]
-    },
-    auth: all,
-    missing: '',
-  },
-]
-
 for (const [index, { language, build, auth: supported, missing }] of adapters.entries())
-  describe.skipIf(missing !== '')(`the adapter in ${language}${missing}`, () => {
+  describe.skipIf(missing !== '')(`the adapter in ${language}${missing && ` (NOT RUN: needs ${missing})`}`, () => {
     test('gets every call accepted, and survives what servers do', async () => {
-      const command = await build()
+      const command = build()
       const daysOf = (auth: ClientAuth): (() => Promise<void>)[] => [
         () =>
           withServer(auth, {}, async (server, env) => {

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../engine/language/package-root.ts'
 import { type Random, seededRandom } from '../../engine/signer/random.ts'
 import { startMockServer } from '../../targets/bundled.ts'
+import { builtBin } from '../printed-by.ts'
 
 /** What a process did under attack. */
 interface Ran {
@@ -74,7 +74,6 @@ export interface Finding {
   problems: string[]
 }
 
-const builtBin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const usualLimitMs = 20_000
 /** Output beyond this is counted and not kept. In bytes. */
 const mostKept = 8 * 1024 * 1024
