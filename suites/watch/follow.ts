@@ -9,7 +9,7 @@ import { isObject } from '../engine/json.ts'
 import { areas, facts } from '../engine/model/facts.ts'
 import { contradicts, judge, levelOf } from '../engine/model/judge.ts'
 import { learn, newerSessions } from '../engine/model/learn.ts'
-import { authorizationOf, findPair, keyIdOf, presentedToken, readBody } from '../engine/model/read-call.ts'
+import { authorizationOf, keyIdOf, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
 import { shape } from '../engine/model/shape.ts'
 import {
   type Answer,
@@ -60,7 +60,7 @@ export interface Judged {
   /** The id of the key that authorizes the call; null where it is not known. */
   key: string | null
   answer: 'accepted' | 'refused' | 'throttled' | 'broken' | 'unread' | 'none'
-  /** Whether the model was sure what the answer must be. */
+  /** Whether the model was sure what the answer must be, or looked at the form of a result. */
   isJudged: boolean
   /** Why it was refused, one sentence each; empty for other answers. */
   why: string[]
@@ -231,7 +231,8 @@ export function followTraffic(options: FollowOptions): Follower {
             wrong.push(wrongOf(state, one, problem, 'shape'))
     }
     const pair = pairOf(state, sent)
-    const isJudged = judgedAnswer && verdict.is !== 'open'
+    const hasForm = answer.kind === 'accepted' && observed.isSummary !== true && !observed.unknown.includes('answer')
+    const isJudged = judgedAnswer && (verdict.is !== 'open' || hasForm)
     if (isJudged) counts.judged += 1
     const judged: Judged = {
       observed,
@@ -560,15 +561,7 @@ const isDocumented = ({ terms }: State, method: unknown): boolean =>
   typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
 
 /** The pair whose token a call presents where it belongs. */
-function pairOf(state: State, call: Ended['call']): Pair | undefined {
-  const { method, params } = readBody(call.body)
-  if (method === 'manager/auth') {
-    const text = isObject(params) ? presentedToken(params) : undefined
-    return text === undefined ? undefined : findPair(state, text, 'refresh')?.pair
-  }
-  const auth = authorizationOf(state, call)
-  return auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
-}
+const pairOf = (state: State, call: Ended['call']): Pair | undefined => readCall(state, call).found?.pair
 
 function wayOf(kind: string, method: unknown, { body }: Ended['call'], key: Key | undefined): Way {
   const { params } = readBody(body)

@@ -31,7 +31,7 @@ export interface ClientReport extends Client {
 
 interface Watched {
   calls: number
-  /** Calls of which the answer was certain; every other one was open. */
+  /** Calls of which the answer, or its form, was certain; every other one was open. */
   judged: number
   refused: number
   /** Answers that the proxy gave instead of the server. */
@@ -134,7 +134,7 @@ function conclusionOf({
     ...said(calls === 0, 'No call of the interface was seen, so nothing is known'),
     ...said(
       calls > 0,
-      `Server: of ${counted(calls, 'call')} the document decides the answer to ${judged}; the others are open, because what they rest on was not seen`,
+      `Server: of ${counted(calls, 'call')} the document decides the answer to ${judged}, or its form; the others are open, because what they rest on was not seen`,
     ),
     ...said(musts > 0, `${counted(musts, 'answer')} of the server that the document does not allow`),
     ...said(

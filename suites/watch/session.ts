@@ -11,6 +11,8 @@ export interface SessionOptions {
   keys: readonly NamedKey[]
   requirements: readonly Requirement[]
   onJudged?(judged: Judged): void
+  /** Searches for the mistake in a signature; that of the lab, unless given. */
+  diagnose?: FollowOptions['diagnose']
   /** How many pairs of tokens, and how many calls, are remembered. */
   most?: { pairs?: number; calls?: number; bytes?: number }
 }
@@ -53,7 +55,7 @@ export interface Outcome {
   found: Found[]
   clients: Client[]
   calls: number
-  /** Calls of which the answer was certain. */
+  /** Calls of which the answer, or its form, was certain. */
   judged: number
   refused: number
   /** Answers that the proxy gave instead of the server. */
@@ -70,7 +72,7 @@ const keptBody = 64 * 1024
 const diagnosesAtOnce = 12
 const diagnosisEveryMs = 10_000
 
-export function openSession({ terms, keys, requirements, onJudged, most = {} }: SessionOptions): Session {
+export function openSession({ terms, keys, requirements, onJudged, most = {}, ...own }: SessionOptions): Session {
   const bounds = { ...defaultMost, ...most }
   const sentences = new Map(requirements.map(({ id, text }) => [id, text]))
   const found = new Map<string, Found>()
@@ -84,7 +86,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {} }: 
     if (searches === 0 && atMs - searchedAtMs < diagnosisEveryMs) return null
     searches = Math.max(0, searches - 1)
     searchedAtMs = atMs
-    return diagnose(input)
+    return (own.diagnose ?? diagnose)(input)
   }
   let nowMs = 0
   const follower = followTraffic({

@@ -1,9 +1,8 @@
 /** Why a call was refused, as far as what was seen before it tells: one sentence for each reason. */
-import { isObject } from '../engine/json.ts'
 import { newerSessions } from '../engine/model/learn.ts'
-import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
+import { authorizationOf, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import type { Answer, Call, Fact, Pair, State } from '../engine/model/state.ts'
+import type { Answer, Call, Fact, State } from '../engine/model/state.ts'
 import type { Observed } from './records.ts'
 
 interface Refused {
@@ -45,26 +44,20 @@ export function whyRefused(refused: Refused): string[] {
 
 /** What would have to be known to say more; null if it is known. */
 function missingFor({ state, call, isUnproved }: Refused): string | null {
-  const auth = authorizationOf(state, call)
-  const { method, params } = readBody(call.body)
-  const presented = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
-  const ofGrant = method === 'manager/auth' && isObject(params) && presented === undefined ? params.apiKeyId : undefined
-  const id = auth.kind === 'signature' ? auth.fields[0] : auth.kind === 'basic' ? auth.id : ofGrant
-  if (typeof id === 'string' && !state.keys.has(id))
+  const { auth, keyId: id, token, found, body } = readCall(state, call)
+  if (id !== undefined && !state.keys.has(id))
     return `Not known: nothing was seen of the key "${id}"; "--keys FILE" or "--key-id" gives its secret`
-  if (typeof id === 'string' && isUnproved)
+  if (id !== undefined && isUnproved)
     return `It does not fit the secret that was given for the key "${id}", and no call has shown yet that this secret is right`
-  if (auth.kind === 'other-scheme' || presented !== undefined) {
-    const text = presented ?? ''
-    if (presented === undefined || findPair(state, text, 'refresh') === undefined)
-      return 'Not known: its token was not issued in sight, so it may be of before, or of nobody'
-  }
+  const isRefresh = body.method === 'manager/auth' && token !== undefined
+  if (auth.kind === 'other-scheme' || ((isRefresh || auth.kind === 'token') && found === undefined))
+    return 'Not known: its token was not issued in sight, so it may be of before, or of nobody'
   return null
 }
 
 function reasonOf(refused: Refused, { requirement }: Fact): string {
   const { state, span, call, sentenceOf } = refused
-  const pair = presentedPair(state, call)
+  const pair = readCall(state, call).found?.pair
   const sentence = `"${sentenceOf(requirement)}" (${requirement})`
   if (pair === undefined) return `${reasonsOfKeys[requirement] ?? 'It breaks'}: ${sentence}`
   switch (requirement) {
@@ -105,7 +98,7 @@ const reasonsOfKeys: { readonly [requirement: string]: string } = {
 
 /** Reasons that nothing else on the server could take away, and that the model leaves open: they accuse nobody. */
 function likelyReasons({ state, call, span, offsetMs, lastUseMs }: Refused): string[] {
-  const pair = presentedPair(state, call)
+  const pair = readCall(state, call).found?.pair
   if (pair === undefined) return clockReasons(state, call, span, offsetMs)
   const newer = newerSessions(state, pair, lastUseMs)
   return newer === undefined
@@ -129,14 +122,6 @@ function clockReasons(state: State, call: Call, { from }: Span, offsetMs: number
         ]
   const nonce = auth.kind === 'signature' ? (auth.fields[3] ?? '') : ''
   return state.nonces.has(nonce) ? [...reasons, 'Its nonce was used before: make a new one for each call'] : reasons
-}
-
-function presentedPair(state: State, call: Call): Pair | undefined {
-  const { method, params } = readBody(call.body)
-  const presented = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
-  if (presented !== undefined) return findPair(state, presented, 'refresh')?.pair
-  const auth = authorizationOf(state, call)
-  return auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
 }
 
 const ago = (ms: number): string => `${duration(Math.max(0, ms))} ago`
