@@ -172,6 +172,10 @@ export function lateAnswer(timeoutMs: number): WireAnswer {
   }
 }
 
+const insecure = '"tls: { insecure: true }" in the target file takes any'
+const ownCa = `tls.ca in the target file or NODE_EXTRA_CA_CERTS names one to trust; ${insecure}`
+const untrusted = `its certificate is not trusted (${ownCa})`
+
 const sentences: { [code: string]: string } = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was dropped without an answer',
@@ -185,10 +189,10 @@ const sentences: { [code: string]: string } = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port; did you mean http://?',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     'it requires a client certificate (tls.cert and tls.key in the target file name one)',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed (tls.ca in the target file names one to trust)',
+  CERT_HAS_EXPIRED: `its certificate has expired (${insecure})`,
+  ERR_TLS_CERT_ALTNAME_INVALID: `its certificate is for another host name (${insecure})`,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: `its certificate is self-signed (${ownCa})`,
 }

@@ -2,7 +2,7 @@
 
 import http from 'node:http'
 import https from 'node:https'
-import type net from 'node:net'
+import net from 'node:net'
 import { type Instance, isOwn, localAddressOf, type WireAnswer, type WireRequest } from '../engine/target.ts'
 import { throughProxy } from './proxy.ts'
 import { collectAnswers, defaultMaxAnswerBytes, lateAnswer, noAnswer, readAnswer } from './read-answer.ts'
@@ -13,6 +13,8 @@ export interface Route {
   tls?: Tls | undefined
   /** The URL of a proxy; null: none. */
   proxy?: string | null | undefined
+  /** Connect to this address, and still speak the name of the URL: to TLS and in `Host`. */
+  address?: string | undefined
 }
 
 /** Texts of PEM files. */
@@ -25,17 +27,28 @@ export interface Tls {
 }
 
 /** @returns makes agents of node:http for this route */
-function agentMaker({ baseUrl, tls = {}, proxy = null }: Route): (options: http.AgentOptions) => http.Agent {
+function agentMaker({ baseUrl, tls = {}, proxy = null, address }: Route): (options: http.AgentOptions) => http.Agent {
   const isSecure = baseUrl.startsWith('https:')
   const { insecure = false, ...pem } = tls
   const secured = isSecure ? { ...pem, rejectUnauthorized: !insecure } : {}
+  const found = address === undefined ? {} : { lookup: lookupOf(address) }
   const Agent = isSecure ? https.Agent : http.Agent
   return (options) => {
-    const agent = throughProxy(new Agent({ ...secured, ...options }), proxy)
+    const agent = throughProxy(new Agent({ ...secured, ...found, ...options }), proxy)
     if (options.keepAlive === true) noteCarriers(agent)
     return agent
   }
 }
+
+/** Finds this address for every name. */
+const lookupOf =
+  (address: string): net.LookupFunction =>
+  (_name, { all }, found) => {
+    const family = net.isIP(address)
+    // Node asks for all addresses where it may choose the family.
+    if (all === true) found(null, [{ address, family }])
+    else found(null, address, family)
+  }
 
 /** Connections that carried an answer; the next call may find them closed. */
 const carriers = new WeakSet<object>()

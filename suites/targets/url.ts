@@ -28,10 +28,12 @@ const mostConnections = 64
 export function urlTarget(options: UrlTargetOptions): Target {
   const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy, isBare } = options
   const open = async (): Promise<Instance> => {
-    const baseUrl = await withoutLocalhost(url)
-    const settings = urlSettings(baseUrl, options.settings)
+    const address = await addressOfLocalhost(url)
+    // On [::1] the server sees an address that no ipAddr scope can name.
+    const settings = address === '::1' ? options.settings : urlSettings(url, options.settings)
     const wire = openWire({
-      baseUrl,
+      baseUrl: url,
+      address,
       requestTimeoutMs,
       maxAnswerBytes,
       secondAddress: settings.secondAddress,
@@ -42,7 +44,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
     })
     return {
       ...wire,
-      baseUrl,
+      baseUrl: url,
       root,
       settings,
       clock: {
@@ -56,7 +58,6 @@ export function urlTarget(options: UrlTargetOptions): Target {
   return { name: url, lasting: true, fresh: options.disposable, open }
 }
 
-// On [::1] the server sees an address that no ipAddr scope can name.
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost)$/
 // It begins like 127.0.0.1, because some servers compare only the beginning.
 const secondLoopback = '127.0.0.12'
@@ -97,13 +98,16 @@ export function listens(host: string, port: number): Promise<boolean> {
   })
 }
 
-const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
-
-/** `localhost` means 127.0.0.1, because no ipAddr scope can name ::1; it means ::1 if the server listens only there. */
-async function withoutLocalhost(url: string): Promise<string> {
-  if (!localhost.test(url)) return url
-  const { port, protocol } = new URL(url)
+/**
+ * Where `localhost` is: 127.0.0.1, because no ipAddr scope can name ::1, or ::1 if the server listens only there. The URL keeps its name, since
+ * a certificate is for a name.
+ *
+ * @returns undefined for any other host
+ */
+async function addressOfLocalhost(url: string): Promise<string | undefined> {
+  const { hostname, port, protocol } = new URL(url)
+  if (hostname !== 'localhost') return undefined
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
   const isOnIPv6Only = !(await listens('127.0.0.1', portNumber)) && (await listens('::1', portNumber))
-  return url.replace(localhost, isOnIPv6Only ? '$1[::1]' : '$1127.0.0.1')
+  return isOnIPv6Only ? '::1' : '127.0.0.1'
 }
