@@ -93,6 +93,28 @@ test.each(['api', '/', 'api/', '/API'])(
   },
 )
 
+const listStep = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }'
+
+/** A server behind a gateway that signs this URI, and is called below a base path. */
+function behindGateway(uri: string): Target {
+  const target = madeUpTarget({
+    answer: (call) => (isSigned(call, compact(call), uri) ? { result: {} } : { status: 401 }),
+  })
+  return { ...target, open: async () => ({ ...(await target.open()), baseUrl: 'http://made-up/gw/v2' }) }
+}
+
+test.each(['/gw/v2/api', '/v2/api'])('a server that signs its own path %s is named with signedUri', async (uri) => {
+  const outcome = await run(behindGateway(uri), listStep)
+  expect(outcome.verdict).toBe('failed')
+  expect(saidHint(outcome)).toContain(`when the URI ${uri} is signed instead of /api`)
+  expect(saidHint(outcome)).toContain(`set "signedUri: ${uri}" in the target file`)
+})
+
+test('below a base path, a server that signs /api passes, and one that signs another path is not explained by it', async () => {
+  expect((await run(behindGateway('/api'), listStep)).verdict).toBe('passed')
+  expect(saidHint(await run(behindGateway('/other/api'), listStep))).toContain('No known mistake explains it')
+})
+
 /** Issues tokens, and accepts them after one word only. */
 function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = false): Target {
   let granted = 0

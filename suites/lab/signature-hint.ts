@@ -88,10 +88,27 @@ function resend(talk: Conversation, { method, path, headers, body, from }: WireR
 }
 
 async function tryServerMistakes(talk: Conversation, signer: Signer): Promise<Hint | undefined> {
-  const hint = await firstAccepted(talk, serverMistakes(signer.kind), (but) => plainCall(talk, signer, but))
+  const hint =
+    (await otherUri(talk, signer)) ??
+    (await firstAccepted(talk, serverMistakes(signer.kind), (but) => plainCall(talk, signer, but)))
   if (hint !== undefined || talk.run.stopping.reason !== null || talk.facts.junkTaken.length > 0) return hint
   const { scheme } = talk.instance.settings
   return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(talk, signer.kind) }
+}
+
+/** A server behind a gateway may sign the path that it sees: that of the URL, with the whole base path or only its end. */
+async function otherUri(talk: Conversation, signer: Signer): Promise<Hint | undefined> {
+  const { instance } = talk
+  const { signedUri: instead } = instance.settings
+  const segments = `${new URL(instance.baseUrl).pathname.replace(/\/$/, '')}/api`.split('/').slice(1)
+  const paths = segments.map((_, from) => `/${segments.slice(from).join('/')}`)
+  for (const uri of paths.filter((path) => path !== instead)) {
+    const signing = { ...talk, instance: { ...instance, settings: { ...instance.settings, signedUri: uri } } }
+    const { answer } = await plainCall(signing, signer)
+    if (answer.outcome === 'accepted') return { kind: 'other-signed-uri', uri, instead }
+    if (talk.run.stopping.reason !== null) return undefined
+  }
+  return undefined
 }
 
 /** The first mistake with which the call is accepted. */

@@ -394,7 +394,7 @@ function shapeOfCall({ step, exchanges }: Problem): string {
 }
 
 const isAboutSignatures = (hint: Hint | undefined): boolean =>
-  hint?.kind === 'server-mistake' || hint?.kind === 'signature-unexplained'
+  hint?.kind === 'server-mistake' || hint?.kind === 'other-signed-uri' || hint?.kind === 'signature-unexplained'
 
 /** Weighs how much a case explains: the case whose own claim broke, a must before an implied, a guard before a field. */
 function weightsOf(levels: Levels): (testCase: CaseReport) => number {

@@ -30,7 +30,8 @@ export function problemText(problem: ToldProblem | null | undefined): string {
 }
 
 /** Whether the cause is certain, so that no other explanation is worth a word. */
-const isExplained = ({ hint }: ToldProblem): boolean => hint?.kind === 'server-mistake'
+const isExplained = ({ hint }: ToldProblem): boolean =>
+  hint?.kind === 'server-mistake' || hint?.kind === 'other-signed-uri'
 
 function withoutDoubt(problem: ProblemFacts): ProblemFacts {
   if (problem.kind !== 'wrong-outcome' && problem.kind !== 'wrong-count') return problem
@@ -336,6 +337,8 @@ const hintTexts: TextOfKind<Hint> = {
       ? `The server accepts this call when it is signed with the mistake "${id}".`
       : serverHint(mistake)
   },
+  'other-signed-uri': ({ uri, instead }) =>
+    `The server accepts this call when the URI ${uri} is signed instead of ${instead}, as behind a gateway with a base path. Take ${instead} into the data, or set "signedUri: ${uri}" in the target file if this deployment signs that path on purpose.`,
   'signature-unexplained': ({ scheme, schemeIsKnown }) => {
     const perhaps = schemeIsKnown
       ? ''

@@ -168,6 +168,8 @@ export type ProblemFacts = Failure | Obstacle | Gap
 export type Hint =
   /** A deliberate mistake with which the server accepts the call: its id in the signer's list. */
   | Of<'server-mistake', { mistake: string }>
+  /** The server takes this call when this path is signed: the one that is called, or a part of it. */
+  | Of<'other-signed-uri', { uri: string; instead: string }>
   | Of<'signature-unexplained', { scheme: string; schemeIsKnown: boolean }>
   | Of<'no-token-accepted', { prefix?: string }>
   | Of<'client-address', { address: string }>
