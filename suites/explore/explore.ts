@@ -80,6 +80,8 @@ export interface Exploration {
   readonly seconds: number
   /** The kinds of sequences that calls or time cut short or left out. */
   readonly skipped: readonly string[]
+  /** What no answer could show here, and why. */
+  readonly unproved: readonly string[]
   /** Calls and milliseconds by stage, for those who tune it. */
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
 }
@@ -197,11 +199,15 @@ export function openExploration(options: ExploreOptions): OpenExploration {
         created: x.state().created,
         seconds: elapsed() / 1000,
         skipped: [...skipped],
+        unproved: options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : [],
         spent,
       }
     },
   }
 }
+
+const unknownAddress =
+  'addresses/bound, because no token that was bound to an address of ours worked; a proxy may be in front of the target, and clientAddress in the target file names the address that it sees'
 
 const onlyOf = ({ only = null }: ExploreOptions): readonly string[] | null => only
 

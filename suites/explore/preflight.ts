@@ -138,9 +138,10 @@ export async function learnAddresses(x: Explorer, who: string, grants: boolean):
   const shown: Address[] = [isDeclared ? own : { ...own, seen: '' }]
   // Nothing is judged by an address before the target has shown that it sees it.
   x.addresses = x.addresses.map((address) => ({ ...address, seen: '' }))
-  if (!isDeclared && grants && seen !== '' && (await worksFrom(x, own, who))) shown[0] = own
-  const isSecondSeen =
-    second !== undefined && (await isReached(x, second, who)) && (!grants || (await worksFrom(x, second, who)))
+  const works = async (address: Address): Promise<boolean> =>
+    (await worksFrom(x, address, who)) || (await worksMapped(x, address, who))
+  if (!isDeclared && grants && seen !== '' && (await works(own))) shown[0] = own
+  const isSecondSeen = second !== undefined && (await isReached(x, second, who)) && (!grants || (await works(second)))
   if (second !== undefined && isSecondSeen) shown.push(second)
   // If a proxy or a container replaced addresses on the way, the second one would not have been seen.
   for (const address of isSecondSeen ? more : []) if (await isReached(x, address, who)) shown.push(address)
@@ -159,6 +160,18 @@ async function worksFrom(x: Explorer, { name: from, seen }: Address, who: string
   await x.call(grant(who, ['solution', `ipAddr:${seen}`], { as: bound, from }))
   return x.lines.has(bound) && (await x.call(list(token(bound), { from })))?.answer.kind === 'accepted'
 }
+
+/**
+ * Whether the target compares the form in which a socket for IPv6 and IPv4 shows this address: then it sees the address, and a refused token that
+ * is bound to it says something. A target may take every word that is no IPv4 address.
+ */
+async function worksMapped(x: Explorer, address: Address, who: string): Promise<boolean> {
+  const bound = (seen: string): Promise<boolean> => worksFrom(x, { ...address, seen: `::ffff:${seen}` }, who)
+  return (await bound(address.seen)) && !(await bound(foreignAddress))
+}
+
+/** Of a network for documentation, so never ours. */
+const foreignAddress = '203.0.113.7'
 
 interface Trial {
   readonly misuse: Misuse

@@ -56,6 +56,7 @@ export function tellExploration(report: Report): Document {
         kind: 'lines',
         lines: [
           ...(explored === null ? [] : [exploredSentence(explored, meta.durationMs / 1000)]),
+          ...(explored?.unproved ?? []).map((what) => `Not proved: ${what}`),
           ...skipped,
           ...(skipped.length === 0 ? [] : ['A longer "--for" reaches them']),
         ],
@@ -65,7 +66,7 @@ export function tellExploration(report: Report): Document {
 }
 
 /** How much of the table and the matrix was covered, for a report. */
-export function exploredOf({ calls, repeated, parts, asked, cells, matrix, skipped }: Exploration): Explored {
+export function exploredOf({ calls, repeated, parts, asked, cells, matrix, skipped, unproved }: Exploration): Explored {
   return {
     calls,
     repeated,
@@ -73,5 +74,6 @@ export function exploredOf({ calls, repeated, parts, asked, cells, matrix, skipp
     pairs: { covered: matrix.covered.size, all: matrix.all.length },
     parts: parts.map((part) => ({ ...part })),
     skipped: [...skipped],
+    unproved: [...unproved],
   }
 }

@@ -314,7 +314,7 @@ function secondAddressText(because: SecondAddressProblem | undefined): string {
     case 'no-answer':
       return `no call from ${because.address} gets an answer (${because.reason}); secondAddress in the target file names an address of this machine`
     case 'seen-as-another':
-      return `the target does not see ${because.address} as the address of these calls; a proxy may be in front of it`
+      return `the target does not see ${because.address} as the address of these calls; a proxy may be in front of it, or it compares the IPv4-mapped form of the address`
     case 'no-token-accepted':
       return `the target accepts no token from ${because.address}; that address may not be allowed to call it`
   }
@@ -349,6 +349,8 @@ const hintTexts: TextOfKind<Hint> = {
     `No token was accepted; tokens were sent ${triedPrefixes(prefix)}. Set --token-prefix (or tokenPrefix in the target file) to the prefix of this deployment.`,
   'client-address': ({ address }) =>
     `Does the target see our calls come from ${address}, as clientAddress in the target file says?`,
+  'mapped-address': ({ address }) =>
+    `A token of ipAddr:::ffff:${address} works: the server compares the form in which a socket for IPv6 and IPv4 shows ${address}. Take "::ffff:" away from the address of the connection before it is compared.`,
   'perhaps-not-fresh': () =>
     'No API key was created in this run before this call. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
 }

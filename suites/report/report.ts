@@ -146,6 +146,8 @@ export interface Explored {
   parts: { case: string; asked: number; all: number }[]
   /** Kinds of sequences for which there were too few calls or too little time; absent in reports of earlier versions. */
   skipped?: string[]
+  /** What no answer could show here, and why. */
+  unproved?: string[]
 }
 
 interface Observation {

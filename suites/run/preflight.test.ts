@@ -106,6 +106,26 @@ describe('preflight', () => {
     expect({ clientAddress, secondAddress }).toEqual({ clientAddress: '172.17.0.1', secondAddress: '127.0.0.2' })
   })
 
+  test('a server that compares the mapped form of our address is told from a proxy', async () => {
+    const settings = { ...likely, secondAddress: '127.0.0.2' }
+    const lookAt = (answer: ReturnType<typeof seenAs>) => look(madeUpTarget({ answer, settings }), ['sessions'])
+    expect(await lookAt(seenAs('::ffff:172.17.0.1', '::ffff:127.0.0.2'))).toMatchObject({
+      clientAddress: '172.17.0.1',
+      mapsAddresses: true,
+      secondAddress: '127.0.0.2',
+    })
+    // Plain forms, a proxy, and a server that takes every word that is no IPv4 address.
+    expect((await lookAt(seenAs('172.17.0.1', '127.0.0.2'))).mapsAddresses).toBeUndefined()
+    expect((await lookAt(seenAs('198.51.100.1', '198.51.100.1'))).clientAddress).toBeUndefined()
+    const lenient = seenAs('198.51.100.1')
+    const ofIPv4 = ({ params, ...call }: MadeUpCall): MadeUpCall => {
+      const scope = (params.scope as string[] | undefined)?.filter((word) => !word.includes('::'))
+      return { ...call, params: scope === undefined ? params : { ...params, scope } }
+    }
+    const facts = await lookAt((call) => lenient(ofIPv4(call)))
+    expect([facts.clientAddress, facts.mapsAddresses]).toEqual([undefined, undefined])
+  })
+
   test('cases that need a second address give that reason', () => {
     const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
     const offered: Capabilities = {

@@ -365,18 +365,46 @@ async function learnAddress(talk: Conversation, allow: readonly SafetyClass[]): 
   const [likeliest] = likelyAddresses
   const known = clientAddress ?? (canGrant ? undefined : likeliest)
   if (known !== undefined) talk.facts.clientAddress = known
-  for (const address of known === undefined ? likelyAddresses : []) {
-    const token = accessTokenOf(await grant(talk, ['solution', `ipAddr:${address}`]))
-    if (token === undefined || !(await accepts(talk, { token }))) continue
+  const tried = known === undefined ? likelyAddresses : []
+  for (const address of tried) {
+    if (!(await worksBoundTo(talk, address))) continue
     talk.facts.clientAddress = address
     return
   }
+  for (const address of tried) {
+    if (!(await worksBoundTo(talk, mapped(address)))) continue
+    // It may take every word that is no IPv4 address.
+    if (await worksBoundTo(talk, mapped(foreignAddress))) return
+    talk.facts.clientAddress = address
+    talk.facts.mapsAddresses = true
+    return
+  }
+}
+
+/** The form in which a socket for both IPv6 and IPv4 shows an IPv4 address. */
+const mapped = (address: string): string => `::ffff:${address}`
+
+/** Of a network for documentation, so never ours. */
+const foreignAddress = '203.0.113.7'
+
+/** Whether a token that is bound to an address works from where we call. */
+async function worksBoundTo(talk: Conversation, address: string, from?: 'second-address'): Promise<boolean> {
+  const token = accessTokenOf(await grantFor(talk, 'root', ['solution', `ipAddr:${address}`], from))
+  return token !== undefined && accepts(talk, { token }, from === undefined ? {} : { from })
 }
 
 /** Finds out both addresses; the calls for one need not wait for those for the other, unless a grant ends the token of the one before. */
 async function learnAddresses(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
   const { facts } = talk
   await together(facts, [() => learnAddress(talk, allow), () => trySecondAddress(talk, allow)])
+  const { secondAddress } = talk.instance.settings
+  // Which form it compares was not known before.
+  if (facts.mapsAddresses === true && secondAddress !== undefined && facts.secondAddress === undefined) {
+    if (await worksBoundTo(talk, mapped(secondAddress), 'second-address')) {
+      facts.secondAddress = secondAddress
+      delete facts.secondAddressProblem
+    }
+  }
   if (facts.secondAddress === undefined || facts.secondAddress !== facts.clientAddress) return
   facts.secondAddressProblem = { kind: 'same-address', address: facts.secondAddress }
   delete facts.secondAddress
@@ -415,15 +443,12 @@ async function secondAddressProblem(
     return { kind: 'no-answer', address, reason }
   }
   if (!allow.includes('sessions') || talk.instance.root.kind !== 'secret') return undefined
-  const worksThere = async (scope: string[]): Promise<boolean> => {
-    const token = accessTokenOf(await grantFor(talk, 'root', scope, from))
+  const worksUnbound = async (): Promise<boolean> => {
+    const token = accessTokenOf(await grantFor(talk, 'root', ['solution'], from))
     return token !== undefined && accepts(talk, { token }, { from })
   }
   // On a target that is far away, asking the second one only after the first one has failed would take as long again.
-  const [bound, unbound] = await together(talk.facts, [
-    () => worksThere(['solution', `ipAddr:${address}`]),
-    () => worksThere(['solution']),
-  ])
+  const [bound, unbound] = await together(talk.facts, [() => worksBoundTo(talk, address, from), worksUnbound])
   if (bound) return undefined
   return { kind: unbound ? 'seen-as-another' : 'no-token-accepted', address }
 }

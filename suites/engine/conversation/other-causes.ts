@@ -268,9 +268,12 @@ export async function explainRefusal({ talk, scenario, testCase, stops }: Suspec
     if (run.target.fresh && createdKeys.keys.length === 0 && stops.some(isRefusedCreation))
       return { kind: 'perhaps-not-fresh' }
     // If the user is wrong about the address that the target sees, every token bound to that address is refused.
-    const { clientAddress: address } = instance.settings
-    if (address !== undefined && stops.some(isRefusedInstead) && namesIn(scenario, testCase).has('client'))
-      return { kind: 'client-address', address }
+    const { clientAddress: declared } = instance.settings
+    const { clientAddress = declared, mapsAddresses } = talk.facts
+    if (clientAddress !== undefined && stops.some(isRefusedInstead) && namesIn(scenario, testCase).has('client')) {
+      if (mapsAddresses === true) return { kind: 'mapped-address', address: clientAddress }
+      if (declared !== undefined) return { kind: 'client-address', address: declared }
+    }
   }
   return diagnose(talk, stops)
 }

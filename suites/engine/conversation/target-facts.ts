@@ -56,6 +56,8 @@ export interface TargetFacts extends JunkControl, Availability {
   secondAddressProblem?: SecondAddressProblem
   /** Our address as the server sees it. */
   clientAddress?: string
+  /** It compares the IPv4-mapped form of our addresses, such as ::ffff:127.0.0.1. */
+  mapsAddresses?: true
 }
 
 /** The word before a token: as the user gives it, else as the preflight found it; null if no word is known. */

@@ -173,6 +173,8 @@ export type Hint =
   | Of<'signature-unexplained', { scheme: string; schemeIsKnown: boolean }>
   | Of<'no-token-accepted', { prefix?: string }>
   | Of<'client-address', { address: string }>
+  /** The target compares the IPv4-mapped form of our address. */
+  | Of<'mapped-address', { address: string }>
   | Of<'perhaps-not-fresh'>
 
 /** The verdict of a case, and of a requirement. */
