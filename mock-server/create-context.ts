@@ -44,7 +44,7 @@ export function createContext(options: ServerOptions = {}): ServerContext {
     if (given.publicKey !== undefined) givePublicKey(root, given.publicKey)
     state.keys.set(root.id, root)
     for (const name of ['First solution', 'Second solution']) {
-      const solution: Solution = { id: random(16).toString('hex'), createdMs: nowMs, name }
+      const solution: Solution = { id: random(16).toString('hex'), created: nowMs, name }
       state.solutions.set(solution.id, solution)
     }
     return { state, random, root }

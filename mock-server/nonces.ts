@@ -43,14 +43,16 @@ export function createNonceMemory(bound: number): NonceMemory {
 
 const half = 2 ** 32
 /** Nobody can look for two nonces with one mark. */
-const seeds = [randomInt(half), randomInt(half)] as const
+const seedOfOne = randomInt(half) | 0
+const seedOfOther = randomInt(half) | 0
 
 /**
  * 53 bits of hash instead of a text. A nonce is a part of a header, which a Map would keep whole, and a hundred thousand of them would be
  * copied and searched by the garbage collector while calls wait. Among 200,000 marks, one new nonce in 45 thousand million meets an old one.
  */
 function markOf(nonce: string): number {
-  let [one, other]: [number, number] = [...seeds]
+  let one = seedOfOne
+  let other = seedOfOther
   for (let at = 0; at < nonce.length; at += 1) {
     const unit = nonce.charCodeAt(at)
     one = Math.imul(one ^ unit, 0x85ebca6b)

@@ -76,15 +76,16 @@ export interface Token {
   pair: TokenPair
 }
 
+/** A record as answers show it; times in ms. */
 export interface Solution {
   id: string
-  createdMs: number
+  created: number
   name: string
 }
 
 export interface Context {
   id: string
-  createdMs: number
+  created: number
   solution: string
   name: string
   description: string

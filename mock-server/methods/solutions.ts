@@ -15,7 +15,7 @@ export const solutionMethods: Method[] = [
     return succeed({ solutionId: made.id })
   }),
   method('solution/getSolution', solutionId, (call) =>
-    withSolution(call, (solution) => succeed({ solution: shown(solution) })),
+    withSolution(call, (solution) => succeed({ solution })),
   ),
   method('solution/updateSolution', { ...solutionId, name: text(1, 128) }, (call) =>
     withSolution(call, (solution) => {
@@ -31,7 +31,7 @@ export const solutionMethods: Method[] = [
   ),
 ]
 
-const recordOf = ({ random, now }: ServerContext) => ({ id: random(16).toString('hex'), createdMs: now() })
+const recordOf = ({ random, now }: ServerContext) => ({ id: random(16).toString('hex'), created: now() })
 
 function keep<R extends { id: string }>({ state, bounds }: ServerContext, records: Map<string, R>, made: R): void {
   state.forgotten.records += makeRoom(records, bounds.records)
@@ -39,7 +39,7 @@ function keep<R extends { id: string }>({ state, bounds }: ServerContext, record
 }
 
 function listing({ state, profile }: ServerContext): Outcome<object> {
-  const list = [...state.solutions.values()].map(shown)
+  const list = [...state.solutions.values()]
   switch (profile.listShape) {
     case 'list':
       return succeed({ list })
@@ -53,10 +53,6 @@ function listing({ state, profile }: ServerContext): Outcome<object> {
 function withSolution(call: Call, use: (solution: Solution) => Outcome<Result>): Outcome<Result> {
   const solution = call.context.state.solutions.get(asText(call.params.id))
   return solution ? use(solution) : refuse('denied', 'params/id')
-}
-
-function shown<R extends { createdMs: number }>({ createdMs, ...record }: R): object {
-  return { ...record, created: createdMs }
 }
 
 const page = { skip: optional(wholeNumber(0)), limit: optional(wholeNumber(0)) }
@@ -89,7 +85,7 @@ export const contextMethods: Method[] = [
       )
       if (params.sortOrder === 'desc') all.reverse()
       const skip = Number(params.skip ?? 0)
-      const list = all.slice(skip, skip + Number(params.limit ?? 100)).map(shown)
+      const list = all.slice(skip, skip + Number(params.limit ?? 100))
       return succeed({ list, count: all.length })
     },
   ),
