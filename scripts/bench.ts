@@ -12,7 +12,7 @@ import { writeBlock } from '../suites/self/sources.ts'
 import { readArguments } from './arguments.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
 import { bundledMeasure, installationMeasure, startMeasure, testsMeasure, urlMeasures } from './bench/runs.ts'
-import { eccMeasure, hmacMeasure, journalMeasure } from './bench/server.ts'
+import { eccMeasure, hmacMeasure, journalMeasure, longHmacMeasure } from './bench/server.ts'
 
 const measures: readonly Measure[] = [
   installationMeasure,
@@ -20,6 +20,7 @@ const measures: readonly Measure[] = [
   bundledMeasure,
   ...urlMeasures,
   hmacMeasure,
+  longHmacMeasure,
   eccMeasure,
   journalMeasure,
   testsMeasure,
