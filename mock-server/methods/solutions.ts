@@ -14,9 +14,7 @@ export const solutionMethods: Method[] = [
     keep(context, context.state.solutions, made)
     return succeed({ solutionId: made.id })
   }),
-  method('solution/getSolution', solutionId, (call) =>
-    withSolution(call, (solution) => succeed({ solution })),
-  ),
+  method('solution/getSolution', solutionId, (call) => withSolution(call, (solution) => succeed({ solution }))),
   method('solution/updateSolution', { ...solutionId, name: text(1, 128) }, (call) =>
     withSolution(call, (solution) => {
       solution.name = asText(call.params.name)
