@@ -8,12 +8,11 @@ import { type RawStep, shortened, writtenOut } from '../engine/language/corpus.t
 import { changesOf, readDeviations } from '../engine/language/deviations.ts'
 import type { Step as FixtureStep } from '../engine/language/fixture-types.ts'
 import { needsOfSteps } from '../engine/language/lint.ts'
-import { referencesIn } from '../engine/language/resolve.ts'
 import { printScenario } from '../engine/language/yaml-source.ts'
 import type { Matchers } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { cutLetterForms } from '../engine/signer/bodies.ts'
-import { type Json, partNamed, removed } from '../engine/signer/changed-call.ts'
+import { type Json, partNamed } from '../engine/signer/changed-call.ts'
 import type { Since } from '../report/report.ts'
 import { sinceLines } from '../report/tell.ts'
 import {
@@ -154,30 +153,22 @@ interface Line {
 }
 
 function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
-  const keys = keysOfScenario(input.steps, input.creationOf ?? (() => []))
+  const { keys, creations } = keysOfScenario(input.steps, input.creationOf ?? (() => []))
   const judged = judgedLine(last, input)
-  const names = friendlyNames(keys.named, [...keys.creations, ...input.steps, judged.step], input)
   const crowd = tooManyLive(input)
   const counts = countsBefore(input, last)
-  const controls = controlsOf(judged.step, input, keys.named).map(
-    (step): Line => ({
-      step: { ...step, connection: 'new' },
-      more: {
-        step:
-          step.body === undefined && !isChunked(step)
-            ? 'control: the server accepts a right call'
-            : 'control: the server takes such a body',
-        ...(counts !== null && counts.accepted > 1 && nameOf(step) === undefined ? { repeat: counts.accepted } : {}),
-        expect: 'accepted',
-      },
-    }),
-  )
-  const created = keys.creations.map((step): Line => ({ step, more: { expect: 'accepted' } }))
+  const controls = controlsOf(judged.step, input, keys).map((step): Line => {
+    const isPlain = step.body === undefined && !isChunked(step)
+    const title = `control: the server ${isPlain ? 'accepts a right call' : 'takes such a body'}`
+    const isRepeated = counts !== null && counts.accepted > 1 && nameOf(step) === undefined
+    const more = { step: title, ...(isRepeated ? { repeat: counts.accepted } : {}), expect: 'accepted' }
+    return { step: { ...step, connection: 'new' }, more }
+  })
+  const created = creations.map((step): Line => ({ step, more: { expect: 'accepted' } }))
   const before = crowd === undefined ? preparations(input) : [crowdLine(crowd.burst)]
   const given = withControls([...created, ...before, ...untilExpiry(input, last)], controls, created.length)
-  const raw = [...given, judged].map((line) => rawStep(line, names))
-  if (crowd !== undefined) raw.splice(-1, 1, usesOfCrowd)
-  const steps = withoutUnusedKeeps(raw)
+  const lines = [...given, crowd === undefined ? judged : usesOfCrowd]
+  const steps = namedSteps(lines, keys, input)
   const needs = new Set([
     ...needsOfSteps(steps.map(writtenOut) as unknown as FixtureStep[]),
     ...(crowd === undefined ? [] : ['limits']),
@@ -187,7 +178,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     why: `Found by explore: ${input.message}. See part ${input.part} of the document.`,
     proves: [input.requirement],
     ...(needs.size > 0 ? { needs: [...needs].sort().reverse() } : {}),
-    comments: [...commentLines(input, keys.named), ...whyRepeated(input, judged.step, counts)],
+    comments: [...commentLines(input, keys), ...whyRepeated(input, judged.step, counts)],
     given: steps.slice(0, -1),
     steps: steps.slice(-1),
   })
@@ -229,11 +220,9 @@ function crowdLine(burst: BurstStep): Line {
 }
 
 /** Uses every session of a crowd: not more of them may live than the document says. */
-const usesOfCrowd: RawStep = {
-  for: '$sessions',
-  call: 'solution/listSolutions',
-  auth: { token: '$it.accessToken' },
-  tally: { accepted: `at-most ${sessionLimit}` },
+const usesOfCrowd: Line = {
+  step: list({ token: '$it.accessToken' }),
+  more: { for: '$sessions', tally: { accepted: `at-most ${sessionLimit}` } },
 }
 
 /** That a token has expired rests on the expiry that the target reported. On another server the same time may be in the future. */
@@ -479,14 +468,15 @@ const carol = { name: 'carol', isTestKey: true, hasPublicKey: true, listsSolutio
 /** `ecc-a-own.publicKey` belongs to `ecc-a`. */
 export const ownerOf = (name: string): string => name.replace(/-own$/, '')
 
-interface ScenarioKeys {
-  readonly named: Keys
-  /** The calls that create those which no test key stands for. */
-  readonly creations: readonly CallStep[]
-}
-
-/** Test keys have names of their own, so that they stand for no two keys that may have one name. */
-function keysOfScenario(steps: readonly Step[], creationOf: CreationOf): ScenarioKeys {
+/**
+ * Test keys have names of their own, so that they stand for no two keys that may have one name.
+ *
+ * @returns creations: the calls that create those which no test key stands for
+ */
+function keysOfScenario(
+  steps: readonly Step[],
+  creationOf: CreationOf,
+): { readonly keys: Keys; readonly creations: readonly CallStep[] } {
   const keysIn = (step: Step): string[] =>
     [...new Set(namesIn(step).map(ownerOf))].filter(
       (key) => key in standIns || key === 'ecc-b' || creationOf(key).length > 0,
@@ -514,7 +504,7 @@ function keysOfScenario(steps: readonly Step[], creationOf: CreationOf): Scenari
     if (creation !== undefined) named.set(key, createdKey(creation, named))
   }
   for (const key of wanted) take(key, wanted.length < 2)
-  return { named, creations: creations.flatMap((step) => plainCreation(step, named)) }
+  return { keys: named, creations: creations.flatMap((step) => plainCreation(step, named)) }
 }
 
 /** `key`, `key-2`, … in the order in which they are created. */
@@ -542,208 +532,160 @@ function plainCreation(step: Step, keys: Keys): CallStep[] {
   })
 }
 
-// Names that a reader can follow.
+// The steps of the scenario, with names that a reader can follow.
 
-interface Names {
-  readonly keys: Keys
-  /** What a reference becomes. @throws Unsayable where the name is of nothing in these steps */
-  text(whole: string, name: string, path: string): string
-  /** By what name a result is kept. */
-  keptAs(name: string): string | undefined
-  /** Values of this target, and what stands for them. */
-  readonly ofTarget: ReadonlyMap<string, string>
-  /** The name of the connection of a call, if it matters. */
-  connectionOf(step: CallStep): string | undefined
-  /** Names of sessions that become shorter. */
-  readonly sessions: ReadonlyMap<string, string>
-  /** Whether a later step sends the header or the signature of a call again. */
-  isSentAgain(name: string): boolean
-}
+/** A name in a reference, or in `keep`; `${unique}` stays as it is. */
+const references = /\$([a-z]\w*(?:-\w+)*)((?:\.\w+)*)/gi
 
-const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
+/** What a step keeps of a call, by names that begin with `$` like the references to them. */
+const keptOf = (name: string): RawStep => ({
+  [`$${name}`]: 'result',
+  [`$${name}-header`]: 'sent.header',
+  [`$${name}-signature`]: 'sent.signature',
+})
 
 /** In place of digits that belong to one exploration. */
 const digits = '4711'
 
-/** `$pair`, `$pair-2`, … in the order in which they are made; of equal calls at once `$pair.0`, `$pair.1`, … that were accepted. */
-function friendlyNames(
+function namedSteps(
+  lines: readonly Line[],
   keys: Keys,
-  steps: readonly Step[],
   { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
-): Names {
-  const kept = new Map<string, string>([[rightPair, 'right-pair']])
-  const read = new Map<string, string>()
-  const counts = new Map<string, number>()
-  const fresh = (call: CallStep): string => {
-    // A call whose header alone is used makes no pair.
-    const word = wordsOfMade[call.call] ?? 'sent'
-    const count = (counts.get(word) ?? 0) + 1
-    counts.set(word, count)
-    return count === 1 ? word : `${word}-${count}`
-  }
-  const used = (step: Step): Set<string> => new Set(steps.flatMap((other) => (other === step ? [] : namesIn(other))))
-  for (const step of steps) {
-    const calls = callsOf(step).filter((call) => {
-      const name = nameOf(call) ?? ''
-      return name !== '' && !keys.has(name) && !kept.has(name) && (isCall(step) || used(step).has(name))
-    })
-    const [first] = calls
-    const ofAll = isBurst(step) && isOfEqualCalls(step) && first !== undefined ? fresh(first) : undefined
-    for (const [at, call] of calls.entries()) {
-      const name = nameOf(call) ?? ''
-      kept.set(name, ofAll ?? fresh(call))
-      if (ofAll !== undefined) read.set(name, `${ofAll}.${at}`)
+): RawStep[] {
+  const connectionOf = sharesConnection ? connectionsIn(lines.map(({ step }) => step)) : noneShared
+  const written = lines.map((line) => writtenLine(line, connectionOf))
+  const texts = JSON.stringify(written, (name, value) => (name === 'keep' ? undefined : value))
+  const used = new Set(Array.from(headersApart(texts).matchAll(references), ([, name = '']) => name))
+  const steps = written.map((step) => withUsedKeeps(step, used))
+  const names = friendlyNames(keys, steps)
+  const pairs: string[] = []
+  const other = (whole: string, name: string, path: string): string => {
+    if (['unique', 'n', 'it', 'sessions'].includes(name)) return whole
+    if (name === 'digits') return digits
+    const owner = ownerOf(name)
+    const { name: known = names.get(name), label, isTestKey } = keys.get(owner) ?? {}
+    if (path === '.publicKey' && isTestKey !== true) {
+      if (!pairs.includes(owner)) pairs.push(owner)
+      return `$keypairs.${String.fromCharCode(97 + pairs.indexOf(owner))}${path}`
     }
+    if (path === '.name' && label !== undefined) return label
+    if (known === undefined) throw new Unsayable(`what ${name} is rests on calls before these steps`)
+    return `$${known}${path}`
   }
-  const texts = JSON.stringify(steps)
-  const pairs = new Map<string, string>()
-  const pairOfKeys = (name: string): string => {
-    const letter = pairs.get(name) ?? String.fromCharCode(97 + pairs.size)
-    pairs.set(name, letter)
-    return `$keypairs.${letter}`
+  const text = withShortSessions(headersApart(JSON.stringify(steps))).replace(references, other)
+  const ofAnyTarget = [...ofTarget].reduce((all, [value, name]) => all.replace(wholeText(value), () => name), text)
+  const callers = [...keys.values()].flatMap(({ name, isTestKey }) => (isTestKey === true ? [`$${name}`] : []))
+  return (JSON.parse(ofAnyTarget) as RawStep[]).map((step) => asWritten(step, callers))
+}
+
+/** `$sent.header` is kept by a name of its own. */
+const headersApart = (texts: string): string => texts.replace(/(\$[\w-]+)\.(header|signature)\b/g, '$1-$2')
+
+/** A line as a step of the language, with the names of the exploration. */
+function writtenLine({ step, more = {} }: Line, connectionOf: (step: CallStep) => string | undefined): RawStep {
+  // Why such a pause is made is not seen from the steps.
+  if (isWait(step))
+    return {
+      ...(waitMs(step) === quietMs ? { step: 'a server may note the age of a session in whole seconds' } : {}),
+      ...step,
+      ...more,
+    }
+  const write = (
+    { keep: _keep, connection: _connection, from = 'first-address', ...call }: CallStep,
+    name?: string,
+  ): RawStep => ({
+    ...call,
+    ...(from === 'first-address' ? {} : { from }),
+    ...(name === undefined ? {} : { keep: keptOf(name) }),
+  })
+  if (isCall(step)) {
+    const connection = connectionOf(step)
+    return { ...write(step, nameOf(step)), ...(connection === undefined ? {} : { connection }), ...more }
   }
-  return {
-    keys,
-    ofTarget,
-    connectionOf: sharesConnection ? connectionsIn(steps) : noneShared,
-    sessions: shortSessions(texts),
-    keptAs: (name) => keys.get(name)?.name ?? kept.get(name),
-    isSentAgain: (name) => new RegExp(`\\$${name}\\.(header|signature)\\b`).test(texts),
-    text: (whole, name, path) => {
-      if (/^(unique|n)$/.test(name)) return whole
-      if (name === 'digits') return digits
-      const key = keys.get(ownerOf(name))
-      if (path === '.publicKey')
-        return key?.isTestKey === true ? `$${key.name}${path}` : `${pairOfKeys(ownerOf(name))}${path}`
-      if (path === '.name' && key?.label !== undefined) return key.label
-      const known = read.get(name) ?? key?.name ?? kept.get(name)
-      if (known === undefined) throw new Unsayable(`what ${name} is rests on calls before these steps`)
-      return path === '.header' || path === '.signature' ? `$${known}-${path.slice(1)}` : `$${known}${path}`
-    },
+  const { connections, beside, ...first } = step
+  if ('parallel' in more || !isOfEqualCalls(step)) {
+    const others = beside.map((call) => write(call, nameOf(call)))
+    return { ...write(first, nameOf(first)), ...(others.length === 0 ? {} : { beside: others }), connections, ...more }
   }
+  // Those that were accepted are a list.
+  const names = callsOf(step).flatMap((call) => nameOf(call) ?? [])
+  const keep = Object.fromEntries(names.map((name) => [`$${name}`, 'result']))
+  return { ...write(first), parallel: callsOf(step).length, connections, keep, ...more }
 }
 
 /** Whether calls at once differ in nothing but their names. */
 const isOfEqualCalls = (step: BurstStep): boolean =>
   new Set(callsOf(step).map((call) => JSON.stringify(plainAtOnce(call)))).size === 1
 
+/** What no step refers to is not kept. */
+function withUsedKeeps({ keep = {}, beside, ...step }: RawStep, used: ReadonlySet<string>): RawStep {
+  const kept = Object.entries(keep as RawStep).filter(([name]) => !name.startsWith('$') || used.has(name.slice(1)))
+  return {
+    ...step,
+    ...(Array.isArray(beside) ? { beside: beside.map((one: RawStep) => withUsedKeeps(one, used)) } : {}),
+    ...(kept.length === 0 ? {} : { keep: Object.fromEntries(kept) }),
+  }
+}
+
+const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
+
+/** `pair`, `pair-2`, … in the order in which they are made; of equal calls at once `pair.0`, `pair.1`, … */
+function friendlyNames(keys: Keys, steps: readonly RawStep[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>([[rightPair, 'right-pair']])
+  const counts = new Map<string, number>()
+  const name = ({ call, keep = {}, parallel, beside = [] }: RawStep): void => {
+    const made = Object.keys(keep as RawStep).flatMap((kept) => (kept.startsWith('$') ? kept.slice(1) : []))
+    // A call whose header alone is used makes no pair.
+    const word = wordsOfMade[String(call)] ?? 'sent'
+    for (const [at, one] of made.entries()) {
+      const [, base = one, part = ''] = /^(.*?)(-(?:header|signature))?$/.exec(one) ?? []
+      if (keys.has(base) || names.has(one)) continue
+      const isNext = parallel !== undefined && at > 0
+      if (!isNext && !names.has(base)) counts.set(word, (counts.get(word) ?? 0) + 1)
+      const count = counts.get(word) ?? 0
+      const own = names.get(base) ?? (count === 1 ? word : `${word}-${count}`)
+      names.set(base, parallel === undefined ? own : `${own}.${at}`).set(one, `${names.get(base)}${part}`)
+    }
+    for (const one of beside as RawStep[]) name(one)
+  }
+  for (const step of steps) name(step)
+  return names
+}
+
 /** Names of sessions that say nothing, and may be too long for another server. The order of the letters in front may matter. */
 const plainSession =
   /session:(?:pair\d+|first-of-all-sessions|life|ended|wrong-\d+|(?:before|unknown)-[\w-]+|\d+[xs]\d+|twice\d+|(?:alpha|mike|zulu)-s\d+)-\$unique/g
 
-function shortSessions(texts: string): ReadonlyMap<string, string> {
-  const found = [...new Set(texts.match(plainSession) ?? [])]
-  const letterOf = (session: string): string => /^session:([amz])(?:lpha|ike|ulu)-/.exec(session)?.[1] ?? 's'
-  return new Map(found.map((session, at) => [session, `session:${letterOf(session)}${(at + 10).toString(36)}$unique`]))
+function withShortSessions(texts: string): string {
+  const found = [...new Set(texts.match(plainSession))]
+  return texts.replace(plainSession, (session) => {
+    const letter = /^session:([amz])(?:lpha|ike|ulu)-/.exec(session)?.[1] ?? 's'
+    return `session:${letter}${(found.indexOf(session) + 10).toString(36)}$unique`
+  })
 }
-
-// Writes a line as a step of a scenario.
-
-function rawStep({ step, more = {} }: Line, names: Names): RawStep {
-  if (isWait(step)) return { ...waitOf(step), ...renamed(more, names) }
-  if (isCall(step)) return { ...rawCall(step, names), ...renamed(more, names) }
-  const { connections, beside, ...first } = step
-  const calls = [first, ...beside]
-  if ('parallel' in more || !isOfEqualCalls(step)) {
-    const others = beside.map((call) => rawCall(call, names))
-    return {
-      ...rawCall(first, names),
-      ...(others.length === 0 ? {} : { beside: others }),
-      connections,
-      ...renamed(more, names),
-    }
-  }
-  const kept = calls.find((call) => names.keptAs(nameOf(call) ?? '') !== undefined) ?? first
-  return { ...rawCall(kept, names), parallel: calls.length, connections, ...renamed(more, names) }
-}
-
-/** Why such a pause is made is not seen from the steps. */
-const waitOf = (step: Step): RawStep =>
-  waitMs(step) === quietMs ? { step: 'a server may note the age of a session in whole seconds', ...step } : { ...step }
-
-function rawCall(step: CallStep, names: Names): RawStep {
-  const { keep: _keep, connection: _connection, from, ...call } = withPlainParams(step)
-  const name = nameOf(step)
-  const kept = name === undefined ? undefined : names.keptAs(name)
-  const connection = names.connectionOf(step)
-  const { params, ...raw } = renamed(call, names)
-  const auth = raw.auth as Auth
-  return shortened(
-    {
-      ...raw,
-      ...(Object.keys(params).length === 0 ? {} : { params }),
-      ...(typeof auth === 'object'
-        ? { auth: Object.fromEntries(Object.entries(auth).map(([way, who]) => [way, bare(who, names)])) }
-        : {}),
-      ...(connection === undefined ? {} : { connection }),
-      ...(from === undefined || from === 'first-address' ? {} : { from }),
-      ...(name === undefined || kept === undefined ? {} : { keep: keepOf(kept, names.isSentAgain(name)) }),
-    },
-    (who) => bare(who, names),
-  )
-}
-
-/** A test key by its name. */
-const bare = (who: unknown, { keys }: Names): unknown =>
-  [...keys.values()].some(({ name, isTestKey }) => isTestKey === true && who === `$${name}`)
-    ? String(who).slice(1)
-    : who
-
-const keepOf = (name: string, isSentAgain: boolean) => ({
-  [name]: 'result',
-  ...(isSentAgain ? { [`${name}-header`]: 'sent.header', [`${name}-signature`]: 'sent.signature' } : {}),
-})
-
-/** A changed param is written as it is sent, unless an operation makes it from the right one. */
-function withPlainParams(step: CallStep): CallStep {
-  const [change, ...others] = changesOf(step.alter)
-  const [, name] = /^param (.+)$/.exec(change?.field ?? '') ?? []
-  // The suite writes scopes in the spelling of the target, and takes a list in a list for one.
-  if (change === undefined || name === undefined || name === 'scope' || others.length > 0) return step
-  const { [name]: _right, ...params } = step.params
-  const { alter: _alter, ...plain } = step
-  if (change.operation === removed) return { ...plain, params }
-  return change.value === undefined ? step : { ...plain, params: { ...step.params, [name]: change.value } }
-}
-
-/** A value with the names of the scenario, and with references in place of the values of this target. */
-function renamed<Value>(value: Value, names: Names): Value {
-  const text = (one: string): string =>
-    ofAnyTarget(
-      (names.sessions.get(one) ?? one).replace(
-        /\$(\{?)([a-z]\w*(?:-\w+)*)((?:\.\w+)*)/gi,
-        (whole, brace: string, name: string, path: string) => (brace === '' ? names.text(whole, name, path) : whole),
-      ),
-      names,
-    )
-  const visit = (one: unknown): unknown => {
-    if (typeof one === 'string') return text(one)
-    if (Array.isArray(one)) return one.map(visit)
-    if (typeof one !== 'object' || one === null) return one
-    return Object.fromEntries(Object.entries(one).map(([key, item]) => [key, visit(item)]))
-  }
-  return visit(value) as Value
-}
-
-/** The text with references in place of the values of this target. */
-const ofAnyTarget = (text: string, { ofTarget }: Names): string =>
-  [...ofTarget].reduce((all, [value, reference]) => all.replace(wholeText(value), () => reference), text)
 
 /** An address may begin with another one. */
 const wholeText = (value: string): RegExp =>
   new RegExp(`(?<![\\w.])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w.:])`, 'g')
 
-/** What no step refers to is not kept. */
-function withoutUnusedKeeps(steps: readonly RawStep[]): RawStep[] {
-  return steps.map((step, at) => {
-    const { keep: _keep, ...own } = step
-    const used = new Set(referencesIn([own, ...steps.slice(at + 1)]).map(({ reference }) => reference.split('.')[0]))
-    const only = <One extends RawStep>({ keep = {}, ...one }: One): RawStep => {
-      const kept = Object.entries(keep as RawStep).filter(([name]) => used.has(name))
-      return kept.length === 0 ? one : { ...one, keep: Object.fromEntries(kept) }
-    }
-    return Array.isArray(step.beside) ? { ...only(step), beside: (step.beside as RawStep[]).map(only) } : only(step)
-  })
+/** A step as a person would write it. @param callers the test keys, which callers are named by without a `$` */
+function asWritten({ auth, keep, beside, params, ...step }: RawStep, callers: readonly string[]): RawStep {
+  const bare = (who: string): string => (callers.includes(who) ? who.slice(1) : who)
+  const byCaller = (one: Auth): unknown =>
+    typeof one === 'string' ? one : Object.fromEntries(Object.entries(one).map(([way, who]) => [way, bare(who)]))
+  const kept = Object.entries((keep ?? {}) as RawStep).map(([name, path]) => [name.replace(/^\$|\.0$/g, ''), path])
+  return shortened(
+    {
+      ...step,
+      ...(auth === undefined ? {} : { auth: byCaller(auth as Auth) }),
+      ...(Object.keys(params ?? {}).length === 0 ? {} : { params }),
+      ...(Array.isArray(beside) ? { beside: beside.map((one: RawStep) => asWritten(one, callers)) } : {}),
+      ...(kept.length === 0
+        ? {}
+        : { keep: Object.fromEntries(kept.slice(0, step.parallel === undefined ? kept.length : 1)) }),
+    },
+    bare,
+  )
 }
 
 // What a reader of a scenario asks: which key is which, and what an operation does.

@@ -174,7 +174,7 @@ interface Unusual {
   reasons: RegExp
 }
 
-const changesNothing = /^Cannot make the (mistake|alteration) ".*": it changes nothing in this (request|text)$/
+const changesNothing = /^Cannot change this call: .*(stays as it is|changes nothing here|cannot be made here)$/
 const undeclared =
   /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^the list that the next step goes through is empty$/
 

@@ -68,7 +68,7 @@ describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case s
     const [file = ''] = readdirSync(join(found, 'scenarios', 'found'))
     const scenario = readFileSync(join(found, 'scenarios', 'found', file), 'utf8')
     expect(scenario).toContain('proves: [ grants/credentials ]')
-    expect(scenario).toContain('apiKeySecret: $pair.refreshToken')
+    expect(scenario).toContain('param apiKeySecret: { value: $pair.refreshToken }')
     expect(scenario).toMatch(/expect: refused }\n$/)
   })
 

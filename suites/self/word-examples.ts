@@ -1,14 +1,14 @@
 /** What each word of the fixture language makes of one request: for those who write a runner in another language. */
-import { alterWords, basicWords, bodyForms, otherBodyForms, writeBody } from '../engine/conversation/call.ts'
+import { bodyForms, otherBodyForms, writeBody } from '../engine/conversation/call.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { changesOf, readDeviations } from '../engine/language/deviations.ts'
+import { basicWords, changesOf, readDeviations } from '../engine/language/deviations.ts'
 import { wordsOf } from '../engine/language/schemas.ts'
 import { brokenBodies } from '../engine/signer/bodies.ts'
 import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
-import { type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'
+import { type Change, type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
 import { type KnownMistake, mistakes } from '../engine/signer/mistakes.ts'
-import { changeBytes, changeText } from '../engine/signer/operations.ts'
+import { alterWords, changeBytes, changeText } from '../engine/signer/operations.ts'
 import { type Mistake, type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
 
 /** The keys of a mistake whose value is a word. */
@@ -72,7 +72,6 @@ const call: [string, unknown][] = [
 export function wordExamples(): string {
   const headers = (mistake: Mistake) =>
     Object.fromEntries(kinds.map((kind) => [kind, signed(kind, mistake)?.header ?? null]))
-  const { 'key-id': id, secret } = request
   const examples = {
     request,
     right: headers({}),
@@ -83,7 +82,7 @@ export function wordExamples(): string {
       ]),
     ),
     alterations: mapValues(alterWords, (alter) => Object.fromEntries(samples.map((text) => [text, alter(text)]))),
-    basic: mapValues(basicWords, (write) => write(id, secret)),
+    basic: mapValues(basicWords, (change) => altered('basic', [change]).header?.replace('Basic ', '')),
     call: Object.fromEntries(call),
     'body forms': Object.fromEntries(
       [...bodyForms, ...otherBodyForms].map((form) => [form, short(writeBody(call, form))]),
@@ -116,7 +115,7 @@ function alteredExamples(): object {
       operations.wordsOf('bytes').map((name) => [name, toHex(changeBytes(sampleBytes, operations.bytes(name)))]),
     ),
     'broken bodies': mapValues(brokenBodies, (change) => change(right)),
-    calls: alteredCalls.map(({ auth, alter }) => ({ auth, alter, ...altered(auth, alter) })),
+    calls: alteredCalls.map(({ auth, alter }) => ({ auth, alter, ...altered(auth, changesOf(alter)) })),
   }
 }
 
@@ -157,7 +156,7 @@ const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown
   { auth: 'hmac', alter: { 'signed-body': 'members-reversed', signature: { value: 'x' } } },
 ]
 
-function altered(way: WayToCall, alter: { [part: string]: unknown }): object {
+function altered(way: WayToCall, changes: readonly Change[]): { header: string | undefined; body: string } {
   const { scheme, 'key-id': id, secret, uri, url, timestamp, nonce } = request
   const key = way === 'ecc' ? { id, seed: fromHex(request.seed) ?? undefined } : { id, secret }
   const caller = way === 'token' ? { kind: way, token: samples[1] ?? '' } : { kind: way, key }
@@ -169,7 +168,7 @@ function altered(way: WayToCall, alter: { [part: string]: unknown }): object {
       caller,
       write: (members) => writeBody(members),
     },
-    changesOf(alter),
+    changes,
     {
       scheme,
       uri,

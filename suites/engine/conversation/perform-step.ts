@@ -8,12 +8,12 @@ import type { Called, Confirmation } from '../judge/expectation.ts'
 import { endOfTimestampsMs, firstTimestampMs, readable, roundingMs } from '../judge/expectation.ts'
 import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-case.ts'
 import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
-import { changesOf } from '../language/deviations.ts'
+import { changesOf, changesOfParams } from '../language/deviations.ts'
 import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
 import { type Names, resolve, valueAt } from '../language/resolve.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { isLoopback } from '../target.ts'
-import { alterText, type CallSpec, type RawSpec } from './call.ts'
+import type { CallSpec, RawSpec } from './call.ts'
 import { actor, type Conversation, isSendable } from './conversation.ts'
 import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
 import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, tokenClockDoubt } from './target-facts.ts'
@@ -138,12 +138,12 @@ function callSpec(talk: Conversation, step: CallStep, names: Names): CallSpec {
   const declared = declaredCall(talk, method, params)
   return {
     method: declared?.method ?? method,
-    params: applyParamChanges(declared?.params ?? params, resolve(step.but, names)),
+    params: declared?.params ?? params,
     auth: resolveAuth(talk, step.auth, names),
     nonce: resolve(step.nonce, names) as CallSpec['nonce'],
     // No other case has this unique text.
     ...(step.connection === undefined ? {} : { ownConnection: `${names.unique} ${step.connection}` }),
-    ...('alter' in step ? { changes: changesOf(resolve(step.alter, names)) } : {}),
+    changes: [...changesOfParams(resolve(step.but, names)), ...changesOf(resolve(step.alter, names))],
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
     from: reachable(talk, step.from),
@@ -183,13 +183,6 @@ function declaredCall(
   const declared = method === 'cleanup' ? cleanup : method.startsWith('probe:') ? probes[method.slice(6)] : undefined
   if (declared === undefined) return undefined
   return { method: declared.method, params: resolve(declared.params, params as Names) }
-}
-
-function applyParamChanges(params: unknown, but: unknown): unknown {
-  if (typeof but !== 'object' || but === null) return params
-  const changed = { ...(params as { [name: string]: unknown }) }
-  for (const [name, word] of Object.entries(but)) changed[name] = alterText(String(changed[name]), word)
-  return changed
 }
 
 function resolveAuth(talk: Conversation, auth: Auth, names: Names): Auth {

@@ -6,7 +6,9 @@ import { isObject } from '../json.ts'
 import { bodyForms, brokenBodies } from '../signer/bodies.ts'
 import {
   type Change,
+  changesOfMistake,
   type Json,
+  type Mistake,
   type OperationsOfPart,
   partNamed,
   partNames,
@@ -121,6 +123,31 @@ export function changesOf(alter: unknown): Change[] {
     return isObject(value) ? { field, value: value.value as Json } : { field, operation: String(value) }
   })
 }
+
+/** What the words that alter Basic credentials as a whole change. */
+export const basicWords: { readonly [word: string]: Change } = {
+  'unknown-id': { field: 'basic-id', by: { word: 'first-character-changed' } },
+  // Junk between right characters: a decoder that skips it reads the right credentials.
+  'malformed-base64': { field: 'basic-blob', by: { insert: '%', at: 4 } },
+  'without-colon': { field: 'basic-colon', by: { instead: '' } },
+  'plain-text': { field: 'basic-blob', by: { write: 'decoded' } },
+}
+
+/** What the `but` of an authorization changes. @param secretOf the secret of another test key */
+export function changesOfAuth(auth: Auth, secretOf: (member: string) => string): Change[] {
+  if (typeof auth === 'string' || !('but' in auth) || auth.but === undefined) return []
+  if ('hmac' in auth || 'ecc' in auth) return changesOfMistake(auth.but as Mistake)
+  if ('token' in auth) return [{ field: 'token', by: { word: auth.but } }]
+  if (isObject(auth.but)) return [{ field: 'basic-secret', value: secretOf(String(auth.but['secret-of'])) }]
+  return [basicWords[auth.but as string] ?? { field: 'basic-secret', by: { word: auth.but as string } }]
+}
+
+/** What the `but` of a call changes in its params. */
+export const changesOfParams = (but: unknown): Change[] =>
+  Object.entries(isObject(but) ? but : {}).map(([name, word]) => ({
+    field: `param ${name}`,
+    by: { word: String(word) },
+  }))
 
 /** The value of `alter` that makes these changes. */
 export const alterOf = (...changes: readonly Change[]): Alter =>

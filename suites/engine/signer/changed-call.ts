@@ -5,7 +5,7 @@ import { fromLatin1, toBase64, utf8 } from './bytes.ts'
 import { type Draft, draftOf, joinPieces, type SigningKey, signDraft, wholeSignature } from './draft.ts'
 import { changePart, draftParts } from './draft-changes.ts'
 import { mistakeById } from './mistakes.ts'
-import { changeBytes, changeText, type NamedOperations } from './operations.ts'
+import { type BytesOperation, changeBytes, changeText, type NamedOperations, type TextOperation } from './operations.ts'
 import type { Random } from './random.ts'
 
 /** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run, `$digits` for one of digits. */
@@ -17,8 +17,67 @@ export interface Change {
   readonly field: string
   /** An operation of fixtures/deviations.yaml, a known mistake (`data/with-commas`), `removed`, or another JSON form of a value. */
   readonly operation?: string
+  /** An operation itself, where it has no such name. */
+  readonly by?: TextOperation | BytesOperation
   /** Another value in this place. */
   readonly value?: Json
+}
+
+/** One deliberate mistake in a signed request; everything else is right. The words of `data`, `signature` and `fields` are in mistakes.ts. */
+export interface Mistake {
+  'key-id'?: string
+  secret?: string
+  version?: string
+  /** Both signed and sent. */
+  nonce?: string
+  /** Both signed and sent, as written. */
+  timestamp?: string | number
+  /** These values are signed, and the true ones are sent. */
+  signed?: { method?: string; path?: string; body?: string; timestamp?: string | number; nonce?: string }
+  /** Only a part of the signature is sent: of its text, or of its bytes before they are encoded. */
+  cut?: { characters: number | string } | { bytes: number | string }
+  /** Appended to a field of the header; the field is signed without it. */
+  appended?: { timestamp?: string; nonce?: string; signature?: string }
+  /** Prepended to a field of the header; the field is signed without it. */
+  prepended?: { timestamp?: string }
+  data?: string
+  signature?: string
+  fields?: string
+}
+
+/** The words of a mistake that name a known one. */
+const mistakeGroups = ['data', 'signature', 'fields'] as const
+
+/** What a mistake changes, in the order in which it is made. */
+export function changesOfMistake({ signed = {}, cut, appended = {}, prepended = {}, ...mistake }: Mistake): Change[] {
+  const values: { readonly [part: string]: string | number | undefined } = {
+    'key-id': mistake['key-id'],
+    secret: mistake.secret,
+    version: mistake.version,
+    timestamp: mistake.timestamp,
+    nonce: mistake.nonce,
+    'signed-timestamp': signed.timestamp ?? mistake.timestamp,
+    'signed-nonce': signed.nonce ?? mistake.nonce,
+    'signed-method': signed.method,
+    'signed-uri': signed.path,
+    'signed-body-text': signed.body,
+  }
+  const first = (count: number | string): TextOperation & BytesOperation => ({ keep: [0, Number(count)] })
+  return [
+    ...Object.entries(values).flatMap(([field, value]) =>
+      value === undefined ? [] : [{ field, value: String(value) }],
+    ),
+    ...(cut === undefined
+      ? []
+      : 'bytes' in cut
+        ? [{ field: 'signature-bytes', by: first(cut.bytes) }]
+        : [{ field: 'signature', by: first(cut.characters) }]),
+    ...Object.entries(prepended).map(([field, prepend]) => ({ field, by: { prepend } })),
+    ...Object.entries(appended).map(([field, append]) => ({ field, by: { append } })),
+    ...mistakeGroups.flatMap((group) =>
+      mistake[group] === undefined ? [] : [{ field: 'mistake', operation: `${group}/${mistake[group]}` }],
+    ),
+  ]
 }
 
 /** The change makes no sense for this call: its part is missing, or nothing would differ. */
@@ -184,29 +243,49 @@ export interface CallSettings {
   /** Where calls are sent, as some callers sign it by mistake. */
   readonly url: string
   readonly operations: NamedOperations
+  /** A change that changes nothing is an error. */
+  readonly mustChange?: boolean
   nextNonce(kind: NonceKind | undefined): string
   /** The time of the target's clock. In ms. */
   timestamp(): number
 }
 
-export interface WrittenCall {
-  /** Changes without an effect: what stood there was that already. */
-  readonly idle: readonly Change[]
+/** An Authorization header, and what signed it. */
+interface WrittenHeader {
   readonly authorization: string | undefined
+  readonly nonce?: string
+  readonly timestamp?: string
+}
+
+export interface WrittenCall extends WrittenHeader {
   readonly body: string
 }
 
-/** @throws Unmakeable where a change has nothing to change */
+/** @throws Unmakeable where a change has nothing to change, and with `mustChange` where it changes nothing */
 export function writeCall(call: PlainCall, changes: readonly Change[], settings: CallSettings): WrittenCall {
   const changer = changerOf(changes, settings.operations)
   const body = writeBody(call, changer)
-  const written = writeAuthorization(call, settings, changer, body.signed)
-  const authorization = written === undefined ? undefined : changer.text('header', written)
-  const unused = changes.find((change) => !changer.used.has(change))
-  if (unused !== undefined) throw new Unmakeable(`Nothing to change at ${unused.field}`)
+  const header = writeHeader({ ...call, method: 'POST', body: utf8(body.signed) }, changer, settings)
+  changer.end(settings.mustChange === true)
+  return { ...header, body: body.sent }
+}
+
+type SignedCall = Pick<PlainCall, 'caller' | 'nonce'> & { readonly method: string; readonly body: Uint8Array }
+
+/** The header of a raw request. @throws Unmakeable like `writeCall` */
+export function authorize(call: SignedCall, changes: readonly Change[], settings: CallSettings): WrittenHeader {
+  const changer = changerOf(changes, settings.operations)
+  const header = writeHeader(call, changer, settings)
+  changer.end(settings.mustChange === true)
+  return header
+}
+
+function writeHeader(call: SignedCall, changer: Changer, settings: CallSettings): WrittenHeader {
+  const written = writeAuthorization(call, settings, changer)
+  const authorization = written.authorization === undefined ? undefined : changer.text('header', written.authorization)
   if (authorization !== undefined && !isHeaderValue(authorization))
     throw new Unmakeable('HTTP has no such header value')
-  return { authorization, body: body.sent, idle: changes.filter((change) => changer.idle.has(change)) }
+  return { ...written, authorization }
 }
 
 /** Bytes beyond ASCII travel as UTF-8, one character each. */
@@ -218,43 +297,41 @@ export function headerBytes(value: string): string {
 }
 
 interface Changer {
-  readonly used: ReadonlySet<Change>
-  readonly idle: ReadonlySet<Change>
   /** The parts to change. */
   readonly fields: readonly string[]
   text(field: string, value: string): string
   bytes(field: string, value: Uint8Array): Uint8Array
   json(field: string, value: Json | undefined): Json | undefined
-  /** The change of a part that the caller makes itself; undefined where it stays as it is. */
-  take(field: string): Change | undefined
+  /** The changes of a part that the caller makes itself. */
+  take(field: string): readonly Change[]
+  /** @throws Unmakeable if a change was not made, or `mustChange` and what stood there was that already */
+  end(mustChange: boolean): void
 }
 
 function changerOf(changes: readonly Change[], operations: NamedOperations): Changer {
   const used = new Set<Change>()
   const idle = new Set<Change>()
+  const take = (field: string): readonly Change[] => {
+    const found = changes.filter((one) => one.field === field)
+    for (const change of found) used.add(change)
+    return found
+  }
   const noted = <Value>(change: Change, before: Value, after: Value): Value => {
-    if (String(before) === String(after)) idle.add(change)
+    // Some servers give a key with a public key an empty secret, which is wrong whatever is done to it.
+    if (String(before) === String(after) && String(before) !== '') idle.add(change)
     return after
   }
-  const take = (field: string): Change | undefined => {
-    const change = changes.find((one) => one.field === field)
-    if (change !== undefined) used.add(change)
-    return change
+  const textOnce = (value: string, change: Change): string => {
+    if (change.value !== undefined) return String(change.value)
+    return noted(
+      change,
+      value,
+      changeText(value, (change.by as TextOperation) ?? operations.text(change.operation ?? '')),
+    )
   }
-  const text = (field: string, value: string): string => {
-    const change = take(field)
-    if (change === undefined) return value
-    if (typeof change.value === 'string') return noted(change, value, change.value)
-    return noted(change, value, changeText(value, operations.text(change.operation ?? '')))
-  }
-  const bytes = (field: string, value: Uint8Array): Uint8Array => {
-    const change = take(field)
-    if (change === undefined) return value
-    return noted(change, value, changeBytes(value, operations.bytes(change.operation ?? '')))
-  }
-  const json = (field: string, value: Json | undefined): Json | undefined => {
-    const change = take(field)
-    if (change === undefined) return value
+  const bytesOnce = (value: Uint8Array, change: Change): Uint8Array =>
+    noted(change, value, changeBytes(value, (change.by as BytesOperation) ?? operations.bytes(change.operation ?? '')))
+  const jsonOnce = (value: Json | undefined, change: Change): Json | undefined => {
     const { operation = '' } = change
     if (operation === removed) return undefined
     if (change.value !== undefined) return change.value
@@ -262,10 +339,22 @@ function changerOf(changes: readonly Change[], operations: NamedOperations): Cha
       if (value === undefined) throw new Unmakeable('No value to wrap')
       return wrapForms[operation as keyof typeof wrapForms](value)
     }
-    if (typeof value === 'string') return noted(change, value, changeText(value, operations.text(operation)))
-    throw new Unmakeable(`No operation on a value that is not a text at ${field}`)
+    if (typeof value === 'string') return textOnce(value, change)
+    throw new Unmakeable(`No operation on a value that is not a text at ${change.field}`)
   }
-  return { used, idle, fields: changes.map(({ field }) => field), text, bytes, json, take }
+  return {
+    fields: changes.map(({ field }) => field),
+    text: (field, value) => take(field).reduce(textOnce, value),
+    bytes: (field, value) => take(field).reduce(bytesOnce, value),
+    json: (field, value) => take(field).reduce(jsonOnce, value),
+    take,
+    end: (mustChange) => {
+      const unused = changes.find((change) => !used.has(change))
+      if (unused !== undefined) throw new Unmakeable(`Nothing to change at ${unused.field}`)
+      const unchanged = mustChange ? changes.find((change) => idle.has(change)) : undefined
+      if (unchanged !== undefined) throw new Unmakeable(`"${unchanged.field}" stays as it is`)
+    },
+  }
 }
 
 const ownMembers = new Set(['jsonrpc', 'id', 'method', 'params'])
@@ -285,12 +374,12 @@ function writeBody(call: PlainCall, changer: Changer): { sent: string; signed: s
   for (const name of partsNamed(changer, 'member '))
     if (!ownMembers.has(name)) members.push([name, changer.json(`member ${name}`, undefined)])
   const body = call.write(members.filter((member): member is Member => member[1] !== undefined))
-  const broken = changer.take('body')
+  const [broken] = changer.take('body')
   if (broken !== undefined) {
     const other = rewritten(body, brokenBodies, broken)
     return { sent: other, signed: other }
   }
-  const [sent, signed] = [changer.take('sent-body'), changer.take('signed-body')]
+  const [[sent], [signed]] = [changer.take('sent-body'), changer.take('signed-body')]
   return {
     sent: sent === undefined ? body : rewritten(body, bodyForms, sent),
     signed: signed === undefined ? body : rewritten(body, bodyForms, signed),
@@ -315,21 +404,15 @@ function withWords(name: string, value: Json | undefined, changer: Changer): Jso
   return value.map((word: Json, at) => (typeof word === 'string' ? changer.text(`${name} ${at}`, word) : word))
 }
 
-function writeAuthorization(
-  call: PlainCall,
-  settings: CallSettings,
-  changer: Changer,
-  body: string,
-): string | undefined {
+function writeAuthorization(call: SignedCall, settings: CallSettings, changer: Changer): WrittenHeader {
   const { caller } = call
-  if (caller.kind === 'none') return changer.fields.includes('header') ? '' : undefined
-  if (caller.kind === 'header') return caller.header
-  if (caller.kind === 'token') {
-    const token = changer.text('token', caller.token)
-    const word = changer.text('token-word', settings.tokenWord)
-    return word === '' ? token : `${word}${changer.text('gap', ' ')}${token}`
-  }
-  return caller.kind === 'basic' ? basicHeader(caller.key, changer) : signedHeader(call, body, settings, changer)
+  if (caller.kind === 'none') return { authorization: changer.fields.includes('header') ? '' : undefined }
+  if (caller.kind === 'header') return { authorization: caller.header }
+  if (caller.kind === 'basic') return { authorization: basicHeader(caller.key, changer) }
+  if (caller.kind !== 'token') return signedHeader(call, settings, changer)
+  const token = changer.text('token', caller.token)
+  const word = changer.text('token-word', settings.tokenWord)
+  return { authorization: word === '' ? token : `${word}${changer.text('gap', ' ')}${token}` }
 }
 
 function basicHeader({ id, secret = '' }: Key, changer: Changer): string {
@@ -339,52 +422,68 @@ function basicHeader({ id, secret = '' }: Key, changer: Changer): string {
   return `${changer.text('basic-word', 'Basic')}${changer.text('gap', ' ')}${changer.text('basic-blob', blob)}`
 }
 
-function signedHeader(call: PlainCall, body: string, settings: CallSettings, changer: Changer): string {
-  const right = rightDraft(call, body, settings)
-  const mistake = changer.take('mistake')
-  if (mistake !== undefined) return mistaken(right, mistake.operation ?? '')
+function signedHeader(call: SignedCall, settings: CallSettings, changer: Changer): WrittenHeader {
+  const right = rightDraft(call, settings, changer)
+  const { nonce, timestamp } = right.sent
+  return { authorization: signDraft(draftWith(right, changer)).header, nonce, timestamp }
+}
+
+function draftWith(right: Draft, changer: Changer): Draft {
   let draft = right
   for (const part of draftParts.filter((one) => changer.fields.includes(one))) {
     const text = (value: string): string => changer.text(part, value)
     draft = changePart(draft, part, { text, bytes: (value) => changer.bytes(part, value) }) ?? draft
   }
   if (draft.algorithm.kind === 'ed25519' && draft.key.length !== 32) throw new Unmakeable('A private key has 32 bytes')
-  return signDraft(draft).header
+  return changer.take('mistake').reduce((before, { operation = '' }) => mistaken(before, operation), draft)
 }
 
-function rightDraft({ caller, nonce: kind }: PlainCall, body: string, settings: CallSettings): Draft {
+/** A draft with one deliberate mistake. @throws Unmakeable where it changes nothing */
+export function draftWithMistake(right: Draft, mistake: Mistake): Draft {
+  const none = (name: string): never => {
+    throw new Unmakeable(`No operation is called ${name}`)
+  }
+  const changer = changerOf(changesOfMistake(mistake), { text: none, bytes: none })
+  const draft = draftWith(right, changer)
+  changer.end(true)
+  return draft
+}
+
+/** Mistakes that show only in signatures with `+` or `/`: others would be right by accident. */
+const mistakesWithMarks: readonly string[] = ['base64url', 'percent-encoded', 'spaces-for-plus'].map(
+  (word) => `signature/${word}`,
+)
+
+function rightDraft(
+  { caller, nonce: kind, method, body }: SignedCall,
+  settings: CallSettings,
+  changer: Changer,
+): Draft {
   if (caller.kind !== 'hmac' && caller.kind !== 'ecc') throw new Error(`${caller.kind} signs nothing`)
   const { id: keyId, secret = '', seed } = caller.key
   if (caller.kind === 'ecc' && seed === undefined) throw new Unmakeable('No private key')
   const key: SigningKey =
     caller.kind === 'ecc' && seed !== undefined ? { kind: 'ed25519', seed } : { kind: 'secret', secret }
   const { scheme, uri, url } = settings
-  const rest = {
-    scheme,
-    uri,
-    url,
-    method: 'POST',
-    keyId,
-    key,
-    timestamp: String(settings.timestamp()),
-    body: utf8(body),
-  }
-  const with1 = (nonce: string): Draft => draftOf({ ...rest, nonce })
-  if (kind !== 'leading-zero' && kind !== 'trailing-zero') return with1(settings.nextNonce(kind))
+  const rest = { scheme, uri, url, method, keyId, key, timestamp: String(settings.timestamp()), body }
+  const isZero = kind === 'leading-zero' || kind === 'trailing-zero'
+  const needsMarks = changer.take('mistake').some(({ operation = '' }) => mistakesWithMarks.includes(operation))
   // S of an ED25519 signature is written with its lowest byte first.
   const [first, last] = caller.kind === 'hmac' ? [0, 19] : [63, 32]
   for (let tried = 0; tried < mostNonces; tried++) {
-    const draft = with1(settings.nextNonce(undefined))
-    if (wholeSignature(draft, joinPieces(draft.pieces))[kind === 'leading-zero' ? first : last] === 0) return draft
+    const draft = draftOf({ ...rest, nonce: settings.nextNonce(isZero ? undefined : kind) })
+    if (needsMarks && !/[+/]/.test(signDraft(draft).signature)) continue
+    if (!isZero || wholeSignature(draft, joinPieces(draft.pieces))[kind === 'leading-zero' ? first : last] === 0)
+      return draft
   }
   throw new Unmakeable('No nonce makes such a signature')
 }
 
-/** The header with a known mistake of the signer's table (fixtures/words.md). */
-function mistaken(right: Draft, id: string): string {
+/** With a known mistake of the signer's table (fixtures/words.md). */
+function mistaken(right: Draft, id: string): Draft {
   const wrong = mistakeById(id)?.apply(right) ?? null
   if (wrong === null) throw new Unmakeable(`The mistake ${id} cannot be made here`)
-  const { header } = signDraft(wrong)
-  if (header === signDraft(right).header) throw new Unmakeable(`The mistake ${id} changes nothing here`)
-  return header
+  if (signDraft(wrong).header === signDraft(right).header)
+    throw new Unmakeable(`The mistake ${id} changes nothing here`)
+  return wrong
 }

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../json.ts'
 import { jsonOf, styleOf, writeJson } from './bodies.ts'
 import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
 import { type Draft, joinPieces, type Origin, type Piece, piece, type Surroundings } from './draft.ts'
+import { sha256 } from './hmac.ts'
 
 export interface DraftChange {
   /** Where in the computation it happens. */
@@ -101,8 +102,11 @@ const partsOfDraft: { readonly [part: string]: (draft: Draft, write: Write) => D
   'signed-uri': signed('uri'),
   'signed-body-text': signed('body'),
   data: (draft, { text }) => ({ ...draft, pieces: [piece('other', text(fromUtf8(joinPieces(draft.pieces)) ?? ''))] }),
+  // For an Ed25519 key a seed derived from that secret, so another private key.
   secret: (draft, { text }) =>
-    draft.algorithm.kind === 'mac' ? { ...draft, key: utf8(text(fromUtf8(draft.key) ?? '')) } : null,
+    draft.algorithm.kind === 'mac'
+      ? { ...draft, key: utf8(text(fromUtf8(draft.key) ?? '')) }
+      : { ...draft, key: sha256(utf8(text(''))) },
   mac: (draft, { bytes }) => {
     const { algorithm: right } = draft
     if (right.kind !== 'mac') return null

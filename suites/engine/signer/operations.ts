@@ -2,7 +2,8 @@
 import { toBase64, toBase64url, toHex, utf8 } from './bytes.ts'
 import { md5, sha256 } from './hmac.ts'
 
-type Place = 'first' | 'second' | 'inside' | 'late' | 'last'
+/** A number counts from the start. */
+type Place = 'first' | 'second' | 'inside' | 'late' | 'last' | number
 
 /** An operation on letters and on bytes alike. */
 type ListOperation =
@@ -32,6 +33,8 @@ export type TextOperation =
     }
   /** Two parts between marks exchanged, from 0. */
   | { readonly mark: string; readonly swap: readonly [number, number] }
+  /** A word of `alterWords`. */
+  | { readonly word: string }
 
 export type BytesOperation =
   | ListOperation
@@ -71,6 +74,7 @@ export function changeText(text: string, operation: TextOperation | readonly Tex
 
 function changedOnce(text: string, operation: TextOperation): string {
   if ('instead' in operation) return operation.instead
+  if ('word' in operation) return alterWords[operation.word]?.(text) ?? text
   if ('swap' in operation) {
     const parts = text.split(operation.mark)
     const [one, other] = operation.swap
@@ -113,6 +117,7 @@ function withExchanged<Item>(items: Item[], one: number, other: number): Item[] 
 
 /** Where a place is in something of that length. */
 function indexOf(place: Place, length: number): number {
+  if (typeof place === 'number') return Math.min(place, length)
   switch (place) {
     case 'first':
       return 0
@@ -204,3 +209,64 @@ const writings = {
   'words-with-underscores': (text: string) => text.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   'words-with-hyphens': (text: string) => text.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
 } as const
+
+// The words that alter a secret, a token or a param in a fixture: each changes one thing.
+
+type Alter = (text: string) => string
+
+/** Replaces the middle-most inner character of a class; an alteration of the last one may decode to the same bytes. */
+function changeOne(text: string, wanted: RegExp, substitutes: string): string {
+  const middle = Math.floor(text.length / 2)
+  const inner = Array.from(text, (_character, index) => index).filter((index) => index > 0 && index < text.length - 2)
+  const ordered = inner.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))
+  const index = ordered.find((candidate) => wanted.test(text.charAt(candidate))) ?? ordered[0] ?? 0
+  const old = text.charAt(index)
+  const substitute = [...substitutes].find((candidate) => candidate.toLowerCase() !== old.toLowerCase()) ?? 'x'
+  return text.slice(0, index) + substitute + text.slice(index + 1)
+}
+
+const middleOf = (text: string): number => Math.floor(text.length / 2)
+
+function withoutInner(text: string): string {
+  return text.slice(0, middleOf(text)) + text.slice(middleOf(text) + 1)
+}
+
+function otherCase(text: string, change: Alter): string {
+  const changed = change(text)
+  return changed === text ? changeOne(text, /./, 'qz') : changed
+}
+
+/** A JWT without its signature; another text without its last third. */
+function withoutSignature(text: string): string {
+  const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(text) ?? []
+  if (claims === undefined) return text.slice(0, Math.floor((text.length * 2) / 3))
+  return `${btoa('{"alg":"none","typ":"JWT"}').replace(/=+$/, '')}.${claims}.`
+}
+
+export const alterWords: { readonly [word: string]: Alter } = {
+  'lower-case-letter-changed': (text) => changeOne(text, /[a-z]/, 'dcfb'),
+  'upper-case-letter-changed': (text) => changeOne(text, /[A-Z]/, 'DCFB'),
+  'digit-changed': (text) => changeOne(text, /\d/, '4719'),
+  'first-character-changed': (text) => (text.startsWith('7') ? 'e' : '7') + text.slice(1),
+  'last-quarter-changed': (text) => {
+    const start = Math.floor(text.length * 0.75)
+    return text.slice(0, start) + changeOne(`xx${text.slice(start)}xx`, /[^x]/, '5be').slice(2, -2)
+  },
+  'first-half': (text) => text.slice(0, Math.ceil(text.length / 2)),
+  'first-third': (text) => text.slice(0, Math.ceil(text.length / 3)),
+  'last-third-dropped': (text) => text.slice(0, Math.floor((text.length * 2) / 3)),
+  'first-character-dropped': (text) => text.slice(1),
+  'inner-character-dropped': (text) => withoutInner(text),
+  'character-inserted': (text) => `${text.slice(0, middleOf(text))}a${text.slice(middleOf(text))}`,
+  'four-characters-dropped': (text) => text.slice(0, -4),
+  'four-characters-added': (text) => `${text}AAAA`,
+  'without-signature': withoutSignature,
+  'last-character-dropped': (text) => text.slice(0, -1),
+  'one-character-added': (text) => `${text}a`,
+  'colon-and-more': (text) => `${text}:anything`,
+  'line-feed-added': (text) => `${text}\n`,
+  'upper-cased': (text) => otherCase(text, (plain) => plain.toUpperCase()),
+  'lower-cased': (text) => otherCase(text, (plain) => plain.toLowerCase()),
+  empty: () => '',
+  doubled: (text) => text + text,
+}
