@@ -53,6 +53,16 @@ describe('what may start', () => {
       [running('a', grants), running('b', { makesKeys: true }), entry('c')],
       'c',
     ],
+    [
+      'a race of grants only after every case that rests on how many sessions there are',
+      [entry('race', { races: true, racesGrants: true, grants: 1, named: 1 }), running('b', { ...fills, named: 17 })],
+      undefined,
+    ],
+    [
+      'a race of grants before what fills the places for keys',
+      [entry('race', { races: true, racesGrants: true, grants: 1, named: 1 }), entry('keys', fillsKeys)],
+      'race',
+    ],
     ['what waits before what does not', [entry('a', grants), entry('b', { waits: true })], 'b'],
     ['what takes sessions before what does not', [entry('a'), entry('b', grants)], 'b'],
     [

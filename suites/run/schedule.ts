@@ -285,16 +285,22 @@ export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   const places = sessionRules(board, left)
   const makesKeys = left.find(({ claims }) => claims.makesKeys)
   const fillsNoKeys = left.some(({ claims }) => claims.fills !== 'keys')
+  const areSessionsCounted = !left.some(({ claims }) => countsSessions(claims))
   const tokensAreTaken = board.grantsQueue || (board.isDoubted && running.some(takesTokens))
   const mayStart = (entry: E): boolean =>
     entry.state === 'pending' &&
     !(tokensAreTaken && takesTokens(entry)) &&
     (running.length === 0 || !isQuiet(entry, board)) &&
+    (!entry.claims.racesGrants || areSessionsCounted) &&
     (!entry.claims.makesKeys || entry === makesKeys) &&
     (entry.claims.fills !== 'keys' || !fillsNoKeys) &&
     places.mayStart(entry)
   return byUrgency(left, board).find(mayStart)
 }
+
+/** Whether a case rests on how many sessions there are. What a lost race leaves on the target would spoil it, so races come later. */
+const countsSessions = ({ fills, named, racesGrants, observesCounting }: Claims): boolean =>
+  !racesGrants && fills !== 'keys' && (fills === 'sessions' || named > 0 || observesCounting)
 
 /** Whether a case uses tokens, which a server may confuse with those of another case. */
 const takesTokens = ({ claims }: Entry): boolean => claims.grants > 0

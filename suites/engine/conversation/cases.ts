@@ -242,6 +242,8 @@ export interface Claims {
   observesCounting: boolean
   /** It makes calls at once: no call of another case may be under way then. */
   races: boolean
+  /** Those calls are grants or refreshes: a server that loses count keeps too many sessions or pairs. */
+  racesGrants: boolean
   /** It waits for a lifetime to pass; other cases may run meanwhile. */
   waits: boolean
   /** It makes many calls one after another. */
@@ -257,6 +259,7 @@ export const noClaims: Claims = {
   fills: null,
   observesCounting: false,
   races: false,
+  racesGrants: false,
   waits: false,
   isLong: false,
 }
@@ -286,6 +289,11 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
     fills: limitOf(scenario) ?? null,
     observesCounting: steps.some((step) => 'observe' in step && questionsOfCounting.has(step.observe ?? '')),
     races: steps.some((step) => 'parallel' in step || 'beside' in step),
+    racesGrants: steps.some(
+      (step) =>
+        ('parallel' in step || 'beside' in step) &&
+        withBeside(step).some((one) => 'call' in one && one.call === 'manager/auth'),
+    ),
     waits: steps.some((step) => 'wait' in step),
     isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),
   }

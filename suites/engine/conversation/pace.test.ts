@@ -5,7 +5,7 @@ import type { CallSpec } from './call.ts'
 import { openConversation } from './conversation.ts'
 import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './pace.ts'
 import { laneOf, makeCall, makeCalls } from './send.ts'
-import { noFacts } from './target-facts.ts'
+import { noFacts, type TargetFacts } from './target-facts.ts'
 
 describe('pace', () => {
   const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
@@ -243,17 +243,28 @@ describe('grant lanes', () => {
 
   test.each<[string, CallSpec[], Lane | undefined]>([
     ['a call that grants nothing', [{ method: 'solution/listSolutions', auth: 'none', params: {} }], undefined],
-    ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: 'a', named: false, free: false }],
+    ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: '*', named: false, free: false }],
     [
       'a session',
       [grant({ scope: ['solution', 'session:one'] })],
-      { kind: 'grant', user: 'a', named: true, free: false },
+      { kind: 'grant', user: '*', named: true, free: false },
     ],
     ['a grant that must be refused', [grant({ scope: ['solution'] }, { mustBeRefused: true })], undefined],
     ['a refresh', [grant({ grantType: 'refresh_token' })], { kind: 'refresh', free: false }],
     ['a race', [grant({}), grant({})], { kind: 'race' }],
   ])('%s has its lane', (_name, specs, lane) => {
     expect(laneOf(specs, noFacts())).toEqual(lane)
+  })
+
+  test('grants of different keys are kept apart until each key is known to have sessions of its own', () => {
+    const [one, other] = ['a', 'b'].map((apiKeyId) => [grant({ apiKeyId, scope: ['session:one'] })])
+    const areKeptApart = (facts: TargetFacts): boolean =>
+      lanesConflict(laneOf(one ?? [], facts) as Lane, laneOf(other ?? [], facts) as Lane)
+    expect(areKeptApart(noFacts())).toBe(true)
+    expect(areKeptApart({ ...noFacts(), sessionsPerKey: false })).toBe(true)
+    expect(areKeptApart({ ...noFacts(), sessionsPerKey: true })).toBe(false)
+    const refresh = laneOf([grant({ grantType: 'refresh_token' })], noFacts()) as Lane
+    expect(lanesConflict(refresh, laneOf([grant({ scope: ['solution'] })], noFacts()) as Lane)).toBe(true)
   })
 
   test('a grant that takes no place among the sessions is free', () => {

@@ -276,6 +276,9 @@ const lowerQuartile = (values: readonly number[]): number =>
 // Which grants may be under way at once. A server may miscount simultaneous grants and keep too many sessions. So
 // grants of one user are made one at a time, except in a race and for grants that must be refused.
 
+/** The user of grants as long as it is not known whose sessions they are. */
+export const anyUser = '*'
+
 export type Lane =
   /** `named`: it names a session. `free`: only named grants take places among the sessions, and it has no name. */
   | { kind: 'grant'; user: string; named: boolean; free: boolean }
@@ -300,10 +303,12 @@ export interface GrantLanes {
 export function lanesConflict(one: Lane, other: Lane): boolean {
   if (one.kind === 'race' || other.kind === 'race') return true
   if (one.free && other.free) return false
-  if (one.kind === 'refresh') return !one.free && (other.kind === 'refresh' || other.named)
-  if (other.kind === 'refresh') return !other.free && one.named
+  if (one.kind === 'refresh') return !one.free && (other.kind === 'refresh' || other.named || isOfAnybody(other))
+  if (other.kind === 'refresh') return lanesConflict(other, one)
   return one.user === other.user
 }
+
+const isOfAnybody = ({ user, free }: Extract<Lane, { kind: 'grant' }>): boolean => user === anyUser && !free
 
 export function createGrantLanes(): GrantLanes {
   const gate = createGate<Lane>((lane, before) => before.some((other) => lanesConflict(lane, other)))

@@ -7,7 +7,7 @@ import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../targ
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import type { Build, Conversation, CreatedKey, KeyTries, Line } from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
-import type { Lane } from './pace.ts'
+import { anyUser, type Lane } from './pace.ts'
 import {
   isWorthRepeating,
   noteAccepted,
@@ -47,7 +47,9 @@ export function laneOf(specs: readonly CallSpec[], facts: Conversation['facts'])
   if (params.grantType === 'refresh_token') return { kind: 'refresh', free: unnamedAreFree(facts) }
   const scope: unknown[] = Array.isArray(params.scope) ? params.scope.flat() : []
   const named = scope.some((word) => typeof word === 'string' && word.startsWith('session:'))
-  return { kind: 'grant', user: String(params.apiKeyId), named, free: !named && unnamedAreFree(facts) }
+  // Until a case has shown that each key has sessions of its own, all keys may be one user.
+  const user = facts.sessionsPerKey === true ? String(params.apiKeyId) : anyUser
+  return { kind: 'grant', user, named, free: !named && unnamedAreFree(facts) }
 }
 
 async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Called[]> {
