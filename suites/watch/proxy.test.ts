@@ -174,6 +174,26 @@ test('a client that goes away ends its call at the server', async () => {
   expect(await seen).toMatchObject({ answer: null, deliveredMs: null })
 })
 
+test('one connection carries many calls, and ends when the server ends its own between two calls', async () => {
+  const warnings: string[] = []
+  const warn = ({ message }: Error): void => void warnings.push(message)
+  process.on('warning', warn)
+  const server = http.createServer((request, response) => void request.resume().on('end', () => response.end('done')))
+  const { url, seen } = await before(await listening(server))
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
+  const ended = once(socket, 'end')
+  for (let call = 0; call < 20; call++) {
+    socket.write(`${head}Content-Length: 2\r\n\r\n{}`)
+    await once(socket, 'data')
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  server.closeIdleConnections()
+  await ended
+  process.off('warning', warn)
+  expect(seen.map(({ connection }) => connection)).toEqual(Array(20).fill(1))
+  expect(warnings).toEqual([])
+})
+
 test('another protocol passes, with all that follows', async () => {
   const server = http.createServer()
   server.on('upgrade', (_request, socket, head) => {

@@ -88,6 +88,9 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     : {}
   const agents = new WeakMap<net.Socket, http.Agent>()
   const connections = new WeakMap<net.Socket, number>()
+  const mirrored = new WeakSet<net.Socket>()
+  /** How many requests of a client's connection are under way. */
+  const busy = new WeakMap<net.Socket, number>()
   const underWay = new WeakMap<http.IncomingMessage, Underway>()
   /** Connections that speak another protocol now. */
   const tunnels = new Set<Duplex>()
@@ -101,10 +104,12 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 1, ...secured })
     agents.set(socket, agent)
     socket.once('close', () => agent.destroy())
+    // Where the server ends a connection between two calls, its client's ends too.
     agent.on('free', (upstream: net.Socket) => {
-      // The server has ended a connection between two calls.
+      if (mirrored.has(upstream)) return
+      mirrored.add(upstream)
       upstream.once('close', () => {
-        if (!upstream.listenerCount('free') || socket.destroyed) socket.end()
+        if ((busy.get(socket) ?? 0) === 0) socket.end()
       })
     })
     return agent
@@ -197,6 +202,8 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
   const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const { socket } = request
     if (!connections.has(socket)) connections.set(socket, ++connectionCount)
+    busy.set(socket, (busy.get(socket) ?? 0) + 1)
+    response.once('close', () => busy.set(socket, (busy.get(socket) ?? 1) - 1))
     const given = { agent: agentOf(socket), ssl: { maxHeaderSize: longestHeader, ...secured } }
     if (!isCall({ target: request.url ?? '' })) {
       options.other()
