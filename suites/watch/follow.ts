@@ -393,8 +393,8 @@ export function followTraffic(options: FollowOptions): Follower {
       level,
       message,
       steps: [
-        ...steps.map((step) => `${describeCaseCall(before, step)}: accepted`),
-        `${describeCaseCall(before, one)}: ${one.answer.kind}`,
+        ...steps.map((step) => `${describeCaseCall(before, step)}, accepted`),
+        `${describeCaseCall(before, one)}, ${one.answer.kind}`,
       ],
     }
   }

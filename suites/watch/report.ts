@@ -103,6 +103,7 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     verdict,
     exitCode: isWrong ? 1 : calls === 0 ? 3 : 0,
     conclusion: conclusionOf({ outcome, musts, warned: warned.length, strict, clients, lacks }),
+    observations: observationsOf(corpus, outcome.open),
     clients,
     watched: { calls, judged, refused, ours, others: input.others, lacks },
   }
@@ -157,6 +158,16 @@ function conclusionOf({
     ...said(ours > 0, `${counted(ours, 'answer is', 'answers are')} of this proxy, because the server gave none`),
     ...lacks,
   ]
+}
+
+function observationsOf({ questions }: Corpus, open: Outcome['open']): Report['observations'] {
+  return questions.flatMap(({ id, question: text, reference }) => {
+    const answers = open
+      .filter(({ question }) => question === id)
+      .map(({ answer, times }) => ({ answer, cases: [], asked: [`seen ${counted(times, 'time')}`] }))
+    if (answers.length === 0) return []
+    return [{ question: id, answer: answers.map(({ answer }) => answer).join('; '), answers, text, reference }]
+  })
 }
 
 function reportClient(client: Client): ClientReport {
@@ -215,6 +226,11 @@ function tellTraffic(report: WatchReport): Document {
           ...[key ?? 'unknown', address, calls, words(own)],
           ...counts(checks),
         ]),
+      },
+      {
+        kind: 'facts',
+        heading: 'Open questions, as they were answered (never judged)',
+        items: report.observations.flatMap(({ question, answer }) => fact(question, answer)),
       },
     ],
   }

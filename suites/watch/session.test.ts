@@ -205,6 +205,20 @@ test('what is forgotten is open, and is said', () => {
   ])
 })
 
+test('what is seen of open questions is counted and not judged', () => {
+  const refusal = { answer: { status: 401, headers: {}, body: '{"error":{"code":7}}' } }
+  const { open } = judgedTraffic([
+    granted(0, 'a'),
+    withToken(10, 'a', { result: listed }),
+    asked(20, refusal),
+    asked(30, refusal),
+  ])
+  expect(open).toEqual([
+    { question: 'tokens/prefix', answer: '"Bearer"', times: 1 },
+    { question: 'errors/outcomes', answer: 'HTTP 401, error 7', times: 2 },
+  ])
+})
+
 test('several clients are told apart by key and address', () => {
   const { clients } = judgedTraffic([
     granted(0, 'a'),

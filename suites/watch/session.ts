@@ -1,6 +1,7 @@
 /** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
 import type { Journal } from '../client/journal.ts'
 import { type CheckResult, judgeJournals } from '../client/judge.ts'
+import { membersOf, parseJson } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
 import { type Follower, type FollowOptions, followTraffic, type Judged, settingOf, type Wrong } from './follow.ts'
@@ -53,6 +54,8 @@ export interface Session {
 
 export interface Outcome {
   found: Found[]
+  /** What was seen of open questions: how often each answer. */
+  open: { question: string; answer: string; times: number }[]
   clients: Client[]
   calls: number
   /** Calls of which the answer, or its form, was certain. */
@@ -76,6 +79,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   const bounds = { ...defaultMost, ...most }
   const sentences = new Map(requirements.map(({ id, text }) => [id, text]))
   const found = new Map<string, Found>()
+  const open = new Map<string, Outcome['open'][number]>()
   const kept: { client: string; observed: Observed }[] = []
   const clients = new Map<string, { key: string | null; address: string; calls: number }>()
   const counts = { refused: 0, ours: 0, dropped: 0, lost: 0, bytes: 0 }
@@ -103,6 +107,11 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
         const known = found.get(one.id)
         if (known === undefined) found.set(one.id, { ...one, times: 1, observed })
         else known.times += 1
+      }
+      for (const { question, answer: seen } of openAnswers(judged)) {
+        const name = JSON.stringify([question, seen])
+        const known = open.get(name) ?? { question, answer: seen, times: 0 }
+        if (known.times > 0 || open.size < mostOpen) open.set(name, { ...known, times: known.times + 1 })
       }
       keep(judged)
       onJudged?.(judged)
@@ -192,6 +201,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
         counts.lost === 0 ? [] : [`${counts.lost} calls came faster than they could be judged and were left out`]
       return {
         found: [...found.values()],
+        open: [...open.values()],
         clients: judgeClients(),
         calls,
         judged,
@@ -202,6 +212,23 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       }
     },
   }
+}
+
+/** More answers to open questions are not told apart: a server may answer each call in another way. */
+const mostOpen = 40
+
+/** What a call shows of open questions; no answer to them is wrong. */
+function openAnswers({ observed, way, answer }: Judged): { question: string; answer: string }[] {
+  const { status = 0, body = '' } = observed.answer ?? {}
+  if (answer === 'refused' && observed.isSummary !== true) {
+    const { code } = membersOf(membersOf(parseJson(body)).error)
+    const error = typeof code === 'number' ? `, error ${code}` : ''
+    return [{ question: 'errors/outcomes', answer: `HTTP ${status}${error}` }]
+  }
+  const header = observed.headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
+  if (answer !== 'accepted' || way !== 'token' || observed.isSummary === true) return []
+  const [word = '', ...rest] = header.split(' ')
+  return [{ question: 'tokens/prefix', answer: rest.length === 0 ? 'no word' : `"${word.slice(0, 20)}"` }]
 }
 
 function shownCheck({ check, verdict, findings }: CheckResult): ClientCheck[] {
