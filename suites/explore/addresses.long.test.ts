@@ -39,8 +39,12 @@ const networks: readonly [string, (from: string) => string, boolean][] = [
 test.each(partUnlessProof(networks, 1))(
   'nothing is found in a conforming server behind %s',
   async (_name, translated, loopback) => {
-    const { findings, calls } = await exploreThrough(translated, loopback)
+    const { findings, calls, unproved } = await exploreThrough(translated, loopback)
     expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
     expect(calls).toBeGreaterThan(1000)
+    // Only a proxy on this machine calls from an address of ours.
+    expect(unproved.map((what) => what.split(':')[0])).toEqual(
+      translated('') === '127.0.0.1' ? [] : ['addresses/bound'],
+    )
   },
 )

@@ -207,7 +207,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
 }
 
 const unknownAddress =
-  'addresses/bound, because no token that was bound to an address of ours worked; a proxy may be in front of the target, and clientAddress in the target file names the address that it sees'
+  'addresses/bound: which address of ours the target sees is not known, as behind a proxy; clientAddress in the target file names it'
 
 const onlyOf = ({ only = null }: ExploreOptions): readonly string[] | null => only
 

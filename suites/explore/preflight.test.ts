@@ -57,3 +57,44 @@ test('a server where a grant takes the place of one for the same scope keeps no 
   const { x, found } = await learntFrom(serverOf('same-grant-again-ends-the-pair-before'))
   expect([x.state().terms.liveTokens, found]).toEqual([0, []])
 })
+
+/** Sees our addresses in another form, and compares that one. It takes other words than IPv4 addresses, if at all, where `others` says so. */
+const comparesAs = (form: (address: string) => string, others: 'ignored' | 'kept' = 'kept'): Server => ({
+  around: (handle) => (request) => {
+    const words = (scope: string[]): string[] =>
+      scope.flatMap((word) => {
+        if (!word.startsWith('ipAddr:')) return [word]
+        const address = word.slice('ipAddr:'.length)
+        if (others === 'ignored' && address.includes('::')) return []
+        // The server below knows IPv4 addresses alone.
+        return [
+          `ipAddr:${address === form(address.replace('::ffff:', '')) ? address.replace('::ffff:', '') : '203.0.113.99'}`,
+        ]
+      })
+    const body = request.body
+      .toString()
+      .replace(/"scope":(\[[^\]]*\])/, (_, scope) => `"scope":${JSON.stringify(words(JSON.parse(scope)))}`)
+    return handle({ ...request, body: Buffer.from(body) })
+  },
+})
+
+describe('our address', () => {
+  const mapped = (address: string): string => `::ffff:${address}`
+  const learnt = async (server: Server): Promise<string[]> => {
+    const { x } = await foundIn(server, async ({ x }) => {
+      await learnAddresses(x, 'root', true)
+    })
+    return x.addresses.slice(0, 2).map(({ seen }) => seen)
+  }
+
+  test('is known where the target compares its mapped form', async () => {
+    const plain = await learnt({})
+    expect(plain).toHaveLength(2)
+    expect(await learnt(comparesAs(mapped))).toEqual(plain)
+  })
+
+  test('is not known behind a proxy, and where every word that is no IPv4 address is taken', async () => {
+    expect(await learnt(comparesAs(() => '198.51.100.1'))).toEqual([''])
+    expect(await learnt(comparesAs(() => '198.51.100.1', 'ignored'))).toEqual([''])
+  })
+})
