@@ -341,8 +341,12 @@ function reasonKey(problem: ReportedProblem): unknown {
     exchanges: _shown,
     ...facts
   } = problem
-  if (facts.kind === 'wrong-outcome' || facts.kind === 'wrong-count') {
+  if (facts.kind === 'wrong-outcome') {
     const { doubt: _perhaps, ...broken } = facts
+    return broken
+  }
+  if (facts.kind === 'wrong-count') {
+    const { doubt: _perhaps, refusedAt: _places, ...broken } = facts
     return broken
   }
   return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts

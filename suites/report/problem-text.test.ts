@@ -5,6 +5,7 @@ import { buildReport } from './build.ts'
 import { groupByCause, groupNotTestable } from './causes.ts'
 import {
   failureTexts,
+  hintText,
   joinReasons,
   obstacleTexts,
   type ProblemRenderer,
@@ -173,4 +174,11 @@ test('reasons that need a probe each become one that needs all of them', () => {
 test('one probe and other reasons stay as they are, each once', () => {
   const groups = joinReasons([probe('store'), cleanup, cleanup, probe('store')])
   expect(groups).toEqual([{ reasons: [cleanup] }, { reasons: [probe('store')] }])
+})
+
+test('sessions that ended in place of the oldest are told by what would explain them', () => {
+  expect(hintText({ kind: 'sessions-ended', ended: [14, 15], of: 16 })).toContain(
+    'number 14 and 15 ended, and older ones live: it looks as if the newest session were removed instead of the oldest',
+  )
+  expect(hintText({ kind: 'sessions-ended', ended: [3], of: 16 })).toContain('another session than the oldest')
 })

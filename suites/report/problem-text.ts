@@ -30,8 +30,14 @@ export function problemText(problem: ToldProblem | null | undefined): string {
 }
 
 /** Whether the cause is certain, so that no other explanation is worth a word. */
-const isExplained = ({ hint }: ToldProblem): boolean =>
-  hint?.kind === 'server-mistake' || hint?.kind === 'other-signed-uri'
+const isExplained = ({ hint }: ToldProblem): boolean => hint !== undefined && certainHints.includes(hint.kind)
+
+const certainHints: readonly Hint['kind'][] = [
+  'server-mistake',
+  'other-signed-uri',
+  'basic-secret',
+  'body-beyond-ascii',
+]
 
 function withoutDoubt(problem: ProblemFacts): ProblemFacts {
   if (problem.kind !== 'wrong-outcome' && problem.kind !== 'wrong-count') return problem
@@ -97,10 +103,11 @@ export const failureTexts: TextOfKind<Failure> = {
   'wrong-outcome': ({ expected, got, doubt }) =>
     `expected the call to be ${expected}, it was ${describeSummary(got)}${doubtText(doubt)}`,
   'wrong-value': ({ path, mismatch }) => `${path}: ${mismatchText(mismatch)}`,
-  'wrong-count': ({ wanted, calls, side, counted, round, connections, doubt }) => {
+  'wrong-count': ({ wanted, calls, side, counted, refusedAt = [], round, connections, doubt }) => {
     const atOnce = round === undefined ? '' : ' at once'
+    const places = refusedAt.length === 0 ? '' : `, not number ${refusedAt.join(' and ')}`
     const race = round === undefined ? '' : ` (race ${round}, on ${connections} connections)`
-    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} were${race}${doubtText(doubt)}`
+    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} were${race}${places}${doubtText(doubt)}`
   },
   'call-not-answered': ({ calls, got }) =>
     `expected every one of ${calls} calls to be answered, one was ${describeSummary(got)}`,
@@ -353,6 +360,14 @@ const hintTexts: TextOfKind<Hint> = {
     `A token of ipAddr:::ffff:${address} works: the server compares the form in which a socket for IPv6 and IPv4 shows ${address}. Take "::ffff:" away from the address of the connection before it is compared.`,
   'perhaps-not-fresh': () =>
     'No API key was created in this run before this call. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
+  'basic-secret': ({ has }) =>
+    has === 'a colon'
+      ? 'The secret of this key has a colon. Split the credentials at the first colon only: an id has none, and all that follows is the secret.'
+      : 'The secret of this key has letters beyond ASCII. Decode the credentials as UTF-8, not as ISO 8859-1.',
+  'body-beyond-ascii': () =>
+    'Other signatures of this key are accepted, and this body has letters beyond ASCII. Compute the signature over the bytes of the body as they were received; a text that was decoded as ISO 8859-1 and encoded again has others.',
+  'sessions-ended': ({ ended, of }) =>
+    `Of ${of} sessions in the order of their creation, number ${ended.join(' and ')} ended, and older ones live: it looks as if ${ended.every((place) => place > of / 2) ? 'the newest session were removed instead of the oldest' : 'another session than the oldest were removed'}.`,
 }
 
 /** The sentence of a hint, for the `Hint` line of a failure. */

@@ -275,8 +275,20 @@ export async function explainRefusal({ talk, scenario, testCase, stops }: Suspec
       if (declared !== undefined) return { kind: 'client-address', address: declared }
     }
   }
-  return diagnose(talk, stops)
+  return endedSessions(stops) ?? (await diagnose(talk, stops))
 }
+
+/** Which of the sessions that must live do not, where some older ones do. */
+function endedSessions(stops: readonly CaseStop[]): Hint | undefined {
+  const hints = stops.flatMap(({ kind, problem, proves }): Hint[] => {
+    if (kind !== 'broke' || problem.kind !== 'wrong-count' || !proves.includes(oldestRemoved)) return []
+    const { refusedAt: ended = [], calls } = problem
+    return ended.length === 0 || ended[0] === 1 ? [] : [{ kind: 'sessions-ended', ended, of: calls }]
+  })
+  return hints[0]
+}
+
+const oldestRemoved = 'sessions/oldest-removed'
 
 /** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
 async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise<Hint | undefined> {
@@ -287,7 +299,10 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   const refused = stop?.called.find(isRefused)
   const step = stop?.step
   if (refused === undefined || step === undefined || !('call' in step) || step.expect !== 'accepted') return undefined
-  if (step.call !== listSolutions || step.alter !== undefined) return undefined
+  if (step.alter !== undefined) return undefined
+  const misread = misreadSecret(talk, step.auth)
+  if (misread !== undefined) return misread
+  if (step.call !== listSolutions && !isSignedBeyondAscii(step.auth, refused)) return undefined
   if (typeof step.auth === 'object' && 'token' in step.auth)
     return step.auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
   // The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported.
@@ -297,7 +312,24 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
       if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
     },
   }
-  const hint = await talk.run.diagnose?.signature(quiet, step.auth, refused.request)
+  // A call with an effect is not made again.
+  const again = step.call === listSolutions ? refused.request : undefined
+  const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)
   talk.calls = quiet.calls
-  return hint
+  return hint ?? (again === undefined && talk.run.diagnose !== undefined ? { kind: 'body-beyond-ascii' } : undefined)
+}
+
+/** What the secret in right Basic credentials has that a server may read wrongly. */
+function misreadSecret(talk: Conversation, auth: Auth): Hint | undefined {
+  if (typeof auth !== 'object' || !('basic' in auth) || 'but' in auth) return undefined
+  const secret = talk.testKeys.get(actor(talk, auth.basic))?.secret ?? ''
+  if (/[^\0-\x7f]/.test(secret)) return { kind: 'basic-secret', has: 'letters beyond ASCII' }
+  return secret.includes(':') ? { kind: 'basic-secret', has: 'a colon' } : undefined
+}
+
+/** Whether a key of the suite signed a body with letters beyond ASCII. */
+function isSignedBeyondAscii(auth: Auth, { request }: Called): boolean {
+  if (typeof auth !== 'object' || 'but' in auth) return false
+  const member = 'hmac' in auth ? auth.hmac : 'ecc' in auth ? auth.ecc : '$'
+  return !member.startsWith('$') && request.body.some((byte) => byte > 0x7f)
 }

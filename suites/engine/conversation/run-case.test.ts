@@ -26,6 +26,21 @@ describe('run case', async () => {
     expect(run.stopping.reason?.kind).toBe('locked-out')
   })
 
+  test.each([
+    ['gate:7:kilo', 'a colon'],
+    ['gro\u00df', 'letters beyond ASCII'],
+    ['gate-7', undefined],
+  ] as const)('refused Basic credentials with the secret %s name what may be misread', async (secret, has) => {
+    const target = madeUpTarget({
+      root: { kind: 'secret', id: 'root', secret },
+      answer: ({ authorization = '' }) => (authorization.startsWith('Basic') ? { status: 401 } : { result: {} }),
+    })
+    const { verdict, problem } = await ask(runOf(target), right)
+    expect(verdict).toBe('failed')
+    expect(problem?.hint).toEqual(has === undefined ? undefined : { kind: 'basic-secret', has })
+    if (has !== undefined) expect(problemText(problem)).not.toContain('lock')
+  })
+
   /** Eight wrong tries, one after another, lock a key for a time; its tokens are not concerned. */
   function locking(lockMs: number) {
     let wrong = 0

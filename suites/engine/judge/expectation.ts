@@ -282,10 +282,16 @@ function isEnough(calls: Called[], { accepted, refused }: Tally): boolean {
   return refused === undefined && String(accepted).startsWith('at-least') && fits(count, accepted ?? 0)
 }
 
+/** Of calls in turn, how many that were refused are named by their places. */
+const shownPlaces = 4
+
 function wrongCount(calls: Called[], side: Side, counted: number, wanted: number | string): Failure {
   const race = calls[0]?.race
   const common = { kind: 'wrong-count', side, wanted, calls: calls.length, counted } as const
-  return race === undefined ? common : { ...common, round: race.round + 1, connections: race.connections }
+  const refusedAt = calls.flatMap(({ answer }, index) => (answer.outcome === 'refused' ? [index + 1] : []))
+  const isTelling = side === 'accepted' && refusedAt.length > 0 && refusedAt.length <= shownPlaces
+  if (race === undefined) return isTelling ? { ...common, refusedAt } : common
+  return { ...common, round: race.round + 1, connections: race.connections }
 }
 
 const isAbove = (counted: number, wanted: number | string): boolean =>

@@ -48,6 +48,8 @@ interface Count {
   wanted: number | string
   calls: number
   counted: number
+  /** Of calls in turn: which of them were refused, from 1; absent if they are many. */
+  refusedAt?: number[]
   /** For a race: its round, from 1, and its connections. */
   round?: number
   connections?: 'new' | 'warm'
@@ -176,6 +178,12 @@ export type Hint =
   /** The target compares the IPv4-mapped form of our address. */
   | Of<'mapped-address', { address: string }>
   | Of<'perhaps-not-fresh'>
+  /** Right Basic credentials were refused, and the secret has what a server may read wrongly. */
+  | Of<'basic-secret', { has: 'a colon' | 'letters beyond ASCII' }>
+  /** A right signature over a body with letters beyond ASCII was refused, others are accepted. */
+  | Of<'body-beyond-ascii'>
+  /** `ended`: which of so many sessions do not work, counted from the oldest, which lives. */
+  | Of<'sessions-ended', { ended: number[]; of: number }>
 
 /** The verdict of a case, and of a requirement. */
 export type Verdict =
