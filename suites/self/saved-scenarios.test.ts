@@ -64,7 +64,7 @@ describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case s
       `json=${report}`,
     )
     expect(code, text).toBe(1)
-    expect(text).toContain('The document, part 4.2')
+    expect(text).toContain('spec/interface.md#grants-credentials')
     const [file = ''] = readdirSync(join(found, 'scenarios', 'found'))
     const scenario = readFileSync(join(found, 'scenarios', 'found', file), 'utf8')
     expect(scenario).toContain('proves: [ grants/credentials ]')
@@ -88,7 +88,8 @@ describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case s
     expect(findings.map(({ id }) => id)).toContain('found/grants/credentials/let-in')
     const nameOf = (one: Named): string => (one.case.startsWith('table/') ? one.case : one.id)
     writeFileSync(known, findings.map((one) => `- { scenario: ${nameOf(one)}, reason: it is being mended }\n`).join(''))
-    const asked = ['--disposable', '--explore', '--explore-calls', '1000', '--only', 'basic', '--known', known]
+    // All calls of the default: the model has twice the time that it announces, and a busy machine makes a tenth of them in it.
+    const asked = ['--disposable', '--explore', '--only', 'basic', '--known', known]
     const second = await cli('run', '--url', (await serverOf('broken')).url, ...asked)
     expect(second.code, second.text).toBe(0)
     expect(second.text).toContain('it is being mended')
