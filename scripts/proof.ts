@@ -46,13 +46,13 @@ const quickProofs: readonly Proof[] = [
     'every mutant is caught at the requirement that it breaks, and only idle scenarios say why',
     'suites/self/mutants.test.ts',
   ),
+]
+
+const longProofs: readonly Proof[] = [
   whole(
     'the runner in Python reaches every verdict of the suite, on ten broken servers too',
     'suites/self/python-runner.test.ts',
   ),
-]
-
-const longProofs: readonly Proof[] = [
   whole(
     'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     'suites/servers/conforming.test.ts',
