@@ -1,9 +1,10 @@
 /**
  * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; against one that serves all of them, one after another, and may
- * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core.
+ * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core. With `--seeds`,
+ * runs in other orders against a deployment that loses races and keeps what they left must name the same cases.
  *
- *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20]
+ *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0]
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,6 +13,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Report } from '../suites/report/report.ts'
 import { builtBin, runBuilt } from '../suites/self/printed-by.ts'
+import { brokenServers } from '../suites/servers/table.ts'
+import { startMockServer } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 import { startScript } from './bench/processes.ts'
 
@@ -21,6 +24,7 @@ const { values } = readArguments({
     url: { type: 'string', default: '20' },
     same: { type: 'string', default: '5' },
     busy: { type: 'string', default: '20' },
+    seeds: { type: 'string', default: '0' },
   },
 })
 
@@ -38,6 +42,7 @@ const differing = [
   ...(await repeat('url', Number(values.url), () => runServed())),
   ...(await onOneServer((runOnce) => repeat('same server', Number(values.same), runOnce))),
   ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
+  ...(await inOtherOrders(Number(values.seeds))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
 if (differing.length > 0) process.exitCode = 1
@@ -112,4 +117,24 @@ async function onOneServer<Result>(
     await server.stop()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
+const losesRaces = 'two-processes-keep-what-a-lost-race-left'
+
+/** @returns the cases that some seeds name and others do not */
+async function inOtherOrders(times: number): Promise<string[]> {
+  const row = (await brokenServers()).find(({ id }) => id === losesRaces)
+  const named = new Map<string, number>()
+  for (let seed = 1; seed <= times; seed += 1) {
+    const server = await startMockServer(row?.create() ?? {})
+    const { id, secret } = server.rootKey
+    const env = { SVC_KEY_ID: id, SVC_KEY_SECRET: secret }
+    const { report, ms } = await run([server.url, '--disposable', '--no-explore', '--seed', String(seed)], env)
+    await server.close()
+    const cases = report.cases.filter(({ verdict }) => ['failed', 'warned', 'blocked'].includes(verdict))
+    for (const { verdict, key } of cases) named.set(`${verdict} ${key}`, (named.get(`${verdict} ${key}`) ?? 0) + 1)
+    console.log(`seed ${seed}: ${cases.length} cases named in ${Math.round(ms / 1000)} s`)
+  }
+  return [...named].filter(([, count]) => count < times).map(([what, count]) => `${count} of ${times} seeds: ${what}`)
 }
