@@ -152,3 +152,13 @@ test('the model does not hear of the calls of a hint, and so reports its cause o
   expect(outcome?.problem?.hint).toMatchObject({ kind: 'server-mistake' })
   expect(outcome?.findings ?? []).toEqual([])
 })
+
+test('a wrong signature that a hint tried and the server accepted is no sign of a lock, so the run goes on', async () => {
+  const whole = await openCorpus()
+  const create = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create
+  if (create === undefined) throw new Error('no mutant')
+  const items = allItems(whole).filter(({ key }) => /^signatures\/hmac-(accepted|length)/.test(key))
+  const outcomes = await runAll({ target: lastingTarget(create()), corpus: whole, items })
+  expect(outcomes.map(({ verdict }) => verdict)).toContain('failed')
+  expect(outcomes.filter(({ problem }) => problem?.kind === 'not-run')).toEqual([])
+})
