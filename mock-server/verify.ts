@@ -70,26 +70,35 @@ function signedTexts({ rules, profile }: ServerContext, parts: SignedParts): Uin
 }
 
 function meansOf(
-  { rules, profile, state }: ServerContext,
+  context: ServerContext,
   key: ApiKey,
   signature: string,
   texts: Uint8Array[],
 ): 'hmac' | 'ecc' | undefined {
-  const isRight = (kind: 'hmac' | 'ecc', fits: (signer: ApiKey, data: Uint8Array) => boolean): boolean => {
-    const signers = rules.signingKeys(key, () => [...state.keys.values()], kind)
-    return texts.some((data) => signers.some((signer) => fits(signer, data)))
-  }
-  const isMac = (signer: ApiKey, data: Uint8Array): boolean => {
+  const { rules } = context
+  for (const data of texts) if (rules.hmacTakenFor(key) && isMac(context, key, signature, data)) return 'hmac'
+  for (const data of texts) if (rules.eccTakenFor(key) && isEcc(context, key, signature, data)) return 'ecc'
+  return undefined
+}
+
+const signersOf = ({ rules, state }: ServerContext, key: ApiKey, kind: 'hmac' | 'ecc'): ApiKey[] =>
+  rules.signingKeys(key, () => [...state.keys.values()], kind)
+
+function isMac(context: ServerContext, key: ApiKey, received: string, data: Uint8Array): boolean {
+  const { rules, profile } = context
+  return signersOf(context, key, 'hmac').some((signer) => {
     const mac = rules.mac(data, signer)
-    const sent = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
-    return sent.some((text) => rules.macTextMatches(signature, text))
-  }
-  if (rules.hmacTakenFor(key) && isRight('hmac', isMac)) return 'hmac'
-  if (!rules.eccTakenFor(key)) return undefined
-  const signatures = rules.eccSignatures(signature, profile)
-  const isEcc = ({ verifyKey }: ApiKey, data: Uint8Array): boolean =>
-    verifyKey !== undefined && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes))
-  return isRight('ecc', isEcc) ? 'ecc' : undefined
+    const texts = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
+    return texts.some((text) => rules.macTextMatches(received, text))
+  })
+}
+
+function isEcc(context: ServerContext, key: ApiKey, received: string, data: Uint8Array): boolean {
+  const { rules, profile } = context
+  const signatures = rules.eccSignatures(received, profile)
+  return signersOf(context, key, 'ecc').some(
+    ({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)),
+  )
 }
 
 function rememberNonce({ state, profile }: ServerContext, nonce: string, nowMs: number): void {
