@@ -28,6 +28,9 @@ const { values } = readArguments({
   },
 })
 
+/** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
+const losesRaces = 'two-processes-keep-what-a-lost-race-left'
+
 /** Runs remove their keys, so that the next one has room for its own. */
 const cleanup = '{ method: manager/deleteApiKey, params: { id: $id } }'
 
@@ -118,9 +121,6 @@ async function onOneServer<Result>(
     rmSync(folder, { recursive: true })
   }
 }
-
-/** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
-const losesRaces = 'two-processes-keep-what-a-lost-race-left'
 
 /** @returns the cases that some seeds name and others do not */
 async function inOtherOrders(times: number): Promise<string[]> {
