@@ -255,10 +255,10 @@ function withClockOf(state: State, { call, answer, span }: CaseCall): State {
 const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
 
 /** The model knows the method. */
-function isJudged({ terms }: State, { call }: CaseCall): boolean {
-  const { method } = readBody(call.body)
-  return typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
-}
+export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
+  typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
+
+const isJudged = (state: State, { call }: CaseCall): boolean => isKnownMethod(state, readBody(call.body).method)
 
 /** The model followed how its credentials were issued. */
 function isKnown({ unknownTexts }: Listener, { call }: CaseCall): boolean {
@@ -274,6 +274,15 @@ function isCertain(listener: Listener, caseCall: CaseCall, known: readonly Fact[
   return isKnown(listener, caseCall) && !(caseCall.call.from === unknownAddress && onlyAddress)
 }
 
+/** What a baseline names: one for each requirement, kind of finding and what the fact is about. */
+export function findingId(requirement: string, kind: string, about = ''): string {
+  const slug = about
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .toLowerCase()
+  return `found/${requirement}/${kind}${slug === '' ? '' : `-${slug}`}`
+}
+
 type Reported = Pick<Problem, 'requirement' | 'level' | 'message'> & Partial<Verdict>
 
 function report(
@@ -282,11 +291,7 @@ function report(
   { requirement, level, message, fact }: Reported,
   kind: string,
 ): void {
-  const slug = (fact?.about ?? '')
-    .replace(/[^A-Za-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-    .toLowerCase()
-  const id = `found/${requirement}/${kind}${slug === '' ? '' : `-${slug}`}`
+  const id = findingId(requirement, kind, fact?.about)
   if (listener.known.has(id)) return
   listener.known.add(id)
   const steps = [

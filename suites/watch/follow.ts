@@ -36,6 +36,7 @@ import {
   withShortAnswer,
   wronglyAccepted,
 } from '../explore/case-call.ts'
+import { findingId, isKnownMethod } from '../explore/listen.ts'
 import type { DiagnoseInput, Diagnosis } from '../lab/diagnose.ts'
 import type { NamedKey, Observed } from './records.ts'
 import { whyRefused } from './why.ts'
@@ -217,12 +218,12 @@ export function followTraffic(options: FollowOptions): Follower {
       isOpen(one, fact) ? { ...fact, is: 'unknown' as const } : fact,
     )
     const verdict = judge(state, known)
-    const judgedAnswer = inHistory === undefined && isPlain(observed) && isDocumented(state, body.method)
+    const judgedAnswer = inHistory === undefined && isPlain(observed) && isKnownMethod(state, body.method)
     const wrong = inHistory ?? []
     if (judgedAnswer) {
       if (verdict.is === 'refused' && contradicts(verdict, answer)) {
         const message = `${describeCaseCall(state, one)} was accepted`
-        wrong.push(wrongOf(state, one, { ...verdict, message }, `let-in${slugOf(verdict.fact.about)}`))
+        wrong.push(wrongOf(state, one, { ...verdict, message }, 'let-in'))
       }
       if (answer.kind === 'accepted') wrong.push(...removedSession(one))
       if (!observed.isSummary && !observed.unknown.includes('answer'))
@@ -352,7 +353,7 @@ export function followTraffic(options: FollowOptions): Follower {
       if (credentials !== null && !state.keys.has(credentials.id))
         state = withKey(state, { ...keyWith(credentials.id), secret: credentials.secret })
     }
-    if (answer.kind === 'accepted' && !isDocumented(state, method)) state = doubtNamedKeys(state, one)
+    if (answer.kind === 'accepted' && !isKnownMethod(state, method)) state = doubtNamedKeys(state, one)
     if (answer.kind !== 'refused') for (const text of tokensIn(call)) use(text, span.to)
     const before = state.keys.size
     state = learn(state, call, answer, span, known)
@@ -383,12 +384,12 @@ export function followTraffic(options: FollowOptions): Follower {
   const wrongOf = (
     before: State,
     one: Ended,
-    { requirement, level, message }: Pick<Wrong, 'requirement' | 'level' | 'message'>,
+    { requirement, level, message, fact }: Pick<Wrong, 'requirement' | 'level' | 'message'> & { fact?: Fact },
     kind: string,
   ): Wrong => {
     const steps = log.filter((earlier) => made(before, earlier, one)).slice(-5)
     return {
-      id: `found/${requirement}/${kind}`,
+      id: findingId(requirement, kind, fact?.about),
       requirement,
       level,
       message,
@@ -473,15 +474,6 @@ export function settingOf({ scheme, tokenPrefix }: Pick<Terms, 'scheme' | 'token
   return { ...unknown, scheme, tokenPrefix: tokenPrefix ?? 'Bearer', clockOffsetMs, lagMs: 0 }
 }
 
-/** What a fact is about, as the end of an id. */
-function slugOf(about = ''): string {
-  const slug = about
-    .replace(/[^A-Za-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-    .toLowerCase()
-  return slug === '' ? '' : `-${slug}`
-}
-
 /** The mistakes that the lab named. */
 const namedIn = ({ signed }: Exchange): string[] => (signed?.faults ?? []).map(({ message }) => message)
 
@@ -554,11 +546,6 @@ function isBare(observed: Observed): boolean {
   const isPlainParam = (name: string): boolean => ['name', 'scope', 'publicKey'].includes(name)
   return Object.keys(members ?? {}).every(isPlainMember) && isObject(params) && Object.keys(params).every(isPlainParam)
 }
-
-const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
-
-const isDocumented = ({ terms }: State, method: unknown): boolean =>
-  typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
 
 /** The pair whose token a call presents where it belongs. */
 const pairOf = (state: State, call: Ended['call']): Pair | undefined => readCall(state, call).found?.pair

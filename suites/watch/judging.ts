@@ -13,7 +13,7 @@ import { openMarks } from './marks.ts'
 import type { Observed } from './records.ts'
 import { type Outcome, openSession, type SessionOptions } from './session.ts'
 
-export interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requirements' | 'most'> {
+interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requirements' | 'most'> {
   /** The file to which calls are saved; null: none. */
   save: string | null
   /** Whether secrets are printed and saved. */

@@ -8,7 +8,7 @@ import { hmacSha256 } from '../engine/signer/hmac.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import type { NamedKey, Observed } from './records.ts'
 
-export interface Marks {
+interface Marks {
   /** The first line of a file: the keys that were known at the start. */
   head(keys: readonly NamedKey[]): string
   /** A line for one call. */
