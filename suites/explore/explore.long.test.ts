@@ -133,8 +133,9 @@ describe('an exploration', () => {
       shortCalls,
     )
     expect({ findings, gone }).toEqual({ findings: [], gone: null })
-    // The pace stays below the limit once it is known.
-    expect(limited).toBeGreaterThan(2)
+    // The limit was met; once it is known, the pace stays below it.
+    expect(limited).toBeGreaterThan(0)
+    expect(limited).toBeLessThan(100)
     expect(made).toBeGreaterThan(shortCalls - 100)
   })
 
