@@ -358,6 +358,7 @@ async function quietStages(all: Stages): Promise<void> {
   all.isEnding = true
   caller.x.reserve(0)
   await worlds(all, 'public key material')
+  await runLater(all, 'all')
   await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, all.pick))
   await worlds(all, 'session races')
   // If the key-limit stage runs, its burst shows that a right creation is accepted.
@@ -388,9 +389,9 @@ async function wideStages(all: Stages): Promise<void> {
   while (table.left.length > 0 && mayGoOn()) {
     await stage('table', () => callCells(caller, table, { most: 150, isOver: () => !mayGoOn() }))
     await stage('what must still be valid', () => someStillWork(caller, all.pick))
-    await runLater(all, false)
+    await runLater(all, 'due')
   }
-  await runLater(all, true)
+  await runLater(all, 'awaited')
   // The rest of the matrix shows more than walks do.
   await stage('matrix', () => combine(all, () => isOver(all, sizes.walkCalls)))
   await stage('random walks', () => walk(caller, options.seed, () => isOver(all), options.walks))
@@ -403,14 +404,15 @@ const combine = ({ options, ...all }: Stages, isEnough: () => boolean): Promise<
 /** How many calls a world makes with each of its pairs in its later steps. */
 const callsOfLater = 5
 
-/** What worlds left for later, once it is due. @param waits until all of it is due */
-async function runLater(all: Stages, waits: boolean): Promise<void> {
+/** What worlds left for later. @param which what is due, what will be, once it is, or all of it, since the end has come */
+async function runLater(all: Stages, which: 'due' | 'awaited' | 'all'): Promise<void> {
   const { later, x } = all.caller
   const { clock } = x.options
   later.sort((one, other) => one.due - other.due)
   for (let [next] = later; next !== undefined; [next] = later) {
-    if (waits && clock.now() < next.due) await x.wait(next.due - clock.now())
-    if (clock.now() < next.due) return
+    const ms = next.due - clock.now()
+    if (which === 'awaited' && ms > 0 && ms < Number.POSITIVE_INFINITY) await x.wait(ms)
+    if (which !== 'all' && clock.now() < next.due) return
     later.shift()
     await all.stage(next.name, next.run)
   }

@@ -107,13 +107,13 @@ export async function learnLiveTokens(x: Explorer, who: string, others: number):
   if (!x.lines.has(first)) return
   for (let at = 0; at < others; at++) await x.call(grant(who, ['solution']))
   if ((await x.call(list(token(first))))?.answer.kind === 'accepted') return x.setTerms({ liveTokens: others })
-  // A grant may take the place of one for the same scope.
+  // A grant may take the place of one for the same scope, or of any other.
   x.setTerms({ liveTokens: 0 })
   const [same, another] = [await outlivesOne(x, who, ['solution']), await outlivesOne(x, who, ['solution', 'context'])]
-  if (same || !another) x.setTerms({ liveTokens: fewTokens })
+  if (same && another) x.setTerms({ liveTokens: fewTokens })
 }
 
-/** No known server ends a token when this many newer ones are issued. */
+/** No known server that lets a token outlive each single newer one ends it when this many are issued. */
 const fewTokens = 2
 
 async function outlivesOne(x: Explorer, who: string, scope: readonly string[]): Promise<boolean> {

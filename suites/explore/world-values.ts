@@ -36,6 +36,8 @@ export function valuesOf(
     usersOfBriefPairs: [...new Set([third, second])],
     // One with few sessions, because a user at the limit has no free session to race for.
     racer: narrow.find((one) => one === 'solution-key') ?? secret[3] ?? first ?? 'root',
+    // One that gets few other pairs.
+    keeper: narrow.find((one) => one === 'solution-key') ?? secret.at(-1) ?? null,
     latePairs: [],
     ...Object.fromEntries(caller.left),
     other: secret[1] ?? null,
@@ -56,6 +58,7 @@ export function valuesOf(
     apikey: apikeyScope(x) ?? [],
     scheme: x.state().terms.scheme,
     extra: ['expiresIn:15000'],
+    probes: x.options.probes,
     sessionWords,
     wrongSecrets: [
       ...secret.slice(1, 2).map((other) => `$${other}.secret`),

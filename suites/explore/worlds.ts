@@ -122,7 +122,7 @@ function leaveLater({ caller, ...run }: Run, values: Values): void {
   for (const { after, steps } of run.world.later ?? [])
     later.push({
       name: run.world.world,
-      due: x.options.clock.now() + durationMs(after),
+      due: after === 'end' ? Number.POSITIVE_INFINITY : x.options.clock.now() + durationMs(after),
       pairs: run.made.length,
       run: async () => {
         x.script = run.script
