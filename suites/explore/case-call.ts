@@ -241,7 +241,7 @@ function authorOf(state: State, { call }: CaseCall): string {
   const auth = authorizationOf(state, call)
   switch (auth.kind) {
     case 'none':
-      return ' without authorization'
+      return ` without authorization${besidesOf(call)}`
     case 'basic':
       return ` with ${isWrong(state, auth.id, auth.secret) ? 'wrong Basic credentials' : 'Basic credentials'} of ${keyName(state, auth.id)}`
     case 'signature':
@@ -251,6 +251,17 @@ function authorOf(state: State, { call }: CaseCall): string {
     default:
       return ' with an Authorization header of another form'
   }
+}
+
+/** Members and params that the document does not show: the case may be about them. */
+function besidesOf({ body }: Call): string {
+  const { members, method, params } = readBody(body)
+  const { jsonrpc: _jsonrpc, id: _id, method: _method, params: _params, ...others } = members ?? {}
+  const names = [
+    ...Object.keys(others),
+    ...(method !== 'manager/createApiKey' && isObject(params) ? Object.keys(params) : []),
+  ]
+  return names.length === 0 ? '' : ` and with "${names.join('", "').slice(0, 80)}" in its body`
 }
 
 function tokenOf(state: State, text: string, from: string): string {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../engine/conversation/conversation.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { initialState } from '../engine/model/state.ts'
 import type { WireRequest } from '../engine/target.ts'
-import { listenToRun } from './listen.ts'
+import { listeningFindings, listenToRun } from './listen.ts'
 
 const root = { id: 'root-id', secret: 'root-secret' }
 const state = {
@@ -143,4 +144,19 @@ describe('listening', () => {
     for (const name of ['one', 'two']) call({ ...pair(name), tokenType: 'bearer' }, ...grant)
     expect(found()).toEqual(['found/grants/result-token-type/shape'])
   })
+})
+
+test.each([
+  ['passed', ['found/authorization/required/let-in', 'found/grants/result-scope/shape']],
+  ['failed', ['found/grants/result-scope/shape']],
+] as const)('what a case that %s shows already is not told again', (verdict, told) => {
+  const found = ['found/authorization/required/let-in', 'found/grants/result-scope/shape'].map((id) => ({
+    id,
+    requirement: id.split('/').slice(1, 3).join('/'),
+    level: 'must' as const,
+    message: '',
+    steps: [],
+  }))
+  const outcome = { key: 'tokens/in-request', verdict, requirements: {}, envelope: [], findings: found }
+  expect(listeningFindings([outcome as unknown as CaseOutcome], []).map(({ id }) => id)).toEqual(told)
 })

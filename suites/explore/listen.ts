@@ -597,9 +597,13 @@ export function listeningFindings(outcomes: readonly CaseOutcome[], explored: re
     for (const { problem } of envelope) shown.add(envelopeRequirements[problem.kind])
   }
   const found = new Map<string, Found>()
-  for (const { key, findings = [] } of outcomes)
-    for (const one of findings)
-      if (!shown.has(one.requirement) && !found.has(one.id)) found.set(one.id, { ...one, case: key, ...notRepeated })
+  for (const { key, verdict, findings = [] } of outcomes)
+    for (const one of findings) {
+      // A case that failed shows the accepted call already, at the requirement that it is about.
+      const isShownByCase = (verdict === 'failed' || verdict === 'warned') && !one.id.includes('/shape')
+      if (isShownByCase || shown.has(one.requirement) || found.has(one.id)) continue
+      found.set(one.id, { ...one, case: key, ...notRepeated })
+    }
   return [...found.values()]
 }
 

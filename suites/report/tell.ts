@@ -249,7 +249,7 @@ export function reproducedSentence({
   message,
 }: Pick<Finding, 'reproduced' | 'least' | 'message'>): string {
   if (tries === 0)
-    return `It was not tried again${message.includes('manager/createApiKey') ? ', because each try may take a place for a key' : ''}`
+    return `It was seen once, and not tried again${message.includes('manager/createApiKey') ? ', because each try may take a place for a key' : ''}`
   const often = `Repeated ${counted(tries, 'time')}, seen ${counted(failed, 'time')}`
   if (failed === 0) return `${often}: it rests on what happened before, or on chance`
   if (failed < tries) return `${often}: it depends on timing or chance`
