@@ -92,7 +92,7 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
   const { facts, tokenExpiries } = talk
   const requestedLifeMs = requestedLife(spec)
   const tokenExpiryMs = tokenExpiries.get(tokenUsed(spec))
-  noteTry(talk, one)
+  noteTry(talk, spec, one)
   if (answer.outcome === 'accepted') {
     noteAccepted(facts, spec, membersOf(answer.result), time)
     for (const [token, expiry] of grantedTokens(membersOf(answer.result), time)) tokenExpiries.set(token, expiry)
@@ -113,14 +113,18 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
 }
 
 /** Counts the calls with a key that are refused one after another. */
-function noteTry({ run }: Conversation, { answer, request }: Delivered): void {
+function noteTry({ run }: Conversation, spec: CallSpec, { answer, request }: Delivered): void {
   const key = keyCalledWith(request)
   if (key === undefined || (answer.outcome !== 'accepted' && answer.outcome !== 'refused')) return
   const name = `${key.way} ${key.id}`
   const known = run.tries.get(name) ?? { ...key, wasAccepted: false, refused: 0 }
-  const isAccepted = answer.outcome === 'accepted'
-  run.tries.set(name, isAccepted ? { ...key, wasAccepted: true, refused: 0 } : { ...known, refused: known.refused + 1 })
+  // A wrong call that is accepted does not show that right ones are: their refusal would look like a lock.
+  if (answer.outcome === 'refused') run.tries.set(name, { ...known, refused: known.refused + 1 })
+  else if (!isSpoilt(spec)) run.tries.set(name, { ...key, wasAccepted: true, refused: 0 })
 }
+
+const isSpoilt = ({ auth, changes = [], mustBeRefused = false }: CallSpec): boolean =>
+  mustBeRefused || changes.length > 0 || (typeof auth === 'object' && 'but' in auth)
 
 /** The key whose secret a request proves, and how; undefined for a token or no authorization. */
 export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'id' | 'way'> | undefined {
