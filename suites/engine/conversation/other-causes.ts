@@ -306,8 +306,11 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   if (typeof step.auth === 'object' && 'token' in step.auth)
     return step.auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
   // The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported.
+  // Nor does a wrong signature that is accepted show that right ones are: their refusal would look like a lock.
+  const { tries } = talk.run
   const quiet: Conversation = {
     ...talk,
+    run: { ...talk.run, tries: new Map(tries) },
     emit: (event) => {
       if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
     },
@@ -316,6 +319,10 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   const again = step.call === listSolutions ? refused.request : undefined
   const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)
   talk.calls = quiet.calls
+  for (const [name, tried] of quiet.run.tries) {
+    const wasAccepted = tries.get(name)?.wasAccepted === true
+    tries.set(name, { ...tried, wasAccepted })
+  }
   return hint ?? (again === undefined && talk.run.diagnose !== undefined ? { kind: 'body-beyond-ascii' } : undefined)
 }
 

@@ -73,6 +73,23 @@ describe('run case', async () => {
     expect(run.stopping.reason?.kind).toBe('locked-out')
   })
 
+  test.each([
+    'call: manager/auth, auth: { hmac: root }, params: { grantType: api_key_credentials, apiKeyId: $root.id, apiKeySecret: $root.secret, scope: [solution] }, expect: accepted',
+    'call: solution/listSolutions, auth: { hmac: root, but: { signature: untruncated } }, expect: refused',
+  ])('a signature that was never accepted is not locked: after %s', async (step) => {
+    const run = runOf(
+      madeUpTarget({
+        answer: ({ authorization = '', method }) => {
+          const mac = Buffer.from(authorization.split(';')[4] ?? '', 'base64')
+          return method === 'manager/auth' || mac.length !== 20 ? { result: {} } : { status: 401 }
+        },
+      }),
+    )
+    await ask(run, `  - { ${step} }\n`)
+    await ask(run, '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n')
+    expect(run.stopping.reason).toBeNull()
+  })
+
   test('a refusal is a failure while the root key is accepted', async () => {
     const run = runOf(
       madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),

@@ -128,15 +128,17 @@ const isSpoilt = ({ auth, changes = [], mustBeRefused = false }: CallSpec): bool
 
 /** The key whose secret a request proves, and how; undefined for a token or no authorization. */
 export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'id' | 'way'> | undefined {
+  // A grant may be accepted whatever its header says.
+  if (mentions(body, 'grantType')) {
+    const { apiKeyId } = paramsIn(body)
+    return typeof apiKeyId === 'string' ? { id: apiKeyId, way: 'grant' } : undefined
+  }
   const header = headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1]
   const [word = '', credentials = ''] = header?.split(' ') ?? []
   const [id = ''] = credentials.split(';')
   if (credentials.includes(';')) return { id, way: 'signature' }
-  if (/^basic$/i.test(word))
-    return { id: Buffer.from(credentials, 'base64').toString().split(':')[0] ?? '', way: 'basic' }
-  if (!mentions(body, 'apiKeyId')) return undefined
-  const { apiKeyId } = paramsIn(body)
-  return typeof apiKeyId === 'string' ? { id: apiKeyId, way: 'grant' } : undefined
+  if (!/^basic$/i.test(word)) return undefined
+  return { id: Buffer.from(credentials, 'base64').toString().split(':')[0] ?? '', way: 'basic' }
 }
 
 /** The number of created keys that the interface allows (part 8); the initial key may count. */
