@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
-import { startRun } from '../engine/conversation/conversation.ts'
+import { type Run, startRun } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
@@ -42,15 +42,10 @@ async function ask(
   return { outcome: await run(target, step), calls }
 }
 
-function run(target: Target, steps: string): Promise<CaseOutcome> {
-  const started = startRun({
-    target,
-    corpus,
-    facts: noFacts(),
-    random: seededRandom(1),
-    unique: 'test',
-    diagnose: signatureHint,
-  })
+const runOf = (target: Target): Run =>
+  startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', diagnose: signatureHint })
+
+function run(target: Target, steps: string, started = runOf(target)): Promise<CaseOutcome> {
   const text = `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`
   const scenario = parseScenario(text, 'fixtures/scenarios/a/b.yaml')
   const [testCase] = scenario.cases
@@ -108,6 +103,12 @@ test.each(['/gw/v2/api', '/v2/api'])('a server that signs its own path %s is nam
   expect(outcome.verdict).toBe('failed')
   expect(saidHint(outcome)).toContain(`when the URI ${uri} is signed instead of /api`)
   expect(saidHint(outcome)).toContain(`set "signedUri: ${uri}" in the target file`)
+})
+
+test('a signature of another path that the server accepted is no sign of a lock', async () => {
+  const target = behindGateway('/gw/v2/api')
+  const started = runOf(target)
+  for (const _time of [1, 2]) expect((await run(target, listStep, started)).verdict).toBe('failed')
 })
 
 test('below a base path, a server that signs /api passes, and one that signs another path is not explained by it', async () => {

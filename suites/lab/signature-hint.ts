@@ -103,8 +103,7 @@ async function otherUri(talk: Conversation, signer: Signer): Promise<Hint | unde
   const segments = `${new URL(instance.baseUrl).pathname.replace(/\/$/, '')}/api`.split('/').slice(1)
   const paths = segments.map((_, from) => `/${segments.slice(from).join('/')}`)
   for (const uri of paths.filter((path) => path !== instead)) {
-    const signing = { ...talk, instance: { ...instance, settings: { ...instance.settings, signedUri: uri } } }
-    const { answer } = await plainCall(signing, signer)
+    const { answer } = await plainCall(talk, signer, { signed: { path: uri } })
     if (answer.outcome === 'accepted') return { kind: 'other-signed-uri', uri, instead }
     if (talk.run.stopping.reason !== null) return undefined
   }

@@ -131,8 +131,10 @@ export async function noticeGone(talk: Conversation): Promise<void> {
 const triesOfLock = 6
 /** Fewer wrong tries, one after another, lock no created key. */
 const fewestWrong = 4
-/** When a locked key is tried again, each time after the one before. A try may begin the time of the lock anew. In ms. */
+/** The pause before each new try of a locked key, in ms; they grow, because a try may start the lock again. */
 const waitsForLock = [2000, 4000, 8000, 16_000]
+/** After this many keys and ways that stayed refused, no other is waited for: a server that refuses all of them must not make the run much longer. */
+const mostShut = 2
 
 /**
  * A server may lock a key after wrong tries: for how long, and in which ways to call, is open. It is seen where a key is refused again and
@@ -158,7 +160,8 @@ async function meetLock(
     if (!endsRun && (!involved.has(id) || wrong < fewestWrong)) continue
     if (!(await refusesAll(call, triesOfLock))) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
-    if (known.isShut) return { verdict: 'blocked', problem }
+    const shut = [...tries.values()].filter(({ isShut }) => isShut)
+    if (known.isShut || (!endsRun && shut.length >= mostShut)) return { verdict: 'blocked', problem }
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
     if (!endsRun) return { verdict: 'blocked', problem }
@@ -306,11 +309,8 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   if (typeof step.auth === 'object' && 'token' in step.auth)
     return step.auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
   // The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported.
-  // Nor does a wrong signature that is accepted show that right ones are: their refusal would look like a lock.
-  const { tries } = talk.run
   const quiet: Conversation = {
     ...talk,
-    run: { ...talk.run, tries: new Map(tries) },
     emit: (event) => {
       if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
     },
@@ -319,10 +319,6 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   const again = step.call === listSolutions ? refused.request : undefined
   const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)
   talk.calls = quiet.calls
-  for (const [name, tried] of quiet.run.tries) {
-    const wasAccepted = tries.get(name)?.wasAccepted === true
-    tries.set(name, { ...tried, wasAccepted })
-  }
   return hint ?? (again === undefined && talk.run.diagnose !== undefined ? { kind: 'body-beyond-ascii' } : undefined)
 }
 

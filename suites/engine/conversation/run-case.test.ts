@@ -73,6 +73,31 @@ describe('run case', async () => {
     expect(run.stopping.reason?.kind).toBe('locked-out')
   })
 
+  test('keys that stay refused are waited for only a few times in a run', async () => {
+    let isDead = false
+    const target = madeUpTarget({
+      answer: ({ authorization = '' }) =>
+        isDead && !authorization.endsWith(Buffer.from('root:not-a-secret').toString('base64'))
+          ? { status: 401 }
+          : { result: {} },
+    })
+    const run = runOf(target)
+    const { testKeys, instance } = await openConversation(run)
+    const names = ['one', 'two', 'three', 'four', 'five', 'six']
+    const use = (name: string) =>
+      ask(run, `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${name} }, expect: accepted }\n`)
+    await ask(run, right)
+    for (const name of names) {
+      testKeys.set(name, { id: name, secret: `${name}-secret` })
+      await use(name)
+    }
+    isDead = true
+    const beganMs = instance.clock.now()
+    for (const name of names) expect((await use(name)).problem?.kind).toBe('key-locked')
+    expect(instance.clock.now() - beganMs).toBeLessThan(65_000)
+    expect(run.stopping.reason).toBeNull()
+  })
+
   test.each([
     'call: manager/auth, auth: { hmac: root }, params: { grantType: api_key_credentials, apiKeyId: $root.id, apiKeySecret: $root.secret, scope: [solution] }, expect: accepted',
     'call: solution/listSolutions, auth: { hmac: root, but: { signature: untruncated } }, expect: refused',
