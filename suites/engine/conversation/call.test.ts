@@ -137,6 +137,22 @@ describe('perform step', () => {
   })
 })
 
+test('alter changes what but left', async () => {
+  const sent: unknown[] = []
+  const target = madeUpTarget({
+    answer: ({ authorization, params }) => {
+      sent.push([authorization, params])
+      return { status: 401 }
+    },
+  })
+  const auth = 'auth: { basic: root, but: empty }, alter: { basic-word: upper-case, param name: doubled }'
+  await ask(
+    runOf(target),
+    `  - { call: manager/createApiKey, ${auth}, params: { name: one }, but: { name: last-character-dropped }, expect: refused }\n`,
+  )
+  expect(sent).toEqual([[`BASIC ${Buffer.from('root:').toString('base64')}`, { name: 'onon' }]])
+})
+
 describe('wait', () => {
   function callerKnowing(known: Partial<TargetFacts>): Promise<Conversation> {
     const target = madeUpTarget({ answer: () => ({ result: {} }) })

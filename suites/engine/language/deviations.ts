@@ -155,18 +155,13 @@ export const alterOf = (...changes: readonly Change[]): Alter =>
     changes.map(({ field, operation = '', value }) => [field, value === undefined ? operation : { value }]),
   )
 
-type Altered = Pick<CallStep, 'alter' | 'auth' | 'but' | 'nonce'>
-
 /** What is wrong with the `alter` and the `nonce` of a step. */
-export function problemsOfAlter({ alter, auth, but, nonce }: Altered): Problem[] {
+export function problemsOfAlter({ alter, auth, nonce }: Pick<CallStep, 'alter' | 'auth' | 'nonce'>): Problem[] {
   const problems: Problem[] = []
   const say = (path: Path, message: string, onKey = false): void => void problems.push({ path, message, onKey })
   const signs = ['hmac', 'ecc', undefined].includes(wayOf(auth))
   if (nonce !== undefined && !signs) say(['nonce'], 'only a call with "auth: hmac" or "auth: ecc" has a nonce', true)
   if (!isObject(alter)) return problems
-  if (but !== undefined) say(['but'], 'with "alter", write "but" as "param <name>" there', true)
-  if (typeof auth === 'object' && 'but' in auth && !isKeyIdAlone(auth.but))
-    say(['auth', 'but'], 'with "alter", only "but: { key-id: … }" can stand here', true)
   for (const [name, value] of Object.entries(alter)) {
     const part = partNamed(name)
     if (part === undefined) {
@@ -193,10 +188,6 @@ function misfitOf(operations: OperationsOfPart, value: unknown): string | undefi
   if (operations !== 'text') return 'only a text or a JSON value can have another "value", write an operation'
   return typeof value.value === 'string' ? undefined : 'this part is a text, write its other "value" in quotes'
 }
-
-/** A key that the scenario created with the public key of a test key signs as `{ ecc: bob, but: { key-id: $key.id } }`. */
-const isKeyIdAlone = (but: unknown): boolean =>
-  (typeof but === 'string' && but.startsWith('$')) || (isObject(but) && Object.keys(but).join() === 'key-id')
 
 /** undefined for `key`, whose way the run chooses. */
 function wayOf(auth: Auth): string | undefined {
