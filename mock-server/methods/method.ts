@@ -45,9 +45,10 @@ export function carryOut<T>(
 /** A string; its length is counted in UTF-16 units. */
 export const text = (from: number, to: number): Check<string> =>
   check(`a text of ${from} to ${to} characters`, (value) => isText(value) && value.length >= from && value.length <= to)
+const word = text(1, 128)
 export const textList = check<string[]>(
   'a list of texts',
-  (value) => Array.isArray(value) && value.length <= 128 && value.every((item) => text(1, 128)(item) === undefined),
+  (value) => Array.isArray(value) && value.length <= 128 && value.every((item) => word(item) === undefined),
 )
 export const anything: Check<unknown> = () => undefined
 

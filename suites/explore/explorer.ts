@@ -291,19 +291,19 @@ export const bodySigned = 'signatures/request-body'
 export const isSignedOtherBody = ({ body, headers, auth, alter }: CallStep): boolean =>
   (body !== undefined || headers !== undefined) && alter === undefined && ['hmac', 'ecc'].includes(wayOf(auth))
 
-/** Whether the bodies of two calls are written and sent in the same way. */
-const isSameForm = (one: CallStep, other: CallStep): boolean =>
-  JSON.stringify([one.body, one.headers]) === JSON.stringify([other.body, other.headers])
+/** The same for calls whose bodies are written and sent in the same way. */
+const formOf = ({ body, headers }: CallStep): string => JSON.stringify([body, headers])
 
 /** Whether only the signature of such a body is refused: another way to authorize was accepted with it, and the signature of a plain body. */
 function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
   if (kind === 'accepted' || !isSignedOtherBody(call)) return false
-  const isUnsigned = ({ auth }: CallStep): boolean => ['basic', 'token'].includes(wayOf(auth))
+  const [form, auth] = [formOf(call), JSON.stringify(call.auth)]
+  const isUnsigned = (step: CallStep): boolean => ['basic', 'token'].includes(wayOf(step.auth))
   const isPlain = (step: CallStep): boolean =>
-    !isSignedOtherBody(step) && step.alter === undefined && JSON.stringify(step.auth) === JSON.stringify(call.auth)
+    !isSignedOtherBody(step) && step.alter === undefined && JSON.stringify(step.auth) === auth
   const wasAccepted = (isMeant: (step: CallStep) => boolean): boolean =>
     log.some(({ seen }) => seen.some(({ step, answer }) => answer.kind === 'accepted' && isMeant(step)))
-  return wasAccepted((step) => isUnsigned(step) && isSameForm(step, call)) && wasAccepted(isPlain)
+  return wasAccepted((step) => isUnsigned(step) && formOf(step) === form) && wasAccepted(isPlain)
 }
 
 /** Ends the exploration when the target has stopped answering. One that hangs up instead of refusing answers right calls. */
@@ -420,8 +420,11 @@ function byEnd(seen: readonly Seen[]): number[] {
   return seen.map((_, index) => index).sort((a, b) => (seen[a]?.span.to ?? 0) - (seen[b]?.span.to ?? 0))
 }
 
-/** Whether a refusal may have another reason than the one that it seems to have: a server may be closed to our address for a while. */
-/** @returns whether the root key lists solutions now, from an address of ours; true if no call is left to ask */
+/**
+ * A refusal may have another reason than the one that it seems to have: a server may be closed to our address for a while.
+ *
+ * @returns whether the root key lists solutions now, from an address of ours; true if no call is left to ask
+ */
 async function takesRoot(core: Core, from?: string): Promise<boolean> {
   const control = list(byRoot(core), { connection: 'new', ...(from === undefined ? {} : { from }) })
   const rendered = tryRender(core, control)

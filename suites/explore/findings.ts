@@ -224,14 +224,16 @@ function countsBefore({ log }: Explorer, { entry }: Candidate): { refused: numbe
   const last = log[entry]?.step
   if (!isCall(last)) return { refused: 0, accepted: 0 }
   const { alter: _alter, ...right } = last
-  const count = (call: CallStep, kind: 'refused' | 'accepted'): number =>
-    log.slice(0, entry).filter(({ step, seen }) => isLike(step, call) && seen[0]?.answer.kind === kind).length
+  const count = (call: CallStep, kind: 'refused' | 'accepted'): number => {
+    const like = likeness(call)
+    const isCounted = ({ step, seen }: Entry): boolean =>
+      seen[0]?.answer.kind === kind && isCall(step) && likeness(step) === like
+    return log.slice(0, entry).filter(isCounted).length
+  }
   return { refused: count(last, 'refused'), accepted: count(right, 'accepted') }
 }
 
-/** Whether two calls differ in nothing but the session, the connection and the like. */
-const isLike = (step: Step, other: CallStep): boolean => isCall(step) && likeness(step) === likeness(other)
-
+/** The same for two calls that differ in nothing but the session, the connection and the like. */
 const likeness = ({ call, auth, params, alter }: CallStep): string =>
   JSON.stringify([call, auth, params, alter ?? null]).replace(/"session:[^"]*"/g, '""')
 
