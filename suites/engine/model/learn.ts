@@ -1,7 +1,7 @@
 /** Learns from answers. Every function takes a state and returns the next one. */
 
 import { sessionLimit } from '../document.ts'
-import { isObject, isStrings, membersOf } from '../json.ts'
+import { isStrings, membersOf } from '../json.ts'
 import { publicKeyFromPem } from '../signer/pem.ts'
 import { beyondCreator, facts, kindOfBody, longestKeptMs } from './facts.ts'
 import { judge, nameOf } from './judge.ts'
@@ -248,6 +248,7 @@ function noteNonce(state: State, { auth }: ReadCall): State {
 /** A time that a server reports may be rounded to a second. */
 export const roundedMs = 1000
 
+/** A token that is missing, or is no string, is the empty string: the other one may work without it. */
 export interface Result {
   readonly accessToken: string
   readonly refreshToken: string
@@ -257,9 +258,10 @@ export interface Result {
 }
 
 export function readResult(result: unknown): Result | undefined {
-  if (!isObject(result)) return undefined
-  const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope } = result
-  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined
+  const { accessToken: access, refreshToken: refresh, accessTokenExpiry, refreshTokenExpiry, scope } = membersOf(result)
+  const accessToken = typeof access === 'string' ? access : ''
+  const refreshToken = typeof refresh === 'string' ? refresh : ''
+  if (accessToken === '' && refreshToken === '') return undefined
   return { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope }
 }
 
@@ -333,18 +335,18 @@ function ofLine(state: State, line: number, standing: Pair['standing']): [number
 
 function added(state: State, pair: Pair): State {
   const index = state.pairs.size
-  const looks = [
-    ...looksOf(pair.access).map((look) => [`access ${look}`, index] as const),
-    ...looksOf(pair.refresh).map((look) => [`refresh ${look}`, index] as const),
-  ]
+  const { access, refresh } = pair
+  const looks = Object.entries({ access, refresh }).flatMap(([which, token]) =>
+    token === '' ? [] : looksOf(token).map((look) => [`${which} ${look}`, index] as const),
+  )
   return {
     ...state,
     looks: state.looks.with(looks),
     lines: state.lines.with([[pair.line, [...(state.lines.get(pair.line) ?? []), index]]]),
     pairs: state.pairs.with([[index, pair]]),
-    access: state.access.with([[pair.access, index]]),
-    refresh: state.refresh.with([[pair.refresh, index]]),
-    tokenLengths: withLengths(state.tokenLengths, [pair.access.length, pair.refresh.length]),
+    access: access === '' ? state.access : state.access.with([[access, index]]),
+    refresh: refresh === '' ? state.refresh : state.refresh.with([[refresh, index]]),
+    tokenLengths: withLengths(state.tokenLengths, [access.length, refresh.length]),
   }
 }
 

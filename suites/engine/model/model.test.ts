@@ -495,6 +495,29 @@ test.each([
   expect(shape(newState(), grantCall(['solution']), accepted(result), at(0))).toMatchObject([{ message }])
 })
 
+describe.each([null, undefined, 7, ''])('a grant with %j instead of', (missing) => {
+  const { access, refresh } = tokensOf('a')
+  const without = (name: string): State => {
+    const result = { ...resultOf(pairAnswer('a', ['solution'], at(0))), [name]: missing }
+    return learn(afterGrants(newState(), [], ['solution']), grantCall(['solution']), accepted(result), at(0))
+  }
+
+  test('a refresh token gives an access token that works, and no refresh', () => {
+    const state = without('refreshToken')
+    expect(judged(state, listWith(tokenHeader('a')), at(1)).is).toBe('accepted')
+    expect(judged(state, listWith(`Bearer x${access}`), at(1)).is).toBe('refused')
+    for (const text of ['', refresh]) expect(judged(state, refreshCall(text), at(1)).is).toBe('refused')
+  })
+
+  test('an access token gives a refresh token that works, and no access', () => {
+    const state = without('accessToken')
+    expect(judged(state, refreshCall(refresh), at(1)).is).toBe('accepted')
+    for (const text of ['', access]) expect(judged(state, listWith(`Bearer ${text}`), at(1)).is).toBe('refused')
+    const renewed = learn(state, refreshCall(refresh), pairAnswer('b', ['solution'], at(2)), at(2))
+    expect(judged(renewed, refreshCall(refresh), at(3)).is).toBe('refused')
+  })
+})
+
 const verdictOfSigned = (authorization: string): string => judged(newState(), listWith(authorization), at(0)).is
 
 describe('a signature of a key', () => {
