@@ -27,6 +27,7 @@ import {
 } from '../engine/conversation/conversation.ts'
 import { makeCall } from '../engine/conversation/send.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
+import { keyLimit } from '../engine/document.ts'
 import { type SuiteError, usageError } from '../engine/errors.ts'
 import { counted, fewOf } from '../engine/group.ts'
 import { parseJson } from '../engine/json.ts'
@@ -207,7 +208,8 @@ export function leftKeyLines({ kept, left, unanswered, problems }: Left, url: st
   ]
 }
 
-const shownNames = 5
+/** As many as a server may hold: whoever looks for them there has nothing but their names. */
+const shownNames = keyLimit
 
 /** At most one line: a server that answers every creation with 507 would give a hundred. */
 function unansweredLines(names: readonly string[]): string[] {
