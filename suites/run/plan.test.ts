@@ -54,6 +54,13 @@ test('a case that fills the places for keys opens a few sessions, and fills none
   expect(planOf({ only: ['sessions/seventeenth'] }).creates).toContainEqual(sessions)
 })
 
+test('a shared server is told that token pairs may cost sessions, and refused grants are not counted', () => {
+  const pairs = (flags: Parameters<typeof readRunOptions>[0]): string | undefined =>
+    planOf({ only: ['tokens/refusals-end-none'], ...flags }).creates.find((line) => line.includes('token pair'))
+  expect(pairs({ allow: 'sessions' })).toBe('about 6 token pairs, which may push out sessions of the same user')
+  expect(pairs({ disposable: true })).toBe('about 6 token pairs')
+})
+
 test('the test keys of the selected cases are created', () => {
   expect(planOf({ only: ['refresh'] }).creates).toEqual(
     expect.arrayContaining(['1 API key', 'up to 1 more if the target takes keys that it should refuse']),

@@ -179,7 +179,8 @@ function createdThings(
 ): string[] {
   const isCleaned = target === null || target.settings.cleanup !== undefined
   const lasts = target !== null && !target.disposable && target.testKeysFile === null
-  const tokens = count(calls.filter(({ method }) => method === 'manager/auth'))
+  const tokens = count(calls.filter(({ method, refused }) => method === 'manager/auth' && !refused))
+  const isShared = target !== null && !target.disposable
   const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
   const keys = count(creations.filter(({ refused }) => !refused))
   const tried = count(creations.filter(({ refused }) => refused))
@@ -187,12 +188,12 @@ function createdThings(
     ...(keys > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
     ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
     ...(tried > 0 ? [wrongKeys(Math.min(tried, keyLimit), keys > 0)] : []),
-    ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}`] : []),
-    ...(fills(testable, 'sessions')
-      ? ['sessions up to the limit of 16, which may push out others of the same user']
-      : []),
+    ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}${isShared ? pushOut : ''}`] : []),
+    ...(fills(testable, 'sessions') ? [`sessions up to the limit of 16${pushOut}`] : []),
   ]
 }
+
+const pushOut = ', which may push out sessions of the same user'
 
 const wrongKeys = (most: number, isMore: boolean): string =>
   `up to ${isMore ? `${most} more` : counted(most, 'API key')} if the target takes keys that it should refuse`
