@@ -42,7 +42,7 @@ export function createNonceMemory(bound: number): NonceMemory {
 }
 
 const half = 2 ** 32
-/** Nobody can look for two nonces with one mark. */
+/** Random, so that nobody can look for two nonces with one mark. */
 const seedOfOne = randomInt(half) | 0
 const seedOfOther = randomInt(half) | 0
 

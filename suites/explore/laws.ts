@@ -57,7 +57,7 @@ async function tryPair(caller: Caller, name: string, pair: Pair, isLate: boolean
 
 /** Calls with a key after one step: wrong calls in a row may lock it. */
 const mostAtOnce = 8
-/** After so many wrong calls with a key a right one follows. */
+/** After this many wrong calls with a key a right one follows. */
 const wrongInARow = 3
 
 /** A law about a key is tried once for each key. */

@@ -35,7 +35,7 @@ export interface World {
   /** Where one of these is not accepted, the combination is left out. */
   readonly given?: readonly RawStep[]
   readonly steps: readonly (RawStep | string)[]
-  /** Made when so much time has passed since its steps, or at the end. */
+  /** Made when this much time has passed since its steps, or at the end. */
   readonly later?: readonly { readonly after: string; readonly steps: World['steps'] }[]
   /** The name by which later worlds know the pairs and keys that it made. */
   readonly leaves?: string

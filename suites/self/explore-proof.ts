@@ -340,7 +340,7 @@ function openModel({ handle, server }: { handle: Handle; server: Context }, aske
   }
 }
 
-/** Whether the scenarios that `explore` writes show what it found: each must fail on the broken server and pass on the reference server. */
+// Whether the scenarios that `explore` writes show what it found: each must fail on the broken server and pass on the reference server.
 
 /** `works`, or what is wrong with a scenario. */
 type FixtureOutcome =

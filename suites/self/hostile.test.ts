@@ -26,7 +26,7 @@ const patience = 5
 
 test('the short form has an attack of every kind', () => {
   const left = attackKinds.filter((kind) => !short.some((id) => id in kind))
-  // no-secret-leaves.test.ts has a server of its own for these.
+  // secrets.test.ts has a server of its own for these.
   expect(left).toEqual([attacksOfOutput])
 })
 

@@ -169,7 +169,7 @@ test('secrets of requests and of answers are known to the redactor, also those o
 
 describe('a call that is sent again', () => {
   const list = 'solution/listSolutions'
-  test('a throttled one waits as long as the target asks, and each try is written anew', async () => {
+  test('a throttled one waits as long as the target asks, and each try is signed again', async () => {
     const { call, sent, instance } = lineTo((_request, calls) =>
       calls < 3 ? answered(429, {}, { 'retry-after': '2' }) : answered(200, { result: {} }),
     )

@@ -181,7 +181,7 @@ export interface KeyTries {
   wasAccepted: boolean
   /** How many were refused since the last accepted one. */
   refused: number
-  /** The key was refused for longer than a lock was waited for. */
+  /** The key stayed refused for as long as a run waits for a lock to end. */
   isShut?: true
 }
 

@@ -139,7 +139,7 @@ const mostShut = 2
 /**
  * A server may lock a key after wrong tries: for how long, and in which ways to call, is open. It is seen where a key is refused again and
  * again, in a way in which it was accepted before, on used and on new connections: a refusal on used ones alone is no lock. A lock that ends
- * is waited out. If that of the root key does not end, the run does.
+ * is waited out. If the lock of the root key does not end, the run ends.
  */
 async function meetLock(
   talk: Conversation,

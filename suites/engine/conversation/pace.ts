@@ -37,7 +37,7 @@ export const gentleStart = 20
 /** While all goes well a run becomes faster each second. In ms. */
 const calmMs = 1000
 const fasterBy = 1.5
-/** Where the target has a limit, it is neared in smaller steps. */
+/** Where the target has a limit, the pace approaches it in smaller steps. */
 const nearerBy = 1.2
 /** After the target has throttled, it must have borne the slower pace for so long first; twice as long each time that it throttles again. */
 const firstPatienceMs = 15_000

@@ -13,6 +13,7 @@ export type Classified =
   | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
 
 type Headers = { [name: string]: string }
+
 /**
  * Accepted: 2xx and a JSON object with `result` and no `error`. Refused: a JSON-RPC `error`, a 4xx of any body (429 apart), a 5xx
  * that carries an error. Throttled: 429, or 503 with Retry-After. Unread: longer than the suite reads. Broken: everything else, also

@@ -182,7 +182,7 @@ export type Hint =
   | Of<'basic-secret', { has: 'a colon' | 'letters beyond ASCII' }>
   /** A right signature over a body with letters beyond ASCII was refused, others are accepted. */
   | Of<'body-beyond-ascii'>
-  /** `ended`: which of so many sessions do not work, counted from the oldest, which lives. */
+  /** `ended`: which sessions of all that must live do not, counted from the oldest, which lives. */
   | Of<'sessions-ended', { ended: number[]; of: number }>
 
 /** The verdict of a case, and of a requirement. */
@@ -215,7 +215,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'passed'
 }
 
-/** The outcome of a case, already redacted. Plain values, because it is sent from a vitest worker to the main process as JSON. */
+// The outcome of a case, already redacted. Plain values, because it is sent from a vitest worker to the main process as JSON.
 
 /** What went wrong in a case: its kind and fields, and where. */
 export type Problem = ProblemFacts & {

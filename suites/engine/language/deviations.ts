@@ -45,7 +45,7 @@ export interface Operations extends NamedOperations {
   readonly fields: readonly Field[]
   /** Operations that are tried before all others. */
   readonly first: readonly string[]
-  /** The words that a part takes which has these operations. */
+  /** The words that a part with these operations takes. */
   wordsOf(operations: string): readonly string[]
   /** Every change of a part, in the order of the file. */
   changesOf(field: Field): Change[]

@@ -93,7 +93,7 @@ interface Placed {
   readonly keep?: { readonly [name: string]: string }
 }
 
-/** What is changed of a right call: an operation of fixtures/deviations.yaml for each of some parts, or another value in their places. */
+/** What is changed in a right call: an operation of fixtures/deviations.yaml for each of some parts, or another value in their places. */
 export interface Alter {
   readonly [part: string]: string | { readonly value: Value }
 }

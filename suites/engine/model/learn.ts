@@ -444,7 +444,7 @@ export function doubtLine(state: State, line: number): State {
   }
 }
 
-/** Parts 3 and 5.4, where the sessions of a user are not followed: whether a session was removed whatever else there is on the target. */
+// Parts 3 and 5.4, where the sessions of a user are not followed: whether a session was removed whatever else there is on the target.
 
 /**
  * How many sessions were created after a session was last used. Once there are sixteen, it is gone in every reading of the open questions:

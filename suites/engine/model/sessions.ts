@@ -102,7 +102,7 @@ interface EarlierLine {
 
 interface User {
   readonly sessions: readonly Session[]
-  /** So many of the doubtful sessions were removed, it is unknown which. */
+  /** How many of the doubtful sessions were removed; which of them is unknown. */
   readonly lost: number
   /** They live if the session of their name is the one that they were granted in. No session counts them. */
   readonly earlierLines: readonly EarlierLine[]
@@ -174,7 +174,7 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
 /** What the latest member did to a user, by what a reading says of names. */
 const latest = new WeakMap<User, { readonly member: Member; readonly when: Span; readonly next: Map<string, User> }>()
 
-/** Many tables agree about a user, so that a session is not added in each of them anew. */
+/** Many tables agree about a user, so a session is added once for all of them. */
 function shared(reading: Reading, user: User, member: Member, when: Span): User {
   let known = latest.get(user)
   if (known?.member !== member || known.when !== when) known = { member, when, next: new Map() }

@@ -1,65 +1,5 @@
-/** A map that is never mutated and cheap to grow: large layers that states share, and a small top of their own. */
-import { everySessionTable, type Member, type SessionTable, type Span } from './sessions.ts'
-
-interface Layered<K, V> {
-  readonly size: number
-  get(key: K): V | undefined
-  has(key: K): boolean
-  /** In the order in which they were first added. */
-  keys(): K[]
-  /** The map with these entries added. */
-  with(entries: Iterable<readonly [K, V]>): Layered<K, V>
-}
-
-/** The top is merged into the layer below when it is larger than this, and each layer when it is this many times larger than the one above. */
-const largestTop = 16
-const growth = 8
-
-export function layered<K, V>(entries: Iterable<readonly [K, V]> = []): Layered<K, V> {
-  const base = new Map(entries)
-  return over([new Map(), base], base.size)
-}
-
-/** @param layers the top first: a layer hides those after it */
-function over<K, V>(layers: readonly ReadonlyMap<K, V>[], size: number): Layered<K, V> {
-  const has = (key: K): boolean => layers.some((layer) => layer.has(key))
-  return {
-    size,
-    get: (key) => layers.find((layer) => layer.has(key))?.get(key),
-    has,
-    keys: () => [...merged([...layers].reverse()).keys()],
-    with: (entries) => {
-      const top = new Map(layers[0])
-      let added = 0
-      for (const [key, value] of entries) {
-        if (!top.has(key) && !has(key)) added += 1
-        top.set(key, value)
-      }
-      return over(settled([top, ...layers.slice(1)]), size + added)
-    },
-  }
-}
-
-/** The same entries, with no layer larger than its place allows. */
-function settled<K, V>(layers: readonly ReadonlyMap<K, V>[]): ReadonlyMap<K, V>[] {
-  const next = [...layers]
-  let largest = largestTop
-  for (let at = 0; at < next.length && (next[at]?.size ?? 0) > largest; at += 1) {
-    next[at + 1] = merged([next[at + 1] ?? new Map(), next[at] ?? new Map()])
-    next[at] = new Map()
-    largest *= growth
-  }
-  return next
-}
-
-/** One map of several; a later one wins, and a key keeps its first place. */
-function merged<K, V>(layers: readonly ReadonlyMap<K, V>[]): Map<K, V> {
-  const all = new Map<K, V>()
-  for (const layer of layers) for (const [key, value] of layer) all.set(key, value)
-  return all
-}
-
 /** The types of the model: the state of a target, calls, and facts about them. Plain values, never mutated. */
+import { everySessionTable, type Member, type SessionTable, type Span } from './sessions.ts'
 
 export type Level = 'must' | 'implied'
 
@@ -203,7 +143,7 @@ export interface State {
   readonly refresh: Layered<string, number>
   /** The lengths of all tokens: a token with something appended begins with one of them. */
   readonly tokenLengths: ReadonlySet<number>
-  /** Spellings that a decoder may take for a token; see spelling.ts. */
+  /** Spellings that a decoder may take for a token; see looksOf. */
   readonly looks: Layered<string, number>
   /** The pairs of each line, by index. */
   readonly lines: Layered<number, readonly number[]>
@@ -229,9 +169,11 @@ export interface State {
   readonly lifetimes: readonly { readonly asked: number; readonly got: Span; readonly madeAt: number }[]
 }
 
-/** The state before the first call. */
-
-/** @param root the key that the user gives; it has full access where it is the initial key of the instance */
+/**
+ * The state before the first call.
+ *
+ * @param root the key that the user gives; it has full access where it is the initial key of the instance
+ */
 export function initialState(terms: Terms, root: Key): State {
   return {
     terms,
@@ -286,4 +228,63 @@ export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'
 export function lifetimeOf(scope: readonly string[]): number | null {
   const asked = wordsBehind(scope, 'expiresIn:')
   return asked.length === 1 && /^[1-9]\d*$/.test(asked[0] ?? '') ? Number(asked[0]) : null
+}
+
+/** A map that is never mutated and cheap to grow: large layers that states share, and a small top of their own. */
+interface Layered<K, V> {
+  readonly size: number
+  get(key: K): V | undefined
+  has(key: K): boolean
+  /** In the order in which they were first added. */
+  keys(): K[]
+  /** The map with these entries added. */
+  with(entries: Iterable<readonly [K, V]>): Layered<K, V>
+}
+
+/** The top is merged into the layer below when it is larger than this, and each layer when it is this many times larger than the one above. */
+const largestTop = 16
+const growth = 8
+
+export function layered<K, V>(entries: Iterable<readonly [K, V]> = []): Layered<K, V> {
+  const base = new Map(entries)
+  return over([new Map(), base], base.size)
+}
+
+/** @param layers the top first: a layer hides those after it */
+function over<K, V>(layers: readonly ReadonlyMap<K, V>[], size: number): Layered<K, V> {
+  const has = (key: K): boolean => layers.some((layer) => layer.has(key))
+  return {
+    size,
+    get: (key) => layers.find((layer) => layer.has(key))?.get(key),
+    has,
+    keys: () => [...merged([...layers].reverse()).keys()],
+    with: (entries) => {
+      const top = new Map(layers[0])
+      let added = 0
+      for (const [key, value] of entries) {
+        if (!top.has(key) && !has(key)) added += 1
+        top.set(key, value)
+      }
+      return over(settled([top, ...layers.slice(1)]), size + added)
+    },
+  }
+}
+
+/** The same entries, with no layer larger than its place allows. */
+function settled<K, V>(layers: readonly ReadonlyMap<K, V>[]): ReadonlyMap<K, V>[] {
+  const next = [...layers]
+  let largest = largestTop
+  for (let at = 0; at < next.length && (next[at]?.size ?? 0) > largest; at += 1) {
+    next[at + 1] = merged([next[at + 1] ?? new Map(), next[at] ?? new Map()])
+    next[at] = new Map()
+    largest *= growth
+  }
+  return next
+}
+
+/** One map of several; a later one wins, and a key keeps its first place. */
+function merged<K, V>(layers: readonly ReadonlyMap<K, V>[]): Map<K, V> {
+  const all = new Map<K, V>()
+  for (const layer of layers) for (const [key, value] of layer) all.set(key, value)
+  return all
 }
