@@ -117,6 +117,9 @@ describe('a defect is told in one line', () => {
     { id: 'addresses/bound', level: 'must', kind: 'guard', consequences: ['refresh/address-kept'] },
     { id: 'refresh/address-kept', level: 'implied', kind: 'guard' },
     { id: 'authorization/required', level: 'must', kind: 'guard' },
+    { id: 'basic/credentials', level: 'must', kind: 'guard', consequences: ['keys/created-key-works'] },
+    { id: 'keys/created-key-works', level: 'must', kind: 'guard', consequences: ['signatures/ecc'] },
+    { id: 'signatures/ecc', level: 'must', kind: 'guard' },
   ] as const
   const told = (cases: CaseReport[], findings: Parameters<typeof toldLines>[2] = []): string[] =>
     toldLines(
@@ -151,6 +154,26 @@ describe('a defect is told in one line', () => {
     const refusedHere = testCase('right-address', refused, { requirements: ['refresh/address-kept'] }, 'warned')
     expect(told([bound, refusedHere])).toEqual(['failed second-address', 'warned right-address'])
     expect(told([bound, hmac])).toEqual(['failed second-address', 'failed hmac'])
+  })
+
+  test('but not with the consequence of a sentence that holds, nor with what is let in by another way to authorize', () => {
+    const by = (way: string, id: string) =>
+      testCase(id, accepted, { requirements: [id], exchanges: call('solution/listSolutions', {}, way) })
+    const [basic, ecc] = [by('Basic', 'basic/credentials'), by('svc-hmac-sha256', 'signatures/ecc')]
+    expect(told([basic, ecc])).toHaveLength(2)
+    expect(told([basic, by('Basic', 'keys/created-key-works')])).toHaveLength(1)
+    expect(told([basic, by('Bearer', 'keys/created-key-works')])).toHaveLength(2)
+    const chain = ['basic/credentials', 'keys/created-key-works', 'signatures/ecc']
+    expect(told(chain.map((id) => testCase(id, refused, { requirements: [id] })))).toHaveLength(1)
+    expect(
+      told([
+        testCase('basic', refused, { requirements: ['basic/credentials'] }),
+        testCase('ecc', refused, {
+          requirements: ['signatures/ecc'],
+          exchanges: call('solution/listSolutions', {}),
+        }),
+      ]),
+    ).toHaveLength(2)
   })
 
   test('and a failure is never told under a warning', () => {

@@ -112,12 +112,9 @@ function failureFirst({ first, others }: Cause): Cause {
  * under a warning.
  */
 function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
+  // Only what rests on it directly: through a third sentence that holds, most sentences about authorization would explain each other.
   const consequencesOf = new Map(levels.map(({ id, consequences = [] }) => [id, consequences]))
-  const withConsequences = (ids: readonly string[]): Set<string> => {
-    const all = new Set(ids)
-    for (const id of all) for (const one of consequencesOf.get(id) ?? []) all.add(one)
-    return all
-  }
+  const reachOf = ({ broken }: Wrong): string[] => broken.flatMap((id) => [id, ...(consequencesOf.get(id) ?? [])])
   const everyWay = refusedEveryWay(wrong)
   const explains = (one: Wrong, other: Wrong): boolean => {
     const mayHold = one.verdict === other.verdict || (one.verdict === 'failed' && other.verdict === 'warned')
@@ -126,8 +123,8 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
     if (everyWay.has(one) && everyWay.has(other)) return true
     // Who lets in what must be refused seems to let in the rest too; a wrong value spoils whatever needs it.
     if (one.side !== other.side && one.side !== 'value') return false
-    const reach = withConsequences(one.broken)
-    return (one.side === 'let in' && one.broken.includes(openToAll)) || other.broken.every((id) => reach.has(id))
+    if (one.side === 'let in' && one.broken.includes(openToAll)) return true
+    return !isLetInAnotherWay(one, other) && other.broken.every((id) => reachOf(one).includes(id))
   }
   const hosts = new Map<Wrong, Wrong>()
   const rootOf = (one: Wrong): Wrong => {
@@ -143,6 +140,13 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
   }
   for (const one of wrong) if (hosts.has(one)) rootOf(one).others.push(one.first, ...one.others)
   return wrong.filter((one) => !hosts.has(one))
+}
+
+/** Whether both let in what must be refused, by different ways to authorize: a wrong secret in Basic credentials says nothing of a wrong signature. */
+function isLetInAnotherWay(one: Wrong, other: Wrong): boolean {
+  if (one.side !== 'let in' || one.problem?.kind !== 'wrong-outcome' || other.problem?.kind !== 'wrong-outcome')
+    return false
+  return wayOfCall(one.problem) !== wayOfCall(other.problem)
 }
 
 /** A server that breaks it may let in every call. */
@@ -385,7 +389,7 @@ function shapeOfCall({ step, exchanges }: Problem): string {
   // A trace includes the calls before it.
   const exchange = exchanges.at(-1)
   if (exchange === undefined) return step
-  const who = exchange.request.find((line) => /^authorization:/i.test(line))?.split(' ')[1] ?? 'nobody'
+  const who = wayOfCall({ exchanges })
   try {
     const { method, params } = JSON.parse(exchange.request.at(-1) ?? '')
     const scope: unknown[] = Array.isArray(params?.scope) ? params.scope : []
@@ -395,6 +399,12 @@ function shapeOfCall({ step, exchanges }: Problem): string {
   } catch {
     return `${exchange.request[0]} ${who}`
   }
+}
+
+/** The word before the credentials in the last call, or `nobody`. */
+function wayOfCall({ exchanges }: Pick<Problem, 'exchanges'>): string {
+  const header = exchanges.at(-1)?.request.find((line) => /^authorization:/i.test(line))
+  return header?.split(' ')[1] ?? 'nobody'
 }
 
 const isAboutSignatures = (hint: Hint | undefined): boolean =>

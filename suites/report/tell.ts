@@ -87,7 +87,7 @@ export function tellRun(raw: Report, { observations = false, files = new Set() }
       `seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}, ${dateWords(meta.started)}, judged by ${judge}${shardWords(meta)}`,
     ],
     summary: `${casesOf(cases.length)} in ${(meta.durationMs / 1000).toFixed(1)} s: ${summarySentence(report)}`,
-    problems: problemsOf(causes),
+    problems: problemsOf(report, causes),
     conclusion: conclusionItems(report.conclusion),
     told: causes.map(causeTold),
     overview: [areaTable(report)],
@@ -288,19 +288,32 @@ function causeTold({ first, others }: Cause<Shown>): Told {
 
 const few = (lines: readonly string[]): string[] => firstFew(lines, shownAlike)
 
-/** The list that a reader looks at first: each cause by the case or finding that represents it. */
-function problemsOf(causes: readonly Cause<Shown>[]): Item[] {
+/**
+ * The list that a reader looks at first: each cause by the case or finding that represents it. Further broken sentences are named, because two
+ * defects may look like one cause; those first that the sentence of the first one does not explain.
+ */
+function problemsOf({ requirements }: PrintedReport, causes: readonly Cause<Shown>[]): Item[] {
   const all = causes
     .filter(({ first }) => first.verdict !== 'known')
     .map(({ first: { kind, verdict, key, broken, blocks }, others }): Item => {
       const sentences = kind === 'finding' || broken.length === 0 ? '' : ` (${broken.join(', ')})`
-      const more = others.length === 0 ? '' : `, and ${others.length} more like it`
+      const explained: readonly string[] = requirements.flatMap(({ id, consequences = [] }) =>
+        broken.includes(id) ? consequences : [],
+      )
+      const further = others.filter((other) => isWrong(other.verdict)).flatMap((other) => other.broken)
+      const named = [...new Set(further)]
+        .filter((id) => !broken.includes(id))
+        .sort((one, other) => Number(explained.includes(one)) - Number(explained.includes(other)))
+      const also = named.length === 0 ? '' : ` (${fewOf(named, shownIds)})`
+      const more = others.length === 0 ? '' : `, and ${others.length} more like it${also}`
       const effect = blocks.length === 0 ? '' : `; it blocks ${casesOf(blocks.length)}`
       return { verdict, text: [code(key, `${kind}/${key}`), `${sentences}${more}${effect}`] }
     })
   const left = all.length - shownProblems
   return left > 0 ? [...all.slice(0, shownProblems), { label: '', text: `and ${left} more` }] : all
 }
+
+const isWrong = (verdict: Verdict): boolean => verdict === 'failed' || verdict === 'warned'
 
 /** Known failures, and how many cases they block. */
 function knownBlock(cases: readonly ToldCase[]): Block {

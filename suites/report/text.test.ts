@@ -147,6 +147,15 @@ describe('text', () => {
     expect(said).toContain('✗ basic/hostile (basic/credentials); it blocks 3 cases\n')
   })
 
+  test('names next to the verdict what else is broken where it is told with another failure', () => {
+    const cases = report.cases.map((one) => (one.key !== 'keys/warned' ? one : { ...one, verdict: 'failed' as const }))
+    const requirements = report.requirements.map((one) =>
+      one.id === 'basic/credentials' ? { ...one, consequences: ['keys/public-key-material'] } : one,
+    )
+    const said = renderText({ ...report, findings: [], cases, requirements }, { colour: false })
+    expect(said).toContain('✗ basic/hostile (basic/credentials), and 1 more like it (keys/public-key-material)\n')
+  })
+
   test('a warning that a failure explains comes after it', () => {
     const failure = report.cases.find((one) => one.problem?.hint !== undefined) as CaseReport
     const warning = { ...failure, key: 'limits/every-way', verdict: 'warned' as const }
