@@ -6,7 +6,6 @@ import type { FlatVector } from '../engine/language/vectors.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import type { Piece } from '../engine/signer/draft.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
-import { byId, type Child, element } from '../page/elements.ts'
 import { type LabFields, type LabResult, labResult } from './compute.ts'
 import { type NamedMistake, type NextStep, nextSteps, unexplainedSentence } from './diagnose.ts'
 import { ownDataSentences } from './own-data.ts'
@@ -311,3 +310,31 @@ form.addEventListener('submit', (event) => event.preventDefault())
 // The fields are empty only after the event.
 form.addEventListener('reset', () => setTimeout(update))
 update()
+
+type Child = Node | string
+
+interface Attributes {
+  [name: string]: string | number | boolean
+}
+
+/**
+ * Attributes and children. `true` writes an empty attribute, `false` none. Children that are strings become text: nothing that was pasted or read
+ * becomes markup.
+ */
+function element(tag: string, ...parts: (Attributes | Child)[]): HTMLElement {
+  const made = document.createElement(tag)
+  for (const part of parts) {
+    if (typeof part === 'string' || part instanceof Node) made.append(part)
+    else
+      for (const [name, value] of Object.entries(part))
+        if (value !== false) made.setAttribute(name, value === true ? '' : String(value))
+  }
+  return made
+}
+
+/** An element that the page must have. @throws Error without it */
+function byId(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`Missing element "${id}"`)
+  return found
+}
