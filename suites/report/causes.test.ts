@@ -116,7 +116,7 @@ describe('a defect is told in one line', () => {
     ...requirements,
     { id: 'addresses/bound', level: 'must', kind: 'guard', consequences: ['refresh/address-kept'] },
     { id: 'refresh/address-kept', level: 'implied', kind: 'guard' },
-    { id: 'authorization/required', level: 'must', kind: 'guard' },
+    { id: 'authorization/required', level: 'must', kind: 'guard', consequences: ['signatures/hmac'] },
     { id: 'basic/credentials', level: 'must', kind: 'guard', consequences: ['keys/created-key-works'] },
     { id: 'keys/created-key-works', level: 'must', kind: 'guard', consequences: ['signatures/ecc'] },
     { id: 'signatures/ecc', level: 'must', kind: 'guard' },
@@ -181,9 +181,13 @@ describe('a defect is told in one line', () => {
     expect(told([warned, { ...kept, verdict: 'failed' }])).toEqual(['failed address-kept', 'warned second-address'])
   })
 
-  test('with all that a server lets in that asks for no authorization', () => {
+  test('with wrong credentials of any kind that a server lets in that asks for none', () => {
     const open = testCase('no-header', accepted, { requirements: ['authorization/required'] })
-    expect(told([hmac, bound, open])).toEqual(['failed no-header hmac second-address'])
+    const signed = {
+      ...hmac,
+      problem: { ...accepted, ...hmac.problem, exchanges: call('a/b', {}, 'Basic') },
+    } as CaseReport
+    expect(told([signed, bound, open])).toEqual(['failed second-address', 'failed no-header hmac'])
     const refusing = testCase('refusing', refused, { requirements: ['signatures/hmac'] })
     expect(told([refusing, open])).toEqual(['failed refusing', 'failed no-header'])
   })

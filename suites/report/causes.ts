@@ -121,9 +121,8 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
     if (!mayHold || other.broken.length === 0) return false
     if (other.broken.some((id) => one.broken.includes(id)) || isRefusedAlike(one.problem, other.problem)) return true
     if (everyWay.has(one) && everyWay.has(other)) return true
-    // Who lets in what must be refused seems to let in the rest too; a wrong value spoils whatever needs it.
+    // A call that is let in explains no refusal, and a refusal no call that is let in; a wrong value spoils whatever needs it.
     if (one.side !== other.side && one.side !== 'value') return false
-    if (one.side === 'let in' && one.broken.includes(openToAll)) return true
     return !isLetInAnotherWay(one, other) && other.broken.every((id) => reachOf(one).includes(id))
   }
   const hosts = new Map<Wrong, Wrong>()
@@ -142,15 +141,21 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
   return wrong.filter((one) => !hosts.has(one))
 }
 
-/** Whether both let in what must be refused, by different ways to authorize: a wrong secret in Basic credentials says nothing of a wrong signature. */
+/**
+ * Whether both let in what must be refused, by different ways to authorize: a wrong secret in Basic credentials says nothing of a wrong signature.
+ * A server that asks for no authorization lets in every way.
+ */
 function isLetInAnotherWay(one: Wrong, other: Wrong): boolean {
-  if (one.side !== 'let in' || one.problem?.kind !== 'wrong-outcome' || other.problem?.kind !== 'wrong-outcome')
+  if (
+    one.side !== 'let in' ||
+    one.broken.includes('authorization/required') ||
+    one.problem?.kind !== 'wrong-outcome' ||
+    other.problem?.kind !== 'wrong-outcome'
+  )
     return false
   return wayOfCall(one.problem) !== wayOfCall(other.problem)
 }
 
-/** A server that breaks it may let in every call. */
-const openToAll = 'authorization/required'
 const severalWays = 3
 
 /** Lines about one call that got one answer in so many ways to authorize that the call, and not the way, must be the reason. */
