@@ -1,6 +1,6 @@
 /** Mistakes that depend on the request at hand: which member was missing, which number was written otherwise, which time was signed. */
 import { isObject, type JsonObject } from '../engine/json.ts'
-import { jsonOf, numbersOf, numberWriters, withNumbers } from '../engine/signer/bodies.ts'
+import { jsonOf, numbersOf, numberWriters, type WriteNumber, withNumbers } from '../engine/signer/bodies.ts'
 import { fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
 import { type Draft, keyBytesOf, type SignedParts, type SigningKey } from '../engine/signer/draft.ts'
 import { ofBodyValue, ofBytes, ofKey, ofText } from '../engine/signer/draft-changes.ts'
@@ -41,10 +41,12 @@ export function guessesAtFile(file: Uint8Array | undefined): KnownMistake[] {
 /** For a body with numbers that a parser does not keep: they alone are changed, or the whole body is written again by a serialiser that keeps more of them than a double does. */
 export function guessesAtNumbers(body: Uint8Array): KnownMistake[] {
   const text = fromUtf8(body) ?? ''
-  const writers = Object.values(numberWriters)
-  if (jsonOf(body) === undefined || numbersOf(text).every((it) => writers.every((write) => write(it) === it))) return []
-  const changed = writers.flatMap((write) => otherNumbers(changesOf(text, withNumbers(text, write))))
-  return [...changed, ...spellingsWith((literal) => literal), ...spellingsWith(numberWriters.python)]
+  const { double, ...others } = numberWriters
+  const changes = (write: WriteNumber): boolean => numbersOf(text).some((it, at) => write(it, at) !== it)
+  const writers = Object.values(others).filter(changes)
+  if (jsonOf(body) === undefined || (writers.length === 0 && !changes(double))) return []
+  const changed = [double, ...writers].flatMap((write) => otherNumbers(changesOf(text, withNumbers(text, write))))
+  return [...changed, ...[(literal: string) => literal, ...writers].flatMap(spellingsWith)]
 }
 
 /** Numbers of a body that are written otherwise, each with what became of it; no mistake where there are none. */

@@ -58,7 +58,18 @@ describe('secrets that an environment changed', () => {
     ['key/cut-to-8', lamp, 'orchard-'],
   ]
 
-  test.each(changed)('%s of %s', (id, right, used) => {
+  const given: [id: string, given: string, used: string][] = [
+    ['key/with-cr', lamp, `${lamp}\r`],
+    ['key/with-cr-lf', lamp, `${lamp}\r\n`],
+    ['key/given-with-line-end', `${lamp}\n`, lamp],
+    ['key/given-with-line-end', `${lamp}\r`, lamp],
+    ['key/given-in-quotes', `"${lamp}"`, lamp],
+    ['key/given-in-quotes', `'${lamp}'\n`, lamp],
+    ['key/quoted', lamp, `"${lamp}"`],
+    ['key/trimmed', ` ${lamp} `, lamp],
+  ]
+
+  test.each([...changed, ...given])('%s of %j', (id, right, used) => {
     const key = { kind: 'secret' as const, secret: right }
     expect(idsOf(ask(plain, hmac(dataOf(plain), used), { key }))).toEqual([id])
     expect(idsOf(ask(plain, hmac(dataOf(plain).subarray(0, -1), used), { key })).sort()).toEqual(
@@ -166,7 +177,26 @@ describe('numbers that parsing changed', () => {
     ],
   ]
 
-  test.each(numbers)('%s', (_, body, signed, ids, changes) => {
+  const written = (number: string): string => sent.replace('1234567890123456789', number)
+  const doubles: typeof numbers = [
+    ['Python, as a double', written('1.2345678901234568e+18'), 'e+18'],
+    ['Java, as a double', written('1.2345678901234568E18'), 'E18'],
+  ].map(([what = '', signed = '', mark]) => [
+    what,
+    sent,
+    signed,
+    ['data/with-body-numbers'],
+    `1234567890123456789 became 1.2345678901234568${mark}`,
+  ])
+  doubles.push([
+    'Java, with the rest written again',
+    withParams('{"n": 12345678}'),
+    withParams('{"n":1.2345678E7}'),
+    ['data/with-body-compact', 'data/with-body-numbers'],
+    '12345678 became 1.2345678E7',
+  ])
+
+  test.each([...numbers, ...doubles])('%s', (_, body, signed, ids, changes) => {
     const input = ask(body, hmac(dataOf(signed)))
     expect(idsOf(input).sort()).toEqual(ids)
     expect(titlesOf(input)).toContain(changes)
@@ -255,6 +285,18 @@ describe('text', () => {
 
   test.each(partUnlessProof(combined, 6))('%s with %s', (id, spelling, sent, data) => {
     expect(idsOf(ask(sent, hmac(data))).sort()).toEqual([id, spelling].sort())
+  })
+
+  test.each([
+    ['iso-8859-1', 'Zoë', cut('Zoë')],
+    ['windows-1252', night, Buffer.from('Zo\xeb \x97 night', 'latin1')],
+  ])('a body that is signed in UTF-8 and sent in %s', (name, text, letters) => {
+    const [before = '', after = ''] = withParams('{"name":"|"}').split('|')
+    const sent = Buffer.concat([bytes(before), letters, bytes(after)])
+    expect(idsOf(ask(sent, hmac(dataOf(before + text + after))))).toEqual([`data/with-body-utf8-sent-in-${name}`])
+    expect(diagnose(ask(sent, hmac(dataOf(sent)))).valid).toBe(true)
+    const twice = bytes(bytes(before + text + after).toString('latin1'))
+    expect(idsOf(ask(before + text + after, hmac(dataOf(twice))))).toEqual(['data/with-body-utf8-twice'])
   })
 
   test('a byte order mark that is sent and not signed is named first', () => {

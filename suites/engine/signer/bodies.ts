@@ -91,7 +91,19 @@ export const numberWriters = {
       return value.toExponential().replace(/([-+])(\d)$/, (_, sign: string, digit: string) => `${sign}0${digit}`)
     return Number.isInteger(value) ? `${Object.is(value, -0) ? '-0' : value}.0` : String(value)
   },
+  /** PHP, Ruby and Python, where they make a double of a long integer. */
+  exponent: (literal: string) => withExponent(literal, 'e+', 1e15),
+  /** Java, where it makes a double of an integer of eight digits and more. */
+  java: (literal: string) => withExponent(literal, 'E', 1e7),
 } as const
+
+/** Other integers are kept. */
+function withExponent(literal: string, mark: string, from: number): string {
+  const value = Number(literal)
+  if (!Number.isInteger(value) || Math.abs(value) < from) return literal
+  const written = value.toExponential().replace('e+', mark)
+  return mark === 'E' && !written.includes('.') ? written.replace(mark, `.0${mark}`) : written
+}
 
 const knownStyles = new WeakMap<Uint8Array, Style>()
 

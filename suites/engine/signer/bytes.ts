@@ -57,6 +57,11 @@ export function windows1252(text: string): Uint8Array {
   })
 }
 
+/** The text of bytes in Windows-1252; the five without a letter there are those of ISO 8859-1. */
+export function fromWindows1252(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => windowsLetters[byte - 0x80] ?? String.fromCharCode(byte)).join('')
+}
+
 /** Lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
   return bytesToHex(bytes)

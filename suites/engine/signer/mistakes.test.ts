@@ -28,6 +28,8 @@ test('every id is used once, names a group and has words for both readers', () =
   for (const { id, title, when, fix } of mistakes) {
     expect(id).toMatch(/^(data|key|signature|fields)\/[a-z0-9-]+$/)
     expect(title.slice(1)).toBe(when.slice(1))
+    // A claim begins with a word, because a capital letter would change what is quoted.
+    expect(when).toMatch(/^(?!\w*[=:<])/)
     expect(fix).not.toBe('')
   }
 })

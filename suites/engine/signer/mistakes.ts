@@ -24,6 +24,7 @@ import {
   fromHex,
   fromLatin1,
   fromUtf8,
+  fromWindows1252,
   latin1,
   percentDecoded,
   sameBytes,
@@ -180,7 +181,7 @@ const joined = (word: string, when: string, origin: Origin): Row =>
 const habit = (word: string, whose: string, data: string): Row => {
   const parts = data.split(/\{(\w+)\}/)
   const shown = data.replaceAll('\n', ' LF ').replace(/\{(\w+)\}/g, '<$1>')
-  const what = data === '{body}' ? 'the body alone is signed' : `${shown} is signed`
+  const what = data === '{body}' ? 'the body alone is signed' : `the text ${shown} is signed`
   return pieces(word, `${what}, as ${whose} do`, (all) =>
     parts.flatMap((part, at) =>
       at % 2 === 0 ? (part === '' ? [] : [piece('other', part)]) : all.filter(({ origin }) => origin === part),
@@ -298,6 +299,7 @@ const secret = (
   return row(word, when, change)
 }
 const htmlNames: { [mark: string]: string } = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
+const withoutLineEnd: WriteText = (right) => right.replace(/[\r\n]+$/, '')
 const withoutPrefix: WriteText = (right) => right.replace(/^[A-Za-z][A-Za-z0-9]*_/, '')
 /** As most decoders read base64: other marks are skipped. */
 const fromBase64Lenient = (it: string): Uint8Array | null => {
@@ -661,7 +663,9 @@ export const mistakes: readonly KnownMistake[] = [
     on('body', 'with-body-percent-encoded', 'the body is percent-encoded before it is signed', encodeURIComponent),
     body('with-empty-body', 'the body is left out of the signed data', () => utf8('')),
     body('with-body-latin-1', 'the body is signed in ISO 8859-1', (raw) => latin1(text(raw))),
-    body('with-body-utf8-twice', 'the UTF-8 of the body is encoded a second time', (raw) => utf8(fromLatin1(raw))),
+    body('with-body-utf8-twice', 'the UTF-8 of the body is encoded a second time', (raw) =>
+      fromUtf8(raw) === null ? null : utf8(fromLatin1(raw)),
+    ),
     body('with-body-utf16', 'the body is signed in UTF-16', (raw) =>
       fromUtf8(raw) === null ? null : utf16(text(raw)),
     ),
@@ -713,6 +717,16 @@ export const mistakes: readonly KnownMistake[] = [
     body('with-body-windows-1252', 'the body is signed in Windows-1252', (raw) =>
       fromUtf8(raw) === null ? null : windows1252(text(raw)),
     ),
+    ...Object.entries({
+      'ISO 8859-1': fromLatin1,
+      'Windows-1252': fromWindows1252,
+    }).map(([name, read]) =>
+      body(
+        `with-body-utf8-sent-in-${name.toLowerCase().replace(' ', '-')}`,
+        `the body is signed in UTF-8 and sent in ${name}`,
+        (raw) => (fromUtf8(raw) === null ? utf8(read(raw)) : null),
+      ),
+    ),
     form('with-body-composed', 'the body is signed in Unicode form NFC', 'composed'),
     form('with-body-decomposed', 'the body is signed in Unicode form NFD', 'decomposed'),
     body('with-body-hash-in-base64', 'the SHA-256 of the body is signed in its place, in BASE64', (raw) =>
@@ -741,7 +755,9 @@ export const mistakes: readonly KnownMistake[] = [
     secret('upper-case', 'the secret is put in upper case', (right) => right.toUpperCase()),
     secret('lower-case', 'the secret is put in lower case', (right) => right.toLowerCase()),
     used('with-newline', 'with a line feed at its end', (right) => `${right}\n`),
-    secret('trimmed', 'white space around the secret is dropped', (right) => right.trim()),
+    secret('trimmed', 'white space around the secret is dropped', (right) =>
+      right.trim() === withoutLineEnd(right) ? null : right.trim(),
+    ),
     used('quoted', 'with quotation marks around it', (right) => `"${right}"`),
     secret('hashed', 'the SHA-256 of the secret is used as the key', (right) => sha256(utf8(right))),
     secret('hashed-in-hex', 'the hex of the SHA-256 of the secret is used as the key', (right) =>
@@ -787,6 +803,7 @@ export const mistakes: readonly KnownMistake[] = [
   ]),
   ...about('hmac', 'key', { ...lab, fix: asTextStands }, [
     used('python-bytes', "as Python prints bytes, b'…'", (right) => pythonBytes(utf8(right))),
+    used('with-cr', 'with CR at its end', (right) => `${right}\r`),
     used('with-cr-lf', 'with CR LF at its end', (right) => `${right}\r\n`),
     used('with-space', 'with a space at its end', (right) => `${right} `),
     used('single-quoted', 'with single quotation marks around it', (right) => `'${right}'`),
@@ -804,6 +821,14 @@ export const mistakes: readonly KnownMistake[] = [
     }),
     secret('utf-16', 'the secret is encoded in UTF-16', utf16),
     secret('decoded-as-utf8', 'the secret is base64-decoded into a text', (right) => asUtf8(decoded(right))),
+  ]),
+
+  // The client is right, and what is given here is not the secret.
+  ...about('hmac', 'key', { ...lab, fix: 'Give the secret here as the client uses it, with nothing around it' }, [
+    used('given-with-line-end', 'without the line end that the secret given here has', withoutLineEnd),
+    used('given-in-quotes', 'without the quotation marks around the secret given here', (right) =>
+      withoutLineEnd(right).replace(/^(["'])(.*)\1$/s, '$2'),
+    ),
   ]),
 
   // Changed on the way from the place where the secret is kept.
