@@ -141,23 +141,48 @@ test('the received text is shown if the header has no scheme word', () => {
 describe('a curl line', () => {
   const start = `curl -H 'Authorization: ${right}' http://h/api`
   test.each([
-    [`${start} --data-raw '{"id`, `the quote ' at character ${start.length + 13} is not closed; paste the whole line`],
-    [`${start} --data-raw $'{"a":"it\\'s`, `the quote ' at character ${start.length + 13} is not closed`],
-    [`${start} -d "{\\"id\\"`, `the quote " at character ${start.length + 5} is not closed`],
-    [`It's this:\n${start} \\\r\n -d '{`, `the quote ' at character ${start.length + 20} is not closed`],
-    [`curl -H 'Authorization: ${right}`, `the quote ' at character 9 is not closed`],
+    [
+      `${start} --data-raw '{"id`,
+      `the quote ' at character ${start.length + 13} of the curl line is not closed; paste the whole line`,
+    ],
+    [
+      `${start} --data-raw $'{"a":"it\\'s`,
+      `the quote ' at character ${start.length + 13} of the curl line is not closed`,
+    ],
+    [`${start} -d "{\\"id\\"`, `the quote " at character ${start.length + 5} of the curl line is not closed`],
+    [
+      `It's this:\n${start} \\\r\n -d '{`,
+      `the quote ' at character ${start.length + 20} of the curl line is not closed`,
+    ],
+    [`curl -H 'Authorization: ${right}`, `the quote ' at character 9 of the curl line is not closed`],
   ])('that was cut off is refused: %s', (header, message) => {
-    expect(() => check({ header })).toThrow(`Cannot read the curl line in "--header": ${message}`)
+    expect(() => check({ header })).toThrow(`Cannot read "--header": ${message}`)
   })
 
   test.each([
     [`${start} --data-raw '{"a":"it'\\''s"}' | jq '.`],
     [`It's this:\n  ${start} -d '{}x'\nit's all`],
     [`POST /api HTTP/1.1\nAuthorization: ${right}\n\nit's\ncurl '`],
-    [`${start} -d "it's" -d $'it\\'s' -d \\' -d $HOME -d "\\""`],
+    [`${start} -d "it's" -d $'it\\'s' -d \\' -d '$HOME' -d "\\""`],
   ])('that is whole is taken: %s', (header) => {
     expect(check({ header }).body.length).toBeGreaterThan(2)
   })
+})
+
+test('a part that is not in the text is said, and what a script has on standard input is not taken for it', () => {
+  const line = `curl -H 'Authorization: ${right}' http://h/api -d "$BODY"`
+  for (const stdin of [null, ''])
+    expect(() => check({ header: line }, around({}, stdin))).toThrow(
+      'Cannot take the body from "--header": it is computed where the call is made, so its value is not in this text; give the body as it was sent with "--body-file FILE"',
+    )
+  for (const given of [check({ header: line, body }), check({ header: line }, around({}, body))])
+    expect(verify(given).valid).toBe(true)
+  expect(() => check({ header: line.replace(right, '$AUTH').replaceAll("'", '"'), body })).toThrow(
+    'Cannot take the Authorization header from "--header": it is computed where the call is made',
+  )
+  const get = `curl -G -H 'Authorization: ${right}' http://h/api -d '${body}'`
+  expect(() => check({ header: get })).toThrow('curl -G puts it into the URL')
+  expect(verify(check({ header: get, body })).valid).toBe(false)
 })
 
 describe('keys', () => {

@@ -22,7 +22,7 @@ import {
   unexplainedSentence,
 } from '../lab/diagnose.ts'
 import { ownDataSentences } from '../lab/own-data.ts'
-import { notARequest, type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
+import { type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
 import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, given, readBytes, readStandardInput } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
@@ -335,10 +335,13 @@ const processSurroundings: Surroundings = {
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
 export function readCheck(typed: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
   const flags = flag.read(checkFlags, typed)
-  const text = textOf(flags.header, around)
-  demandClosedQuotes(text)
-  const pasted = readPasted(text)
-  if (pasted.isUnknown === true) throw usageError(`Cannot read "--header": ${notARequest}`)
+  const pasted = readPasted(textOf(flags.header, around))
+  if (pasted.unreadable !== undefined) throw usageError(`Cannot read "--header": ${pasted.unreadable}`)
+  const withheld = pasted.withheld?.header
+  if (withheld !== undefined)
+    throw usageError(
+      `Cannot take the Authorization header from "--header": ${withheld}; give the header as it was sent`,
+    )
   if (pasted.header === undefined) {
     throw usageError(
       'Cannot find an Authorization header in "--header": give the header, a curl line that sends it, or a raw request',
@@ -415,30 +418,20 @@ function textOf(text: string, around: Surroundings): string {
   return text.startsWith('@') ? new TextDecoder().decode(around.readFile(text.slice(1), 'the request')) : text
 }
 
-/** Matches whole words as a shell reads them, up to the end of the command or a quote that is not closed. */
-const closedWords =
-  /^(?:[^'"\\$|;&<>\n]+|\\\r?\n|\\[\s\S]|'[^']*'|\$'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|\$(?!'))*/
-
-/** Refuses an incomplete curl line, because its body would be incomplete too. @throws SuiteError (`usage`) */
-function demandClosedQuotes(text: string): void {
-  const isRaw = /^\s*(> )?[A-Za-z]+ (\/|https?:)/.test(text)
-  const curl = isRaw ? null : /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s+/.exec(text)
-  if (curl === null) return
-  const start = curl.index + curl[0].length
-  const end = start + (closedWords.exec(text.slice(start))?.[0].length ?? 0)
-  const quote = /^\$?(['"])/.exec(text.slice(end))?.[1]
-  if (quote !== undefined)
-    throw usageError(
-      `Cannot read the curl line in "--header": the quote ${quote} at character ${end + 1} is not closed; paste the whole line`,
-    )
-}
-
 function bodyOf(flags: flag.Values<typeof bodyFlags>, pasted: PastedRequest, around: Surroundings): Uint8Array {
   if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, around)
   if (pasted.bodyFile !== undefined) {
     const { path } = pasted.bodyFile
     return path === '-' ? readBody({ body: null, bodyFile: null }, around) : around.readFile(path, 'the body')
   }
+  const withheld = pasted.withheld?.body
+  const piped = withheld === undefined ? null : around.readStdin()
+  // An empty standard input is what a script or a CI has; here a body was sent.
+  if (piped !== null && piped.length > 0) return piped
+  if (withheld !== undefined)
+    throw usageError(
+      `Cannot take the body from "--header": ${withheld}; give the body as it was sent with "--body-file FILE"`,
+    )
   return pasted.body ?? readBody(flags, around)
 }
 

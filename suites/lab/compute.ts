@@ -5,7 +5,7 @@ import { type Piece, piecesOf, type Signed, type SigningKey, signDraft } from '.
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose } from './diagnose.ts'
-import { notARequest, readPasted, sentBody } from './request.ts'
+import { readPasted, sentBody } from './request.ts'
 import { readHeader, type Verification, verify } from './verify.ts'
 
 /** The fields of the page, as typed. */
@@ -45,12 +45,16 @@ export type LabResult =
 /** Everything the page shows. Never throws. */
 export function labResult(fields: LabFields): LabResult {
   const pasted = readPasted(fields.request)
-  if (pasted.isUnknown === true) return waiting(`Cannot read the request: ${notARequest}`)
+  if (pasted.unreadable !== undefined) return waiting(`Cannot read the request: ${pasted.unreadable}`)
+  const { withheld } = pasted
+  if (withheld?.header !== undefined) return waiting(`Cannot take the header from the request: ${withheld.header}`)
   if (fields.request.trim() === '' || pasted.header === undefined || pasted.header === '') {
     return waiting('Paste an Authorization header, a curl line or a raw request')
   }
   const key = keyOf(fields.key)
   if (typeof key === 'string') return waiting(key)
+  if (fields.body === '' && withheld?.body !== undefined)
+    return waiting(`Cannot take the body from the request: ${withheld.body}; paste it into the field "Body"`)
   const fromRequest = fields.body === '' && pasted.body !== undefined
   const body = fromRequest ? pasted.body : bodyOf(fields)
   if (body === undefined) return waiting('The body is not padded BASE64')

@@ -38,6 +38,10 @@ describe('what the page shows', () => {
 
   test.each([
     [{ request: '' }, 'Paste an Authorization header, a curl line or a raw request'],
+    [
+      { request: `curl -H 'Authorization: a' -d "$BODY"`, body: '' },
+      'Cannot take the body from the request: it is computed where the call is made, so its value is not in this text; paste it into the field "Body"',
+    ],
     [{ request: 'curl http://h/api' }, 'Paste an Authorization header, a curl line or a raw request'],
     [{ key: '' }, 'Give the secret of the key, or its private or public key in PEM'],
     [

@@ -22,7 +22,7 @@ describe('words of a shell', () => {
     ['a > out', ['a']],
     [`'{"a":"x|y"}'`, ['{"a":"x|y"}']],
   ])('%s', (line, words) => {
-    expect(shellWords(line)).toEqual(words)
+    expect(shellWords(line).words.map(({ text }) => text)).toEqual(words)
   })
 })
 
@@ -99,10 +99,31 @@ describe('a pasted request', () => {
     ],
     ['a line end in a chunk', '4\r\na\r\nb\r\n0\r\n\r\n', 'a\r\nb'],
     ['no chunks, as many tools show it', json, json],
-    ['a chunk that is cut off', '5\r\nab', '5\r\nab'],
+    ['the last chunk without the line after it', '1\r\n{\r\n1\r\n}\r\n0', '{}'],
   ])('raw HTTP in chunks: %s', (_, chunks, body) => {
     const text = `POST /api HTTP/1.1\r\nAuthorization: ${header}\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`
     expect(shown(text)).toEqual({ header, method: 'POST', url: '/api', body })
+  })
+
+  const notWhole = (headers: string, body: string) =>
+    readPasted(`POST /api HTTP/1.1\r\nAuthorization: ${header}\r\n${headers}\r\n\r\n${body}`)
+  test.each([
+    ['5\r\nab', 'chunk 1 should have 5 bytes and 2 follow: the text is cut short, or the size 5 is wrong'],
+    ['2\r\n{}\r\n', 'its last chunk, of size 0, is missing'],
+    ['1\r\n{}\r\n0\r\n\r\n', 'chunk 1 does not end after 1 byte, so the size 1 is wrong'],
+    ['ff\r\n{}\r\n0\r\n\r\n', 'chunk 1 should have 255 bytes and 9 follow'],
+    ['1\r\n{\r\n}\r\n0\r\n\r\n', 'the size of chunk 2 is missing'],
+  ])('chunks that are not whole: %j', (chunks, reason) => {
+    const { body, withheld } = notWhole('Transfer-Encoding: chunked', chunks)
+    expect(body).toBeUndefined()
+    expect(withheld?.body).toContain(reason)
+  })
+
+  test('a body that is shorter than announced', () => {
+    expect(notWhole('Content-Length: 3', '{}')).toMatchObject({
+      withheld: { body: 'Content-Length announces 3 bytes and 2 follow' },
+    })
+    expect(notWhole('Content-Length: 2', '{}').withheld).toBeUndefined()
   })
 
   const { body: _, ...withoutBody } = whole
@@ -137,9 +158,106 @@ describe('a pasted request', () => {
     ],
   ])('fetch %s', (_, text) => expect(shown(text)).toEqual(whole))
 
-  test('fetch with a body that is computed leaves it out', () => {
-    const text = `fetch('https://service.example/base/api', { method: 'POST', headers: { authorization: '${header}' }, body: JSON.stringify(call) })`
-    expect(shown(text)).toEqual(withoutBody)
+  const fetchWith = (members: string, before = '') =>
+    `${before}\nconst answer = await fetch('https://h/api', { method: 'POST', ${members} })\nconsole.log(await answer.text(), answer.body)`
+  const powerShell = (headers: string, body: string, before = '') =>
+    `${before}\nirm -Uri https://h/api -Method Post -Headers @{ Authorization = ${headers} } -Body ${body}`
+  const curlWith = (authorization: string, body: string) =>
+    `curl -H ${authorization} -H 'Accept: */*' ${body} http://h/api`
+  const written = `'Authorization: ${header}'`
+  test.each([
+    ['body', curlWith(written, '-d "$BODY"')],
+    ['body', curlWith(written, '-d $BODY')],
+    ['body', curlWith(written, '-d "$(cat f)"')],
+    ['body', curlWith(written, '-d $(jq -c . f)')],
+    ['body', curlWith(written, '-d "`cat f`"')],
+    ['body', curlWith(written, '--data-binary @"$FILE"')],
+    ['body', curlWith(written, '-d "{\\"id\\":${ID}}"')],
+    ['body', curlWith(written, `-d '{"id":'"$ID"'}'`)],
+    ['header', curlWith('"Authorization: $AUTH"', "-d '{}'")],
+    ['header', curlWith(`"Authorization: svc-hmac-sha256 key;1;$T;$N;$S"`, "-d '{}'")],
+    ['header', curlWith('"$AUTH"', "-d '{}'")],
+    ['body', fetchWith(`headers: { authorization: '${header}' }, body: JSON.stringify(call)`)],
+    ['body', fetchWith(`headers: { authorization: '${header}' }, body`)],
+    ['body', fetchWith(`body, headers: { authorization: '${header}' }`)],
+    ['body', fetchWith(`headers: { authorization: '${header}' }, body: '{"id":' + id + '}'`)],
+    [
+      'body',
+      fetchWith(`headers: { authorization: '${header}' }, body: payload`, 'const payload = JSON.stringify(call)'),
+    ],
+    ['body', fetchWith(`headers: { authorization: '${header}' }, body: \`{"id":\${id}}\``)],
+    ['header', fetchWith(`headers: { authorization: \`svc-hmac-sha256 \${id};1;\${time};\${mac}\` }, body: '{}'`)],
+    ['header', fetchWith("headers: { authorization }, body: '{}'")],
+    ['header', fetchWith("headers: { Authorization: sign(call) }, body: '{}'")],
+    ['header', fetchWith("headers: [['Authorization', auth]], body: '{}'")],
+    ['header', fetchWith("headers: { Authorization: 'svc-hmac-sha256 ' + fields.join(';') }, body: '{}'")],
+    ['body', powerShell(`'${header}'`, '$body')],
+    ['body', powerShell(`'${header}'`, '($call | ConvertTo-Json)')],
+    ['body', powerShell(`'${header}'`, '"{ `"id`": $id }"')],
+    ['body', powerShell(`'${header}'`, '$body', '$body = $call | ConvertTo-Json')],
+    ['header', powerShell('$auth', "'{}'")],
+    ['header', powerShell('"svc-hmac-sha256 $id;1;$t;$n;$s"', "'{}'")],
+  ] as const)('a %s that is computed is not taken: %s', (part, text) => {
+    const read = readPasted(text)
+    expect(read[part]).toBeUndefined()
+    expect(read.withheld).toEqual({
+      [part]: 'it is computed where the call is made, so its value is not in this text',
+    })
+  })
+
+  test.each([
+    ['curl', curlWith(written, `-d '{"note":"$5 \`x\` $(y)"}' -H "$OTHER"`), '{"note":"$5 `x` $(y)"}'],
+    ['an escaped sign', curlWith(written, String.raw`-d "{\"note\":\"\$5 \`x\`\"}"`), '{"note":"$5 `x`"}'],
+    ['fetch', fetchWith(`headers: { authorization: '${header}' }, body: '{"note":"\${x}"}'`), `{"note":"\${x}"}`],
+    [
+      'a variable with a written call',
+      fetchWith(`headers: { authorization: '${header}' }, body: sent`, 'const sent = JSON.stringify({ note: 1 })'),
+      '{"note":1}',
+    ],
+    ['no body', fetchWith(`headers: { authorization: '${header}' }`), undefined],
+    ['PowerShell', powerShell(`'${header}'`, `'{"note":"$id"}'`), '{"note":"$id"}'],
+    ['an escaped sign of PowerShell', powerShell(`'${header}'`, '"{`"note`":`"`$5`"}"'), '{"note":"$5"}'],
+  ])('signs of variables that are text: %s', (_, text, body) => {
+    const read = shown(text)
+    expect(read).toMatchObject({ header })
+    expect(read).not.toHaveProperty('withheld')
+    expect('body' in read ? read.body : undefined).toBe(body)
+  })
+
+  test.each([
+    ["--data-urlencode '{}'", undefined, 'curl --data-urlencode sends it percent-encoded'],
+    ['--data-urlencode @b.json', undefined, 'curl --data-urlencode sends it percent-encoded'],
+    ["-G -d '{}'", 'GET', 'curl -G puts it into the URL and sends a GET without a body'],
+    ["-sG -d '{}'", 'GET', 'curl -G puts it'],
+    ["--get --data-urlencode '{}'", 'GET', 'curl -G puts it'],
+    ["-F 'a={}'", undefined, 'curl -F makes a form of it'],
+    ["-d @a -d '{}'", undefined, 'curl joins it from several texts and files'],
+    ["-d '{}' -d @a", undefined, 'curl joins it from several texts and files'],
+  ])('a body that curl changes is not taken: %s', (flags, method, reason) => {
+    const { withheld, ...read } = readPasted(curlWith(written, flags))
+    expect(withheld?.body).toContain(reason)
+    expect(read).toEqual({ header, url: 'http://h/api', ...(method === undefined ? {} : { method }) })
+  })
+
+  test('curl for cmd of Windows, as browsers copy it', () => {
+    const escaped = (text: string) =>
+      `^"${text
+        .replace(/\\/g, '\\\\')
+        .replace(/"/g, '\\"')
+        .replace(/[^a-zA-Z0-9\s_\-:=+~'/.',?;()*`]/g, '^$&')
+        .replace(/%(?=[a-zA-Z0-9_])/g, '%^')
+        .replace(/\r?\n/g, '^\n\n')}^"`
+    const body = '{"a":"^ 50%x & \\\\ $HOME `x` | \\"it\'s\\"",\n"b":1}'
+    const line = `curl ${escaped('https://service.example/base/api')} ^\n  -H ${escaped(`authorization: ${header}`)} ^\n  --data-raw ${escaped(body)}`
+    expect(shown(line)).toEqual({ header, url: 'https://service.example/base/api', body })
+    expect(shown(line.replaceAll('^\n  -', '^\r\n  -'))).toEqual({
+      header,
+      url: 'https://service.example/base/api',
+      body,
+    })
+    expect(readPasted(line.slice(0, -2)).unreadable).toBe(
+      'the quote " of the curl line is not closed; paste the whole line',
+    )
   })
 
   test.each([
@@ -179,5 +297,17 @@ describe('a pasted request', () => {
     ['{"jsonrpc":"2.0","id":1}'],
     ["requests.post(url, headers={'Authorization': sign(body)})"],
     ['HTTP/1.1 401 Unauthorized\ncontent-length: 0'],
-  ])('nothing of this: %s', (text) => expect(readPasted(text)).toEqual({ isUnknown: true }))
+    [`http POST https://h/api Authorization:'${header}' < body.json`],
+    [`http POST :8080/api \\\n  Authorization:"${header}" \\\n  id:=1`],
+    [`$ wget --header="Authorization: ${header}" --post-file=body.json http://h/api`],
+    [`wget -qO- \\\n  --header 'Authorization: ${header}' \\\n  http://h/api`],
+    [`headers.set("Authorization", "${header}")`],
+    ['https://service.example/base/api'],
+  ])('nothing of this: %s', (text) =>
+    expect(readPasted(text)).toEqual({ unreadable: expect.stringContaining('it is not a header, a curl line or') }),
+  )
+
+  test.each([['some-words'], ['other-scheme key;1;2;3;4'], [header.replace('svc', 'http')]])('a header: %s', (text) =>
+    expect(readPasted(text)).toEqual({ header: text }),
+  )
 })

@@ -2,6 +2,7 @@
  * What a person pastes: a header, a whole curl line, a raw HTTP request (also as a report of a run prints it, with the pseudo-headers of
  * HTTP/2, or in the output of curl -v), or a call of fetch or of PowerShell.
  */
+import { counted } from '../engine/group.ts'
 import { defined, parseJson } from '../engine/json.ts'
 import { concat, fromLatin1, utf8 } from '../engine/signer/bytes.ts'
 
@@ -14,13 +15,14 @@ export interface PastedRequest {
   body?: Uint8Array
   /** curl takes the body from here. `-d` drops line ends on the way, `--data-binary` does not. */
   bodyFile?: { path: string; withoutLineEnds: boolean }
-  /** The text is nothing of what can be read. */
-  isUnknown?: true
+  /** Why a part that is sent cannot be taken from the text; as a sentence about it. */
+  withheld?: { header?: string; body?: string }
+  /** Why nothing can be read from the text. */
+  unreadable?: string
 }
 
-/** What to say of a text that is nothing of this. */
-export const notARequest =
-  'it is not a header, a curl line or an HTTP/1.1 request, nor a call of fetch or Invoke-RestMethod'
+const notARequest = 'it is not a header, a curl line or an HTTP/1.1 request, nor a call of fetch or Invoke-RestMethod'
+const computedPart = 'it is computed where the call is made, so its value is not in this text'
 
 /** The body as it goes over the wire, from the bytes that were given for it; the file, where it is not the body itself. */
 export function sentBody({ bodyFile }: PastedRequest, given: Uint8Array): { body: Uint8Array; bodyFile?: Uint8Array } {
@@ -36,20 +38,42 @@ export function readPasted(text: string): PastedRequest {
   if (/^:(?:authority|method|path|scheme)\b/.test(trimmed)) return readRaw(withRequestLine(trimmed))
   // Also after a prompt, a pipe or lines of other output.
   const curl = /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s/.exec(text)
-  if (curl !== null) return readCurl(shellWords(text.slice(curl.index + curl[0].length)))
+  if (curl !== null) return readCurlLine(text, curl.index + curl[0].length)
+  if (otherCommand.test(text)) return { unreadable: notARequest }
   if (/\bfetch\s*\(/.test(text)) return readFetch(text)
   if (/\b(?:Invoke-RestMethod|Invoke-WebRequest|irm|iwr)\b/i.test(text)) return readPowerShell(text)
   const line = /^[<>]?[ \t]*authorization[ \t]*:.*$/im.exec(text)?.[0] ?? text
   // A header that a mail or a terminal has broken into lines has its fields nevertheless.
   const isHeader = !/[\n{}]/.test(line.trim()) || /^[\w-]+\s+[^\s;{}]+(?:;[^;{}]*){3,}$/.test(line.trim())
-  return isHeader ? { header: headerValue(line) } : { isUnknown: true }
+  const header = headerValue(line)
+  return isHeader && !ofARequest.test(header) ? { header } : { unreadable: notARequest }
 }
+
+/** Lines of HTTPie, xh and wget. */
+const otherCommand = /(?:^|\n)\s*[$>]?\s*(?:https?|xhs?|wget2?)(?:\.exe)?\s+\S/
+/** What no value of a header has: a URL, or another name before it. */
+const ofARequest = /:\/\/|\bauthorization["']?\s*[:=,]/i
 
 function headerValue(text: string): string {
   return text
     .trim()
     .replace(/^[<>]?\s*authorization\s*:\s*/i, '')
     .replace(/^(["'])(.*)\1$/s, '$2')
+}
+
+/** @param start where the words after `curl` begin */
+function readCurlLine(text: string, start: number): PastedRequest {
+  const line = text.slice(start)
+  const isForCmd = /\^["\r\n]/.test(line)
+  const { words, open } = shellWords(isForCmd ? withoutCarets(line) : line)
+  if (open === undefined) return readCurl(isForCmd ? words.map((word) => ({ ...word, isExpanded: false })) : words)
+  const place = isForCmd ? '' : ` at character ${start + open.at + 1}`
+  return { unreadable: `the quote ${open.quote}${place} of the curl line is not closed; paste the whole line` }
+}
+
+/** A line for cmd of Windows, as browsers copy it, without the marks of cmd: a caret keeps the next character, and drops a line end before it. */
+function withoutCarets(line: string): string {
+  return line.replace(/\^(?:\r?\n)?([\s\S])/g, '$1')
 }
 
 /** Flags of curl without a value; every other flag takes the next word. */
@@ -59,25 +83,64 @@ const alone = new Set(
   ),
 )
 
-function readCurl(words: readonly string[]): PastedRequest {
+/** Flags with which curl sends something else than the given text, and why the body cannot be taken. */
+const otherBodies: { [flag: string]: string } = {
+  '--data-urlencode': 'curl --data-urlencode sends it percent-encoded; "--data-binary" sends it as it is',
+  '-F': 'curl -F makes a form of it; "--data-binary" sends it as it is',
+  '-G': 'curl -G puts it into the URL and sends a GET without a body; leave "-G" out',
+}
+const longNames: { [flag: string]: string } = { '--get': '-G', '--form': '-F', '--form-string': '-F' }
+
+function readCurl(words: readonly Word[]): PastedRequest {
   const request: PastedRequest = {}
   const bodies: string[] = []
+  const withheld: { header?: string; body?: string } = {}
+  /** Whether the value of this header stands in a variable; a whole header in a variable may be this one. */
+  let isComputed: boolean | undefined
   for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? ''
-    if (!word.startsWith('-') || word === '-') {
-      request.url ??= word
+    const { text, isExpanded } = words[at] ?? noWord
+    if (!text.startsWith('-') || text === '-') {
+      request.url ??= text
       continue
     }
-    const { flag, attached } = splitFlag(word)
-    if (alone.has(flag) || /^-[sSivkfLNg]{2,}$/.test(word)) continue
-    const value = attached ?? words[++at] ?? ''
-    if (flag === '-H' || flag === '--header') takeHeader(request, value)
-    else if (flag === '-X' || flag === '--request') request.method = value
-    else if (flag === '--url') request.url = value
-    else if (flag === '-d' || flag.startsWith('--data') || flag === '--json') takeData(request, bodies, flag, value)
+    const { flag, attached } = splitFlag(text)
+    const isOfSeveral = /^-[sSivkfLNgG]{2,}$/.test(text)
+    const other = otherBodies[isOfSeveral && text.includes('G') ? '-G' : (longNames[flag] ?? flag)]
+    if (other !== undefined) withheld.body ??= other
+    if (other?.startsWith('curl -G')) request.method ??= 'GET'
+    if (alone.has(flag) || isOfSeveral) continue
+    const value = attached === undefined ? (words[++at] ?? noWord) : { text: attached, isExpanded }
+    if (flag === '-H' || flag === '--header') {
+      if (/^authorization\s*:/i.test(value.text)) {
+        request.header = headerValue(value.text)
+        isComputed = value.isExpanded
+      } else if (value.isExpanded && !value.text.includes(':')) isComputed ??= true
+    } else if (flag === '-X' || flag === '--request') request.method = value.text
+    else if (flag === '--url') request.url = value.text
+    else if (flag === '-d' || flag.startsWith('--data') || flag === '--json') {
+      const isFile = value.text.startsWith('@') && flag !== '--data-raw'
+      if (value.isExpanded) withheld.body ??= computedPart
+      if (request.bodyFile !== undefined || (isFile && bodies.length > 0))
+        withheld.body ??= 'curl joins it from several texts and files'
+      const withoutLineEnds = flag === '-d' || flag === '--data' || flag === '--data-ascii'
+      if (isFile) request.bodyFile = { path: value.text.slice(1), withoutLineEnds }
+      else bodies.push(value.text)
+    }
   }
+  if (isComputed === true) withheld.header = computedPart
   if (bodies.length > 0) request.body = utf8(bodies.join('&'))
-  return request
+  return withParts(request, withheld)
+}
+
+/** A request without the parts that cannot be taken. */
+function withParts(request: PastedRequest, withheld: { header?: string; body?: string }): PastedRequest {
+  const { header, body, bodyFile, ...rest } = request
+  return {
+    ...rest,
+    ...(withheld.header === undefined ? defined({ header }) : {}),
+    ...(withheld.body === undefined ? defined({ body, bodyFile }) : {}),
+    ...(Object.keys(withheld).length === 0 ? {} : { withheld }),
+  }
 }
 
 function splitFlag(word: string): { flag: string; attached?: string } {
@@ -85,21 +148,6 @@ function splitFlag(word: string): { flag: string; attached?: string } {
   if (long !== null) return { flag: long[1] ?? '', attached: long[2] ?? '' }
   const short = /^(-[A-Za-z])(.+)$/s.exec(word)
   return short !== null && !word.startsWith('--') ? { flag: short[1] ?? '', attached: short[2] ?? '' } : { flag: word }
-}
-
-function takeHeader(request: PastedRequest, line: string): void {
-  if (/^authorization\s*:/i.test(line)) request.header = headerValue(line)
-}
-
-function takeData(request: PastedRequest, bodies: string[], flag: string, value: string): void {
-  if (value.startsWith('@') && flag !== '--data-raw') {
-    request.bodyFile = {
-      path: value.slice(1),
-      withoutLineEnds: flag === '-d' || flag === '--data' || flag === '--data-ascii',
-    }
-  } else {
-    bodies.push(value)
-  }
 }
 
 /** What was sent, without the marks of `curl -v` and without its other lines. */
@@ -150,50 +198,59 @@ function readRaw(text: string): PastedRequest {
   if (lines.length === 0) return request
   const bytes = utf8(lines.join('\n'))
   const whole = /\bchunked\b/i.test(headers.get('transfer-encoding') ?? '') ? withoutChunks(bytes) : null
-  request.body = whole ?? toLength(bytes, headers.get('content-length'))
-  return request
+  const body = whole ?? toLength(bytes, headers.get('content-length'))
+  return typeof body === 'string' ? withParts(request, { body }) : { ...request, body }
 }
 
-/** The body that the chunks carry; null where there are none, because many tools show a body without its chunks. */
-function withoutChunks(bytes: Uint8Array): Uint8Array | null {
+/** The body that the chunks carry, or why it is not whole; null where there are none, because many tools show a body without its chunks. */
+function withoutChunks(bytes: Uint8Array): Uint8Array | string | null {
   const chunks: Uint8Array[] = []
   let at = 0
   while (at < bytes.length) {
     const end = bytes.indexOf(0x0a, at)
     const line = fromLatin1(bytes.subarray(at, end < 0 ? bytes.length : end))
     const size = /^\s*([0-9a-fA-F]{1,8})\s*(?:;.*)?\r?$/.exec(line)?.[1]
-    if (size === undefined) return null
+    const number = chunks.length + 1
+    if (size === undefined) return number === 1 ? null : `the size of chunk ${number} is missing`
     const length = Number.parseInt(size, 16)
     if (length === 0) return concat(...chunks)
     const chunk = end < 0 ? new Uint8Array(0) : bytes.subarray(end + 1, end + 1 + length)
-    if (chunk.length < length) return null
+    if (chunk.length < length)
+      return `chunk ${number} should have ${counted(length, 'byte')} and ${chunk.length} follow: the text is cut short, or the size ${size} is wrong`
     chunks.push(chunk)
     at = end + 1 + length
     if (bytes[at] === 0x0d) at += 1
     if (bytes[at] === 0x0a) at += 1
+    else if (at < bytes.length)
+      return `chunk ${number} does not end after ${counted(length, 'byte')}, so the size ${size} is wrong`
   }
-  return chunks.length === 0 ? null : concat(...chunks)
+  return chunks.length === 0 ? null : 'its last chunk, of size 0, is missing, so the text may be cut short'
 }
 
-/** A final line feed of an editor is not part of the body: the announced length shows where the body ends. */
-function toLength(body: Uint8Array, length: string | undefined): Uint8Array {
+/** The body, or why it is not whole. A final line feed of an editor is not part of it: the announced length shows where the body ends. */
+function toLength(body: Uint8Array, length: string | undefined): Uint8Array | string {
   const announced = Number(length ?? Number.NaN)
-  return Number.isInteger(announced) && announced < body.length ? body.slice(0, announced) : body
+  if (announced > body.length) return `Content-Length announces ${counted(announced, 'byte')} and ${body.length} follow`
+  return Number.isInteger(announced) ? body.slice(0, announced) : body
 }
 
 // ---- calls in JavaScript and PowerShell: the texts in them, and the names before them; nothing is computed
 
 interface Token {
-  kind: 'text' | 'word' | 'mark'
+  /** A text in which a variable stands is computed. */
+  kind: 'text' | 'computed' | 'word' | 'mark'
   value: string
 }
+
+/** A text, null for one that is computed, undefined where there is none. */
+type Text = string | null | undefined
 
 /** @param texts matches a text, or else a comment or white space; the first group that is set holds the text */
 function tokensOf(
   code: string,
   texts: RegExp,
   words: RegExp,
-  resolve: (whole: string, inner: string) => string,
+  resolve: (whole: string, inner: string) => string | null,
 ): Token[] {
   const tokens: Token[] = []
   for (let rest = code; rest !== ''; ) {
@@ -201,7 +258,9 @@ function tokensOf(
     const word = text === null ? words.exec(rest) : null
     const length = text?.[0].length ?? word?.[0].length ?? 1
     const inner = text?.slice(1).find((group) => group !== undefined)
-    if (inner !== undefined) tokens.push({ kind: 'text', value: resolve(text?.[0] ?? '', inner) })
+    const resolved = inner === undefined ? null : resolve(text?.[0] ?? '', inner)
+    if (resolved !== null) tokens.push({ kind: 'text', value: resolved })
+    else if (inner !== undefined) tokens.push({ kind: 'computed', value: inner })
     else if (word !== null) tokens.push({ kind: 'word', value: word[0] })
     else if (text === null) tokens.push({ kind: 'mark', value: rest.slice(0, 1) })
     rest = rest.slice(length)
@@ -219,37 +278,57 @@ function valueAt(tokens: readonly Token[], name: string): number {
   for (const [at, token] of tokens.entries()) {
     if (!isName(token, name)) continue
     const behind = isMark(at + 1, ']') ? at + 2 : at + 1
-    if (isMark(behind, ':=,') && tokens[behind + 1] !== undefined) return behind + 1
+    if (isMark(behind, token.kind === 'text' ? ':=,' : ':=') && tokens[behind + 1] !== undefined) return behind + 1
   }
   return -1
 }
 
-/** The text at a place, or the one that a variable there was given. */
-function textAt(tokens: readonly Token[], at: number): string | undefined {
+/** Where a value is written, if a variable stands at a place. */
+function writtenAt(tokens: readonly Token[], at: number): number {
   const token = tokens[at]
-  if (token?.kind !== 'word') return token?.kind === 'text' ? token.value : undefined
-  const given = tokens[valueAt(tokens, token.value.toLowerCase())]
-  return given?.kind === 'text' ? given.value : undefined
+  const given = token?.kind === 'word' ? valueAt(tokens, token.value.toLowerCase()) : -1
+  return given < 0 ? at : given
+}
+
+/** The text at a place, or the one that a variable there was given. */
+function textAt(tokens: readonly Token[], at: number): Text {
+  const place = writtenAt(tokens, at)
+  const [token, next] = [tokens[place], tokens[place + 1]]
+  if (token === undefined || (token.kind === 'word' && /^\$?(?:null|undefined)$/i.test(token.value))) return undefined
+  const isJoined = next?.kind === 'mark' && '+.'.includes(next.value)
+  return token.kind === 'text' && !isJoined ? token.value : null
+}
+
+/** The text of a member; one that is only named, as in `{ method, body }`, is computed. */
+function memberText(tokens: readonly Token[], name: string): Text {
+  const at = valueAt(tokens, name)
+  const isNamed = tokens.some(
+    (token, index) => token.kind === 'word' && isName(token, name) && tokens[index - 1]?.value !== '.',
+  )
+  return at < 0 && isNamed ? null : textAt(tokens, at)
 }
 
 const textsOfScript =
   /^(?:"((?:\\[\s\S]|[^"\\])*)"|'((?:\\[\s\S]|[^'\\])*)'|`((?:\\[\s\S]|[^`\\])*)`|\s+|\/\/.*|\/\*[\s\S]*?\*\/)/
 
 function readFetch(text: string): PastedRequest {
-  const tokens = tokensOf(text, textsOfScript, /^[\w$]+/, (_, inner) => unescapeAnsi(inner.replace(/\\\r?\n/g, '')))
+  const tokens = tokensOf(text, textsOfScript, /^[\w$]+/, (whole, inner) => {
+    if (whole.startsWith('`') && inner.replace(/\\[\s\S]/g, '').includes('${')) return null
+    return unescapeAnsi(inner.replace(/\\\r?\n/g, ''))
+  })
   const call = tokens.findIndex((token, at) => isName(token, 'fetch') && tokens[at + 1]?.value === '(')
-  const body = valueAt(tokens, 'body')
+  const body = writtenAt(tokens, valueAt(tokens, 'body'))
   const isWritten = isName(tokens[body], 'json') && isName(tokens[body + 2], 'stringify')
   return requestOf({
-    header: textAt(tokens, valueAt(tokens, 'authorization')),
+    header: memberText(tokens, 'authorization'),
     url: textAt(tokens, call + 2),
     method: textAt(tokens, valueAt(tokens, 'method')),
-    body: isWritten ? stringified(tokens.slice(body + 4)) : textAt(tokens, body),
+    body: isWritten ? stringified(tokens.slice(body + 4)) : memberText(tokens, 'body'),
   })
 }
 
-/** What JSON.stringify makes of the value that begins here; undefined for one that is not written out. */
-function stringified(tokens: readonly Token[]): string | undefined {
+/** What JSON.stringify makes of the value that begins here; null for one that is not written out. */
+function stringified(tokens: readonly Token[]): Text {
   let depth = 0
   const end = tokens.findIndex(({ kind, value }) => {
     if (kind === 'mark' && '([{'.includes(value)) depth += 1
@@ -261,7 +340,7 @@ function stringified(tokens: readonly Token[]): string | undefined {
     return kind === 'text' || isMember ? JSON.stringify(value) : value
   })
   const parsed = parseJson(json.join('').replace(/,([}\]])/g, '$1'))
-  return parsed === undefined ? undefined : JSON.stringify(parsed)
+  return parsed === undefined ? null : JSON.stringify(parsed)
 }
 
 const textsOfPowerShell =
@@ -276,16 +355,17 @@ function readPowerShell(text: string): PastedRequest {
     (whole, inner) => {
       if (whole.endsWith("'@")) return inner
       if (whole.endsWith("'")) return inner.replaceAll("''", "'")
+      if (/\$[A-Za-z_({]/.test(inner.replace(/`[\s\S]/g, ''))) return null
       const plain = whole.startsWith('@') ? inner : inner.replaceAll('""', '"')
       return plain.replace(/`([\s\S])/g, (_, mark: string) => powerShellEscapes[mark] ?? mark)
     },
   )
-  const argument = (name: string): string | undefined => {
+  const argument = (name: string): Text => {
     const at = tokens.findIndex((token) => isName(token, name)) + 1
     const token = at === 0 ? undefined : tokens[at]
     return token?.kind === 'word' && !/^[-$]/.test(token.value) ? token.value : textAt(tokens, at === 0 ? -1 : at)
   }
-  const path = argument('-infile')
+  const path = argument('-infile') ?? undefined
   return {
     ...requestOf({
       header: textAt(tokens, valueAt(tokens, 'authorization')),
@@ -297,9 +377,14 @@ function readPowerShell(text: string): PastedRequest {
   }
 }
 
-function requestOf(found: { [part in 'header' | 'url' | 'method' | 'body']: string | undefined }): PastedRequest {
-  const { body, ...rest } = found
-  return { ...defined(rest), ...(body === undefined ? {} : { body: utf8(body) }) }
+function requestOf({ header, url, method, body }: { [part in 'header' | 'url' | 'method' | 'body']: Text }) {
+  return withParts(
+    {
+      ...defined({ header: header ?? undefined, url: url ?? undefined, method: method ?? undefined }),
+      ...(typeof body === 'string' ? { body: utf8(body) } : {}),
+    },
+    { ...(header === null ? { header: computedPart } : {}), ...(body === null ? { body: computedPart } : {}) },
+  )
 }
 
 // ---- a line of a POSIX shell: quotes, `$'…'` and continued lines, but no expansions
@@ -316,44 +401,67 @@ const ansiEscapes: { [mark: string]: string } = {
   v: '\v',
 }
 
-/** The words of a command line, up to the first unquoted `|`, `;`, `&`, `<` or `>`. */
-export function shellWords(line: string): string[] {
-  const words: string[] = []
-  let word: string | null = null
-  let rest = line
-  const add = (text: string) => {
-    word = (word ?? '') + text
-  }
-  while (rest !== '') {
-    const part = nextPart(rest)
-    rest = rest.slice(part.length)
-    if (part.kind === 'end') break
-    if (part.kind === 'text') add(part.text)
-    else if (part.kind === 'space' && word !== null) {
-      words.push(word)
-      word = null
-    }
-  }
-  return word === null ? words : [...words, word]
+/** A word, and whether a shell puts a value into it. */
+interface Word {
+  text: string
+  isExpanded: boolean
 }
 
-type Part = { kind: 'text'; text: string; length: number } | { kind: 'space' | 'nothing' | 'end'; length: number }
+const noWord: Word = { text: '', isExpanded: false }
+
+/**
+ * The words of a command line, up to the first unquoted `|`, `;`, `&`, `<` or `>`.
+ *
+ * @returns `open`: a quote of the first line that is not closed, and its place
+ */
+export function shellWords(line: string): { words: Word[]; open?: { quote: string; at: number } } {
+  const words: Word[] = []
+  let word: Word | undefined
+  let isFirstLine = true
+  for (let at = 0; at < line.length; ) {
+    const part = nextPart(line.slice(at))
+    if (part.kind === 'end') break
+    if (part.kind === 'text') {
+      if (part.open !== undefined && isFirstLine) return { words, open: { quote: part.open, at } }
+      const { text, isExpanded }: Word = word ?? noWord
+      word = { text: text + part.text, isExpanded: isExpanded || part.isExpanded === true }
+    } else if (part.kind === 'space') {
+      if (word !== undefined) words.push(word)
+      word = undefined
+      isFirstLine &&= !line.slice(at, at + part.length).includes('\n')
+    }
+    at += part.length
+  }
+  return { words: word === undefined ? words : [...words, word] }
+}
+
+type Part =
+  | { kind: 'text'; text: string; length: number; isExpanded?: boolean; open?: string }
+  | { kind: 'space' | 'nothing' | 'end'; length: number }
+
+const variable = /\$[\w{(@*#?!]|`/
 
 function nextPart(rest: string): Part {
-  const single = /^'([^']*)'?/.exec(rest)
-  if (single !== null) return { kind: 'text', text: single[1] ?? '', length: single[0].length }
-  const ansi = /^\$'((?:\\[\s\S]|[^'\\])*)'?/.exec(rest)
-  if (ansi !== null) return { kind: 'text', text: unescapeAnsi(ansi[1] ?? ''), length: ansi[0].length }
-  const double = /^"((?:\\[\s\S]|[^"\\])*)"?/.exec(rest)
-  if (double !== null) return { kind: 'text', text: unescapeDouble(double[1] ?? ''), length: double[0].length }
+  const quoted = /^(?:'([^']*)('?)|\$'((?:\\[\s\S]|[^'\\])*)('?)|"((?:\\[\s\S]|[^"\\])*)("?))/.exec(rest)
+  if (quoted !== null) {
+    const [whole, single, , ansi, , double = ''] = quoted
+    const text = single ?? (ansi === undefined ? unescapeDouble(double) : unescapeAnsi(ansi))
+    const isExpanded = variable.test(double.replace(/\\[\s\S]/g, ''))
+    const isOpen = (quoted[2] ?? quoted[4] ?? quoted[6]) === ''
+    const open = isOpen ? { open: whole.replace('$', '').slice(0, 1) } : {}
+    return { kind: 'text', text, length: whole.length, isExpanded, ...open }
+  }
+  const result = /^(?:\$\([^)]*\)?|`[^`]*`?)/.exec(rest)
+  if (result !== null) return { kind: 'text', text: result[0], length: result[0].length, isExpanded: true }
   const continued = /^\\\r?\n/.exec(rest)
   if (continued !== null) return { kind: 'nothing', length: continued[0].length }
   if (rest.startsWith('\\')) return { kind: 'text', text: rest.slice(1, 2), length: 2 }
   const space = /^\s+/.exec(rest)
   if (space !== null) return { kind: 'space', length: space[0].length }
   if (/^[|;&<>]/.test(rest)) return { kind: 'end', length: rest.length }
-  const plain = /^[^'"\\\s|;&<>]+?(?=\$'|['"\\\s|;&<>]|$)/.exec(rest)
-  return { kind: 'text', text: plain?.[0] ?? rest.slice(0, 1), length: plain?.[0].length ?? 1 }
+  const plain = /^[^'"\\\s|;&<>`]+?(?=\$['(]|['"\\\s|;&<>`]|$)/.exec(rest)
+  const text = plain?.[0] ?? rest.slice(0, 1)
+  return { kind: 'text', text, length: text.length, isExpanded: variable.test(text) }
 }
 
 function unescapeDouble(text: string): string {
