@@ -248,7 +248,7 @@ function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>, { cloc
   return pair
 }
 
-/** The result that the server gave, even if a fault changed the answer on its way; empty if there is none. */
+/** The result that the server gave, even if a fault changed the answer afterwards; empty without a result. */
 const resultOf = ({ answer }: Exchange): JsonObject =>
   membersOf(membersOf(parseJson(answer?.unspoilt ?? answer?.body ?? '')).result)
 

@@ -171,13 +171,13 @@ function tooManyOk({ requests, starts }: Story, takesErrors: boolean): Finding[]
   return [finding(message, ...others.slice(0, 2))]
 }
 
-/** `error` lines of starts in which every call was made once and got its result. */
+/** The client prints `error` although every call was made once and got a result. */
 function tooManyErrors({ requests, starts }: Story): Finding[] {
   return (starts ?? []).flatMap(({ ok, error }, index) => {
     const mine = requests.filter(({ start }) => start === index)
     const calls = mine.filter(({ kind }) => kind === 'call')
     const hasResults = calls.length === ok + error && mine.every(({ outcome }) => outcome === 'accepted')
-    const message = `The client prints "error" ${times(error)}, although every call got its result. Print "ok" for a result, whatever its id`
+    const message = `The client prints "error" ${times(error)}, although every call got a result. Print "ok" for each result, also when its id is 0`
     return error > 0 && hasResults ? [finding(message, ...calls.slice(0, 2))] : []
   })
 }

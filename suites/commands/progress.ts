@@ -171,7 +171,7 @@ function doing({ running, waiting }: Tally, wallMs: number): string {
 /** The part of a run that must be done before an estimate is shown. */
 const leastPart = 0.05
 const leastMs = 2000
-/** An estimate goes by the pace of so many last milliseconds. */
+/** An estimate is made from the pace of the last ten seconds. */
 const latelyMs = 10_000
 
 interface Speed {
@@ -201,7 +201,7 @@ function newSpeed(): Speed {
 /** How long the model has been making its calls. */
 const modelMs = ({ model }: Tally): number => (model === null ? 0 : model.lastMs - model.startedMs)
 
-/** Estimates the time that the other cases take; the calls of the model are no part of it. */
+/** Estimates the time that the other cases take; the calls of the model are not counted. */
 function caseSeconds({ total, verdicts, workLeft, speeds }: Tally): number | undefined {
   const { size: done } = verdicts
   const perMs = speeds.cases.perMs()

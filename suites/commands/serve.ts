@@ -25,7 +25,10 @@ const serveFlags = {
     notEmpty('word'),
   ),
   set: flag.many('--set <name=value>', 'answer an open question in another way; repeatable', setting),
-  mutant: flag.many('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable'),
+  mutant: flag.many(
+    '--mutant <id>',
+    'break one rule on purpose, to see what a failure looks like; "list --mutants" names them; repeatable',
+  ),
   trustProxy: flag.mark('--trust-proxy', 'take the caller address from X-Forwarded-For'),
   profile: flag.many(
     '--profile <file>',

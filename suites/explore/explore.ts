@@ -207,7 +207,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
 }
 
 const unknownAddress =
-  'addresses/bound: which address of ours the target sees is not known, as behind a proxy; clientAddress in the target file names it'
+  'addresses/bound: which address of ours the target sees is not known, as behind a proxy; set clientAddress in the target file'
 
 const onlyOf = ({ only = null }: ExploreOptions): readonly string[] | null => only
 

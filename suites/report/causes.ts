@@ -158,7 +158,7 @@ function isLetInAnotherWay(one: Wrong, other: Wrong): boolean {
 
 const severalWays = 3
 
-/** Lines about one call that got one answer in so many ways to authorize that the call, and not the way, must be the reason. */
+/** Lines about one call that got the same answer in at least three ways to authorize: the call must be the reason, and not the way. */
 function refusedEveryWay(wrong: readonly Wrong[]): Set<Wrong> {
   const refused = wrong.filter(({ side, problem }) => side === 'kept out' && problem?.kind === 'wrong-outcome')
   const alike = groupBy(refused, ({ problem }) => {

@@ -52,7 +52,7 @@ export interface TestRun extends Pick<Meta, 'version' | 'started' | 'durationMs'
   extra: { [name: string]: unknown }
 }
 
-/** `blocked` says nothing about what it should show; `warned` fails no run. */
+/** `blocked` says nothing about what it should show; `warned` does not fail the run. */
 type TestOutcome = 'passed' | 'warned' | 'failed' | 'blocked' | 'skipped' | 'not-run'
 
 export interface ReportedTest {

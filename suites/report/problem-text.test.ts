@@ -167,7 +167,7 @@ test('reasons that need a probe each become one that needs all of them', () => {
   expect(groups).toEqual([{ reasons: [keys] }, { reasons: [probe('store'), probe('inbox')] }])
   expect(groups.map(({ reasons }) => reasonText(reasons))).toEqual([
     'creating API keys needs --allow keys',
-    'methods that the document does not show are called; probes.inbox, probes.store in the target file name them, or absent lists the areas that this server does not have',
+    'methods that the document does not show are needed; name them as probes.inbox, probes.store in the target file, or list under absent the areas that this server does not have',
   ])
 })
 

@@ -272,23 +272,22 @@ const lossTexts: TextOfKind<LostPreparation> = {
 /** What a target or its user does not offer, and what to do about it. */
 const gapTexts: TextOfKind<Gap> = {
   'needs-permission': ({ permission }) => permissionTexts[permission],
-  'needs-fresh-instance': () => 'a fresh instance is needed; --disposable says that the target is one',
+  'needs-fresh-instance': () => 'a fresh instance is needed; use --disposable if the target is one',
   'needs-second-address': ({ because }) => `a second address to call from is needed; ${secondAddressText(because)}`,
-  'needs-client-address': () =>
-    'the address that the server sees is not known; clientAddress in the target file gives it',
+  'needs-client-address': () => 'the address that the server sees is not known; set clientAddress in the target file',
   'needs-clock-control': () =>
     'a server clock that can be moved is needed, or --wait SECONDS longer than the refresh lifetime',
   'needs-cleanup': () =>
-    'only a cleanup method can remove the created key; cleanup in the target file names that method',
-  'needs-solutions': () => 'two solutions are needed; solutions in the target file names them',
+    'only a method of this deployment can remove the created key; name it as cleanup in the target file',
+  'needs-solutions': () => 'two solutions are needed; name them as solutions in the target file',
   'area-absent': ({ area }) => `the target file declares the API area ${area} absent`,
   'needs-probe': ({ probe }) => probesText([probe]),
   'few-places-for-keys': ({ places }) =>
-    `fewer than ${places} places for API keys remain on the target; a cleanup method in the target file frees them`,
+    `fewer than ${places} places for API keys remain on the target; a cleanup method in the target file would free some`,
   'no-place-for-keys': ({ fresh, created }) =>
     fresh
       ? `the target creates no more API keys after ${created}, although it is fresh; it may count refused creations`
-      : 'the target creates no more API keys, most likely because it has its ten; a cleanup method in the target file frees places',
+      : 'the target creates no more API keys, most likely because it already has ten; a cleanup method in the target file would free places',
   'places-perhaps-used': ({ count }) =>
     `fewer keys could be created than the limit allows, but ${count} were removed, refused or not answered before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
@@ -315,11 +314,11 @@ const gapTexts: TextOfKind<Gap> = {
 function secondAddressText(because: SecondAddressProblem | undefined): string {
   switch (because?.kind) {
     case undefined:
-      return 'secondAddress in the target file names one'
+      return 'set secondAddress in the target file'
     case 'same-address':
-      return `${because.address} is the address that all other calls come from; secondAddress in the target file names another one`
+      return `${because.address} is the address that all other calls come from; set secondAddress in the target file to another one`
     case 'no-answer':
-      return `no call from ${because.address} gets an answer (${because.reason}); secondAddress in the target file names an address of this machine`
+      return `no call from ${because.address} gets an answer (${because.reason}); set secondAddress in the target file to an address of this machine`
     case 'seen-as-another':
       return `the target does not see ${because.address} as the address of these calls; a proxy may be in front of it, or it compares the IPv4-mapped form of the address`
     case 'no-token-accepted':
@@ -331,8 +330,8 @@ function secondAddressText(because: SecondAddressProblem | undefined): string {
 function probesText(probes: readonly string[]): string {
   const names = [...probes].sort().map((probe) => `probes.${probe}`)
   return names.length === 1
-    ? `a method that the document does not show is called; ${names[0]} in the target file names one, or absent says that this server has no such area`
-    : `methods that the document does not show are called; ${names.join(', ')} in the target file name them, or absent lists the areas that this server does not have`
+    ? `a method that the document does not show is needed; name it as ${names[0]} in the target file, or list the area under absent if this server does not have it`
+    : `methods that the document does not show are needed; name them as ${names.join(', ')} in the target file, or list under absent the areas that this server does not have`
 }
 
 const problemTexts: TextOfKind<ProblemFacts> = { ...failureTexts, ...obstacleTexts, ...gapTexts }
@@ -345,7 +344,7 @@ const hintTexts: TextOfKind<Hint> = {
       : serverHint(mistake)
   },
   'other-signed-uri': ({ uri, instead }) =>
-    `The server accepts this call when the URI ${uri} is signed instead of ${instead}, as behind a gateway with a base path. Take ${instead} into the data, or set "signedUri: ${uri}" in the target file if this deployment signs that path on purpose.`,
+    `The server accepts this call when the URI ${uri} is signed instead of ${instead}, as behind a gateway with a base path. Sign ${instead}, or set "signedUri: ${uri}" in the target file if this deployment signs that path on purpose.`,
   'signature-unexplained': ({ scheme, schemeIsKnown }) => {
     const perhaps = schemeIsKnown
       ? ''
@@ -357,7 +356,7 @@ const hintTexts: TextOfKind<Hint> = {
   'client-address': ({ address }) =>
     `Does the target see our calls come from ${address}, as clientAddress in the target file says?`,
   'mapped-address': ({ address }) =>
-    `A token of ipAddr:::ffff:${address} works: the server compares the form in which a socket for IPv6 and IPv4 shows ${address}. Take "::ffff:" away from the address of the connection before it is compared.`,
+    `A token of ipAddr:::ffff:${address} works: the server compares the form in which a socket for IPv6 and IPv4 shows ${address}. Remove "::ffff:" from the address of the connection before comparing it.`,
   'perhaps-not-fresh': () =>
     'No API key was created in this run before this call. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
   'basic-secret': ({ has }) =>
@@ -365,7 +364,7 @@ const hintTexts: TextOfKind<Hint> = {
       ? 'The secret of this key has a colon. Split the credentials at the first colon only: an id has none, and all that follows is the secret.'
       : 'The secret of this key has letters beyond ASCII. Decode the credentials as UTF-8, not as ISO 8859-1.',
   'body-beyond-ascii': () =>
-    'Other signatures of this key are accepted, and this body has letters beyond ASCII. Compute the signature over the bytes of the body as they were received; a text that was decoded as ISO 8859-1 and encoded again has others.',
+    'Other signatures of this key are accepted, and this body has letters beyond ASCII. Compute the signature over the bytes of the body as they were received: text that was decoded as ISO 8859-1 and encoded again has different bytes.',
   'sessions-ended': ({ ended, of }) =>
     `Of ${of} sessions in the order of their creation, number ${ended.join(' and ')} ended, and older ones live: it looks as if ${ended.every((place) => place > of / 2) ? 'the newest session were removed instead of the oldest' : 'another session than the oldest were removed'}.`,
 }

@@ -83,7 +83,7 @@ async function demandRootKey(target: Target, ending: Ending): Promise<void> {
 export const seedOfRelease = 20_260_101
 /** About how long a call of the model takes, by which a plan announces its time. It makes one after another. In ms. */
 export const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
-/** The calls bound what the model does. It stops before only where they take so many times the announced time. */
+/** The calls bound what the model does. It stops earlier only if they take twice the announced time. */
 const timesAnnounced = 2
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
@@ -203,7 +203,7 @@ const referenceServer: TriedServer = { settings: {}, create: () => ({}) }
 /**
  * @param text a scenario of one case
  * @param requirement one that it proves
- * @returns the verdict on the requirement, with the problem if there is none on it
+ * @returns the verdict on the requirement, or the problem where the case gave none
  * @throws SuiteError (`fixture`) for a scenario that is not right
  */
 export async function tryScenario(

@@ -200,7 +200,7 @@ export function leftKeyLines({ kept, left, unanswered, problems }: Left, url: st
       cleanup === undefined ? named(key) : `${named(key)}; to remove it: ${removalCommand(url, cleanup, key)}`,
     ),
     ...(left.length > 0 && cleanup === undefined
-      ? ['(cleanup in the target file names the method that removes them)']
+      ? ['(name the method that removes them as cleanup in the target file)']
       : []),
     ...problems.map((problem) => `(${problem})`),
     ...kept.map((key) => `${named(key)}, kept for the next run`),
@@ -208,7 +208,7 @@ export function leftKeyLines({ kept, left, unanswered, problems }: Left, url: st
   ]
 }
 
-/** As many as a server may hold: whoever looks for them there has nothing but their names. */
+/** As many as a server may hold: a person who looks for them there knows them only by name. */
 const shownNames = keyLimit
 
 /** At most one line: a server that answers every creation with 507 would give a hundred. */

@@ -249,7 +249,7 @@ const notableMs = 10_000
 
 /**
  * The document does not mention the `Date` header, and a proxy with a wrong clock may write it. Where it differs much from our clock, a
- * signature shows which of the two the target goes by: if only one with our time is accepted, the header is ignored from then on.
+ * signature shows which of the two the target uses: if only one with our time is accepted, the header is ignored from then on.
  */
 async function checkDate(talk: Conversation): Promise<void> {
   const { facts } = talk
