@@ -270,6 +270,9 @@ describe('a case is blocked by a failure', () => {
     const open = testCase('authorization/required', accepted, { requirements: ['authorization/required'] })
     expect(blockerOf(open, { kind: 'open-to-all', method: 'a/b' })).toBe('authorization/required')
     expect(blockerOf(open, { kind: 'junk-accepted', method: 'a/b' })).toBe('authorization/required')
+    const refresh = testCase('refresh/token', accepted, { requirements: ['refresh/token'] })
+    expect(blockerOf(refresh, { kind: 'junk-accepted', method: 'manager/auth' })).toBe('refresh/token')
+    expect(blockerOf(refresh, { kind: 'junk-accepted', method: 'a/b' })).toBeUndefined()
   })
 
   test('and of failures of one cause, by the one that is reported in full', () => {

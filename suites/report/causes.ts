@@ -284,6 +284,7 @@ function blockerByKind(problem: Problem, failures: readonly CaseReport[]): strin
     case 'expiry-not-a-timestamp':
       return breaking(expiryRequirements)
     case 'junk-accepted':
+      return breaking(problem.method === 'manager/auth' ? grantRequirements : junkControlRequirements)
     case 'open-to-all':
       return breaking(junkControlRequirements)
     default:
@@ -298,6 +299,9 @@ export function blockedByKnown(cases: readonly CaseReport[], { verdict, blockedB
 
 /** The requirements that a method open to everyone breaks. */
 const junkControlRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
+
+/** The requirements that manager/auth breaks if it accepts junk. */
+const grantRequirements: readonly string[] = ['refresh/token', 'grants/credentials', 'grants/key-id']
 
 /** The requirements about the times that cases wait for. */
 const expiryRequirements: readonly string[] = [
