@@ -19,7 +19,7 @@ import {
   mayCreate,
   wordsOf,
 } from './keyring.ts'
-import { type Auth, anyCall, basic, type CallStep, type Connection, create, ecc, grant, hmac, none } from './step.ts'
+import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
 
 export interface World {
   /** What is special about it; also the name of its stage. */
@@ -205,6 +205,9 @@ export interface Planned {
   readonly ends?: { readonly who: string; readonly requirement: 'keys/can-be-disabled' | 'keys/can-be-deleted' }
 }
 
+/** What a step of the explorer takes from that of a world as it is. */
+const asWritten = ['from', 'connection', 'id', 'nonce', 'body', 'headers', 'alter'] as const
+
 /** A step of a world as a step of the explorer; null if it cannot be made here. @throws Missing */
 export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | null {
   const { x } = caller
@@ -218,17 +221,8 @@ export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | 
   ) as RawStep
   const more = {
     ...(as === undefined ? {} : { as }),
-    ...(step.from === undefined ? {} : { from: String(step.from) }),
-    ...(step.connection === undefined
-      ? {}
-      : {
-          connection: step.connection === 'own' ? `world-${filled('$turn', values)}` : (step.connection as Connection),
-        }),
-    ...(step.id === undefined ? {} : { id: Number(step.id) }),
-    ...(step.nonce === undefined ? {} : { nonce: step.nonce as NonNullable<CallStep['nonce']> }),
-    ...(step.body === undefined ? {} : { body: step.body as NonNullable<CallStep['body']> }),
-    ...(isObject(step.headers) ? { headers: step.headers as NonNullable<CallStep['headers']> } : {}),
-    ...(isObject(step.alter) ? { alter: step.alter as NonNullable<CallStep['alter']> } : {}),
+    ...Object.fromEntries(asWritten.flatMap((name) => (step[name] === undefined ? [] : [[name, step[name]]]))),
+    ...(step.connection === 'own' ? { connection: `world-${filled('$turn', values)}` } : {}),
   }
   const method = String(step.call)
   const params = (step.params ?? {}) as { [name: string]: Json }
