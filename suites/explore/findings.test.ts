@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
-import { basic, list } from './step.ts'
+import { basic, changed, hmac, list } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
 test('refusals that are never seen again are tried again only so often', async () => {
@@ -30,4 +30,34 @@ test('refusals that are never seen again are tried again only so often', async (
   expect(findings.found).toEqual([])
   const more = repeated.map((calls, at) => calls > (repeated[at - 1] ?? 0))
   expect(more).toEqual([true, true, true, true, true, true, true, true, false, false])
+})
+
+test('what was shown is only counted, and a lock is waited for only twice', async () => {
+  const { requirements } = await openCorpus()
+  const around: NonNullable<ServerOptions['around']> = (handle) => (request) =>
+    request.headers.authorization?.includes(';') ? { status: 401, headers: {}, body: '' } : handle(request)
+  const keys = ['root', 'by-basic']
+  const { x, found } = await foundIn({ around }, async ({ x }) => {
+    const wrong = { field: 'basic-secret', operation: 'inside-changed' }
+    for (const who of keys) {
+      for (let time = 0; time < 6; time++) await x.call(changed(list(basic(who)), wrong))
+      await x.call(list(basic(who)))
+    }
+    for (const who of [...keys, ...keys, ...keys]) await x.call(list(hmac(who)))
+  })
+  // As at a URL, where waiting takes time: too little is left for the longer wait.
+  const { clock } = x.options
+  Object.assign(clock, { controlled: false })
+  const findings = collectFindings(x, requirements)
+  const beganMs = clock.now()
+  const calls: number[] = []
+  for (const one of found) {
+    const before = x.calls()
+    await findings.take(one)
+    calls.push(x.calls() - before)
+  }
+  expect(findings.found.map(({ id }) => id)).toHaveLength(2)
+  expect(calls.filter((count) => count > 0)).toHaveLength(2)
+  // Each of the two findings is also repeated after a pause of five seconds.
+  expect(clock.now() - beganMs).toBe(4 * 5000)
 })

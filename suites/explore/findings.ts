@@ -85,7 +85,9 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const candidate = chances > mostChances ? reported : await inSequence(x, await aboutBody(x, reported))
       const id = idOf(candidate)
       const missed = notSeenAgain.get(id) ?? 0
-      if (missed >= mostNotSeenAgain || (await mayBeLocked(candidate))) return
+      // What was shown before is only counted: to look for a lock each time would take as many calls as all else.
+      const isShown = found.some((one) => one.id === id && isShownAgain(one))
+      if (missed >= mostNotSeenAgain || (!isShown && (await mayBeLocked(candidate)))) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
       const earlier = found.findIndex((one) => one.id === id && !isShownAgain(one))
@@ -365,7 +367,7 @@ function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Pr
     if (perhapsLocked.some(({ way }) => locking.has(way))) return true
     if (waitedInVain >= mostWaits || !(await areRefused(x, perhapsLocked))) return false
     for (const ms of lockMs) {
-      if (!x.options.clock.controlled && x.options.timeLeftMs() < 2 * ms) return false
+      if (!x.options.clock.controlled && x.options.timeLeftMs() < 2 * ms) break
       await x.wait(ms)
       if (!(await areAccepted(x, perhapsLocked))) continue
       for (const { way } of perhapsLocked) locking.add(way)
