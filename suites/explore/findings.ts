@@ -85,7 +85,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const candidate = chances > mostChances ? reported : await inSequence(x, await aboutBody(x, reported))
       const id = idOf(candidate)
       const missed = notSeenAgain.get(id) ?? 0
-      // What was shown before is only counted: to look for a lock each time would take as many calls as all else.
+      // What was shown before is only counted: looking for a lock each time would leave less for everything else.
       const isShown = found.some((one) => one.id === id && isShownAgain(one))
       if (missed >= mostNotSeenAgain || (!isShown && (await mayBeLocked(candidate)))) return
       const count = (seen.get(id) ?? 0) + 1
