@@ -180,5 +180,12 @@ test('sessions that ended in place of the oldest are told by what would explain 
   expect(hintText({ kind: 'sessions-ended', ended: [14, 15], of: 16 })).toContain(
     'number 14 and 15 ended, and older ones live: it looks as if the newest session were removed instead of the oldest',
   )
-  expect(hintText({ kind: 'sessions-ended', ended: [3], of: 16 })).toContain('another session than the oldest')
+  for (const ended of [[3], [3, 4], [16], [3, 15]])
+    expect(hintText({ kind: 'sessions-ended', ended, of: 17 })).toContain(
+      ended[0] === 16 ? 'the newest session were' : 'another session than the oldest were',
+    )
+  const all = Array.from({ length: 16 }, (_, at) => at + 1)
+  expect(hintText({ kind: 'sessions-ended', ended: all, of: 17 })).toContain(
+    'number 1 to 16 ended, each when the next was created: it looks as if the newest session were removed instead of the oldest, while older sessions hold the other places of this user, or as if a user had one session only',
+  )
 })

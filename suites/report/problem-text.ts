@@ -365,8 +365,15 @@ const hintTexts: TextOfKind<Hint> = {
       : 'The secret of this key has letters beyond ASCII. Decode the credentials as UTF-8, not as ISO 8859-1.',
   'body-beyond-ascii': () =>
     'Other signatures of this key are accepted, and this body has letters beyond ASCII. Compute the signature over the bytes of the body as they were received: text that was decoded as ISO 8859-1 and encoded again has different bytes.',
-  'sessions-ended': ({ ended, of }) =>
-    `Of ${of} sessions in the order of their creation, number ${ended.join(' and ')} ended, and older ones live: it looks as if ${ended.every((place) => place > of / 2) ? 'the newest session were removed instead of the oldest' : 'another session than the oldest were removed'}.`,
+  'sessions-ended': ({ ended, of }) => {
+    const [first = 0, last = 0] = [ended[0], ended.at(-1)]
+    const isRow = last - first === ended.length - 1
+    const places = isRow && ended.length > 2 ? `${first} to ${last}` : ended.join(' and ')
+    const told = `Of ${of} sessions in the order of their creation, number ${places} ended`
+    if (ended.length === of - 1 && last === of - 1)
+      return `${told}, each when the next was created: it looks as if the newest session were removed instead of the oldest, while older sessions hold the other places of this user, or as if a user had one session only.`
+    return `${told}, and older ones live: it looks as if ${isRow && last === of - 1 ? 'the newest session were removed instead of the oldest' : 'another session than the oldest were removed'}.`
+  },
 }
 
 /** The sentence of a hint, for the `Hint` line of a failure. */

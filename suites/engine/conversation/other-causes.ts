@@ -5,15 +5,15 @@
 import { membersOf, parseJson } from '../json.ts'
 import type { Classified } from '../judge/classify.ts'
 import type { Called } from '../judge/expectation.ts'
-import type { CaseStop } from '../judge/judge-case.ts'
+import type { CaseStop, Exchanged, TakenStep } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, Obstacle, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
 import { withCase } from '../language/resolve.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { tokensWork } from './attempt-case.ts'
 import { hasRace, limitOf, namesIn } from './cases.ts'
-import { actor, type Conversation, type KeyTries, type Run } from './conversation.ts'
-import { keyCalledWith, makeCall } from './send.ts'
+import { actor, type Conversation, isSendable, type KeyTries, type Run } from './conversation.ts'
+import { keyCalledWith, makeCall, serverNow } from './send.ts'
 import { isUnavailable, requestsSession } from './target-facts.ts'
 
 const listSolutions = 'solution/listSolutions'
@@ -222,9 +222,15 @@ const isRefusedCreation = (stop: CaseStop): boolean =>
  * a refused creation there says something only if another one, by the root key in a way that works, is accepted now.
  */
 async function hasNoPlaceForKeys({ talk, stops }: Suspect): Promise<boolean> {
-  const { run, instance, facts, createdKeys } = talk
+  const { run, createdKeys } = talk
   // A fresh target that never accepted a creation cannot create keys, which is a failure.
   if (!stops.some(isRefusedCreation) || (run.target.fresh && createdKeys.keys.length === 0)) return false
+  return refusesPlainCreation(talk)
+}
+
+/** Creates a key with a plain name, by the root key in a way that works. */
+async function refusesPlainCreation(talk: Conversation): Promise<boolean> {
+  const { run, instance, facts } = talk
   const way = instance.root.kind === 'ed25519' ? 'ecc' : facts.keyWay === 'hmac' ? 'hmac' : 'basic'
   const params = { name: `full-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
   return isRefused(await makeCall(talk, { method: createApiKey, params, auth: { [way]: 'root' } as Auth }))
@@ -242,13 +248,22 @@ async function hasNoRoomForSessions({ talk, stops }: Suspect): Promise<boolean> 
   if ((talk.facts.sessionsGranted ?? 0) < mostSessions) return false
   const refused = stops.filter((stop) => isRefusedInstead(stop) && !stop.proves.includes(nextWorks))
   const [params] = refused.flatMap(({ called }) => called.filter(isRefused).map(paramsOf).filter(requestsSession))
-  if (params === undefined) return false
-  const areas = params.scope.filter((word) => !String(word).includes(':'))
-  const scope = [...areas, `session:${shortName(`control-${talk.run.unique}`)}`]
-  return isRefused(await makeCall(talk, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' }))
+  return params !== undefined && isRefused(await grantOrdinary(talk, params, 'control'))
 }
 
-const paramsOf = ({ request }: Called): unknown => membersOf(parseJson(new TextDecoder().decode(request.body))).params
+/** Grants another session of the same key, without anything particular. */
+function grantOrdinary(talk: Conversation, params: SessionParams, name: string): Promise<Called> {
+  const areas = params.scope.filter((word) => !String(word).includes(':'))
+  const scope = [...areas, `session:${shortName(`${name}-${talk.run.unique}`)}`]
+  return makeCall(talk, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
+}
+
+interface SessionParams {
+  scope: unknown[]
+}
+
+const paramsOf = ({ request }: Exchanged): unknown =>
+  membersOf(parseJson(new TextDecoder().decode(request.body))).params
 
 /** Too few keys work. A target may refuse the others with something that is no JSON-RPC error. */
 const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not-answered']
@@ -264,12 +279,18 @@ export function placesUsedBefore({ talk, scenario, stops, perhapsCounted }: Susp
   return { verdict: 'not-testable', problem: { kind: 'places-perhaps-used', count: perhapsCounted } }
 }
 
-export async function explainRefusal({ talk, scenario, testCase, stops }: Suspect): Promise<Hint | undefined> {
+/** @param taken the steps of the case */
+export async function explainRefusal(
+  { talk, scenario, testCase, stops }: Suspect,
+  taken: readonly TakenStep[],
+): Promise<Hint | undefined> {
   const { run, instance, createdKeys } = talk
   if (run.target.lasting) {
     // One that should be fresh refused a creation before it accepted any: its places may be taken.
-    if (run.target.fresh && createdKeys.keys.length === 0 && stops.some(isRefusedCreation))
-      return { kind: 'perhaps-not-fresh' }
+    if (run.target.fresh && createdKeys.keys.length === 0 && stops.some(isRefusedCreation)) {
+      const isOfThisBody = stops.some((stop) => isRefusedCreation(stop) && hasSignedBeyondAscii(stop))
+      if (!isOfThisBody || (await refusesPlainCreation(talk))) return { kind: 'perhaps-not-fresh' }
+    }
     // If the user is wrong about the address that the target sees, every token bound to that address is refused.
     const { clientAddress: declared } = instance.settings
     const { clientAddress = declared, mapsAddresses } = talk.facts
@@ -278,20 +299,88 @@ export async function explainRefusal({ talk, scenario, testCase, stops }: Suspec
       if (declared !== undefined) return { kind: 'client-address', address: declared }
     }
   }
-  return endedSessions(stops) ?? (await diagnose(talk, stops))
+  return (await endedSessions(talk, stops, taken)) ?? (await diagnose(talk, stops))
 }
 
-/** Which of the sessions that must live do not, where some older ones do. */
-function endedSessions(stops: readonly CaseStop[]): Hint | undefined {
-  const hints = stops.flatMap(({ kind, problem, proves }): Hint[] => {
-    if (kind !== 'broke' || problem.kind !== 'wrong-count' || !proves.includes(oldestRemoved)) return []
-    const { refusedAt: ended = [], calls } = problem
-    return ended.length === 0 || ended[0] === 1 ? [] : [{ kind: 'sessions-ended', ended, of: calls }]
-  })
-  return hints[0]
+const hasSignedBeyondAscii = ({ step, called }: CaseStop): boolean =>
+  'call' in step && called.some((one) => isRefused(one) && isSignedBeyondAscii(step.auth, one))
+
+/** The musts that are broken where another session is removed than the oldest. */
+const ofRemovedSessions = ['sessions/oldest-removed', 'sessions/sixteen-live']
+
+/** Asks which of the sessions that a case created live: only all of them in the order of their creation show which one makes room. */
+async function endedSessions(
+  talk: Conversation,
+  stops: readonly CaseStop[],
+  taken: readonly TakenStep[],
+): Promise<Hint | undefined> {
+  const isSuspected = stops.some(
+    ({ kind, proves }) => kind === 'broke' && proves.some((id) => ofRemovedSessions.includes(id)),
+  )
+  const sessions = sessionsOf(taken)
+  const [newest] = sessions.slice(-1)
+  if (!isSuspected || newest === undefined || talk.run.stopping.reason !== null) return undefined
+  const isEnded = async ({ token }: GrantedSession): Promise<boolean> => {
+    const quiet = withoutModel(talk)
+    const called = await makeCall(quiet, { method: listSolutions, params: {}, auth: { token } })
+    talk.calls = quiet.calls
+    return isRefused(called)
+  }
+  const lives: boolean[] = []
+  for (const session of sessions) {
+    const ended = await isEnded(session)
+    // A token that has expired says nothing of its session.
+    if (!ended || session.expiryMs > serverNow(talk) + clockMarginMs) lives.push(!ended)
+  }
+  const ended = lives.flatMap((isLive, at) => (isLive ? [] : [at + 1]))
+  const oldestLiving = lives.indexOf(true) + 1
+  const isNewestAlone = oldestLiving === lives.length && ended.length > 0
+  // One more shows whether each session ends the one before it, or all of them ended at once.
+  const isTelling = isNewestAlone
+    ? isGranted(await grantOrdinary(talk, newest.params, 'next')) && (await isEnded(newest))
+    : oldestLiving > 0 && ended.some((place) => place > oldestLiving)
+  return isTelling ? { kind: 'sessions-ended', ended, of: lives.length } : undefined
 }
 
-const oldestRemoved = 'sessions/oldest-removed'
+const isGranted = ({ answer }: Called): boolean => answer.outcome === 'accepted'
+
+/** How far the clocks of tokens and of the server's answers may be apart, in ms. */
+const clockMarginMs = 1000
+
+interface GrantedSession {
+  params: SessionParams
+  token: string
+  /** Of the access token. */
+  expiryMs: number
+  refreshToken: unknown
+}
+
+/** The sessions that a case was granted, in their order, each with its last access token. */
+function sessionsOf(taken: readonly TakenStep[]): GrantedSession[] {
+  const sessions: GrantedSession[] = []
+  for (const called of taken.flatMap(({ calls }) => calls)) {
+    const { wire } = called
+    const answer = parseJson(new TextDecoder().decode('body' in wire ? wire.body : undefined))
+    const { accessToken: token, accessTokenExpiry: expiry, refreshToken } = membersOf(membersOf(answer).result)
+    if (typeof token !== 'string' || !isSendable(token)) continue
+    const pair = { token, refreshToken, expiryMs: typeof expiry === 'number' ? expiry : Number.POSITIVE_INFINITY }
+    const params = paramsOf(called)
+    const { refreshToken: used } = membersOf(params)
+    const refreshed = sessions.findIndex((one) => used !== undefined && one.refreshToken === used)
+    const session = sessions[refreshed]
+    if (session !== undefined) sessions[refreshed] = { ...session, ...pair }
+    else if (requestsSession(params)) sessions.push({ params, ...pair })
+  }
+  return sessions
+}
+
+/** The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported. */
+const withoutModel = (talk: Conversation): Conversation => ({
+  ...talk,
+  emit: (event) => {
+    if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
+  },
+})
 
 /** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
 async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise<Hint | undefined> {
@@ -308,13 +397,7 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   if (step.call !== listSolutions && !isSignedBeyondAscii(step.auth, refused)) return undefined
   if (typeof step.auth === 'object' && 'token' in step.auth)
     return step.auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
-  // The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported.
-  const quiet: Conversation = {
-    ...talk,
-    emit: (event) => {
-      if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
-    },
-  }
+  const quiet = withoutModel(talk)
   // A call with an effect is not made again.
   const again = step.call === listSolutions ? refused.request : undefined
   const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)

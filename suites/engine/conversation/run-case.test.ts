@@ -595,6 +595,27 @@ steps:
     expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('not-testable')
   })
 
+  test.each([
+    ['a body that is read as ISO 8859-1', (name: string) => /^[\0-\x7f]*$/.test(name), 'body-beyond-ascii'],
+    ['all places taken', () => false, 'perhaps-not-fresh'],
+  ])('the first creation of a fresh target has letters beyond ASCII and is refused: %s', async (_, takes, hint) => {
+    const target = madeUpTarget({
+      fresh: true,
+      answer: ({ method, params }) =>
+        method !== create
+          ? { result: [] }
+          : takes(String(params.name))
+            ? { result: { id: 'new', secret: 's' } }
+            : { status: 403 },
+    })
+    const run = runOf(
+      { ...target, lasting: true },
+      { diagnose: { signature: async () => undefined, token: async () => undefined } },
+    )
+    const step = `  - { call: ${create}, auth: { hmac: root }, params: { name: Schlüssel, scope: [solution] }, expect: accepted }\n`
+    expect((await ask(run, step)).problem?.hint).toEqual({ kind: hint })
+  })
+
   test.each<[string, string, boolean, number, boolean]>([
     ['a wrong count', 'wrong-count', true, 3, true],
     ['keys that are refused without a JSON-RPC error', 'call-not-answered', true, 3, true],

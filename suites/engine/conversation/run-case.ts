@@ -85,7 +85,7 @@ async function tryCase(
   const spoilt = await findSpoiler(suspect)
   if (spoilt?.hasEnded && number < mostTries) return 'again'
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
-  const outcome = recordCase({ talk, scenario, testCase, attempt }, await explainRefusal(suspect))
+  const outcome = recordCase({ talk, scenario, testCase, attempt }, await explainRefusal(suspect, attempt.taken))
   const cause = outcome.verdict === 'passed' ? undefined : causeByOthers(stops)
   return cause === undefined ? outcome : { ...outcome, mayBeOfOthers: cause }
 }

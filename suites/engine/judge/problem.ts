@@ -182,7 +182,7 @@ export type Hint =
   | Of<'basic-secret', { has: 'a colon' | 'letters beyond ASCII' }>
   /** A right signature over a body with letters beyond ASCII was refused, others are accepted. */
   | Of<'body-beyond-ascii'>
-  /** `ended`: which sessions of all that must live do not, counted from the oldest, which lives. */
+  /** `ended`: which sessions do not work, of all in the order of their creation; an older one lives, or the newest alone. */
   | Of<'sessions-ended', { ended: number[]; of: number }>
 
 /** The verdict of a case, and of a requirement. */

@@ -1,0 +1,62 @@
+/** The hints of whole runs: what would explain all that a broken row shows, and nothing where the server is right. */
+import { expect, test } from 'vitest'
+import { allItems } from '../engine/conversation/cases.ts'
+import type { Hint } from '../engine/judge/problem.ts'
+import { hintText } from '../report/problem-text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { bundledTarget, lastingTarget, loadIndependentMutants, loadMutants } from '../targets/bundled.ts'
+
+const corpus = await openCorpus()
+const rows = [...(await loadMutants()), ...(await loadIndependentMutants())]
+
+/** The hints of the failed cases, one for each case; undefined for a case without one. */
+async function hintsOn(
+  id: string,
+  target: typeof bundledTarget,
+  only: readonly string[],
+): Promise<(Hint | undefined)[]> {
+  const row = rows.find((one) => one.id === id)
+  if (row === undefined) throw new Error(`There is no row "${id}"`)
+  const items = allItems(corpus).filter(({ scenario }) => only.includes(scenario.id))
+  const outcomes = await runAll({ target: target(row.create()), corpus, items })
+  return outcomes.filter(({ verdict }) => verdict === 'failed').map(({ problem }) => problem?.hint)
+}
+
+test.each([bundledTarget, lastingTarget])('a server that reads bodies as ISO 8859-1 (%o)', async (target) => {
+  expect(await hintsOn('body-expected-in-latin-1', target, ['signatures/body-in-utf-8'])).toEqual([
+    { kind: 'body-beyond-ascii' },
+  ])
+})
+
+/** Sixteen sessions and more are created in each of them. */
+const full = [
+  'sessions/seventeenth',
+  'sessions/eighteenth',
+  'sessions/removed-refresh',
+  'sessions/seventeenth-of-a-created-key',
+]
+
+test.each([
+  ['a fresh instance for each case', bundledTarget],
+  // The sessions of earlier cases fill the places of the user.
+  ['a user with sessions from before', lastingTarget],
+])('a server that removes the newest session: %s', async (_, target) => {
+  const hints = await hintsOn('newest-session-removed', target, full)
+  expect(hints.length).toBeGreaterThan(2)
+  for (const hint of hints) {
+    expect(hint?.kind).toBe('sessions-ended')
+    if (hint !== undefined) expect(hintText(hint)).toContain('the newest session were removed instead of the oldest')
+  }
+})
+
+test.each([
+  ['second-oldest-session-removed', 'another session than the oldest were removed'],
+  ['all-sessions-removed', undefined],
+  ['two-sessions-removed', undefined],
+])('%s is not told as the newest', async (id, text) => {
+  for (const hint of await hintsOn(id, bundledTarget, full)) {
+    if (text === undefined) expect(hint).toBeUndefined()
+    else expect(hint === undefined ? '' : hintText(hint)).toContain(text)
+  }
+})
