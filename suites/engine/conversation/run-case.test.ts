@@ -575,7 +575,7 @@ steps:
   test('if another creation is refused too, the target is full and nothing is judged', async () => {
     const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
     expect(verdict).toBe('not-testable')
-    expect(problemText(problem)).toContain('most likely because it has its ten')
+    expect(problemText(problem)).toContain('most likely because it already has ten')
   })
 
   test('if another creation is accepted, the refused one failed', async () => {
