@@ -1,5 +1,6 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { journal, judged, judgedBy, signed } from '../../self/made-up-journal.ts'
+import { journal, judged, judgedBy, key, signed } from '../../self/made-up-journal.ts'
 import type { Explain } from './signatures.ts'
 
 const checks = [
@@ -36,8 +37,24 @@ describe('a signature', () => {
 
   test('is not hex, although hex is valid BASE64 text', () => {
     expect(found(withSignature((signature) => bytesOf(signature).toString('hex')))).toEqual(['base64'])
-    // As many as an ED25519 signature has.
-    expect(found(withSignature(() => 'ab'.repeat(64)))).toEqual(['base64'])
+  })
+
+  test.each([
+    ['of 20 bytes, over a body with a line feed', 20, '\n', ['method-path-newline', 'base64']],
+    ['of all 32 bytes', 32, '', ['twenty-bytes', 'base64']],
+    ['of 20 bytes that nothing explains', 20, 'other', ['base64', 'values-as-signed']],
+    ['of all 32 bytes that nothing explains', 32, 'other', ['twenty-bytes', 'base64', 'values-as-signed']],
+  ])('in hex is reported with everything else that is wrong: %s', (_name, length, added, expected) => {
+    const inHex = (right: string): string => {
+      const [, timestamp = '', nonce = ''] = /;1;(\d+);([^;]*);/.exec(right) ?? []
+      const { body = '' } = signed(0, nonce)
+      const data = `${timestamp};${nonce};POST\n/api\n${body}${added}\n`
+      const mac = createHmac('sha256', key.secret).update(data).digest().subarray(0, length)
+      return right.replace(/[^;]*$/, mac.toString('hex'))
+    }
+    const made = journal([signed(0, 'bm9uY2U=', { header: inHex })], { auth: 'hmac' })
+    const failing = checks.filter((check) => !['passed', 'not exercised'].includes(judged(`signature/${check}`, made)))
+    expect(failing).toEqual(expected)
   })
 
   test('is not base64url', () => {

@@ -125,8 +125,6 @@ function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, 
   const hasTimestamp = header.split(/[\s;,]/).some((part) => isTimestamp(part))
   const form = hasTimestamp ? null : formFaults(input)
   if (form !== null) return explained(form)
-  const known = hexFaults(fields)
-  if (known !== null) return explained([...ofTime, ...known])
   const url = `http://${headerOf(request, 'host') ?? '127.0.0.1'}${request.target}`
   const diagnosis = asSent(body, explain({ ...input, url }))
   const named = diagnosis === null ? [] : diagnosedFaults(diagnosis, key)
@@ -134,10 +132,8 @@ function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, 
   if (diagnosis?.explained === true) return explained(faults)
   const late = formFaults(input)
   if (late !== null) return explained(late)
-  return {
-    faults: diagnosis === null ? faults : [...faults, unexplained(diagnosis), ...certainFaults(input, fields)],
-    isExplained: false,
-  }
+  const unknown = diagnosis === null ? [] : [unexplained(diagnosis)]
+  return { faults: [...faults, ...unknown, ...certainFaults(input, fields)], isExplained: false }
 }
 
 function signingKey(key: JournalKey): VerifyInput['key'] {
@@ -178,15 +174,6 @@ const hex = /^([0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i
 const encodingFault = (what: string): Fault =>
   fault('signature/base64', `${what}. Encode its bytes in BASE64, with + and /`)
 
-/** A signature in hex, for whatever bytes: a search would take half a second. */
-function hexFaults(fields: HeaderFields | null): Fault[] | null {
-  const { signature = '' } = fields ?? {}
-  if (!hex.test(signature)) return null
-  const wholeMac = fault('signature/twenty-bytes', 'All 32 bytes of the MAC are sent. Send the first 20')
-  const ofEncoding = encodingFault(`The signature is sent as ${signature.length} hex digits`)
-  return signature.length === 64 ? [ofEncoding, wholeMac] : [ofEncoding]
-}
-
 /** How many values are tried at most; a header in another form has fewer. */
 const mostValues = 16
 const longestValue = 512
@@ -222,10 +209,17 @@ function formFaults(input: VerifyInput): Fault[] | null {
 /** The certain faults of an unexplained signature: it is not BASE64, or has the wrong number of bytes. */
 function certainFaults({ key }: VerifyInput, fields: HeaderFields | null): Fault[] {
   if (fields === null) return []
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(fields.signature)) return [encodingFault('The signature is not BASE64')]
-  const { length } = Buffer.from(fields.signature, 'base64')
-  if (key.kind !== 'secret' || length === macBytesSent) return []
-  return [fault('signature/twenty-bytes', `The signature has ${length} bytes. Send the first 20 of HMAC-SHA256`)]
+  const { signature } = fields
+  // Hex is BASE64 of other bytes too.
+  const isHex = hex.test(signature)
+  if (!isHex && !/^[A-Za-z0-9+/]+={0,2}$/.test(signature)) return [encodingFault('The signature is not BASE64')]
+  const ofHex = isHex ? [encodingFault(`The signature is sent as ${signature.length} hex digits`)] : []
+  const { length } = Buffer.from(signature, isHex ? 'hex' : 'base64')
+  if (key.kind !== 'secret' || length === macBytesSent) return ofHex
+  return [
+    ...ofHex,
+    fault('signature/twenty-bytes', `The signature has ${length} bytes. Send the first 20 of HMAC-SHA256`),
+  ]
 }
 
 // ---- faults that a search names
