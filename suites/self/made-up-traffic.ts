@@ -115,7 +115,7 @@ const terms: SessionOptions['terms'] = { scheme, tokenPrefix: null, uri: '/api',
 /** Judges calls, one list after the other. */
 export function judgedTraffic(
   observed: readonly Observed[],
-  { keys = [], most }: { keys?: readonly NamedKey[]; most?: SessionOptions['most'] } = {},
+  { keys = [], ...more }: Partial<Pick<SessionOptions, 'keys' | 'most' | 'diagnose'>> = {},
 ): Outcome & { calls: number; lines: Judged[]; ids: string[] } {
   const lines: Judged[] = []
   const session = openSession({
@@ -123,7 +123,7 @@ export function judgedTraffic(
     keys,
     requirements: [],
     onJudged: (judged) => lines.push(judged),
-    ...(most === undefined ? {} : { most }),
+    ...more,
   })
   replay(session, [observed])
   const outcome = session.finish()

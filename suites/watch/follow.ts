@@ -4,7 +4,7 @@
  */
 
 import { judgeSignature, shownByRight } from '../client/checks/signatures.ts'
-import { type Exchange, type JournalKey, readJournal } from '../client/journal.ts'
+import { type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
 import { isObject } from '../engine/json.ts'
 import { areas, facts } from '../engine/model/facts.ts'
 import { contradicts, judge, levelOf } from '../engine/model/judge.ts'
@@ -52,6 +52,8 @@ export interface Wrong {
   message: string
   /** The calls on which it rests, one line each. */
   steps: string[]
+  /** The call that shows it. */
+  observed: Observed
 }
 
 export interface Judged {
@@ -65,8 +67,10 @@ export interface Judged {
   isJudged: boolean
   /** Why it was refused, one sentence each; empty for other answers. */
   why: string[]
-  /** What no reading of the document allows about the answer. */
+  /** What no reading of the document allows about the answer, or about those of earlier calls whose key this call shows to be right. */
   wrong: Wrong[]
+  /** Those earlier calls, with what is known of their signatures now. */
+  settled: Observed[]
 }
 
 export interface FollowOptions {
@@ -97,7 +101,10 @@ export interface Follower {
   keys(): JournalKey[]
   /** The secrets of keys, and the tokens that are remembered. */
   secrets(): string[]
-  readonly counts: { calls: number; judged: number; forgotten: number }
+  /** Keys of the user for which nothing showed that they are right, and how many accepted calls do not fit each. */
+  undecided(): { key: JournalKey; calls: number }[]
+  /** `bodies`: signatures of accepted calls that do not fit a body that may be another than was sent. */
+  readonly counts: { calls: number; judged: number; forgotten: number; bodies: number }
   /** The server's clock minus ours, by its Date header; 0 where that is not known. */
   readonly clockOffsetMs: number
 }
@@ -113,10 +120,18 @@ interface Ended extends CaseCall {
   touches: Touches
 }
 
+/** An accepted call whose key was not known, or was never shown to be right; another call may show it later. */
+interface Doubted {
+  one: Ended
+  key: string
+  /** What its signature shows about the client, if that key is right. */
+  signed: SignatureShown | undefined
+}
+
 const defaultMostPairs = 20_000
 /** The model begins with a key; nobody can have this one. */
 const idOfNobody = '\u0000'
-/** More calls that wait for one that is under way are judged without it, and what they touched is unknown. */
+/** More calls that wait for one that is under way are judged without it, and what they touched is unknown. As many are doubted at most. */
 const mostWaiting = 400
 /** How many calls before a finding are looked through for those that it rests on. */
 const remembered = 200
@@ -142,7 +157,10 @@ export function followTraffic(options: FollowOptions): Follower {
       'secret' in key ? { ...keyWith(key.id), secret: key.secret } : { ...keyWith(key.id), publicKey: key.publicKey },
     )
   }
-  const counts = { calls: 0, judged: 0, forgotten: 0 }
+  let doubted: Doubted[] = []
+  /** By the id of an unproved key: how many accepted calls do not fit it. */
+  const misfits = new Map<string, number>()
+  const counts = { calls: 0, judged: 0, forgotten: 0, bodies: 0 }
   const underWay = new Map<number, { from: number; touches: Touches }>()
   /** By the order of their ends. */
   let queue: Ended[] = []
@@ -212,14 +230,25 @@ export function followTraffic(options: FollowOptions): Follower {
     const key = state.keys.get(id ?? '') ?? (auth.kind === 'other-scheme' ? keyNamedIn(state, sent) : undefined)
     const isSigned = key !== undefined && (auth.kind === 'signature' || id === undefined)
     const signature = isSigned ? signatureOf(observed, key, body.method !== undefined) : undefined
-    observed.signed ??= { shows: [], faults: [] }
+    const isUnproved = unproved.has(key?.id ?? id ?? '')
+    // With a secret that no call has shown to be right, a signature that nothing explains says nothing.
+    const isHeldBack = isUnproved && signature?.signed.shows.length === 0
+    observed.signed = isHeldBack ? { ...nothing } : (signature?.signed ?? observed.signed ?? { ...nothing })
     const call = signature === undefined ? sent : { ...sent, signature: signature.fact }
-    const known = facts(state, call, span).map((fact) =>
-      isOpen(one, fact) ? { ...fact, is: 'unknown' as const } : fact,
-    )
+    const all = facts(state, call, span)
+    const known = all.map((fact) => (isOpen(one, fact) ? { ...fact, is: 'unknown' as const } : fact))
     const verdict = judge(state, known)
-    const judgedAnswer = inHistory === undefined && isPlain(observed) && isKnownMethod(state, body.method)
+    const isFollowed = isPlain(observed) && isKnownMethod(state, body.method)
+    const judgedAnswer = inHistory === undefined && isFollowed
     const wrong = inHistory ?? []
+    const isLetIn = isFollowed && answer.kind === 'accepted' && isAuthorizationShown(observed)
+    const isMisfit = isLetIn && all.some((fact, at) => isAgainstKey(fact) && known[at]?.is !== 'no')
+    const isBodyOpen = auth.kind === 'signature' && !observed.isExact
+    if (isMisfit && isBodyOpen) counts.bodies += 1
+    if (isLetIn && !isBodyOpen && id !== undefined && (isMisfit || (key === undefined && auth.kind === 'signature'))) {
+      if (isMisfit) misfits.set(id, (misfits.get(id) ?? 0) + 1)
+      doubted = [...doubted.slice(1 - mostWaiting), { one, key: id, signed: signature?.signed }]
+    }
     if (judgedAnswer) {
       if (verdict.is === 'refused' && contradicts(verdict, answer)) {
         const message = `${describeCaseCall(state, one)} was accepted`
@@ -233,7 +262,7 @@ export function followTraffic(options: FollowOptions): Follower {
     }
     const pair = pairOf(state, sent)
     const hasForm = answer.kind === 'accepted' && observed.isSummary !== true && !observed.unknown.includes('answer')
-    const isJudged = judgedAnswer && (verdict.is !== 'open' || hasForm)
+    const isJudged = judgedAnswer && !isMisfit && (verdict.is !== 'open' || hasForm)
     if (isJudged) counts.judged += 1
     const judged: Judged = {
       observed,
@@ -251,46 +280,75 @@ export function followTraffic(options: FollowOptions): Follower {
               known,
               answer,
               observed,
-              signature,
+              mistakes: signature === undefined ? [] : observed.signed.faults.map(({ message }) => message),
               offsetMs,
               lastUseMs: useOf(pair),
-              isUnproved: unproved.has(id ?? ''),
+              isUnproved,
               sentenceOf: options.sentenceOf,
             })
           : [],
       wrong,
+      settled: [],
     }
     learnFrom(one, call, known, id)
+    settleDoubts(judged)
     options.onJudged(judged)
   }
 
-  /** What is known of a signature: the fact for the model, and what it shows about the client. */
+  /** Once a key is known to be right, what earlier calls show about it is certain, whatever else was on the server then. */
+  const settleDoubts = ({ wrong, settled }: Judged): void => {
+    const isSettled = (id: string): boolean => state.keys.has(id) && !unproved.has(id)
+    for (const [id, calls] of misfits) {
+      if (!isSettled(id)) continue
+      misfits.delete(id)
+      counts.judged += calls
+    }
+    const over = doubted.filter(({ key }) => isSettled(key))
+    if (over.length === 0) return
+    doubted = doubted.filter(({ key }) => !isSettled(key))
+    for (const { one, key: id, signed } of over) {
+      const { call, span, observed } = one
+      const key = state.keys.get(id) as Key
+      const signature = authorizationOf(state, call).kind === 'signature' ? signatureOf(observed, key, true) : undefined
+      // In place, because the copy that is kept for the judges of clients shares it.
+      if (signature !== undefined) observed.signed = Object.assign(observed.signed ?? {}, signed ?? signature.signed)
+      settled.push(observed)
+      const fact = facts(state, { ...call, signature: signature?.fact }, span).find(isAgainstKey)
+      if (fact === undefined) continue
+      const { requirement } = fact
+      const message = `${describeCaseCall(state, one)} was accepted`
+      wrong.push(wrongOf(state, one, { requirement, level: levelOf(requirement), message, fact }, 'let-in'))
+    }
+  }
+
+  /** What is known of a signature if its key is right: the fact for the model, and what it shows about the client. */
   const signatureOf = (observed: Observed, key: Key, hasMethod: boolean) => {
-    if (observed.signature !== undefined) return { fact: observed.signature, mistakes: namedIn(observed) }
-    if (!observed.isExact || observed.isSummary || !hasMethod) return undefined
+    const saved = observed.signature && { fact: observed.signature, signed: observed.signed ?? nothing }
+    if (saved === undefined && (!observed.isExact || observed.isSummary || !hasMethod)) return undefined
+    const { fact, signed } = saved ?? checkSignature(observed, key)
+    if (fact?.is !== 'yes' && signed.shows.length > 0) unproved.delete(key.id)
+    if (fact !== undefined) observed.signature = fact
+    return { fact, signed }
+  }
+
+  const checkSignature = (observed: Observed, key: Key) => {
     const [request] = readJournal({
       ...journalOf(observed),
       keys: [],
       exchanges: [{ ...observed, receivedMs: observed.startedMs }],
     }).requests
     const journalKey = journalKeyOf(key)
-    if (request === undefined) return undefined
-    const call = callOf(observed)
-    const fact = facts(state, call, { from: observed.startedMs, to: observed.startedMs }).find(({ requirement }) =>
-      /^signatures\/(?!timestamp|nonce|request-body|scheme)/.test(requirement),
+    const fact = facts(state, callOf(observed), { from: observed.startedMs, to: observed.startedMs }).find(
+      ({ requirement }) => /^signatures\/(?!timestamp|nonce|request-body|scheme)/.test(requirement),
     )
-    const isRight = fact?.is === 'yes' && /^\d{13}$/.test(request.authorization.header.split(';')[2] ?? '')
-    const signed = isRight
-      ? { shows: shownByRight(journalKey.kind), faults: [] }
-      : judgeSignature(journalOf(observed), request, journalKey, options.diagnose)
-    const isExplained = signed.shows.length > 0
-    if (isExplained && !isRight) unproved.delete(key.id)
-    // With a secret that no call has shown to be right, a signature that nothing explains says nothing.
-    observed.signed = unproved.has(key.id) && !isExplained ? { shows: [], faults: [] } : signed
-    if (fact === undefined) return undefined
-    const shown = unproved.has(key.id) && fact.is === 'no' ? { ...fact, is: 'unknown' as const } : fact
-    observed.signature = shown
-    return { fact: shown, mistakes: namedIn(observed) }
+    const isRight = fact?.is === 'yes' && /^\d{13}$/.test(request?.authorization.header.split(';')[2] ?? '')
+    const signed =
+      request === undefined
+        ? nothing
+        : isRight
+          ? { shows: shownByRight(journalKey.kind), faults: [] }
+          : judgeSignature(journalOf(observed), request, journalKey, options.diagnose)
+    return { fact, signed }
   }
 
   const journalOf = (observed: Observed) => ({
@@ -309,7 +367,7 @@ export function followTraffic(options: FollowOptions): Follower {
     // What was not issued or created in sight may have been before.
     if (/^(signatures|basic|grants)\/key-id$|^tokens\/authorize$|^refresh\/token$/.test(requirement)) return true
     const id = keyIdOf(state, call)
-    if (id !== undefined && unproved.has(id) && /^(signatures|basic|grants)\//.test(requirement)) return true
+    if (id !== undefined && unproved.has(id) && isOfKey.test(requirement)) return true
     if (!observed.isExact && /^(signatures|envelope)\//.test(requirement)) return true
     if (requirement === 'signatures/scheme' || requirement === 'authorization/required') return !isBare(observed)
     return observed.unknown.includes('authorization') && !/^(grants|refresh)\//.test(requirement)
@@ -397,6 +455,7 @@ export function followTraffic(options: FollowOptions): Follower {
         ...steps.map((step) => `${describeCaseCall(before, step)}, accepted`),
         `${describeCaseCall(before, one)}, ${one.answer.kind}`,
       ],
+      observed: one.observed,
     }
   }
 
@@ -435,6 +494,7 @@ export function followTraffic(options: FollowOptions): Follower {
           isJudged: false,
           why: [],
           wrong: [],
+          settled: [],
         })
         return
       }
@@ -460,6 +520,7 @@ export function followTraffic(options: FollowOptions): Follower {
       underWay.clear()
       settle(true)
     },
+    undecided: () => [...misfits].map(([id, calls]) => ({ key: journalKeyOf(state.keys.get(id) as Key), calls })),
     keys: () => [...state.keys.values()].filter(({ id }) => id !== idOfNobody).map(journalKeyOf),
     secrets: () => {
       const pairs = state.pairs.keys().flatMap((index) => state.pairs.get(index) ?? [])
@@ -474,8 +535,14 @@ export function settingOf({ scheme, tokenPrefix }: Pick<Terms, 'scheme' | 'token
   return { ...unknown, scheme, tokenPrefix: tokenPrefix ?? 'Bearer', clockOffsetMs, lagMs: 0 }
 }
 
-/** The mistakes that the lab named. */
-const namedIn = ({ signed }: Exchange): string[] => (signed?.faults ?? []).map(({ message }) => message)
+const nothing: SignatureShown = { shows: [], faults: [] }
+
+/** Facts that rest on the secret or the public key of a key, and not on how a header is written. */
+const isOfKey = /^(signatures|basic|grants)\/(?!key-id|header-|version|scheme|malformed|params|grant-type|no-)/
+const isAgainstKey = ({ is, requirement }: Fact): boolean => is === 'no' && isOfKey.test(requirement)
+
+const isAuthorizationShown = ({ isSummary, unknown }: Observed): boolean =>
+  isSummary !== true && !unknown.includes('authorization')
 
 const withKey = (state: State, key: Key): State => ({ ...state, keys: new Map(state.keys).set(key.id, key) })
 

@@ -116,7 +116,9 @@ function openDesk({ save, trace, ...options }: JudgingOptions) {
     ...options,
     onJudged(judged) {
       lines.push(...linesOf(judged, (id) => texts.get(id) ?? id, trace))
-      if (file !== null) write(marks?.line(judged.observed) ?? JSON.stringify(judged.observed, readableBytes))
+      // A call whose signature was open until now is written again; the later line counts.
+      for (const observed of [...judged.settled, judged.observed])
+        write(marks?.line(observed) ?? JSON.stringify(observed, readableBytes))
     },
   })
   const write = (line: string): void => {
@@ -140,6 +142,8 @@ function openDesk({ save, trace, ...options }: JudgingOptions) {
 const readableBytes = (_name: string, value: unknown): unknown =>
   value instanceof Uint8Array ? Buffer.from(value).toString() : value
 
+const timeOf = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
+
 /** One line for a call, and what there is to say about its answer below. */
 function linesOf(
   { observed, method, way, key, answer, why, wrong }: Judged,
@@ -149,19 +153,19 @@ function linesOf(
   const { startedMs, answeredMs, address, oursBecause } = observed
   const status = observed.answer === null || observed.answer.status === 0 ? '' : ` ${observed.answer.status}`
   const took = answeredMs === null ? '' : ` ${Math.max(0, Math.round(answeredMs - startedMs))} ms`
-  const time = new Date(startedMs).toISOString().slice(11, 23)
   const what = oursBecause ?? `${answer}${status}${took}`
   const secrets = [...secretsIn(observed)]
   const redact = trace || secrets.length === 0 ? (text: string) => text : createRedactor(secrets).text
   const line = (text: string): Printable => printable(redact(text))
   return [
     line(
-      `${time}  ${address || '-'}  ${method || observed.httpMethod}  ${way}${key === null ? '' : ` ${key}`}  ${what}`,
+      `${timeOf(startedMs)}  ${address || '-'}  ${method || observed.httpMethod}  ${way}${key === null ? '' : ` ${key}`}  ${what}`,
     ),
     ...why.map((text) => line(`    why: ${text}`)),
-    ...wrong.map(({ message, level, requirement }) =>
-      line(`    WRONG (${level}): ${message}. "${sentenceOf(requirement)}" (${requirement})`),
-    ),
+    ...wrong.map(({ message, level, requirement, observed: shown }) => {
+      const when = shown === observed ? '' : ` at ${timeOf(shown.startedMs)}`
+      return line(`    WRONG (${level}): ${message}${when}. "${sentenceOf(requirement)}" (${requirement})`)
+    }),
   ]
 }
 

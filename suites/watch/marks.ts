@@ -3,6 +3,7 @@
  * traffic was. What was found about a signature is saved with it, because a mark signs nothing.
  */
 import { parseJson } from '../engine/json.ts'
+import type { Fact } from '../engine/model/state.ts'
 import { fromUtf8, percentDecoded, toBase64, toBase64url, utf8 } from '../engine/signer/bytes.ts'
 import { hmacSha256 } from '../engine/signer/hmac.ts'
 import { systemRandom } from '../engine/signer/random.ts'
@@ -24,6 +25,10 @@ const plainHeaders =
   /^(host|content-.*|connection|keep-alive|accept.*|user-agent|origin|sec-.*|dnt|te|cache-control|pragma|priority|date|expect|transfer-encoding|upgrade-insecure-requests|via|retry-after|location|server|vary|www-authenticate|etag)$/
 /** Secrets that are looked for in other places than their own. */
 const mostKnown = 50_000
+
+const unchecked: Fact = { requirement: 'signatures/hmac', is: 'unknown' }
+const isSignature = ([name, value]: readonly [string, string]): boolean =>
+  name.toLowerCase() === 'authorization' && /[;,:].*[;,:]/.test(value)
 
 export const openMarks = (salt: Uint8Array = systemRandom.bytes(32)): Marks => {
   const known = new Set<string>()
@@ -85,6 +90,8 @@ export const openMarks = (salt: Uint8Array = systemRandom.bytes(32)): Marks => {
       const isWhole = isJson && body.length === bodyBytes
       return JSON.stringify({
         ...rest,
+        // A mark signs nothing, so nobody may check it with marks once its key is known.
+        ...(headers.some(isSignature) ? { signature: rest.signature ?? unchecked } : {}),
         order: [observed.order.from, observed.order.to],
         // Nobody sends a value that is safe to keep in the URL of a call.
         target: target.replace(/=([^&#]*)/g, (_, value: string) => `=${mark(percentDecoded(value))}`),

@@ -97,7 +97,7 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
   ]
   const isWrong =
     musts > 0 || clients.some((client) => client.verdict === 'does-not-conform') || (strict && warned.length > 0)
-  const lacks = [...input.lacks, ...outcome.forgotten]
+  const lacks = [...input.lacks, ...outcome.lacks]
   const report: WatchReport = {
     ...base,
     verdict,

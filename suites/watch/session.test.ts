@@ -1,6 +1,9 @@
 /** What is said of traffic that was made by hand: who is right, who is wrong, and what stays open. */
 import { describe, expect, test } from 'vitest'
-import { basicHeader, body, rootKey, rootSecret } from '../self/made-up-calls.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import { sign } from '../engine/signer/sign.ts'
+import { basicHeader, body, rootKey, rootSecret, startMs } from '../self/made-up-calls.ts'
 import {
   asked,
   granted,
@@ -9,11 +12,12 @@ import {
   pairNamed,
   renewed,
   root,
+  scheme,
   signedCall,
   withToken,
 } from '../self/made-up-traffic.ts'
 import { openMarks } from './marks.ts'
-import { readTraffic } from './records.ts'
+import { type NamedKey, type Observed, readTraffic } from './records.ts'
 
 describe('a refusal is explained', () => {
   test('by the mistake in a signature, if the secret is known', () => {
@@ -176,6 +180,101 @@ describe('a wrong acceptance is found, and its right counterpart is not', () => 
   })
 })
 
+describe('an accepted call that does not fit its key', () => {
+  // A search takes half a second.
+  const diagnose = () => ({ valid: false, explained: false, mistakes: [], alternatives: [], ruledOut: [] })
+  const seed = new Uint8Array(32).fill(7)
+  const signer: NamedKey = { id: 'signer', publicKey: publicKeyOfSeed(seed) }
+  const otherSigner: NamedKey = { id: 'signer', publicKey: publicKeyOfSeed(new Uint8Array(32).fill(8)) }
+  const wrongHmac = signedCall(0, { secret: 'another', result: listed })
+  const list = body('solution/listSolutions')
+  const ecc = (atMs: number, text = list) => {
+    const call = { scheme, keyId: 'signer', method: 'POST', uri: '/api', body: utf8(text) }
+    const { header } = sign({
+      ...call,
+      key: { kind: 'ed25519', seed },
+      timestamp: `${startMs + atMs}`,
+      nonce: `${atMs}-012345678901234`,
+    })
+    return asked(atMs, { authorization: header, result: listed })
+  }
+  const withBasic = (atMs: number, secret?: string) =>
+    asked(atMs, { authorization: basicHeader(rootKey.id, secret), result: listed })
+  const cases: [name: string, keys: NamedKey[], doubted: Observed, proof: Observed, id: string][] = [
+    ['a MAC, before Basic', [root], wrongHmac, withBasic(100), 'signatures/hmac'],
+    ['a MAC, before a grant', [root], wrongHmac, granted(100, 'a'), 'signatures/hmac'],
+    ['a MAC, before a right one', [root], wrongHmac, signedCall(100, { result: listed }), 'signatures/hmac'],
+    ['a MAC of a key that only a later grant shows', [], wrongHmac, granted(100, 'a'), 'signatures/hmac'],
+    ['no MAC at all', [root], { ...wrongHmac, headers: garbled(wrongHmac) }, withBasic(100), 'signatures/hmac'],
+    ['Basic credentials', [root], withBasic(0, 'another'), withBasic(100), 'basic/credentials'],
+    ['an ED25519 signature', [signer], ecc(0, `${list} `), ecc(100), 'signatures/ecc'],
+  ]
+  test.each(cases)('is found once the key is shown to be right: %s', (_name, keys, doubted, proof, id) => {
+    const { found, lacks, judged, lines } = judgedTraffic([doubted, proof], { keys, diagnose })
+    expect(found.map((one) => [one.id, one.observed.startedMs])).toEqual([[`found/${id}/let-in`, startMs]])
+    expect([lacks, judged, lines[0]?.isJudged]).toEqual([[], 2, keys.length === 0])
+  })
+
+  test.each(cases)(
+    'is no fault of a server of which the call is right, or refused: %s',
+    (_name, keys, doubted, proof) => {
+      const refused = { ...doubted, answer: { status: 401, headers: {}, body: '{"error":{"code":1}}' } }
+      expect(judgedTraffic([refused, proof], { keys, diagnose }).ids).toEqual([])
+      const right = { ...proof, startedMs: startMs, order: { from: startMs, to: startMs + 5 } }
+      expect(judgedTraffic([right, proof], { keys, diagnose })).toMatchObject({ ids: [], lacks: [], judged: 2 })
+    },
+  )
+
+  const ofSignatures = cases.filter(([, , , , id]) => id.startsWith('signatures/'))
+  test.each(ofSignatures)(
+    'stays open where the record may hold other bytes than were sent: %s',
+    (_name, keys, doubted, proof) => {
+      const unsure = { ...doubted, isExact: false }
+      expect(judgedTraffic([unsure, proof], { keys, diagnose }).ids).toEqual([])
+      const later = { ...unsure, startedMs: startMs + 200, order: { from: startMs + 200, to: startMs + 205 } }
+      expect(judgedTraffic([proof, later], { keys, diagnose })).toMatchObject({
+        ids: [],
+        judged: 1,
+        lacks: [expect.stringMatching(/^1 signature of an accepted call does not fit the recorded body/)],
+      })
+    },
+  )
+
+  test('stays open and is counted where nothing shows that the given key is right', () => {
+    const ofHmac = judgedTraffic([wrongHmac, signedCall(10, { secret: 'another', result: listed })], {
+      keys: [root],
+      diagnose,
+    })
+    expect(ofHmac).toMatchObject({ ids: [], judged: 0 })
+    expect(ofHmac.lacks).toEqual([
+      expect.stringMatching(/^2 accepted calls do not fit the secret that was given for the key "root-id"/),
+    ])
+    const ofEcc = judgedTraffic([ecc(0), ecc(10)], { keys: [otherSigner], diagnose })
+    expect(ofEcc).toMatchObject({ ids: [], judged: 0 })
+    expect(ofEcc.lacks).toEqual([
+      expect.stringMatching(/^2 accepted calls do not fit the public key that was given for the key "signer"/),
+    ])
+  })
+
+  test.each(cases)('is found in the saved file as well: %s', (_name, keys, doubted, proof) => {
+    const live = judgedTraffic([doubted, proof], { keys, diagnose })
+    const marks = openMarks()
+    const [one, last] = live.lines
+    // As it was written before the second call.
+    const { signature: _signature, signed: _signed, ...first } = one?.observed ?? doubted
+    const lines = [first, ...(last?.settled ?? []), last?.observed ?? first].map((one) => marks.line(one))
+    const file = [marks.head(keys), ...lines].join('\n')
+    const saved = readTraffic(file, 'saved.jsonl')
+    const again = judgedTraffic(saved.observed, { keys: saved.keys, diagnose })
+    expect([again.ids, again.judged, again.clients]).toEqual([live.ids, live.judged, live.clients])
+  })
+})
+
+/** The same call with a signature that no key makes. */
+function garbled({ headers }: Observed): [string, string][] {
+  return headers.map(([name, value]) => [name, name === 'Authorization' ? value.replace(/[^;]*$/, 'garbage') : value])
+}
+
 test('a session that sixteen newer ones removed is found, and its refusal explained', () => {
   const grants = Array.from({ length: 17 }, (_, at) => granted(at * 2000, `s${at}`, ['solution', `session:n${at}`]))
   expect(judgedTraffic([...grants, withToken(60_000, 's0', { result: listed })]).ids).toEqual([
@@ -196,10 +295,10 @@ test('what is forgotten is open, and is said', () => {
     renewed(600, 'p29', 'y'),
     withToken(700, 'p29', { result: listed }),
   ]
-  const { ids, forgotten, lines } = judgedTraffic(calls, { most: { pairs: 10, calls: 20 } })
+  const { ids, lacks, lines } = judgedTraffic(calls, { most: { pairs: 10, calls: 20 } })
   expect(ids).toEqual(['found/refresh/revokes-access/let-in'])
   expect(lines.filter(({ wrong }) => wrong.length > 0)).toHaveLength(1)
-  expect(forgotten).toEqual([
+  expect(lacks).toEqual([
     expect.stringMatching(/pairs of tokens were forgotten/),
     expect.stringMatching(/calls were forgotten/),
   ])

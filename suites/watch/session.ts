@@ -1,6 +1,7 @@
 /** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
 import type { Journal } from '../client/journal.ts'
 import { type CheckResult, judgeJournals } from '../client/judge.ts'
+import { counted } from '../engine/group.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
@@ -19,9 +20,8 @@ export interface SessionOptions {
 }
 
 /** A finding about the server, with the call that showed it first. */
-export interface Found extends Wrong {
+interface Found extends Wrong {
   times: number
-  observed: Observed
 }
 
 /** What one client did: the calls with one key from one address. */
@@ -63,8 +63,8 @@ export interface Outcome {
   refused: number
   /** Answers that the proxy gave instead of the server. */
   ours: number
-  /** What was forgotten because memory is bounded, as sentences. */
-  forgotten: string[]
+  /** What stays open, because it was forgotten or never shown, as sentences. */
+  lacks: string[]
   secrets: string[]
 }
 
@@ -105,7 +105,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       if (observed.oursBecause !== undefined) counts.ours += 1
       for (const one of wrong) {
         const known = found.get(one.id)
-        if (known === undefined) found.set(one.id, { ...one, times: 1, observed })
+        if (known === undefined) found.set(one.id, { ...one, times: 1 })
         else known.times += 1
       }
       for (const { question, answer: seen } of openAnswers(judged)) {
@@ -190,7 +190,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
     },
     finish() {
       follower.finish()
-      const { calls, judged, forgotten } = follower.counts
+      const { calls, judged, forgotten, bodies } = follower.counts
       const tokens =
         forgotten === 0 ? [] : [`The oldest ${forgotten} pairs of tokens were forgotten: calls with them are open`]
       const dropped =
@@ -199,6 +199,16 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
           : [`The oldest ${counts.dropped} calls were forgotten: clients are judged by their later ones`]
       const lost =
         counts.lost === 0 ? [] : [`${counts.lost} calls came faster than they could be judged and were left out`]
+      const undecided = follower.undecided().map(({ key, calls: count }) => {
+        const what = key.kind === 'secret' ? 'secret' : 'public key'
+        return `${counted(count, 'accepted call does', 'accepted calls do')} not fit the ${what} that was given for the key "${key.id}". This stays open, because no call shows that it is the right ${what}`
+      })
+      const ofBodies =
+        bodies === 0
+          ? []
+          : [
+              `${counted(bodies, 'signature of an accepted call does', 'signatures of accepted calls do')} not fit the recorded body. This stays open, because another body may have been sent`,
+            ]
       return {
         found: [...found.values()],
         open: [...open.values()],
@@ -207,7 +217,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
         judged,
         refused: counts.refused,
         ours: counts.ours,
-        forgotten: [...tokens, ...dropped, ...lost],
+        lacks: [...tokens, ...dropped, ...lost, ...undecided, ...ofBodies],
         secrets: follower.secrets(),
       }
     },

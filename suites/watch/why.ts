@@ -13,8 +13,8 @@ interface Refused {
   known: readonly Fact[]
   answer: Answer
   observed: Observed
-  /** What was found about its signature. */
-  signature: { mistakes: readonly string[] } | undefined
+  /** The mistakes in its signature. */
+  mistakes: readonly string[]
   /** The server's clock minus ours, by its Date header. */
   offsetMs: number | null
   /** When the session of its pair was used last. */
@@ -25,8 +25,8 @@ interface Refused {
 }
 
 export function whyRefused(refused: Refused): string[] {
-  const { known, signature, observed } = refused
-  if (signature !== undefined && signature.mistakes.length > 0) return [...signature.mistakes]
+  const { known, mistakes, observed } = refused
+  if (mistakes.length > 0) return [...mistakes]
   const reasons = known.filter(({ is }) => is === 'no').map((fact) => reasonOf(refused, fact))
   const own = [...new Set([...reasons, ...likelyReasons(refused)])]
   if (own.length > 0) return own
