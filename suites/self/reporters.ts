@@ -37,9 +37,13 @@ function doubt(what: string, modules: readonly TestModule[]): string {
   const tests = modules
     .filter(({ moduleId }) => confirmation.files.test(moduleId))
     .flatMap(({ children }) => [...children.allTests()])
-  const failed = tests.filter((test) => !test.ok() || test.result().state === 'skipped').length
-  const part = confirmation.inPart && !isProof ? ' (in part here, in whole in npm run proof)' : ''
-  return failed === 0 ? part : ` — NOT CONFIRMED: ${failed} of ${tests.length} tests behind this number did not pass`
+  const skipped = tests.filter((test) => test.result().state === 'skipped').length
+  const failed = tests.filter((test) => !test.ok()).length
+  if (failed > 0) return ` — NOT CONFIRMED: ${failed} of ${tests.length} tests behind this number did not pass`
+  const notRun = skipped > 0 ? [`${skipped} of ${tests.length} tests behind it not run here`] : []
+  const inPart = confirmation.inPart && !isProof ? ['in part here, in whole in npm run proof'] : []
+  const parts = [...notRun, ...inPart]
+  return parts.length > 0 ? ` (${parts.join('; ')})` : ''
 }
 
 /** Names what a run could not do on this machine, and why: vitest only counts it. */
