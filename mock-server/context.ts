@@ -1,8 +1,82 @@
-import type { MockClock, RandomBytes } from './clock.ts'
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { demandKnownNames, demandWord } from './checks.ts'
+import { readPublicKey } from './encoding.ts'
 import type { Handle } from './http-server.ts'
-import type { Bounds, Profile } from './profile.ts'
-import type { Rules } from './rules.ts'
-import type { ApiKey, State } from './state.ts'
+import { type Bounds, createProfile, defaultBounds, type Profile, readProfile } from './profile.ts'
+import { type Rules, rules } from './rules.ts'
+import { type ApiKey, createState, type Solution, type State } from './state.ts'
+
+/** The time of one server: milliseconds since 1970-01-01T00:00:00Z. */
+export interface MockClock {
+  now(): number
+  /** Moves the clock forward by `ms`. A negative value is a RangeError: expired things would come back to life. */
+  advance(ms: number): void
+  /** Sets the clock to the time `ms`, also backwards. */
+  set(ms: number): void
+  /** Stops the clock, or lets it run again from its current time. */
+  freeze(frozen?: boolean): void
+  /** True while only `advance` and `set` move the clock. */
+  readonly frozen: boolean
+}
+
+/**
+ * A clock that starts at `startMs`. A frozen one stands still until moved; a running one follows `source`.
+ * Without `startMs` it starts at the source's time.
+ */
+export function createClock(options: { startMs?: number; frozen?: boolean; source?: () => number } = {}): MockClock {
+  const source = options.source ?? Date.now
+  let frozen = options.frozen ?? false
+  let standing = options.startMs ?? source()
+  let offset = standing - source()
+  const now = () => (frozen ? standing : source() + offset)
+  const set = (ms: number) => {
+    if (!Number.isFinite(ms)) throw new RangeError(`Give the clock a finite number of milliseconds, not ${ms}`)
+    standing = ms
+    offset = ms - source()
+  }
+  return {
+    now,
+    set,
+    advance(ms) {
+      if (!(ms >= 0)) throw new RangeError(`Advance the clock by 0 ms or more, not ${ms}`)
+      set(now() + ms)
+    },
+    freeze(next = true) {
+      set(now())
+      frozen = next
+    },
+    get frozen() {
+      return frozen
+    },
+  }
+}
+
+/** Gives `size` fresh bytes. */
+type RandomBytes = (size: number) => Buffer
+
+/** Unpredictable bytes, or with a seed the same sequence each time. Never use a seed outside tests. */
+export function createRandom(seed: string | undefined): RandomBytes {
+  if (seed === undefined) return fromPool
+  let counter = 0
+  return (size) => {
+    const blocks: Buffer[] = []
+    for (let made = 0; made < size; made += 32) {
+      counter += 1
+      blocks.push(createHmac('sha256', `mock-server seed ${seed}`).update(String(counter)).digest())
+    }
+    return Buffer.concat(blocks).subarray(0, size)
+  }
+}
+
+let pool = Buffer.alloc(0)
+
+/** One request to the system serves many servers and tokens, because a large request costs no more than a small one. */
+function fromPool(size: number): Buffer {
+  if (size > pool.length) pool = randomBytes(Math.max(size, 4096))
+  const bytes = pool.subarray(0, size)
+  pool = pool.subarray(size)
+  return bytes
+}
 
 /** The whole state of one server; servers share nothing. */
 export interface ServerContext {
@@ -51,4 +125,118 @@ export interface ServerOptions {
   explain?: boolean
   /** Origins of browser clients that may call, `*` for any; none by default. */
   cors?: readonly string[]
+}
+
+/** 2026-01-01T00:00:00Z: a virtual clock starts at a fixed time, which makes answers repeatable. */
+const virtualStartMs = Date.UTC(2026, 0, 1)
+
+/** Throws a TypeError for an unknown option, or a root public key that is not an ED25519 public key. */
+export function createContext(options: ServerOptions = {}): ServerContext {
+  checkOptions({ ...options })
+  const clock = clockOf(options)
+  const profile = createProfile(options.profile)
+  const bounds = { ...defaultBounds, ...options.bounds }
+  const seed = options.seed === undefined ? undefined : String(options.seed)
+  const given = { ...options.rootKey }
+  const table = options.rules ? { ...rules, ...options.rules } : rules
+  const context: ServerContext = {
+    rules: table,
+    profile,
+    bounds,
+    clock,
+    explain: options.explain ?? false,
+    now: () => clock.now() + profile.clockOffsetMs,
+    ...begin(),
+    reset() {
+      Object.assign(context, begin())
+    },
+  }
+  function begin(): { state: State; random: RandomBytes; root: ApiKey } {
+    const state = createState(bounds)
+    const random = createRandom(seed)
+    const nowMs = clock.now() + profile.clockOffsetMs
+    // Drawn even if given, so that a seed gives the same sequence after a reset.
+    const [freshId, freshSecret] = [random(16).toString('hex'), random(16).toString('hex')]
+    given.id ??= freshId
+    given.secret ??= freshSecret
+    const { id, secret } = given
+    const root = makeKey({ id, secret, name: 'root', scope: table.initialKeyScope(), createdMs: nowMs, initial: true })
+    if (given.publicKey !== undefined) givePublicKey(root, given.publicKey)
+    state.keys.set(root.id, root)
+    for (const name of ['First solution', 'Second solution']) {
+      const solution: Solution = { id: random(16).toString('hex'), created: nowMs, name }
+      state.solutions.set(solution.id, solution)
+    }
+    return { state, random, root }
+  }
+  return context
+}
+
+function givePublicKey(root: ApiKey, publicKey: string): void {
+  const verifyKey = readPublicKey(publicKey)
+  if (!verifyKey) throw new TypeError('Give the root key an ED25519 public key in PEM form')
+  root.publicKey = publicKey
+  root.verifyKey = verifyKey
+}
+
+function clockOf(options: ServerOptions): MockClock {
+  if (typeof options.clock === 'object') return options.clock
+  const frozen = options.clock === 'virtual'
+  const startMs = options.now ?? (frozen ? virtualStartMs : undefined)
+  return createClock(startMs === undefined ? { frozen } : { frozen, startMs })
+}
+
+const optionNames = [
+  'clock',
+  'now',
+  'seed',
+  'rootKey',
+  'profile',
+  'rules',
+  'around',
+  'bounds',
+  'journal',
+  'recording',
+  'explain',
+  'cors',
+  'port',
+  'host',
+  'control',
+]
+
+/** Names of the options that are objects, each with the names of its members. */
+const nested: { readonly [option: string]: readonly string[] } = {
+  rootKey: ['id', 'secret', 'publicKey'],
+  rules: Object.keys(rules),
+  bounds: Object.keys(defaultBounds),
+  journal: ['size', 'bytes'],
+  recording: ['bytes'],
+}
+
+/** Checks options that may come from plain JavaScript. Throws a TypeError that names the mistake and what would be right. */
+function checkOptions(options: { readonly [name: string]: unknown }): void {
+  demandKnownNames('option', options, optionNames)
+  const { clock, profile } = options
+  if (clock !== undefined && (typeof clock !== 'object' || clock === null))
+    demandWord('the option "clock"', clock, ['real', 'virtual'])
+  if (profile !== undefined) readProfile(profile)
+  for (const [option, names] of Object.entries(nested)) {
+    const value = options[option]
+    if (value === undefined) continue
+    if (typeof value !== 'object' || value === null) throw new TypeError(`Give the option "${option}" an object`)
+    demandKnownNames('member', value, names, { of: ` of the option "${option}"` })
+  }
+}
+
+/** A key that is active; public keys are put in by the caller. */
+export function makeKey(
+  fields: Pick<ApiKey, 'id' | 'secret' | 'name' | 'scope' | 'createdMs'> & { initial?: boolean },
+): ApiKey {
+  return {
+    ...fields,
+    initial: fields.initial ?? false,
+    macKey: createSecretKey(fields.secret, 'utf8'),
+    enabled: true,
+    deleted: false,
+  }
 }

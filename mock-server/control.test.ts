@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { controlRoutes } from './control.ts'
+import { controlRoutes, createOperator } from './control.ts'
 import { createHandler } from './handler.ts'
-import { createOperator } from './operator.ts'
 import { type MockServer, startMockServer } from './start.ts'
 import { createTestClient, httpCall } from './test-client.ts'
 

@@ -1,5 +1,5 @@
 import type { ServerContext, ServerOptions } from './context.ts'
-import { createContext } from './create-context.ts'
+import { createContext } from './context.ts'
 import { answerUnderFaults, createFaults, type Faults, letPass } from './faults.ts'
 import type { Handle, MockAnswer, MockRequest } from './http-server.ts'
 import { createJournal, defaultJournalBounds, type Journal } from './journal.ts'

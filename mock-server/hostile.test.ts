@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createNonceMemory } from './nonces.ts'
+import { createNonceMemory } from './state.ts'
 import { createTestClient } from './test-client.ts'
 
 /** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */

@@ -1,12 +1,12 @@
-export { createClock, type MockClock } from './clock.ts'
 export type { RootKeyOptions, ServerOptions } from './context.ts'
+export { createClock, type MockClock } from './context.ts'
+export type { Operator } from './control.ts'
+export { type Scene, type SceneKey, type SceneName, type SceneTokens, sceneNames } from './control.ts'
 export type { ArmedFault, Fault, FaultChoice, FaultKind, Faults } from './faults.ts'
 export { createHandler, type MockHandler } from './handler.ts'
 export type { Handle, MockAnswer, MockRequest, RecordedAnswer, RecordedExchange, Recording } from './http-server.ts'
 export { createApp, type MountableApp } from './http-server.ts'
 export type { Journal, JournalEntry, JournalFilter, LineageEntry } from './journal.ts'
-export type { Operator } from './operator.ts'
-export { type Scene, type SceneKey, type SceneName, type SceneTokens, sceneNames } from './operator.ts'
 export type { Bounds } from './profile.ts'
 export {
   createProfile,
@@ -20,10 +20,10 @@ export {
 export { type Rules, rules } from './rules.ts'
 export {
   type MockServer,
+  mockServerFixture,
   type ServeEdge,
   type ServeOptions,
   type StartOptions,
   serve,
   startMockServer,
 } from './start.ts'
-export { mockServerFixture } from './vitest-fixture.ts'

@@ -1,8 +1,8 @@
 import { aNumber, aText, demandFields, type Fields, oneOf, optional } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
-import { methods } from './methods/index.ts'
-import type { Params } from './methods/method.ts'
+import type { Params } from './methods.ts'
+import { methods } from './methods.ts'
 import type { RpcOutcome } from './rpc.ts'
 import type { Means, TokenPair } from './state.ts'
 

@@ -2,9 +2,7 @@ import { admit, type Caller, identify, initialCaller } from './caller.ts'
 import type { ServerContext } from './context.ts'
 import { decodeUtf8, rawId } from './encoding.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
-import { auth } from './methods/auth.ts'
-import { methods } from './methods/index.ts'
-import { type Method, type Params, paramsProblem } from './methods/method.ts'
+import { auth, type Method, methods, type Params, paramsProblem } from './methods.ts'
 import { type Outcome, type Refusal, refuse, succeed } from './refusal.ts'
 
 /** The outcome of one JSON-RPC request. Members that could not be read are undefined. */

@@ -9,9 +9,8 @@ import { faultKinds } from './faults.ts'
 import { createHandler } from './handler.ts'
 import { createApp } from './http-server.ts'
 import * as door from './index.ts'
-import { type MockServer, serve, startMockServer } from './start.ts'
+import { type MockServer, mockServerFixture, serve, startMockServer } from './start.ts'
 import { httpCall, signedHeader } from './test-client.ts'
-import { mockServerFixture } from './vitest-fixture.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())))

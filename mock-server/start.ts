@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createRandom, type MockClock } from './clock.ts'
-import type { ServerContext, ServerOptions } from './context.ts'
-import { createControl } from './control.ts'
+import { createRandom, type MockClock, type ServerContext, type ServerOptions } from './context.ts'
+import { createControl, createOperator, type Operator } from './control.ts'
 import type { Faults } from './faults.ts'
 import { createHandler, type MockHandler } from './handler.ts'
 import {
@@ -15,7 +14,6 @@ import {
   type Recording,
 } from './http-server.ts'
 import type { Journal } from './journal.ts'
-import { createOperator, type Operator } from './operator.ts'
 import { defaultBounds, type Profile, profileFromWords } from './profile.ts'
 
 export interface StartOptions extends ServerOptions {
@@ -195,4 +193,17 @@ const processEdge: ServeEdge = {
     process.once('SIGTERM', stop)
     process.once('SIGINT', stop)
   },
+}
+
+/**
+ * A vitest fixture: `const test = base.extend({ mock: mockServerFixture() })` gives every test its own server, with a clock that
+ * stands still until it is moved.
+ */
+export function mockServerFixture(options: StartOptions = {}) {
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the parameter's pattern to learn what a fixture needs
+  return async ({}: object, use: (server: MockServer) => Promise<void>): Promise<void> => {
+    const server = await startMockServer({ clock: 'virtual', ...options })
+    await use(server)
+    await server.close()
+  }
 }

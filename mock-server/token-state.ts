@@ -105,7 +105,7 @@ function dropExpired({ state }: ServerContext, nowMs: number): void {
 }
 
 /** What a grant does to the sessions of its user. Made first and carried out later, so that a race can be lost in between. */
-export interface SessionPlan {
+interface SessionPlan {
   user: string
   name: string | undefined
   /** The session that the grant joins instead of creating one. */

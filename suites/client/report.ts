@@ -38,7 +38,7 @@ export interface ClientReport {
 }
 
 /** `again` repeats the run; `--only ID` is added to it. */
-export interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'node' | 'again' | 'stopped'> {
+interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'node' | 'again' | 'stopped'> {
   /** The judged command; null: a listening server judged every call. */
   command: string | null
   /** The ways to authorize that were tried. */
@@ -73,7 +73,7 @@ interface ShownExchange extends ShownLines {
   faults: string[]
 }
 
-export interface ScenarioReport {
+interface ScenarioReport {
   id: string
   about: string
   /** Requests that reached the server, and calls of them that were accepted. */

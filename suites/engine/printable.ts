@@ -67,7 +67,7 @@ export function jsonLine(value: unknown, indent?: number): Printable {
 }
 
 /** Every string of a value made printable; the words of a union of literals stay what they are. */
-export type Printed<T> = T extends string
+type Printed<T> = T extends string
   ? string extends T
     ? Printable
     : T

@@ -43,7 +43,7 @@ export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }
 /** For reports. */
 export const withoutReason = ({ whyNoFixture: _why, ...finding }: Found): Omit<Finding, 'known'> => finding
 
-export interface Findings {
+interface Findings {
   readonly found: Found[]
   take(candidate: Candidate): Promise<void>
   /** How often each was seen, including the first time. */

@@ -280,7 +280,7 @@ export async function endDoubt(x: Explorer, step: CallStep): Promise<void> {
 const doubts: readonly string[] = ['keys/created-key-works', 'refresh/new-pair']
 
 /** A method of the target that the document does not show; `$id` in its params stands for the id of the key. */
-export interface WayToEndKey {
+interface WayToEndKey {
   readonly requirement: NonNullable<Key['ended']>
   readonly method: string
   readonly params: unknown

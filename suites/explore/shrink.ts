@@ -228,7 +228,7 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
 }
 
 /** How often a finding is run in its shortest form. */
-export const runs = 3
+const runs = 3
 /** The longest time on a running clock for seeing a finding again, for shortening it, and for running its shortest form. */
 const longestShrinkMs = 25_000
 /** The share of the time left that each of the three may take. */
@@ -414,11 +414,7 @@ const longestWaitMs = 8000
 const longestUse = 300
 
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
-export function* sequences(
-  x: Explorer,
-  { entry, script, kind, requirement }: Candidate,
-  short: Step[],
-): Generator<Step[]> {
+function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate, short: Step[]): Generator<Step[]> {
   const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
   // Without the time that passed nothing expires, and on a running clock there is time for few attempts.
   if (kind === 'accepted' && isOfExpiry(requirement) && used.length > short.length) yield used

@@ -8,7 +8,7 @@ import type { Change, NonceKind } from '../engine/signer/changed-call.ts'
 
 export type { Auth, Change }
 
-export type Params = { readonly [name: string]: Json }
+type Params = { readonly [name: string]: Json }
 
 /** A number or another name: a kept connection of its own; `new`: one for this call alone. */
 export type Connection = string | number
@@ -28,7 +28,7 @@ export interface BurstStep extends Omit<CallStep, 'beside'> {
   readonly connections: 'new' | 'warm'
 }
 
-export interface WaitStep {
+interface WaitStep {
   /** `350ms` */
   readonly wait: string
 }
@@ -131,7 +131,7 @@ export function withReferences<S>(steps: S, other: (name: string) => string | un
 // How steps are made.
 
 const listMethod = 'solution/listSolutions'
-export const createMethod = 'manager/createApiKey'
+const createMethod = 'manager/createApiKey'
 const authMethod = 'manager/auth'
 
 /** `as`: later steps know the result by this name. */

@@ -15,7 +15,7 @@ export interface Cause<Case = CaseReport> {
 }
 
 /** What is told in one line, by keys of cases and ids of findings. */
-export interface ToldLine {
+interface ToldLine {
   verdict: Verdict
   /** The case or finding that is reported in full. */
   first: string
@@ -444,7 +444,7 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
 /** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
 type OpenKind = 'must' | 'implied' | 'excused'
 
-export interface OpenGroup {
+interface OpenGroup {
   kind: OpenKind
   reason: string
   /** Cases that `--only` left out are not listed: the user knows them. */

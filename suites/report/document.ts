@@ -6,7 +6,7 @@ import type { Verdict } from '../engine/judge/problem.ts'
 import type { Report } from './report.ts'
 
 /** Words of a line. `to`: the id of what they lead to on an HTML page. */
-export type Span = string | { text: string; as: 'code' | 'soft'; to?: string | undefined }
+type Span = string | { text: string; as: 'code' | 'soft'; to?: string | undefined }
 export type Line = string | readonly Span[]
 
 /** A line with what stands before it, a sign or a word, and lines below it. Nothing stands before it if its label is empty. */

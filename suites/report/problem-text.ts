@@ -229,7 +229,7 @@ function testKeyMissingText({ testKey, tried, fresh }: Extract<Obstacle, { kind:
 }
 
 /** Why a case was not run, without a capital and without a full stop. */
-export function notRunText(because: Extract<Obstacle, { kind: 'not-run' }>['because']): string {
+function notRunText(because: Extract<Obstacle, { kind: 'not-run' }>['because']): string {
   return because.kind === 'defect' ? 'the suite could not run this case' : stopText(because)
 }
 

@@ -480,7 +480,7 @@ export function skippedLines(skipped: readonly string[]): string[] {
 const laneWidth = 56
 
 /** Calls at the same time: a lane for each connection, in the order of their first call, time to the right; then the calls, numbered by their start. */
-export function historyBlock(history: Finding['history']): Block {
+function historyBlock(history: Finding['history']): Block {
   // Never 0, because positions are divided by it.
   const lastMs = Math.max(0.001, ...history.map(({ endMs }) => endMs))
   const columnOf = (ms: number): number => Math.round((ms / lastMs) * (laneWidth - 1))

@@ -434,7 +434,7 @@ function rootKey(
 }
 
 /** What a shell, a file or a CI system often adds to a secret. Nothing is taken away, because it may belong to it. */
-export function doubtsOfSecret(secret: string, source: string): string[] {
+function doubtsOfSecret(secret: string, source: string): string[] {
   const added = [
     [/\r\n$/, 'ends with a carriage return and a line feed'],
     [/\n$/, 'ends with a line feed'],

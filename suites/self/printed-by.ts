@@ -42,7 +42,7 @@ export const startBuilt = (args: readonly string[], { cwd, env }: StartOptions =
   })
 
 /** What a command printed, and how it ended; no code where a signal ended it. */
-export interface Ended {
+interface Ended {
   code: number | null
   stdout: string
   stderr: string

@@ -8,7 +8,7 @@ import { type BrokenServer, bundledSettings, type ConformingServer, lastingTarge
 import type { Observed } from '../watch/records.ts'
 import { openSession, replay } from '../watch/session.ts'
 
-export interface WatchProof {
+interface WatchProof {
   id: string
   calls: number
   /** Calls of which the answer was certain. */

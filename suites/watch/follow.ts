@@ -42,7 +42,7 @@ import type { NamedKey, Observed } from './records.ts'
 import { whyRefused } from './why.ts'
 
 /** How a call is authorized, as far as it can be read. */
-export type Way = 'hmac' | 'ecc' | 'basic' | 'token' | 'grant' | 'refresh' | 'none' | 'other'
+type Way = 'hmac' | 'ecc' | 'basic' | 'token' | 'grant' | 'refresh' | 'none' | 'other'
 
 export interface Wrong {
   /** `found/REQUIREMENT/KIND`: what a baseline names. */

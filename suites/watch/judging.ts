@@ -20,7 +20,7 @@ interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requir
   trace: boolean
 }
 
-export interface Judging {
+interface Judging {
   begin(number: number, call: Begun): void
   end(observed: Observed): void
   finish(): Promise<Outcome>

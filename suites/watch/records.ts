@@ -29,12 +29,12 @@ export interface Observed extends Exchange {
   signature?: Fact
 }
 
-export type Unknown = 'authorization' | 'body' | 'answer'
+type Unknown = 'authorization' | 'body' | 'answer'
 
 /** A key that a file names. The secret of a saved file is its mark. */
 export type NamedKey = { id: string; secret: string } | { id: string; publicKey: Uint8Array }
 
-export interface Traffic {
+interface Traffic {
   observed: Observed[]
   keys: NamedKey[]
   /** What is missing, each with what it would have shown. */

@@ -25,7 +25,7 @@ export interface WatchReport extends Report {
   watched: Watched
 }
 
-export interface ClientReport extends Client {
+interface ClientReport extends Client {
   verdict: RunVerdict
 }
 

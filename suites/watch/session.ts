@@ -41,7 +41,7 @@ export interface ClientCheck {
   message: string
 }
 
-export interface Session {
+interface Session {
   /** A call began, at this place among all starts and ends. */
   begin(number: number, call: Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }): void
   end(observed: Observed): void

@@ -203,7 +203,7 @@ const isSame = (
 const asSent = (header: string | undefined): string | undefined => header?.replace(/^[\t ]+|[\t ]+$/g, '')
 
 /** A call that can be sent repeatedly; every try has its own signature. */
-export interface PreparedCall {
+interface PreparedCall {
   build: Build
   /** The values in the latest request. */
   sent: Called['sent']

@@ -260,7 +260,7 @@ export function openLine(instance: Instance, { isGentle, random, facts, ...optio
 }
 
 /** A test key that the target has. */
-export interface HeldKey extends Credential {
+interface HeldKey extends Credential {
   /** The scope with which it was created in this run. */
   scope?: readonly string[]
   /** Resolves when the target knows it. Other keys are created meanwhile. */
@@ -410,7 +410,7 @@ export function isMustIn(corpus: Corpus): (requirement: string) => boolean {
 // Finds the key that a step calls with, and checks that it can be sent.
 
 /** Matches characters that no header can carry: all but tabs, visible ASCII and ISO 8859-1. */
-export const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 
 /** Whether a token or an id from a server can be sent in an Authorization header. */
 export function isSendable(text: string): boolean {

@@ -51,7 +51,7 @@ export function noteSpoilt(run: Run, scenario: Scenario, { key, verdict }: Pick<
 }
 
 /** A case after its last step. */
-export interface Suspect {
+interface Suspect {
   talk: Conversation
   scenario: Scenario
   testCase: Case
@@ -60,7 +60,7 @@ export interface Suspect {
   perhapsCounted: number
 }
 
-export interface Spoiler {
+interface Spoiler {
   verdict: 'blocked' | 'not-testable'
   problem: ProblemFacts
   /** It is over, so the case is worth another try. */

@@ -5,7 +5,7 @@ import { printable } from '../printable.ts'
 import { isUnavailable } from './target-facts.ts'
 
 /** How long a command waited for the target to come up, in ms; null: the command has no `--wait`. */
-export type PatienceMs = number | null
+type PatienceMs = number | null
 
 /** The target did not answer. */
 export function unreachableTarget(

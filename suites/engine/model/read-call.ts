@@ -65,7 +65,7 @@ export function presentedToken({ grantType, refreshToken }: JsonObject): string 
 }
 
 /** The key that an id may stand for: how ids are compared is open (keys/id-spelling). */
-export function findKey({ keys }: State, id: string | undefined): Key | undefined {
+function findKey({ keys }: State, id: string | undefined): Key | undefined {
   if (id === undefined) return undefined
   const exact = keys.get(id)
   if (exact !== undefined) return exact
@@ -110,7 +110,7 @@ export function findPair(state: State, text: string | undefined, which: 'access'
 const shortestToken = 12
 
 /** Part 5: what the Authorization header says. `plain` is false where the spelling differs from the document's in an open way. */
-export type Authorization =
+type Authorization =
   | { kind: 'none' }
   | { kind: 'signature'; fields: string[]; plain: boolean }
   | { kind: 'basic'; id: string; secret: string; plain: boolean }

@@ -55,7 +55,7 @@ function everyReading(): Reading[] {
  * of time, with one of these where others are equal. So one is surely older than another only in all three ways.
  */
 
-export interface Age {
+interface Age {
   readonly created: Span
   /** A creation counts as the first refresh and the first use, and a refresh as a use. */
   readonly refreshed: Span

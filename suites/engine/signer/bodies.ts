@@ -335,18 +335,6 @@ export const cutLetterForms: BodyForms = {
   'cut-letters-2': longText('xx'),
 }
 
-/** Forms that make a body richer, so that more ways to write it again differ. */
-export const richForms = [
-  'indented-with-crlf',
-  'with-many-letters',
-  'with-patterns',
-  'with-escapes',
-  'with-numbers',
-  'with-nesting',
-  'crlf-appended',
-  'indented',
-]
-
 /** Forms that a server may bring a body into before it checks the signature. */
 export const rewritings: ReadonlySet<string> = new Set([
   'compact',
@@ -364,11 +352,6 @@ export const rewritings: ReadonlySet<string> = new Set([
   'members-sorted',
   'line-feed-appended',
 ])
-
-/** A body of a given size, padded with white space or an extra param. */
-export function padded(body: string, bytes: number): string {
-  return body.replace('{', `{${' '.repeat(Math.max(0, bytes - body.length))}`)
-}
 
 /** Texts that are not JSON, although a lenient parser may accept them. */
 export const brokenBodies: BodyForms = {

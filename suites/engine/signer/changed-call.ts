@@ -232,7 +232,7 @@ export interface PlainCall {
   write(members: Member[]): string
 }
 
-export type Member = [name: string, value: Json]
+type Member = [name: string, value: Json]
 
 /** What a call needs besides its parts. */
 export interface CallSettings {

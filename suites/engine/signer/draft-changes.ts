@@ -65,7 +65,7 @@ export function ofKey(change: (draft: Draft) => Uint8Array | null): DraftChange 
 }
 
 /** Another text or other bytes in the place of a part. */
-export interface Write {
+interface Write {
   text: (text: string) => string
   bytes: (bytes: Uint8Array) => Uint8Array
 }

@@ -1,4 +1,4 @@
-import { methods } from '../../../mock-server/methods/index.ts'
+import { methods } from '../../../mock-server/methods.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import {
   answerThrough,

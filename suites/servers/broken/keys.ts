@@ -1,5 +1,5 @@
 import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { makeKey } from '../../../mock-server/create-context.ts'
+import { makeKey } from '../../../mock-server/context.ts'
 import { readPublicKey } from '../../../mock-server/encoding.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/state.ts'

@@ -1,4 +1,4 @@
-import { makeKey } from '../../../mock-server/create-context.ts'
+import { makeKey } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {

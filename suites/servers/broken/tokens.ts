@@ -1,4 +1,4 @@
-import { methods } from '../../../mock-server/methods/index.ts'
+import { methods } from '../../../mock-server/methods.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'

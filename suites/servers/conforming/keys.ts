@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { makeKey } from '../../../mock-server/create-context.ts'
+import { makeKey } from '../../../mock-server/context.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import type { Profile } from '../../../mock-server/profile.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'

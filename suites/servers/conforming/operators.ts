@@ -25,7 +25,7 @@ import {
 } from '../operators.ts'
 
 /** A conforming server as it stands in its file. */
-export interface ConformingRow {
+interface ConformingRow {
   origin: Origin
   questions: readonly string[]
   profile: Partial<Profile>
