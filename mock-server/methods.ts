@@ -1,4 +1,16 @@
-import { admit, type Caller, callerAddress, findKey, identify, keyProblem, secretProblem } from './caller.ts'
+import {
+  admit,
+  type Caller,
+  callerAddress,
+  effectiveKeyScope,
+  findKey,
+  identify,
+  keyProblem,
+  knownScope,
+  readScopeRequest,
+  type ScopeRequest,
+  secretProblem,
+} from './caller.ts'
 import { aFlag, type Check, check, type Fields, oneOf, optional, wholeNumber } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import { makeKey } from './context.ts'
@@ -6,7 +18,6 @@ import type { MockRequest } from './http-server.ts'
 import type { Profile } from './profile.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
 import type { Area, Rules, TokenResult } from './rules.ts'
-import { effectiveKeyScope, knownScope, readScopeRequest, type ScopeRequest } from './scopes.ts'
 import { type ApiKey, makeRoom, type Solution, type State, type TokenPair } from './state.ts'
 import { endPair, enterSession, issuePair, openSession, pairsOf, planSession, tokenProblem } from './token-state.ts'
 

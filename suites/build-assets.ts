@@ -5,7 +5,7 @@ import { writeBundles, writeCompiledSchemas } from './build-steps.ts'
 import { packageRoot } from './engine/language/package-root.ts'
 import { buildLab } from './lab/lab-page.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
-import { pageAssets } from './report/run-page.ts'
+import { pageAssets } from './report/html.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
 
 // Every command that reads a corpus with a mistake reports it, so the build continues.

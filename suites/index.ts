@@ -11,7 +11,7 @@ export { type Signed, type SignInput, type SigningKey, sign } from './engine/sig
 export type * from './engine/target.ts'
 export { buildReport } from './report/build.ts'
 export { renderJson, renderJunit, renderMarkdown } from './report/formats.ts'
+export { renderHtml } from './report/html.ts'
 export type * from './report/report.ts'
-export { renderHtml } from './report/run-page.ts'
 export { renderText } from './report/tell.ts'
 export { type RunAllOptions, runAll } from './run/run.ts'

@@ -2,7 +2,7 @@ import { type Conversation, type Diagnose, standInOf } from '../engine/conversat
 import { makeCall, sendRaw } from '../engine/conversation/send.ts'
 import { tokenOf } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
-import type { Called } from '../engine/judge/expectation.ts'
+import type { Called } from '../engine/judge/judge-case.ts'
 import type { Hint } from '../engine/judge/problem.ts'
 import type { Auth } from '../engine/language/fixture-types.ts'
 import { type KnownMistake, mistakesInBody, serverMistakes } from '../engine/signer/mistakes.ts'

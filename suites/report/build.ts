@@ -1,29 +1,46 @@
-/** Builds the report of a run from the outcomes of its cases, or from the reports of its shards. Pure. */
+/** Builds the report of a run and its verdict from the outcomes of its cases, or from the reports of its shards. Pure. */
 import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
-import { groupBy } from '../engine/group.ts'
+import { counted, fewOf, groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
+import { envelopeRequirements } from '../engine/judge/classify.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-case.ts'
-import { type CaseOutcome, type Problem, type Verdict, worst } from '../engine/judge/problem.ts'
-import type { Corpus } from '../engine/language/fixture-types.ts'
+import {
+  type CaseOutcome,
+  type EnvelopeNote,
+  type EnvelopeProblem,
+  type Problem,
+  type Verdict,
+  worst,
+} from '../engine/judge/problem.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
-import { blockersOf, verdictOfFinding } from './causes.ts'
-import { envelopeCases, everyAnswer, type RequirementSet, splitBySet } from './outcomes.ts'
+import {
+  blockedByKnown,
+  blockersOf,
+  countVerdicts,
+  groupNotTestable,
+  isLeftOutByOnly,
+  toldLines,
+  verdictOfFinding,
+} from './causes.ts'
 import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
 import type {
   CaseReport,
   Explored,
   Finding,
   KnownEntry,
+  Level,
   Meta,
   Plan,
   Report,
   ReportedProblem,
   RequirementReport,
+  RunVerdict,
 } from './report.ts'
 import { wordsOfKey } from './tell.ts'
 import { shellWord } from './text.ts'
-import { judgeRun, summarize } from './verdict.ts'
+import { casesOf } from './verdict-words.ts'
 
 interface BuildInput {
   meta: Meta
@@ -480,5 +497,308 @@ function mergeMeta(one: Meta, other: Meta): Meta {
     allow: one.allow.filter((word) => other.allow.includes(word)),
     clock: one.clock ?? other.clock,
     stopped: one.stopped ?? other.stopped,
+  }
+}
+
+/** What the verdict of a run, its exit code, and the sentences that explain both are made of. */
+type Evidence = Pick<Report, 'meta' | 'summary' | 'cases' | 'newer' | 'requirements' | 'findings'>
+
+/** How it is judged. */
+interface Judging {
+  strict: boolean
+  /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */
+  partial: 'only' | 'shard' | null
+  /** The exit code of a run that was interrupted or lost its target; null or absent: the table decides. */
+  ownExitCode?: number | null
+  /** Explains throttling: the run took longer, and some times could not be judged. */
+  throttledCalls: number
+}
+
+function summarize(cases: readonly CaseReport[], stale: readonly KnownEntry[]): Report['summary'] {
+  const { passed, failed, warned, blocked, known, ...others } = countVerdicts(cases)
+  const { 'not-testable': notTestable, 'not-applicable': notApplicable, 'not-run': notRun } = others
+  return { passed, failed, warned, blocked, notTestable, notApplicable, notRun, known, stale: stale.length }
+}
+
+/** The numbers that decide the verdict. */
+type Standing = ReturnType<typeof standingOf>
+
+function judgeRun(
+  evidence: Evidence,
+  judging: Judging,
+): { verdict: RunVerdict; exitCode: number; conclusion: string[] } {
+  const { summary } = evidence
+  const { strict, partial } = judging
+  const standing = standingOf(evidence)
+  const { warnings, gaps } = standing
+  const strictGaps = gaps.filter((one) => partial === null || (one.cases.length > 0 && !isLeftOut(one)))
+  const [verdict, fromCases] = verdictOf(evidence, standing)
+  const strictFault = strict && (warnings > 0 || strictGaps.length > 0)
+  const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
+  const conclusion = [
+    ...whatHappened(evidence, standing, judging),
+    ...openMusts(gaps),
+    ...saidIf(strictFault, '--strict: warnings and musts that are not testable count as failures'),
+    ...saidIf(verdict === 'conforms', conformsBecause(evidence, warnings, strict)),
+    ...whatIsNext(evidence, gaps, partial),
+  ]
+  return { verdict, exitCode: judging.ownExitCode ?? exitCode, conclusion }
+}
+
+/** Whether cases that `--only` or a shard leaves out would show the other side. */
+const isLeftOut = ({ reasons }: RequirementReport): boolean => reasons.some(({ kind }) => kind === 'not-selected')
+
+function standingOf({ summary, cases, findings, requirements }: Evidence) {
+  const fresh = findings.filter(({ known }) => known === null)
+  const passed = new Set(cases.filter(({ verdict }) => verdict === 'passed').map(({ key }) => key))
+  const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
+  return {
+    failures: summary.failed + fresh.filter(({ level }) => level === 'must').length,
+    warnings: summary.warned + fresh.filter(({ level }) => level === 'implied').length,
+    known: summary.known + (findings.length - fresh.length),
+    /** Cases that are blocked by something other than a known failure. */
+    blocked: summary.blocked - excused,
+    /** Cases that are blocked by a known failure, which is accepted for now. */
+    excused,
+    /** Guards of which only one side was shown: all their cases passed. What a failed case leaves open counts there. */
+    halfShown: requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key))),
+    /** Musts that are open here. */
+    gaps: requirements.filter((one) => one.gap),
+  }
+}
+
+/** The table of docs/verdicts.md. */
+function verdictOf({ summary, meta }: Evidence, standing: Standing): [RunVerdict, 0 | 1] {
+  if (standing.failures > 0) return ['does-not-conform', 1]
+  if (standing.blocked > 0 || standing.halfShown.length > 0 || summary.notRun > 0) return ['inconclusive', 1]
+  if (standing.known > 0) return ['does-not-conform', 0]
+  return standing.gaps.length > 0 || meta.stopped !== null ? ['inconclusive', 0] : ['conforms', 0]
+}
+
+/** The sentence, if it is to be said. */
+const saidIf = (condition: boolean, sentence: string): string[] => (condition ? [sentence] : [])
+
+function whatHappened(
+  { summary, cases, findings, requirements, meta }: Evidence,
+  { excused, known, blocked, halfShown }: Standing,
+  { throttledCalls }: Judging,
+): string[] {
+  const { failed, notRun } = summary
+  const causes = toldLines(requirements, cases, []).filter(({ verdict }) => verdict === 'failed').length
+  const forCauses = causes < failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
+  const found = findings.filter((one) => one.known === null && one.level === 'must').length
+  const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')
+  const throttled = counted(throttledCalls, 'call was', 'calls were')
+  const prove = (count: number): string => `so ${count === 1 ? 'it proves' : 'they prove'} nothing`
+  const sides = halfShown.map(({ id }) => id).join(', ')
+  return [
+    ...saidIf(
+      throttledCalls > 0,
+      `${throttled} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
+    ),
+    ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
+    ...saidIf(failed > 0, `${casesOf(failed)} failed${forCauses}`),
+    ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
+    ...saidIf(excused > 0, `${casesOf(excused)} blocked by known failures`),
+    ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
+    ...saidIf(known > 0, `${counted(known, 'failure is', 'failures are')} known (baseline)`),
+    ...saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`),
+    ...saidIf(blocked > 0, `${casesOf(blocked)} blocked: a preparation or a control did not work, ${prove(blocked)}`),
+    ...saidIf(blocked === 0 && notRun === 0 && sides !== '', `Only one side was shown of ${sides}`),
+  ]
+}
+
+const shownReasons = 6
+const shownMusts = 8
+
+/** The most common reason first, with the musts that it leaves open. */
+function openMusts(gaps: readonly RequirementReport[]): string[] {
+  // The next step names the others.
+  const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
+  const reasons = groupNotTestable({ requirements: open }).map(
+    ({ reason, ids }) => `${reason}: ${fewOf(ids, shownMusts)}`,
+  )
+  const more = reasons.length - shownReasons
+  return [
+    ...saidIf(
+      open.length > 0,
+      `${counted(open.length, 'must is', 'musts are')} not testable here; what would change that:`,
+    ),
+    ...reasons.slice(0, shownReasons).map((reason) => `  ${reason}`),
+    ...saidIf(more > 0, `  and ${counted(more, 'more reason')}, see the requirements`),
+  ]
+}
+
+function conformsBecause({ meta: { absent } }: Evidence, warnings: number, strict: boolean): string {
+  const without =
+    absent.length === 0 ? '' : `, apart from the API areas that the target file declares absent: ${absent.join(', ')}`
+  if (warnings === 0) return `Every must that can be tested holds${without}`
+  const effect = strict ? '' : ' (--strict makes them fail)'
+  return `Every must was shown to hold${without}; ${counted(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
+}
+
+/** Announces what the next set will judge, which changes nothing now, and says how to get a verdict on the whole. */
+function whatIsNext(
+  { newer, meta: { set } }: Evidence,
+  gaps: readonly RequirementReport[],
+  partial: Judging['partial'],
+): string[] {
+  const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  const problems = broken.length + newer.findings.length
+  const unselected = counted(gaps.filter(isLeftOutByOnly).length, 'must was', 'musts were')
+  const whole = 'for a verdict on the whole'
+  return [
+    ...saidIf(problems > 0, `Newer checks found ${counted(problems, 'problem')} that set ${set} does not judge`),
+    ...saidIf(
+      partial === 'only' && gaps.length > 0,
+      `${unselected} not selected: run without --only ${whole} document`,
+    ),
+    ...saidIf(
+      partial === 'shard' && gaps.length > 0,
+      `Merge the shard reports ${whole}: svc-conformance compare --merge FILE…`,
+    ),
+  ]
+}
+
+/** How many departures from the envelope are shown, which fail once for all cases. */
+const shownExchanges = 3
+
+const casesOfAnswers: { testCase: string; requirement: string; title: string }[] = [
+  { testCase: 'jsonrpc', requirement: 'envelope/response-jsonrpc', title: 'Every answer carries jsonrpc "2.0"' },
+  { testCase: 'id', requirement: 'envelope/id-echo', title: 'Every answer carries the id of its request' },
+  {
+    testCase: 'result',
+    requirement: 'envelope/result-object',
+    title: 'Every result of a documented method is an object',
+  },
+]
+
+/** The id of the scenario that stands for all answers of a run. */
+export const everyAnswer = 'envelope/every-answer'
+
+/** Three cases made from the notes of all cases: failed, passed, or nothing to look at. */
+export function envelopeCases(outcomes: readonly CaseOutcome[]): CaseOutcome[] {
+  const notes = outcomes.flatMap((outcome) => outcome.envelope)
+  const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
+  const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
+  return casesOfAnswers.map(({ testCase, requirement, title }) => {
+    const mine = notes.filter(({ problem }) => envelopeRequirements[problem.kind] === requirement)
+    const verdict: Verdict =
+      mine.length > 0 ? 'failed' : answers > 0 ? 'passed' : calls > 0 ? 'blocked' : 'not-testable'
+    return {
+      id: everyAnswer,
+      case: testCase,
+      key: `${everyAnswer}/${testCase}`,
+      title,
+      verdict,
+      proves: [requirement],
+      requirements: { [requirement]: verdict },
+      sides: {},
+      problem: verdict === 'passed' ? null : problemOf(verdict, requirement, mine, answers),
+      observations: [],
+      envelope: [],
+      envelopeAnswers: answers,
+      calls: 0,
+      durationMs: 0,
+    }
+  })
+}
+
+function problemOf(verdict: Verdict, requirement: string, notes: EnvelopeNote[], answers: number): Problem {
+  const common = {
+    requirements: verdict === 'failed' ? [requirement] : [],
+    step: 'every successful answer of the run',
+    exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
+  }
+  if (verdict === 'blocked') return { kind: 'no-successful-answer', ...common }
+  if (verdict === 'not-testable') return { kind: 'no-call', ...common }
+  const distinct = [...new Map(notes.map(({ problem }) => [JSON.stringify(problem), problem])).values()]
+  const departures: EnvelopeProblem[] = distinct.slice(0, shownExchanges)
+  const more = distinct.length - departures.length
+  return { kind: 'envelope-of-answers', departures, more, count: notes.length, answers, ...common }
+}
+
+/** A frozen set: the requirements of a version, with their levels and the cases that judge them. */
+export interface RequirementSet {
+  version: string
+  /** `cases`: keys of the cases that judge it. */
+  requirements: { id: string; level: Level; cases: string[] }[]
+  /** Keys of cases that judge nothing and only observe. */
+  observing: string[]
+}
+
+/** The outcomes that a set judges, and those that it does not contain. */
+interface Split {
+  requirements: Requirement[]
+  /** Keys of the cases that judge each requirement. */
+  planned: Map<string, string[]>
+  outcomes: CaseOutcome[]
+  /** Outcomes of cases that are not in the set, or that broke a requirement for which the set does not use them. */
+  newer: CaseOutcome[]
+}
+
+/** Separates what a set judges. Pure. */
+function splitBySet(set: RequirementSet, corpus: Corpus, outcomes: readonly CaseOutcome[]): Split {
+  const levels = new Map(set.requirements.map(({ id, level }) => [id, level]))
+  const judged = new Map<string, string[]>(set.observing.map((key) => [key, []]))
+  for (const { id, cases } of set.requirements)
+    for (const key of cases) judged.set(key, [...(judged.get(key) ?? []), id])
+  const split: Split = {
+    requirements: corpus.requirements.flatMap((requirement) => {
+      const level = levels.get(requirement.id)
+      return level === undefined ? [] : [{ ...requirement, level }]
+    }),
+    planned: new Map(set.requirements.map(({ id, cases }) => [id, cases])),
+    outcomes: [],
+    newer: [],
+  }
+  for (const outcome of outcomes) {
+    const ids = judged.get(outcome.key)
+    if (ids !== undefined) split.outcomes.push(judgeBySet(outcome, ids, levels))
+    if (ids === undefined || brokenOf(outcome).some((id) => !ids.includes(id))) split.newer.push(outcome)
+  }
+  return split
+}
+
+const brokenOf = ({ requirements }: CaseOutcome): string[] =>
+  Object.keys(requirements).filter((id) => requirements[id] === 'failed' || requirements[id] === 'warned')
+
+/** The outcome with only the requirements of the set, at their levels then. */
+function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: ReadonlyMap<string, Level>): CaseOutcome {
+  const known = Object.entries(outcome.requirements).filter(([id]) => ids.includes(id))
+  const requirements = Object.fromEntries(
+    known.map(([id, verdict]) => [id, atLevel(verdict, levels.get(id) ?? 'must')]),
+  )
+  const isBroken = outcome.verdict === 'failed' || outcome.verdict === 'warned'
+  const verdict = isBroken ? worst(Object.values(requirements)) : outcome.verdict
+  const problem = verdict === 'passed' ? null : outcome.problem
+  return {
+    ...outcome,
+    proves: outcome.proves.filter((id) => ids.includes(id)),
+    requirements,
+    verdict,
+    problem: problem && { ...problem, requirements: problem.requirements.filter((id) => ids.includes(id)) },
+  }
+}
+
+function atLevel(verdict: Verdict, level: Level): Verdict {
+  if (verdict !== 'failed' && verdict !== 'warned') return verdict
+  return level === 'must' ? 'failed' : 'warned'
+}
+
+/** The set of all requirements and cases of a corpus. Pure. */
+export function freezeSet(version: string, corpus: Corpus): RequirementSet {
+  const cases = [
+    ...allItems(corpus).map((item) => ({ key: item.key, proves: provesOf(item) })),
+    ...envelopeCases([]).map(({ key, proves }) => ({ key, proves })),
+  ]
+  return {
+    version,
+    requirements: corpus.requirements.map(({ id, level }) => ({
+      id,
+      level,
+      cases: cases.filter(({ proves }) => proves.includes(id)).map(({ key }) => key),
+    })),
+    observing: cases.filter(({ proves }) => proves.length === 0).map(({ key }) => key),
   }
 }

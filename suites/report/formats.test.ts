@@ -11,8 +11,8 @@ import { junitProblems } from '../self/junit-rules.ts'
 import { hostile, madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
 import { renderBadge, renderCtrf, renderJson, renderJunit, renderMarkdown, testRun } from './formats.ts'
+import { documentSentence, linkedFiles, renderHtml } from './html.ts'
 import type { CaseReport, Report } from './report.ts'
-import { documentSentence, linkedFiles, renderHtml } from './run-page.ts'
 import { renderPlan, renderText } from './tell.ts'
 
 const report = madeUpReport()

@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium, lowContrast } from '../self/chromium.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
-import { renderHtml } from './run-page.ts'
+import { renderHtml } from './html.ts'
 
 const report = madeUpReport()
 const sources = new Map([

@@ -6,11 +6,10 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { readRequirementSet, requirementSets } from '../run/inputs.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up-report.ts'
-import { buildReport } from './build.ts'
+import { buildReport, freezeSet } from './build.ts'
 import { renderCtrf, renderJunit, renderMarkdown, testRun } from './formats.ts'
-import { freezeSet } from './outcomes.ts'
+import { renderHtml } from './html.ts'
 import type { Finding, Report } from './report.ts'
-import { renderHtml } from './run-page.ts'
 import { renderText } from './tell.ts'
 
 const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({

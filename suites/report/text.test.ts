@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
 import { renderMarkdown } from './formats.ts'
+import { renderHtml } from './html.ts'
 import type { CaseReport } from './report.ts'
-import { renderHtml } from './run-page.ts'
 import { renderPlan, renderText } from './tell.ts'
 
 const report = madeUpReport()

@@ -2,7 +2,7 @@ import { type Item, namesIn, testKeysUsed } from '../engine/conversation/cases.t
 import { type CreatedKey, standInOf } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import { defined } from '../engine/json.ts'
-import { roundingMs } from '../engine/judge/expectation.ts'
+import { roundingMs } from '../engine/judge/judge-case.ts'
 import type { Gap } from '../engine/judge/problem.ts'
 import type { Need, SafetyClass, TestKey } from '../engine/language/fixture-types.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'

@@ -10,7 +10,7 @@ import {
   type WireAnswer,
   type WireRequest,
 } from '../engine/target.ts'
-import { lateAnswer, noAnswer } from './read-answer.ts'
+import { lateAnswer, noAnswer } from './transport.ts'
 
 /** The shape is that of the bundled server, which is not imported here. */
 export type Handle = (request: {

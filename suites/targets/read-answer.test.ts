@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noAnswer } from './read-answer.ts'
+import { noAnswer } from './transport.ts'
 
 const openSsl = (what: string): string =>
   `80CC:error:0A00045C:SSL routines:ssl3_read_bytes:${what}:../deps/openssl/ssl/rec_layer_s3.c:1601:SSL alert number 116\n`

@@ -1,11 +1,12 @@
 /** The way to a server: kept, new and named connections, races, and chunked bodies. A missing answer is a value. */
-
 import http from 'node:http'
 import https from 'node:https'
-import net from 'node:net'
+import net, { isIP, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectSecurely } from 'node:tls'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { type Instance, isOwn, localAddressOf, type WireAnswer, type WireRequest } from '../engine/target.ts'
-import { throughProxy } from './proxy.ts'
-import { collectAnswers, defaultMaxAnswerBytes, lateAnswer, noAnswer, readAnswer } from './read-answer.ts'
 
 /** How a server is reached. */
 export interface Route {
@@ -426,4 +427,269 @@ async function race(
   await Promise.all(outgoing.map(({ ready }) => ready))
   for (const { finish } of outgoing) finish()
   return Promise.all(outgoing.map(({ answer }) => answer))
+}
+
+/** The default of the most that is read of an answer, unless the target file says otherwise. */
+const defaultMaxAnswerBytes = 4 * 2 ** 20
+
+/** Reads the body of an answer; an answer longer than the limit is `unread`, and its connection is closed. */
+function readAnswer(response: http.IncomingMessage, maxBytes: number): Promise<WireAnswer> {
+  const { statusCode: status = 0 } = response
+  const headers = flatHeaders(response.headers)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    let isLong = false
+    response.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= maxBytes) {
+        chunks.push(chunk)
+        if (length > longAnswer && !isLong) {
+          isLong = true
+          waitForTurn(response)
+        }
+        return
+      }
+      resolve({ kind: 'unread', status, headers, limitBytes: maxBytes })
+      response.destroy()
+    })
+    response.on('end', () => {
+      noteAnswerRead(length)
+      resolve(decodedAnswer(status, headers, Buffer.concat(chunks.splice(0), length), maxBytes))
+    })
+    response.on('error', reject)
+    response.on('aborted', () => reject(new Error('the connection was dropped within the answer')))
+  })
+}
+
+/** Stops reading until it is the turn of this answer; the turn ends with the answer. */
+function waitForTurn(response: http.IncomingMessage): void {
+  response.pause()
+  const closed = new Promise<void>((resolve) => response.once('close', resolve))
+  takeTurn().then(async (release) => {
+    response.resume()
+    await closed
+    release()
+  })
+}
+
+const decoders: { readonly [coding: string]: typeof gunzipSync } = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+}
+
+/**
+ * Decodes the body: a request without Accept-Encoding accepts any coding (RFC 9110, 12.5.3). Bytes that do not match the header stay as
+ * received.
+ */
+function decodedAnswer(
+  status: number,
+  headers: { [name: string]: string },
+  received: Buffer,
+  maxBytes: number,
+): WireAnswer {
+  const decode = decoders[headers['content-encoding']?.toLowerCase() ?? '']
+  if (decode === undefined) return { kind: 'answer', status, headers, body: received }
+  try {
+    return { kind: 'answer', status, headers, body: decode(received, { maxOutputLength: maxBytes }) }
+  } catch (error) {
+    const isTooLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+    return isTooLong
+      ? { kind: 'unread', status, headers, limitBytes: maxBytes }
+      : { kind: 'answer', status, headers, body: received }
+  }
+}
+
+/** Header names in lower case; several headers of one name joined by commas. */
+function flatHeaders(headers: { [name: string]: string | string[] | undefined }): { [name: string]: string } {
+  const result: { [name: string]: string } = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) result[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return result
+}
+
+// Long answers are read a few at a time, and what is left of them is collected: V8 by itself may let a process grow
+// beyond what SECURITY.md promises.
+
+/** Shorter answers are read as they come. In bytes. */
+const longAnswer = 2 ** 18
+/** How many long answers are read at the same time. */
+const mostAtOnce = 3
+/** Bytes of long answers after which garbage is collected. */
+const mostGarbage = 6 * 2 ** 20
+
+let underWay = 0
+const waiting: (() => void)[] = []
+
+/** Waits until another long answer may be read. @returns what lets the next one begin */
+async function takeTurn(): Promise<() => void> {
+  if (underWay >= mostAtOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+  else underWay += 1
+  return () => {
+    const next = waiting.shift()
+    if (next === undefined) underWay -= 1
+    else next()
+  }
+}
+
+let garbage = 0
+let collect: (() => void) | undefined
+
+/** Counts an answer that was read, and collects garbage when many long ones were. */
+function noteAnswerRead(bytes: number): void {
+  if (bytes < longAnswer) return
+  garbage += bytes
+  if (garbage >= mostGarbage) collectAnswers()
+}
+
+/** Collects what is left of long answers, if there were any. */
+function collectAnswers(): void {
+  if (garbage === 0) return
+  garbage = 0
+  collect ??= exposeCollector()
+  collect()
+}
+
+function exposeCollector(): () => void {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as () => void
+}
+
+/**
+ * Describes a failed request.
+ *
+ * @param reused the connection carried an answer before, so it may have been closed in between
+ */
+export function noAnswer(error: unknown, reused: boolean): WireAnswer {
+  const message = error instanceof Error ? error.message : String(error)
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+  if (code === proxyErrorCode) {
+    const { isAway = false } = error as { isAway?: boolean }
+    return { kind: 'none', reason: message, refusedConnection: isAway, stale: false }
+  }
+  return {
+    kind: 'none',
+    reason: sentences[code] ?? withoutPlaces(message),
+    refusedConnection: code === 'ECONNREFUSED',
+    stale: reused && (code === 'ECONNRESET' || code === 'EPIPE'),
+  }
+}
+
+/** `0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert …:../deps/…` says where in OpenSSL; one part of it says what. */
+function withoutPlaces(message: string): string {
+  const [, what] = /:SSL routines:[^:]*:([^:]+)/.exec(message) ?? []
+  return what === undefined ? message : `TLS failed: ${what}`
+}
+
+/** Whether the request failed because the time for the answer was up. */
+export function lateAnswer(timeoutMs: number): WireAnswer {
+  return {
+    kind: 'none',
+    reason: `no answer within ${timeoutMs} ms`,
+    refusedConnection: false,
+    stale: false,
+    timedOut: true,
+  }
+}
+
+const insecure = '"tls: { insecure: true }" in the target file takes any'
+const ownCa = `tls.ca in the target file or NODE_EXTRA_CA_CERTS names one to trust; ${insecure}`
+const untrusted = `its certificate is not trusted (${ownCa})`
+
+const sentences: { [code: string]: string } = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was dropped without an answer',
+  EPIPE: 'the connection was dropped while the request was sent',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ETIMEDOUT: 'the connection timed out',
+  HPE_INVALID_CONSTANT: 'the answer is not HTTP',
+  EADDRNOTAVAIL: 'it is no address of this machine',
+  EPROTO: 'the server does not speak TLS on this port; did you mean http://?',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port; did you mean http://?',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    'it requires a client certificate (tls.cert and tls.key in the target file name one)',
+  CERT_HAS_EXPIRED: `its certificate has expired (${insecure})`,
+  ERR_TLS_CERT_ALTNAME_INVALID: `its certificate is for another host name (${insecure})`,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: `its certificate is self-signed (${ownCa})`,
+}
+
+type Done = (error: Error | null, socket?: Socket) => void
+
+/** Makes every connection of an agent go through a proxy, by CONNECT: the proxy passes bytes on and sees no call. */
+function throughProxy<A extends http.Agent>(agent: A, proxy: string | null): A {
+  if (proxy === null) return agent
+  const secure = agent instanceof https.Agent
+  return Object.assign(agent, {
+    createConnection: (options: ConnectionOptions, done: Done): void => {
+      openTunnel(proxy, options).then(
+        (socket) => (secure ? encrypt(socket, options, done) : done(null, socket)),
+        (error: Error) => done(error),
+      )
+    },
+  })
+}
+
+function openTunnel(proxy: string, { host = '', port = 443 }: ConnectionOptions): Promise<Socket> {
+  const { protocol, username, password } = new URL(proxy)
+  const transport = protocol === 'https:' ? https : http
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+  return new Promise((resolve, reject) => {
+    const request = transport.request(new URL(proxy), {
+      method: 'CONNECT',
+      path: authority,
+      agent: false,
+      headers: {
+        host: authority,
+        ...(username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
+      },
+    })
+    request.once('connect', ({ statusCode = 0 }, socket) => {
+      if (statusCode === 200) return resolve(socket)
+      socket.destroy()
+      reject(refusedBy(proxy, statusCode))
+    })
+    request.once('response', ({ statusCode = 0 }) => {
+      request.destroy()
+      reject(refusedBy(proxy, statusCode))
+    })
+    request.once('error', (error: NodeJS.ErrnoException) =>
+      reject(proxyError(`the proxy ${hostOf(proxy)} could not be reached (${error.code ?? error.message})`)),
+    )
+    request.end()
+  })
+}
+
+/** The code of an error that a proxy is the reason for. */
+const proxyErrorCode = 'SVC_PROXY'
+
+/** @param isAway the proxy could not reach the target */
+const proxyError = (message: string, isAway = false): Error =>
+  Object.assign(new Error(message), { code: proxyErrorCode, isAway })
+
+/** Without the credentials. */
+const hostOf = (proxy: string): string => new URL(proxy).host
+
+/** Many proxies open connections to the port of https alone. */
+function refusedBy(proxy: string, status: number): Error {
+  const advice =
+    status === 403 || status === 405
+      ? '; it may allow CONNECT to port 443 only. NO_PROXY names hosts that are reached without it'
+      : ''
+  const message = `the proxy ${hostOf(proxy)} answered HTTP ${status} instead of opening a connection${advice}`
+  return proxyError(message, [502, 503, 504].includes(status))
+}
+
+function encrypt(socket: Socket, options: ConnectionOptions, done: Done): void {
+  const { host = '' } = options
+  const encrypted = connectSecurely({ ...options, socket, ...(isIP(host) === 0 ? { servername: host } : {}) })
+  encrypted.once('secureConnect', () => done(null, encrypted))
+  encrypted.once('error', done)
 }

@@ -1,10 +1,10 @@
 /** One try of a case: takes its steps in order until one ends it, and has each judged. */
 import { SuiteError } from '../errors.ts'
-import { readable } from '../judge/expectation.ts'
 import {
   type Attempt,
   judgeStep,
   type PlacedStep,
+  readable,
   type StepVerdict,
   stepEnd,
   type TakenStep,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
-import type { Called } from '../judge/expectation.ts'
+import type { Called } from '../judge/judge-case.ts'
 import { isLifetimeTooLong } from '../judge/judge-case.ts'
 import { alterWords } from '../signer/operations.ts'
 import type { Target } from '../target.ts'

@@ -1,7 +1,7 @@
 /** A call becomes bytes: its body is written, authorized and altered. */
 
 import { SuiteError } from '../errors.ts'
-import type { Called } from '../judge/expectation.ts'
+import type { Called } from '../judge/judge-case.ts'
 import { changesOfAuth, readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'

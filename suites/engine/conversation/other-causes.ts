@@ -4,8 +4,7 @@
  */
 import { membersOf, parseJson } from '../json.ts'
 import type { Classified } from '../judge/classify.ts'
-import type { Called } from '../judge/expectation.ts'
-import type { CaseStop, Exchanged, TakenStep } from '../judge/judge-case.ts'
+import type { Called, CaseStop, Exchanged, TakenStep } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, Obstacle, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
 import { withCase } from '../language/resolve.ts'

@@ -4,9 +4,16 @@ import { SuiteError } from '../errors.ts'
 import { countBy } from '../group.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
-import type { Called, Confirmation } from '../judge/expectation.ts'
-import { endOfTimestampsMs, firstTimestampMs, readable, roundingMs } from '../judge/expectation.ts'
-import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-case.ts'
+import type { Called, Confirmation } from '../judge/judge-case.ts'
+import {
+  endOfTimestampsMs,
+  expiryProblem,
+  firstTimestampMs,
+  readable,
+  roundingMs,
+  type StepEnd,
+  stepEnd,
+} from '../judge/judge-case.ts'
 import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
 import { changesOf, changesOfParams } from '../language/deviations.ts'
 import type { Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'

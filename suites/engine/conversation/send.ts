@@ -2,7 +2,7 @@
 
 import { defined, isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
 import { classify, envelopeProblems } from '../judge/classify.ts'
-import type { Called, CallTime, Delivered } from '../judge/expectation.ts'
+import type { Called, CallTime, Delivered } from '../judge/judge-case.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import type { Build, Conversation, CreatedKey, KeyTries, Line } from './conversation.ts'

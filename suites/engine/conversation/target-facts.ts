@@ -1,9 +1,8 @@
 /** What a run learns about its target, and the functions by which answers change it: clocks, tokens, sessions, patience. */
 
 import { membersOf } from '../json.ts'
-import type { Called, CallTime, ClockWitness } from '../judge/expectation.ts'
-import { firstTimestampMs, roundingMs } from '../judge/expectation.ts'
-import type { JunkControl } from '../judge/judge-case.ts'
+import type { Called, CallTime, ClockWitness, JunkControl } from '../judge/judge-case.ts'
+import { firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { CallStep, SendStep } from '../language/fixture-types.ts'
 import type { TargetSettings, WireAnswer } from '../target.ts'

@@ -1,7 +1,7 @@
 /** The test keys of a run: each is created in its declared way, which is evidence by itself, or else in any way that works. */
 import { membersOf } from '../json.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
-import type { Called } from '../judge/expectation.ts'
+import type { Called } from '../judge/judge-case.ts'
 import { type Attempt, type StepVerdict, stepEnd, takenStep } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, TestKey } from '../language/fixture-types.ts'

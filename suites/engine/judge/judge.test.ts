@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Requirement } from '../language/fixture-types.ts'
 import type { WireAnswer } from '../target.ts'
 import { classify, describe as tell } from './classify.ts'
-import { mismatch } from './expectation.ts'
-import { judgeRequirement } from './judge-case.ts'
+import { judgeRequirement, mismatch } from './judge-case.ts'
 import type { Verdict } from './problem.ts'
 
 const answer = (status: number, body: unknown, headers: { [name: string]: string } = {}): WireAnswer => ({
