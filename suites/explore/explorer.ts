@@ -514,6 +514,10 @@ function keyOf(member: unknown): SigningKey {
   return { id, secret, seed }
 }
 
+/** A text for readers: words that are others in each exploration stand there as they were sent. */
+export const asSent = ({ options: { unique } }: Pick<Explorer, 'options'>, text: string): string =>
+  text.replaceAll('$unique', unique).replaceAll('$digits', digitsOf(unique))
+
 /** Two digits of this run: with more a name would be no small number, which some readers treat in another way. */
 const digitsOf = (unique: string): string =>
   Array.from(unique.slice(0, 2), (letter) => Number.parseInt(letter, 36) % 10).join('')

@@ -41,6 +41,19 @@ test('a finding says what its token went through, and that nothing can be left o
   )
 })
 
+test('a finding shows the words of this run as they were sent', async () => {
+  let unique = ''
+  const finding = await firstFinding(
+    { parseBody: (text) => (text.includes('session:zulu') ? undefined : JSON.parse(text)) },
+    async ({ x }) => {
+      unique = x.options.unique
+      await x.call(grant('root', ['solution', 'session:zulu-$unique'], { as: 'pair0' }))
+    },
+  )
+  expect([finding.message, ...finding.steps].join('\n')).toContain(`session:zulu-${unique}`)
+  expect(JSON.stringify([finding.message, finding.steps, finding.since])).not.toMatch(/\$(unique|digits)/)
+})
+
 test('calls at once are told with the key that the simpler ones have', () => {
   const wrong = (who: string): CallStep =>
     changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' })

@@ -9,7 +9,7 @@ import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall, Since } from '../report/report.ts'
-import { bodySigned, isSignedOtherBody } from './explorer.ts'
+import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
@@ -159,11 +159,15 @@ function findingOf(
     case: candidate.script.replace(/^walk\/.*/, 'walk'),
     requirement,
     level,
-    message,
-    steps: stepLines(x, { steps, outcomes, sharesConnection }, lastOutcome(x, candidate)),
+    message: asSent(x, message),
+    steps: stepLines(x, { steps, outcomes, sharesConnection }, lastOutcome(x, candidate)).map((line) =>
+      asSent(x, line),
+    ),
     reproduced: { failed, tries },
     ...(isLeast ? { least: true } : {}),
-    ...(since === undefined ? {} : { since }),
+    ...(since === undefined
+      ? {}
+      : { since: { from: asSent(x, since.from), calls: since.calls.map((call) => asSent(x, call)) } }),
     ...written({
       requirement,
       part,
@@ -278,8 +282,8 @@ function* secretsOf(x: Explorer): Generator<string> {
 }
 
 /** The race as it was measured, with the names of the steps, which may be those of an equal race or of another key. */
-function historyOf({ log }: Explorer, { entry }: Candidate, steps: readonly Step[]): HistoryCall[] {
-  const seen = log[entry]?.seen ?? []
+function historyOf(x: Explorer, { entry }: Candidate, steps: readonly Step[]): HistoryCall[] {
+  const seen = x.log[entry]?.seen ?? []
   const start = Math.min(...seen.map(({ span }) => span.from))
   const told = steps.slice(-1).flatMap(callsOf)
   const isAlike = told.length === seen.length && told.every(({ call }, at) => call === seen[at]?.step.call)
@@ -287,7 +291,7 @@ function historyOf({ log }: Explorer, { entry }: Candidate, steps: readonly Step
     connection: `${lane + 1}`,
     startMs: span.from - start,
     endMs: span.to - start,
-    call: describeNamedStep((isAlike ? told[lane] : undefined) ?? step),
+    call: asSent(x, describeNamedStep((isAlike ? told[lane] : undefined) ?? step)),
     answer: answer.kind,
   }))
 }

@@ -71,17 +71,20 @@ function describe(step: CallStep, isNamed: boolean): string {
 function describeGrant(step: CallStep): string {
   const who = grantedTo(step)
   const { scope } = step.params
-  const words = isTexts(scope) ? ` for the scope "${scope.join(' ').slice(0, mostOfScope)}"` : ''
+  const words = isTexts(scope) ? ` for the scope "${cut(scope.join(' '))}"` : ''
   return `A grant${who === undefined ? '' : ` to ${who}`}${words}`
 }
 
 /** Params that the document does not show. */
 function describeParams(method: string, params: CallStep['params']): string {
   if (method !== 'solution/listSolutions' || Object.keys(params).length === 0) return ''
-  return ` with the params ${JSON.stringify(params).slice(0, mostOfScope)}`
+  return ` with the params ${cut(JSON.stringify(params))}`
 }
 
 const mostOfScope = 120
+/** Ends before a placeholder rather than inside it. */
+const cut = (text: string): string =>
+  text.length > mostOfScope ? text.slice(0, mostOfScope).replace(/\$\w*$/, '') : text
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
