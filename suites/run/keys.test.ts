@@ -15,7 +15,7 @@ import {
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import type { WireAnswer } from '../engine/target.ts'
-import { madeUpTarget } from '../self/made-up-target.ts'
+import { madeUpTarget, runOf } from '../self/made-up-target.ts'
 import { createEnding } from './ending.ts'
 import { stateFolder } from './files.ts'
 import {
@@ -127,6 +127,28 @@ test('a cleanup method that is refused is reported once, with its answer', async
 test('if every key is removed nothing is reported', async () => {
   const talk = await callerWithKeys(['one', 'two', 'three'], { status: 401 })
   expect(await removeKeys(talk, [...talk.createdKeys.keys])).toEqual({ left: [], problems: [] })
+})
+
+test.each([
+  ['no, and the deletion is accepted again', 'accepted', undefined, []],
+  ['yes, and a second deletion is refused', 'refused', 's', []],
+  ['yes, and whether the key still works cannot be asked', 'refused', undefined, ['k']],
+])('a deletion whose answer was lost is asked again: %s', async (_is, again, secret, left) => {
+  const removed = new Set<unknown>()
+  const target = madeUpTarget({
+    settings: { cleanup },
+    answer: ({ method, params: { id } }) => {
+      if (method !== cleanup.method) return { status: 401 }
+      if (removed.has(id)) return again === 'accepted' ? { result: {} } : { status: 404 }
+      removed.add(id)
+      return 'dropped'
+    },
+  })
+  const talk = await openConversation(runOf(target))
+  talk.createdKeys.note({ created: { id: 'k', name: 'n', ...(secret === undefined ? {} : { secret }) } })
+  const removal = await removeKeys(talk, [...talk.createdKeys.keys])
+  expect(removal.left.map(({ id }) => id)).toEqual(left)
+  expect(talk.createdKeys.keys.map(({ id }) => id)).toEqual(left)
 })
 
 const owner = { url: 'http://a.example', rootId: 'root' }
