@@ -311,7 +311,7 @@ function requirementTexts(): Map<string, string> {
   return texts
 }
 
-/** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
+// Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin.
 
 /** Files, environment and stdin, so that tests can replace them. */
 export interface Surroundings {
@@ -511,7 +511,7 @@ function shortened(lines: readonly string[]): string[] {
   return lines.map((line) => (line.length > 160 ? `${line.slice(0, 120)} … (${line.length} characters)` : line))
 }
 
-/** Bytes and quoted text for a terminal, with visible line ends and without loss. */
+// Bytes and quoted text for a terminal, with visible line ends and without loss.
 
 /** Hex in rows of 32 bytes. */
 function hexRows(hex: string): string[] {

@@ -84,6 +84,12 @@ describe('cases of what looks like one cause', () => {
     expect(keysOf([testCase('a', accepted, { hint }), testCase('b', wrongType, { hint })])).toEqual([['a', 'b']])
   })
 
+  test('are those that name ended sessions, of however many', () => {
+    const ended = (of: number): Hint => ({ kind: 'sessions-ended', ended: [of - 1], of })
+    const cases = [16, 18].map((of) => testCase(`of-${of}`, accepted, { hint: ended(of) }))
+    expect(keysOf(cases)).toEqual([['of-16', 'of-18']])
+  })
+
   test('are those that are blocked for one reason, even if they prove different requirements', () => {
     const blocked = (key: string, id: string) =>
       testCase(key, { kind: 'no-way-to-create' }, { requirements: [id] }, 'blocked')

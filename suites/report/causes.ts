@@ -334,6 +334,8 @@ function causeOf({ key, verdict, problem }: CaseReport): string {
   if (verdict !== 'failed' && verdict !== 'warned') return JSON.stringify(['reason', reasonKey(problem)])
   if (problem.hint !== undefined) {
     const { message: _words, ...hint } = problem.hint
+    // Which sessions ended depends on how many the case creates.
+    if (hint.kind === 'sessions-ended') return JSON.stringify(['hint', hint.kind])
     return JSON.stringify(['hint', hint])
   }
   if (problem.kind === 'wrong-outcome' && problem.expected === 'accepted')

@@ -107,7 +107,7 @@ export const failureTexts: TextOfKind<Failure> = {
     const atOnce = round === undefined ? '' : ' at once'
     const places = refusedAt.length === 0 ? '' : `, not number ${refusedAt.join(' and ')}`
     const race = round === undefined ? '' : ` (race ${round}, on ${connections} connections)`
-    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} were${race}${places}${doubtText(doubt)}`
+    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} ${counted === 1 ? 'was' : 'were'}${race}${places}${doubtText(doubt)}`
   },
   'call-not-answered': ({ calls, got }) =>
     `expected every one of ${calls} calls to be answered, one was ${describeSummary(got)}`,

@@ -389,7 +389,14 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   )
   const refused = stop?.called.find(isRefused)
   const step = stop?.step
-  if (refused === undefined || step === undefined || !('call' in step) || step.expect !== 'accepted') return undefined
+  if (
+    stop === undefined ||
+    refused === undefined ||
+    step === undefined ||
+    !('call' in step) ||
+    step.expect !== 'accepted'
+  )
+    return undefined
   if (step.alter !== undefined) return undefined
   const misread = misreadSecret(talk, step.auth)
   if (misread !== undefined) return misread
@@ -401,6 +408,8 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   const again = step.call === listSolutions ? refused.request : undefined
   const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)
   talk.calls = quiet.calls
+  // The failure tells already what may explain the refusal.
+  if (hint?.kind === 'signature-unexplained' && 'doubt' in stop.problem) return undefined
   return hint ?? (again === undefined && talk.run.diagnose !== undefined ? { kind: 'body-beyond-ascii' } : undefined)
 }
 

@@ -414,6 +414,22 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
   })
 })
 
+test.each([
+  ['what may explain a refusal', { kind: 'key-perhaps-removed' }, undefined],
+  ['nothing that may explain it', undefined, 'signature-unexplained'],
+] as const)('that no known mistake explains it is not said beside %s', async (_, doubt, hint) => {
+  const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }), {
+    diagnose: {
+      signature: async () => ({ kind: 'signature-unexplained', scheme: 'svc-hmac-sha256', schemeIsKnown: true }),
+      token: async () => undefined,
+    },
+  })
+  const asked = { ...run, judgeRefusal: () => doubt && ({ is: 'open', because: doubt } as const) }
+  const step = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
+  const { problem } = await ask(asked, step)
+  expect(problem?.hint?.kind).toBe(hint)
+})
+
 describe('create test key', async () => {
   const corpus = await openCorpus()
   const [, bob] = corpus.testKeys
