@@ -4,7 +4,7 @@ import { aText, check, demandFields, demandWord, type Fields, oneOf, optional, t
 import type { ServerContext } from './context.ts'
 import { decodeUtf8 } from './encoding.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
-import { type RefusalKind, refusalKinds, refuse } from './refusal.ts'
+import { refusalKinds, refuse } from './refusal.ts'
 import { emptyAnswer, plainAnswer, renderOutcome, withHeaders } from './rpc.ts'
 import type { TokenPair } from './state.ts'
 
@@ -21,7 +21,7 @@ export type FaultKind =
   /** A redirect to another place, before any effect. */
   | { fault: 'redirect'; status: RedirectStatus; location: string }
   /** A JSON-RPC error, before any effect; by default "Invalid token" for a refresh and "Unauthorized" for everything else. */
-  | { fault: 'refuse'; as?: RefusalKind }
+  | { fault: 'refuse'; as?: (typeof refusalKinds)[number] }
   /** HTTP 500, before any effect. */
   | { fault: 'error' }
   /** The JSON of the answer ends too early. */

@@ -28,7 +28,7 @@ const refusals = {
   denied: { code: 48, message: 'Access denied', httpStatus: 403 },
 } as const
 
-export type RefusalKind = keyof typeof refusals
+type RefusalKind = keyof typeof refusals
 export const refusalKinds = Object.keys(refusals) as RefusalKind[]
 
 /** A refusal of the given kind; `data` goes to the client, `stage` does not. */

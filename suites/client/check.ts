@@ -22,11 +22,11 @@ export interface Evidence {
 }
 
 /** A signed request, and what it shows. */
-export interface SignedRequest extends SignatureShown {
+interface SignedRequest extends SignatureShown {
   request: Request
 }
 
-export interface Judged {
+interface Judged {
   /** Whether the client did what the check is about; a finding says so too. */
   exercised: boolean
   findings: readonly Finding[]

@@ -2,7 +2,7 @@
  * What a client did in one scenario, as plain data, and the same prepared for the checks, which see nothing else. SECRETS INCLUDED. Times
  * are ms since 1970.
  */
-import { isObject, isStrings, type JsonObject, membersOf, parseJson } from '../engine/json.ts'
+import { isObject, type JsonObject, membersOf, parseJson } from '../engine/json.ts'
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { RecordedExchange } from '../targets/bundled.ts'
 
@@ -302,21 +302,6 @@ export function headerOf({ headers }: Pick<Exchange, 'headers'>, name: string): 
 
 /** Whether a request is a grant or a refresh. */
 export const isForTokens = ({ kind }: Request): boolean => kind === 'grant' || kind === 'refresh'
-
-/** The entries of scope that a grant requests; null if it is not a grant, or has no list of strings. */
-export const scopeOf = ({ kind, params: { scope } }: Request): readonly string[] | null =>
-  kind === 'grant' && isStrings(scope) ? scope : null
-
-/** Another answer than a result or a refusal: the client may send the call again. */
-export const isTroubled = ({ outcome }: Request): boolean => outcome !== 'accepted' && outcome !== 'refused'
-
-/** With several workers, a request that arrives this soon after an answer may have been sent before it; longer on a slow machine. */
-const underWayMs = 250
-
-/** Whether a request was sent after the client had an answer, as far as the times show. */
-export function isAfter({ setting }: Story, { startedMs }: Exchange, answeredMs: number): boolean {
-  return setting.parallel === 1 ? startedMs >= answeredMs : startedMs > answeredMs + underWayMs + setting.lagMs
-}
 
 /** When the client received a newer pair than this one; Infinity: never. */
 export const replacedMs = ({ successor }: Pair): number => successor?.heldMs ?? Number.POSITIVE_INFINITY

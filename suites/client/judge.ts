@@ -38,7 +38,7 @@ interface Selection {
   skip: readonly { id: string; reason: string }[]
 }
 
-export interface Selected {
+interface Selected {
   scenarios: Scenario[]
   isReported(check: string): boolean
 }

@@ -7,7 +7,9 @@ import { htmlOfDocument } from '../report/html.ts'
 import { areaOf, exchangeLines, staleBlock } from '../report/tell.ts'
 import { unwrappedText } from '../report/text.ts'
 import { glyphs, knownWords } from '../report/verdict-words.ts'
-import type { CheckReport, ClientReport } from './report.ts'
+import type { ClientReport } from './report.ts'
+
+type CheckReport = ClientReport['checks'][number]
 
 const shownStderrLines = 6
 const shownScenarios = 3

@@ -5,10 +5,10 @@ import { call, grant, journal, key, refused, signed, start } from '../self/made-
 import type { Journal } from './journal.ts'
 import { checks, judgeJournals } from './judge.ts'
 import { clientRenderers } from './render.ts'
-import { buildReport, type ClientKnownEntry, type ClientReport, parseClientKnown } from './report.ts'
+import { buildReport, type ClientReport, parseClientKnown } from './report.ts'
 
 interface Given {
-  known?: ClientKnownEntry[]
+  known?: ReturnType<typeof parseClientKnown>[number][]
   strict?: boolean
   stopped?: string
   reported?: (id: string) => boolean

@@ -11,7 +11,9 @@ import type { Meta, RunVerdict } from '../report/report.ts'
 import { shellWord } from '../report/text.ts'
 import type { Check } from './check.ts'
 import { type Ending, type Exchange, type Journal, outcomeOf, readJournal, type Start } from './journal.ts'
-import { checks as allChecks, type CheckResult, isMadeFor, type Selected } from './judge.ts'
+import { checks as allChecks, type CheckResult, isMadeFor, type selectChecks } from './judge.ts'
+
+type Selected = ReturnType<typeof selectChecks>
 
 /** As every format prints it. Plain data: it is also the JSON report (spec/schemas/client-report.schema.json). */
 export interface ClientReport {
@@ -47,7 +49,7 @@ interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | '
   skipped: { id: string; reason: string }[]
 }
 
-export interface CheckReport extends Omit<Check, 'judge'>, Pick<CheckResult, 'verdict' | 'scenarios'> {
+interface CheckReport extends Omit<Check, 'judge'>, Pick<CheckResult, 'verdict' | 'scenarios'> {
   /** The first finding, or why there is none. */
   message: string
   evidence: {
@@ -89,7 +91,7 @@ interface ScenarioReport {
 }
 
 /** One entry of a baseline file. */
-export interface ClientKnownEntry {
+interface ClientKnownEntry {
   check: string
   /** Only what this scenario shows. */
   scenario?: string

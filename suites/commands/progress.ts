@@ -18,7 +18,7 @@ function progressOn(stream: Stream) {
 }
 
 /** Shows the progress of a run on stderr. */
-export interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'end'> {
+interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'end'> {
   /** Names the target, after options and files were read and before the first call. */
   begin(target: string): void
   /**

@@ -13,8 +13,10 @@ import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../r
 import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { type Progress, startProgress } from './progress.ts'
+import { startProgress } from './progress.ts'
 import { lookOfStdout, writeReports } from './write-reports.ts'
+
+type Progress = ReturnType<typeof startProgress>
 
 const afterHelp = `
 Exit codes: 0 conforms, or only known failures, or some musts are not testable here; 1 a failure, a

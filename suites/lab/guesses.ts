@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../engine/json.ts'
 import { jsonOf, numbersOf, numberWriters, type WriteNumber, withNumbers } from '../engine/signer/bodies.ts'
 import { fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
-import { type Draft, keyBytesOf, type SignedParts, type SigningKey } from '../engine/signer/draft.ts'
+import { type Draft, keyBytesOf, type SignInput, type SigningKey } from '../engine/signer/draft.ts'
 import { ofBodyValue, ofBytes, ofKey, ofText } from '../engine/signer/draft-changes.ts'
 import { type KnownMistake, knownMistake, mistakeOf, spellingIds, spellingsWith } from '../engine/signer/mistakes.ts'
 
@@ -133,10 +133,7 @@ export function guessesAtSecret(key: SigningKey): KnownMistake[] {
 }
 
 /** @param offsets in milliseconds */
-export function guessesAtTime(
-  { timestamp }: Pick<SignedParts, 'timestamp'>,
-  offsets: Iterable<number>,
-): KnownMistake[] {
+export function guessesAtTime({ timestamp }: Pick<SignInput, 'timestamp'>, offsets: Iterable<number>): KnownMistake[] {
   if (!/^\d{10,16}$/.test(timestamp)) return []
   return Array.from(offsets, (offset) => otherTime(timestamp, offset))
 }

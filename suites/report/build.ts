@@ -4,7 +4,7 @@ import { usageError } from '../engine/errors.ts'
 import { counted, fewOf, groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import { envelopeRequirements } from '../engine/judge/classify.ts'
-import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-case.ts'
+import { judgeRequirement } from '../engine/judge/judge-case.ts'
 import {
   type CaseOutcome,
   type EnvelopeNote,
@@ -41,6 +41,8 @@ import type {
 import { wordsOfKey } from './tell.ts'
 import { shellWord } from './text.ts'
 import { casesOf } from './verdict-words.ts'
+
+type RequirementVerdict = ReturnType<typeof judgeRequirement>
 
 interface BuildInput {
   meta: Meta
@@ -215,7 +217,10 @@ function reportRequirements(
   corpus: Corpus,
   cases: readonly CaseReport[],
   findings: readonly Finding[],
-  { planned, ...selection }: Selection & { planned: ReadonlyMap<string, readonly string[]> },
+  {
+    planned,
+    ...selection
+  }: Parameters<typeof judgeRequirement>[1]['selection'] & { planned: ReadonlyMap<string, readonly string[]> },
 ): RequirementReport[] {
   const needs = new Map(corpus.scenarios.map((scenario) => [scenario.id, scenario.needs as string[]]))
   // Verdicts never depend on words.

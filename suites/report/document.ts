@@ -33,7 +33,7 @@ export type Block = {
   | Told
 )
 
-export type Tone = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
+type Tone = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
 
 /** A case, a finding or the check of a client. */
 export interface Told {

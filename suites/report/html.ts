@@ -21,10 +21,11 @@ import {
   skippedLines,
   staleBlock,
   type ToldCase,
-  type ToldRun,
   tellRun,
 } from './tell.ts'
 import { casesOf, glyphs, legendOf, toneOf, verdictOrder, words } from './verdict-words.ts'
+
+type ToldRun = ReturnType<typeof tellRun>
 
 /** The look of the reports, beside what all pages share. */
 const styleFile = 'suites/report/report.css'

@@ -38,7 +38,7 @@ export interface Shown {
   blocks: readonly string[]
 }
 
-export type ToldRun = ReturnType<typeof tellRun>
+type ToldRun = ReturnType<typeof tellRun>
 export type ToldCase = ToldRun['cases'][number]
 
 interface TellOptions {

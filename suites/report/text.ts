@@ -1,7 +1,7 @@
 /** Blocks as plain text, for a terminal and for logs. */
 import { styleText } from 'node:util'
 import { type Printable, printable, printed, vouchedFor } from '../engine/printable.ts'
-import { type Block, type Document, type Item, type Line, plain, type Told, type Tone } from './document.ts'
+import { type Block, type Document, type Item, type Line, plain, type Told } from './document.ts'
 import { glyphs, verdictLine } from './verdict-words.ts'
 
 /** The width for a file or a log. */
@@ -24,7 +24,7 @@ export interface Look {
 
 /** How lines are laid out: colours or none, and how wide. */
 interface Paint {
-  tone(tone: Tone, text: string): string
+  tone(tone: NonNullable<Block['tone']>, text: string): string
   width: number
 }
 

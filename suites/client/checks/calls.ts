@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../engine/json.ts'
 import { parseRetryAfter } from '../../engine/judge/classify.ts'
 import { percentDecoded } from '../../engine/signer/bytes.ts'
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
-import { type Exchange, headerOf, isForTokens, isTroubled, type Request, type Start, type Story } from '../journal.ts'
+import { type Exchange, headerOf, isForTokens, type Request, type Start, type Story } from '../journal.ts'
 
 const requestChecks: readonly Check[] = [
   {
@@ -340,3 +340,6 @@ function nonceOf({ authorization: { header } }: Request): string {
 }
 
 export const callChecks: readonly Check[] = [...requestChecks, ...retryChecks, ...secretChecks, ...answerChecks]
+
+/** Another answer than a result or a refusal: the client may send the call again. */
+const isTroubled = ({ outcome }: Request): boolean => outcome !== 'accepted' && outcome !== 'refused'

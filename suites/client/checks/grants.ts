@@ -1,7 +1,7 @@
 /** Checks of which credentials a client uses where (parts 4.2 and 5 of the document), of scopes, and of limits. */
 import { isStrings } from '../../engine/json.ts'
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
-import { isForTokens, isOutlived, type Pair, type Request, replacedMs, type Story, scopeOf } from '../journal.ts'
+import { isForTokens, isOutlived, type Pair, type Request, replacedMs, type Story } from '../journal.ts'
 import { judgedBySignatures } from './signatures.ts'
 
 const keyAndGrantChecks: readonly Check[] = [
@@ -223,3 +223,7 @@ function newKeys({ setting }: Story, first: readonly Request[], later: readonly 
 }
 
 export const grantChecks: readonly Check[] = [...keyAndGrantChecks, ...scopeChecks, ...limitChecks]
+
+/** The entries of scope that a grant requests; null if it is not a grant, or has no list of strings. */
+const scopeOf = ({ kind, params: { scope } }: Request): readonly string[] | null =>
+  kind === 'grant' && isStrings(scope) ? scope : null

@@ -1,6 +1,6 @@
 /** Checks of how tokens are renewed: what the document says (parts 3 and 4.2), and once, in time, and not endlessly. */
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
-import { isAfter, isOutlived, type Pair, type Request, replacedMs, type Story } from '../journal.ts'
+import { type Exchange, isOutlived, type Pair, type Request, replacedMs, type Story } from '../journal.ts'
 
 export const refreshChecks: readonly Check[] = [
   {
@@ -341,4 +341,12 @@ function withoutSuccess({ requests }: Story): Finding[] {
     return [finding(message, ...row.slice(0, 5))]
   }
   return []
+}
+
+/** With several workers, a request that arrives this soon after an answer may have been sent before it; longer on a slow machine. */
+const underWayMs = 250
+
+/** Whether a request was sent after the client had an answer, as far as the times show. */
+function isAfter({ setting }: Story, { startedMs }: Exchange, answeredMs: number): boolean {
+  return setting.parallel === 1 ? startedMs >= answeredMs : startedMs > answeredMs + underWayMs + setting.lagMs
 }

@@ -5,7 +5,7 @@ import { signatureBytes } from '../../engine/signer/ed25519.ts'
 import { macBytesSent } from '../../engine/signer/hmac.ts'
 import type { DiagnoseInput, Diagnosis, NamedMistake } from '../../lab/diagnose.ts'
 import { readHeader, type VerifyInput, verify } from '../../lab/verify.ts'
-import { type Check, type Evidence, finding, type Judged, type SignedRequest } from '../check.ts'
+import { type Check, type Evidence, finding } from '../check.ts'
 import { headerOf, type JournalKey, type Request, type SignatureShown, type Story } from '../journal.ts'
 
 const rows: readonly [id: string, title: string, sentence: string][] = [
@@ -56,7 +56,7 @@ export const signatureChecks: readonly Check[] = rows.map(([id, title, sentence]
 }))
 
 /** What the signed requests of a story show about one check. */
-export function judgedBySignatures(id: string, { signed }: Evidence): Judged {
+export function judgedBySignatures(id: string, { signed }: Evidence): ReturnType<Check['judge']> {
   const findings = signed.flatMap(({ request, faults }) =>
     faults
       .filter(({ check }) => check === id)
@@ -69,7 +69,7 @@ export function judgedBySignatures(id: string, { signed }: Evidence): Judged {
 export type Explain = (input: DiagnoseInput) => Diagnosis | null
 
 /** Looks at every signed request of a story, in order. */
-export function judgeSignatures(story: Story, explain: Explain): SignedRequest[] {
+export function judgeSignatures(story: Story, explain: Explain): Evidence['signed'][number][] {
   return story.requests.flatMap((request) => {
     if (request.signed !== undefined) return [{ request, ...request.signed }]
     const { authorization, read } = request
@@ -104,7 +104,7 @@ function keyOf({ keys }: Story, header: string): JournalKey | null {
   return keys.find(({ id }) => ids.includes(id)) ?? keys[0] ?? null
 }
 
-type Fault = SignedRequest['faults'][number]
+type Fault = Evidence['signed'][number]['faults'][number]
 
 interface Faults {
   faults: readonly Fault[]

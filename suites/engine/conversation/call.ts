@@ -8,20 +8,22 @@ import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { utf8 } from '../signer/bytes.ts'
 import {
   authorize,
-  type Caller,
-  type CallSettings,
   type Change,
   headerBytes,
   type Key,
   type NonceKind,
   nonceOf,
+  type PlainCall,
   Unmakeable,
-  type WrittenCall,
   writeCall,
 } from '../signer/changed-call.ts'
 import { shortName } from '../signer/random.ts'
 import type { WireRequest } from '../target.ts'
 import { type Build, type Conversation, credentialFor, UnsendableCredentials, UnusableValue } from './conversation.ts'
+
+type WrittenCall = ReturnType<typeof writeCall>
+
+type CallSettings = Parameters<typeof writeCall>[2]
 
 interface AnySpec {
   method: string
@@ -122,7 +124,7 @@ export function write(
   return writeCall(call, changes, settings)
 }
 
-function callerOf(auth: Auth, keyOf: (member: unknown) => Key): Caller {
+function callerOf(auth: Auth, keyOf: (member: unknown) => Key): PlainCall['caller'] {
   if (auth === 'none') return { kind: 'none' }
   if ('header' in auth) return { kind: 'header', header: auth.header }
   if ('token' in auth) {

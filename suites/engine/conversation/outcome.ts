@@ -1,12 +1,5 @@
 /** Turns what an attempt showed into the outcome of a case: verdicts and evidence, without secrets. */
-import {
-  type Attempt,
-  type CaseStop,
-  type CaseVerdict,
-  type Exchanged,
-  type JunkControl,
-  judgeCase,
-} from '../judge/judge-case.ts'
+import { type Attempt, type CaseStop, type Exchanged, type JunkControl, judgeCase } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, Problem } from '../judge/problem.ts'
 import type { Case, Scenario } from '../language/fixture-types.ts'
 import { redactExchange, redactValue } from '../redact.ts'
@@ -62,7 +55,7 @@ const callsOf = ({ taken }: Attempt): Exchanged[] => taken.flatMap(({ calls }) =
 /** The problem, and the calls that show it; with `--trace` all calls of the case up to where it ended. */
 function problemOf(
   { talk: { run }, scenario, attempt }: Tried,
-  because: CaseVerdict['because'],
+  because: ReturnType<typeof judgeCase>['because'],
   hint: Hint | undefined,
 ): { told: Problem; shown: readonly Exchanged[] } | null {
   if (because === null) return null

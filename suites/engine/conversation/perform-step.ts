@@ -4,14 +4,13 @@ import { SuiteError } from '../errors.ts'
 import { countBy } from '../group.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
-import type { Called, Confirmation } from '../judge/judge-case.ts'
+import type { Called } from '../judge/judge-case.ts'
 import {
   endOfTimestampsMs,
   expiryProblem,
   firstTimestampMs,
   readable,
   roundingMs,
-  type StepEnd,
   stepEnd,
 } from '../judge/judge-case.ts'
 import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
@@ -243,7 +242,11 @@ export type Wait = string | { past: unknown } | { until: unknown }
  *
  * @param isRequestedTime the case requested the time; the server did not report it
  */
-export async function waitStep(talk: Conversation, wait: Wait, isRequestedTime: boolean): Promise<StepEnd | undefined> {
+export async function waitStep(
+  talk: Conversation,
+  wait: Wait,
+  isRequestedTime: boolean,
+): Promise<ReturnType<typeof stepEnd> | undefined> {
   const { clock, settings } = talk.instance
   if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(talk))
     return stepEnd('not-testable', { kind: 'clock-unknown' })
@@ -347,7 +350,7 @@ function plainCall(talk: Conversation): Promise<Called> {
   })
 }
 
-async function checkEffect(talk: Conversation, called: Called): Promise<Confirmation> {
+async function checkEffect(talk: Conversation, called: Called): Promise<NonNullable<Called['confirmation']>> {
   const effect = effectOf(called)
   if (effect === undefined) return { kind: 'confirmed' }
   // The content of a lost answer is unknown, and so is the part of a long one that was not kept.

@@ -1,7 +1,7 @@
 /** What a run learns about its target, and the functions by which answers change it: clocks, tokens, sessions, patience. */
 
 import { membersOf } from '../json.ts'
-import type { Called, CallTime, ClockWitness, JunkControl } from '../judge/judge-case.ts'
+import type { Called, CallTime, JunkControl } from '../judge/judge-case.ts'
 import { firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { CallStep, SendStep } from '../language/fixture-types.ts'
@@ -212,7 +212,10 @@ export function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number
 }
 
 /** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
-export function tokenClockWitnesses({ tokenClock }: TargetFacts, requestedMs: number): ClockWitness[] {
+export function tokenClockWitnesses(
+  { tokenClock }: TargetFacts,
+  requestedMs: number,
+): NonNullable<CallTime['witnesses']>[number][] {
   return tokenClock.filter((sighting) => Math.abs(sighting.requestedMs - requestedMs) >= leastDifferenceMs)
 }
 

@@ -26,7 +26,7 @@ import {
  * How a step ends its case. `broke`: an expectation did not hold. `blocked`: nothing could be judged. `not-testable`: the target lacks
  * something. `too-late` and `preparation-lost`: time ran out, or what the case prepared no longer holds, so the case is worth another try.
  */
-export interface StepEnd {
+interface StepEnd {
   kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'preparation-lost'
   problem: ProblemFacts
   /** The step prepares the case. */
@@ -287,7 +287,7 @@ function openToAll(facts: JunkControl, stops: readonly CaseStop[]): Obstacle | u
 
 // Cases: the verdict follows from what the steps showed.
 
-export interface CaseVerdict extends Pick<CaseOutcome, 'verdict' | 'requirements' | 'sides'> {
+interface CaseVerdict extends Pick<CaseOutcome, 'verdict' | 'requirements' | 'sides'> {
   /**
    * What decided the verdict: a step that ended the case, an accepted junk credential, or that nothing was judged; null for a passed case.
    */
@@ -363,7 +363,7 @@ export type RequirementReason =
   | { kind: 'no-scenario' }
   | { kind: 'one-sided'; lacking: Side[] }
 
-export interface RequirementVerdict {
+interface RequirementVerdict {
   verdict: Verdict
   reasons: RequirementReason[]
   /** Not testable for a written reason that no run can change. */
@@ -371,7 +371,7 @@ export interface RequirementVerdict {
 }
 
 /** Which cases were left out on purpose. */
-export interface Selection {
+interface Selection {
   /** `only` or a shard selected cases; the others say nothing about the target. */
   partial: 'only' | 'shard' | null
   /** Why `--skip` left a case out; undefined if it did not. */
@@ -468,7 +468,7 @@ export interface CallTime {
 }
 
 /** How far another clock of the server is ahead. In ms. */
-export interface ClockWitness {
+interface ClockWitness {
   earliestMs: number
   latestMs: number
 }
@@ -547,7 +547,7 @@ function isAtMost(lower: unknown, upper: unknown): boolean {
 }
 
 /** Whether a call that must be refused was refused in effect, although its answer is broken. */
-export type Confirmation =
+type Confirmation =
   | { kind: 'confirmed' }
   | { kind: 'control-failed'; control: AnswerSummary }
   | { kind: 'effect-shown' | 'effect-unknown'; effect: Effect }

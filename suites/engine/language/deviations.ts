@@ -9,7 +9,6 @@ import {
   changesOfMistake,
   type Json,
   type Mistake,
-  type OperationsOfPart,
   partNamed,
   partNames,
   removed,
@@ -183,7 +182,10 @@ export function problemsOfAlter({ alter, auth, nonce }: Pick<CallStep, 'alter' |
 }
 
 /** What is wrong with `{ value: … }` in place of a part. */
-function misfitOf(operations: OperationsOfPart, value: unknown): string | undefined {
+function misfitOf(
+  operations: NonNullable<ReturnType<typeof partNamed>>['operations'],
+  value: unknown,
+): string | undefined {
   if (!isObject(value) || operations === 'values') return undefined
   if (operations !== 'text') return 'only a text or a JSON value can have another "value", write an operation'
   return typeof value.value === 'string' ? undefined : 'this part is a text, write its other "value" in quotes'

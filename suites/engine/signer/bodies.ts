@@ -3,7 +3,7 @@ import { isObject, type JsonObject, parseJson } from '../json.ts'
 import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
 
 /** How a serialiser writes JSON. */
-export interface Style {
+interface Style {
   comma: string
   colon: string
   /** What is done to a text that JSON.stringify quoted. */
@@ -251,7 +251,7 @@ const manyLetters = 'Gr\u00fc\u00dfe e\u0301 \u00e9 \u20ac \ud83d\ude00 <&> / + 
 /** Texts that a careless replacement or format reads as instructions. */
 const patterns = "$& $1 $$ $` $' \\1 %s %d {0} \\n"
 
-export type BodyForms = { readonly [name: string]: (body: string) => string }
+type BodyForms = { readonly [name: string]: (body: string) => string }
 
 /** The beginning of a body, as a server may read no more of it. */
 const firstOf = (sizes: readonly number[], unit: '' | '-KiB' = ''): BodyForms =>

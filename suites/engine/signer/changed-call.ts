@@ -1,6 +1,6 @@
 /** Writes a call as bytes with some of its parts changed; later parts are made from the changed ones. */
 
-import { type BodyForms, bodyForms, brokenBodies } from './bodies.ts'
+import { bodyForms, brokenBodies } from './bodies.ts'
 import { fromLatin1, toBase64, utf8 } from './bytes.ts'
 import { type Draft, draftOf, joinPieces, type SigningKey, signDraft, wholeSignature } from './draft.ts'
 import { changePart, draftParts } from './draft-changes.ts'
@@ -110,7 +110,7 @@ export const wraps: readonly string[] = Object.keys(wrapForms)
 export const removed = 'removed'
 
 /** Which operations a part takes. */
-export type OperationsOfPart = 'text' | 'bytes' | 'body forms' | 'broken bodies' | 'mistakes' | 'values'
+type OperationsOfPart = 'text' | 'bytes' | 'body forms' | 'broken bodies' | 'mistakes' | 'values'
 
 interface Part {
   /** What it is, for a reader. */
@@ -215,7 +215,7 @@ export interface Key {
   readonly seed?: Uint8Array | undefined
 }
 
-export type Caller =
+type Caller =
   | { readonly kind: 'none' }
   | { readonly kind: 'basic' | 'hmac' | 'ecc'; readonly key: Key }
   | { readonly kind: 'token'; readonly token: string }
@@ -235,7 +235,7 @@ export interface PlainCall {
 type Member = [name: string, value: Json]
 
 /** What a call needs besides its parts. */
-export interface CallSettings {
+interface CallSettings {
   readonly scheme: string
   /** The word before a token; empty: none. */
   readonly tokenWord: string
@@ -257,7 +257,7 @@ interface WrittenHeader {
   readonly timestamp?: string
 }
 
-export interface WrittenCall extends WrittenHeader {
+interface WrittenCall extends WrittenHeader {
   readonly body: string
 }
 
@@ -386,7 +386,7 @@ function writeBody(call: PlainCall, changer: Changer): { sent: string; signed: s
   }
 }
 
-function rewritten(body: string, forms: BodyForms, { operation = '' }: Change): string {
+function rewritten(body: string, forms: typeof bodyForms, { operation = '' }: Change): string {
   const form = forms[operation]
   if (form === undefined) throw new Unmakeable(`No form of bodies is called ${operation}`)
   const other = form(body)

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../json.ts'
 import { jsonOf, styleOf, writeJson } from './bodies.ts'
 import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
-import { type Draft, joinPieces, type Origin, type Piece, piece, type Surroundings } from './draft.ts'
+import { type Draft, joinPieces, type Origin, type Piece, piece } from './draft.ts'
 import { sha256 } from './hmac.ts'
 
 export interface DraftChange {
@@ -14,7 +14,7 @@ export interface DraftChange {
 
 /** A change of the data to sign; null from `change`: it cannot be made here. */
 export function ofData(
-  change: (pieces: readonly Piece[], around: Surroundings) => readonly Piece[] | null,
+  change: (pieces: readonly Piece[], around: Draft['around']) => readonly Piece[] | null,
 ): DraftChange {
   const apply = (draft: Draft): Draft | null => {
     const pieces = change(draft.pieces, draft.around)
@@ -32,7 +32,7 @@ export function ofBytes(origin: Origin, write: (bytes: Uint8Array) => Uint8Array
 }
 
 /** Other texts in the pieces of one origin; bytes that are not UTF-8 have none. */
-export function ofText(origin: Origin, write: (text: string, around: Surroundings) => string): DraftChange {
+export function ofText(origin: Origin, write: (text: string, around: Draft['around']) => string): DraftChange {
   return ofData((pieces, around) => withText(pieces, origin, (text) => write(text, around)))
 }
 

@@ -24,7 +24,7 @@ export interface Piece {
 }
 
 /** What is signed. */
-export interface SignedParts {
+interface SignedParts {
   /** Milliseconds since 1970, as written. */
   timestamp: string
   nonce: string
@@ -106,7 +106,7 @@ type Algorithm =
   | { kind: 'ed25519'; message(data: Uint8Array): Uint8Array; domain: Uint8Array }
 
 /** What a mistake may use besides the draft itself. */
-export interface Surroundings {
+interface Surroundings {
   keyId: string
   key: SigningKey
   /** The whole URL that was called, where it is known. */

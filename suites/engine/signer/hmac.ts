@@ -5,7 +5,7 @@ import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import type { CHash } from '@noble/hashes/utils.js'
 import { fromLatin1 } from './bytes.ts'
 
-export { md5, sha1, sha256, sha512 }
+export { md5, sha1, sha256, sha384, sha512 }
 
 /** A run has few keys, and a search through many mistakes returns to the same ones; a search through many keys must not keep them all. */
 const mostKept = 32
@@ -29,21 +29,12 @@ export function ofFewKeys<T>(
 export const macBytesSent = 20
 
 /** An HMAC that computes the blocks of a key once: for short data, these are a third of the work. */
-function hmacOver(hash: CHash): (key: Uint8Array, data: Uint8Array) => Uint8Array {
+export function hmacOver(hash: CHash): (key: Uint8Array, data: Uint8Array) => Uint8Array {
   // One for all, because allocating them takes as long as hashing.
   const copy = hmac.create(hash, new Uint8Array(0))
   const forKey = ofFewKeys(fromLatin1, (key) => hmac.create(hash, key))
   return (key, data) => forKey(key)._cloneInto(copy).update(data).digest()
 }
 
-/** HMAC-SHA256, 32 bytes. */
+/** HMAC-SHA256, 32 bytes; over any other hash it is only ever a mistake here. */
 export const hmacSha256 = hmacOver(sha256)
-
-/** HMAC-SHA1, 20 bytes: only ever a mistake here. */
-export const hmacSha1 = hmacOver(sha1)
-
-/** HMAC-SHA384, 48 bytes: only ever a mistake here. */
-export const hmacSha384 = hmacOver(sha384)
-
-/** HMAC-SHA512, 64 bytes: only ever a mistake here. */
-export const hmacSha512 = hmacOver(sha512)

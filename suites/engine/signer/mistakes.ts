@@ -14,7 +14,6 @@ import {
   printValue,
   pythonBytes,
   rewrite,
-  type Style,
   spaced,
   type WriteNumber,
 } from './bodies.ts'
@@ -49,7 +48,7 @@ import {
 } from './draft.ts'
 import { type DraftChange, ofBodyValue, ofBytes, ofData, ofKey, ofText, withText } from './draft-changes.ts'
 import { ed25519SignWithNeutralR, noDomain, prehashDomain, publicKeyOfSeed, withHighS } from './ed25519.ts'
-import { hmacSha1, hmacSha256, hmacSha384, hmacSha512, sha256, sha512 } from './hmac.ts'
+import { hmacOver, hmacSha256, sha1, sha256, sha384, sha512 } from './hmac.ts'
 import { pkcs8Prefix, publicKeyToPem } from './pem.ts'
 
 export interface KnownMistake extends DraftChange {
@@ -205,14 +204,14 @@ const body = (word: string, when: string, write: (bytes: Uint8Array) => Uint8Arr
 const form = (word: string, when: string, name: string): Row =>
   on('body', word, when, bodyForms[name] ?? ((text) => text))
 /** The body parsed and written again in the first style that changes it; styles say how they differ from `compact`. */
-const written = (word: string, how: string, ...styles: readonly Partial<Style>[]): Row =>
+const written = (word: string, how: string, ...styles: readonly Partial<typeof compact>[]): Row =>
   body(word, `the body is parsed and written again ${how} before it is signed`, (raw) => {
     const made = styles.map((style) => rewrite(raw, { ...compact, ...style }))
     return made.find((bytes) => bytes !== null && !sameBytes(bytes, raw)) ?? null
   })
 
 /** A way to write JSON that a serialiser has: the word of its mistake, how it is told, and the difference from `compact`. */
-type Spelling = readonly [word: string, how: string, style: Partial<Style>]
+type Spelling = readonly [word: string, how: string, style: Partial<typeof compact>]
 const spellings: readonly Spelling[] = [
   ['with-body-compact', 'without white space (as JSON.stringify does)', compact],
   ['with-body-spaced', 'with spaces (as json.dumps of Python does)', spaced],
@@ -855,8 +854,8 @@ export const mistakes: readonly KnownMistake[] = [
 
   // ---- how data and key become bytes: other algorithms, other inputs, the other kind of key
   ...about('hmac', 'signature', {}, [
-    mac('sha1', 'HMAC-SHA1 is used', hmacSha1),
-    mac('sha512', 'HMAC-SHA512 is used', hmacSha512),
+    mac('sha1', 'HMAC-SHA1 is used', hmacOver(sha1)),
+    mac('sha512', 'HMAC-SHA512 is used', hmacOver(sha512)),
     mac('arguments-swapped', 'key and data of the HMAC are swapped', (key, data) => hmacSha256(data, key)),
     mac('plain-hash', 'SHA-256 over secret and data is used, not an HMAC', (key, data) => sha256(concat(key, data))),
     mac('plain-hash-of-data-and-secret', 'SHA-256 over data and secret is used, not an HMAC', (key, data) =>
@@ -907,7 +906,7 @@ export const mistakes: readonly KnownMistake[] = [
     eccForMac('ed25519-with-hashed-secret', 'the SHA-256 of the secret', sha256),
   ]),
   ...about('hmac', 'signature', lab, [
-    mac('sha384', 'HMAC-SHA384 is used', hmacSha384),
+    mac('sha384', 'HMAC-SHA384 is used', hmacOver(sha384)),
     mac('hash-without-secret', 'SHA-256 over the data alone is used, not an HMAC', (_, data) => sha256(data)),
     macOver('hmac-over-hex-hash', 'the hex of the SHA-256', (data) => toHex(sha256(data))),
     macOver('hmac-over-base64-hash', 'the BASE64 of the SHA-256', (data) => toBase64(sha256(data))),

@@ -14,13 +14,13 @@ export interface Comparison {
   servers: ComparedServer[]
 }
 
-export interface ComparedServer {
+interface ComparedServer {
   name: string
   /** Oldest first; never empty. */
   reports: CompactReport[]
 }
 
-export interface CompactReport {
+interface CompactReport {
   /** ISO 8601. */
   started: string
   /** Of the suite. */
@@ -43,7 +43,7 @@ export interface CompactReport {
 }
 
 /** What a page needs of a report. */
-export type ComparedReport = Pick<Report, 'meta' | 'verdict' | 'exitCode' | 'requirements' | 'cases' | 'findings'>
+type ComparedReport = Pick<Report, 'meta' | 'verdict' | 'exitCode' | 'requirements' | 'cases' | 'findings'>
 
 export const noComparison: Comparison = { requirements: [], cases: [], servers: [] }
 

@@ -4,17 +4,13 @@ import { counted } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
 import { html, type Markup, type Part } from '../../page/markup.ts'
 import { casesOf, glyphs, legendOf, toneOf, verdictOrder, words } from '../verdict-words.ts'
-import {
-  addReport,
-  type CompactReport,
-  type ComparedReport,
-  type ComparedServer,
-  type Comparison,
-  changesBetween,
-  columnName,
-  newestOf,
-  verdictAt,
-} from './comparison.ts'
+import { addReport, type Comparison, changesBetween, columnName, newestOf, verdictAt } from './comparison.ts'
+
+type ComparedReport = Parameters<typeof addReport>[1]
+
+type CompactReport = ComparedServer['reports'][number]
+
+type ComparedServer = Comparison['servers'][number]
 
 interface PageData {
   comparison: Comparison
