@@ -1,9 +1,8 @@
-import { isIPv4 } from 'node:net'
 import type { ServerContext } from './context.ts'
 import type { MockRequest } from './http-server.ts'
 import type { Profile } from './profile.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
-import type { Rules, SignedParts } from './rules.ts'
+import type { SignedParts } from './rules.ts'
 import type { ApiKey, Means, TokenPair } from './state.ts'
 import { tokenProblem } from './token-state.ts'
 
@@ -237,7 +236,7 @@ export function knownScope(scope: string, profile: Profile): string | undefined 
   return /^solution:./.test(spelled) && spelled.length <= 128 ? spelled : undefined
 }
 
-function anyCase(scope: string): string {
+export function anyCase(scope: string): string {
   const colon = scope.indexOf(':')
   const word = (colon < 0 ? scope : scope.slice(0, colon)).toLowerCase()
   if (colon < 0) return word === 'apikey' ? 'apiKey' : word
@@ -248,56 +247,4 @@ function anyCase(scope: string): string {
 /** A key's effective scope: known words in the server's spelling, each once; unknown words stay only in the record. */
 export function effectiveKeyScope(scope: string[], profile: Profile): string[] {
   return [...new Set(scope.flatMap((word) => knownScope(word, profile) ?? []))]
-}
-
-/** The parsed `scope` of manager/auth. */
-export interface ScopeRequest {
-  /** In the server's spelling, in order, each once. */
-  scopes: string[]
-  unknown: string[]
-  sessionName: string | undefined
-  addresses: string[]
-  expiresInMs: number | undefined
-}
-
-/** Reads the `scope` of manager/auth; the second form names the entry that is refused. */
-export function readScopeRequest(
-  entries: string[],
-  profile: Profile,
-  rules: Rules,
-): { request: ScopeRequest } | { refused: string } {
-  const request: ScopeRequest = {
-    scopes: [],
-    unknown: [],
-    sessionName: undefined,
-    addresses: [],
-    expiresInMs: undefined,
-  }
-  for (const entry of entries) {
-    const spelled = profile.scopeCase === 'any' ? anyCase(entry) : entry
-    const colon = spelled.indexOf(':') + 1
-    const value = spelled.slice(colon)
-    switch (spelled.slice(0, colon)) {
-      case 'session:':
-        if (value === '' || value.length > 128 || request.sessionName !== undefined) return { refused: entry }
-        request.sessionName = value
-        break
-      case 'ipAddr:':
-        if (!isIPv4(value)) return { refused: entry }
-        request.addresses.push(value)
-        break
-      case 'expiresIn:': {
-        const ms = rules.expiresInMs(value)
-        if (ms === undefined || request.expiresInMs !== undefined) return { refused: entry }
-        request.expiresInMs = ms
-        break
-      }
-      default: {
-        const known = knownScope(entry, profile)
-        if (known === undefined) request.unknown.push(entry)
-        else if (!request.scopes.includes(known)) request.scopes.push(known)
-      }
-    }
-  }
-  return { request }
 }

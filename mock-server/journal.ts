@@ -1,10 +1,25 @@
+import type { Caller } from './caller.ts'
 import { aNumber, aText, demandFields, type Fields, oneOf, optional } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
 import type { Params } from './methods.ts'
 import { methods } from './methods.ts'
-import type { RpcOutcome } from './rpc.ts'
+import type { Outcome } from './refusal.ts'
 import type { Means, TokenPair } from './state.ts'
+
+/** The outcome of one JSON-RPC request. Members that could not be read are undefined. */
+export interface RpcOutcome {
+  id: unknown
+  /** The id as it was sent, where it is an integer that a number does not hold exactly. */
+  idText?: string | undefined
+  /** As sent. */
+  method: string | undefined
+  params: Params | undefined
+  caller: Caller | undefined
+  outcome: Outcome<unknown>
+  /** Answered without a body. */
+  silent: boolean
+}
 
 /** One call, redacted: no secret, no token, no params. */
 export interface JournalEntry {

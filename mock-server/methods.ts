@@ -1,5 +1,7 @@
+import { isIPv4 } from 'node:net'
 import {
   admit,
+  anyCase,
   type Caller,
   callerAddress,
   effectiveKeyScope,
@@ -7,8 +9,6 @@ import {
   identify,
   keyProblem,
   knownScope,
-  readScopeRequest,
-  type ScopeRequest,
   secretProblem,
 } from './caller.ts'
 import { aFlag, type Check, check, type Fields, oneOf, optional, wholeNumber } from './checks.ts'
@@ -510,3 +510,55 @@ export const methods: ReadonlyMap<string, Method> = new Map(
     method,
   ]),
 )
+
+/** The parsed `scope` of manager/auth. */
+interface ScopeRequest {
+  /** In the server's spelling, in order, each once. */
+  scopes: string[]
+  unknown: string[]
+  sessionName: string | undefined
+  addresses: string[]
+  expiresInMs: number | undefined
+}
+
+/** Reads the `scope` of manager/auth; the second form names the entry that is refused. */
+function readScopeRequest(
+  entries: string[],
+  profile: Profile,
+  rules: Rules,
+): { request: ScopeRequest } | { refused: string } {
+  const request: ScopeRequest = {
+    scopes: [],
+    unknown: [],
+    sessionName: undefined,
+    addresses: [],
+    expiresInMs: undefined,
+  }
+  for (const entry of entries) {
+    const spelled = profile.scopeCase === 'any' ? anyCase(entry) : entry
+    const colon = spelled.indexOf(':') + 1
+    const value = spelled.slice(colon)
+    switch (spelled.slice(0, colon)) {
+      case 'session:':
+        if (value === '' || value.length > 128 || request.sessionName !== undefined) return { refused: entry }
+        request.sessionName = value
+        break
+      case 'ipAddr:':
+        if (!isIPv4(value)) return { refused: entry }
+        request.addresses.push(value)
+        break
+      case 'expiresIn:': {
+        const ms = rules.expiresInMs(value)
+        if (ms === undefined || request.expiresInMs !== undefined) return { refused: entry }
+        request.expiresInMs = ms
+        break
+      }
+      default: {
+        const known = knownScope(entry, profile)
+        if (known === undefined) request.unknown.push(entry)
+        else if (!request.scopes.includes(known)) request.scopes.push(known)
+      }
+    }
+  }
+  return { request }
+}

@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRandom, type MockClock, type ServerContext, type ServerOptions } from './context.ts'
 import { createControl, createOperator, type Operator } from './control.ts'
-import type { Faults } from './faults.ts'
+import type { Faults } from './handler.ts'
 import { createHandler, type MockHandler } from './handler.ts'
 import {
   closeHttpServer,

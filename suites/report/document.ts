@@ -69,11 +69,6 @@ export interface Document extends Pick<Report, 'verdict' | 'exitCode'> {
 export const code = (text: string, to?: string): Span => ({ text, as: 'code', to })
 export const soft = (text: string): Span => ({ text, as: 'soft' })
 
-/** The words of a line without a markup. */
-export function plain(line: Line): string {
-  return typeof line === 'string' ? line : line.map((span) => (typeof span === 'string' ? span : span.text)).join('')
-}
-
 /** A fact; nothing without a text. */
 export function fact(label: string, text: Line | null | undefined | false, ...below: Line[]): Item[] {
   return text === null || text === undefined || text === false ? [] : [{ label, text, below }]

@@ -1,7 +1,7 @@
 /** Blocks as plain text, for a terminal and for logs. */
 import { styleText } from 'node:util'
 import { type Printable, printable, printed, vouchedFor } from '../engine/printable.ts'
-import { type Block, type Document, type Item, type Line, plain, type Told } from './document.ts'
+import type { Block, Document, Item, Line, Told } from './document.ts'
 import { glyphs, verdictLine } from './verdict-words.ts'
 
 /** The width for a file or a log. */
@@ -185,3 +185,8 @@ const plainWord = /^[\w@%+=:,./-]+$/
 
 /** Quotes a word for a POSIX shell, if it needs quotes. */
 export const shellWord = (word: string): string => (plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+
+/** The words of a line without a markup. */
+function plain(line: Line): string {
+  return typeof line === 'string' ? line : line.map((span) => (typeof span === 'string' ? span : span.text)).join('')
+}

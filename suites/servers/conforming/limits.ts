@@ -1,4 +1,4 @@
-import { letPass } from '../../../mock-server/faults.ts'
+import { letPass } from '../../../mock-server/handler.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { afterCalls, type Call, type Change, type Changing, chain, counts, isAccepted, meets } from '../operators.ts'
 import {

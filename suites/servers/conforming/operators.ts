@@ -1,7 +1,7 @@
 /** What recurs in conforming servers: changed answers, calls that are met before the server sees them, limits, locks and stores of nonces. */
 
 import type { ServerContext } from '../../../mock-server/context.ts'
-import { letPass } from '../../../mock-server/faults.ts'
+import { letPass } from '../../../mock-server/handler.ts'
 import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.ts'
 import { type Profile, profileFromWords } from '../../../mock-server/profile.ts'
 import { type Rules, rules as reference } from '../../../mock-server/rules.ts'

@@ -1,5 +1,5 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
-import { letPass } from '../../../mock-server/faults.ts'
+import { letPass } from '../../../mock-server/handler.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { type Call, type Change, type Changing, counts, isAccepted, meets } from '../operators.ts'
 import {
