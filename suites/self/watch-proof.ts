@@ -1,11 +1,14 @@
-/** The traffic of a run, judged blind: what is found in it, beside what the model finds that listens to the same run. */
+/** The traffic of a run, recorded as HAR and judged blind: what is found in it, beside what the model finds that listens to the same run. */
 import { allItems } from '../engine/conversation/cases.ts'
 import type { RunEvent } from '../engine/conversation/conversation.ts'
+import { counted } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
+import { fromUtf8, toBase64 } from '../engine/signer/bytes.ts'
+import type { Target } from '../engine/target.ts'
 import { namedMethods } from '../explore/open.ts'
 import { runAll } from '../run/run.ts'
 import { type BrokenServer, bundledSettings, type ConformingServer, lastingTarget } from '../targets/bundled.ts'
-import type { Observed } from '../watch/records.ts'
+import { readTraffic } from '../watch/records.ts'
 import { openSession, replay } from '../watch/session.ts'
 
 interface WatchProof {
@@ -15,24 +18,20 @@ interface WatchProof {
   judged: number
   /** Requirements at which the model found something while it listened. */
   heard: string[]
-  /** Those of what was found in the traffic, and what. */
+  /** Those at which something was found in the traffic. */
   seen: string[]
-  messages: string[]
+  /** Findings that make a server fail, not those that only warn. */
+  accused: string[]
 }
 
-/** @param isItem which cases are run */
-export async function proveWatch(
-  server: BrokenServer | ConformingServer,
-  corpus: Corpus,
-  isItem: (index: number) => boolean = () => true,
-): Promise<WatchProof> {
+export async function proveWatch(server: BrokenServer | ConformingServer, corpus: Corpus): Promise<WatchProof> {
   const settings = 'settings' in server ? server.settings : {}
   const profile = 'profile' in server ? server.profile : {}
   const recorder = recordRun()
   const outcomes = await runAll({
-    target: lastingTarget({ profile, ...server.create() }, settings),
+    target: slow(lastingTarget({ profile, ...server.create() }, settings)),
     corpus,
-    items: allItems(corpus).filter((_, index) => isItem(index)),
+    items: allItems(corpus),
     seed: 1,
     listens: true,
     listener: recorder.listener,
@@ -45,57 +44,116 @@ export async function proveWatch(
     // A search takes half a second, and says nothing about the server.
     diagnose: () => null,
   })
-  replay(session, [recorder.observed()])
+  replay(session, [readTraffic(recorder.har(), `${server.id}.har`).observed])
   const { found, calls, judged } = session.finish()
-  const heard = outcomes.flatMap(({ findings = [] }) => findings.map(({ requirement }) => requirement))
+  const requirementsOf = (all: readonly { requirement: string }[]): string[] =>
+    [...new Set(all.map(({ requirement }) => requirement))].sort()
   return {
     id: server.id,
     calls,
     judged,
-    heard: [...new Set(heard)].sort(),
-    seen: [...new Set(found.map(({ requirement }) => requirement))].sort(),
-    messages: found.map(({ id, message }) => `${id}: ${message}`),
+    heard: requirementsOf(outcomes.flatMap(({ findings = [] }) => findings)),
+    seen: requirementsOf(found),
+    accused: found.filter(({ level }) => level === 'must').map(({ id, message }) => `${id}: ${message}`),
   }
 }
 
-/** Every exchange of a run as a proxy would have seen it. */
+/** How long a call takes. Without this the clock, which only waiting moves, would stand still. */
+const callMs = 12
+
+const slow = (target: Target): Target => ({
+  ...target,
+  open: async (...given) => {
+    const instance = await target.open(...given)
+    return {
+      ...instance,
+      send: async (request) => {
+        const answer = await instance.send(request)
+        await instance.clock.sleep(callMs)
+        return answer
+      },
+    }
+  },
+})
+
+/** Records a run as a browser's tools would: times in whole milliseconds, texts as texts, each connection with a number. */
 function recordRun() {
-  const all: Observed[] = []
-  const begun = new Map<unknown, number>()
-  let order = 0
+  const entries: object[] = []
+  const connections = new Map<unknown, number>()
+  const firstFree = (): number => {
+    const used = new Set(connections.values())
+    return Array.from({ length: used.size + 1 }, (_, index) => index + 1).find((one) => !used.has(one)) as number
+  }
   const listener = (event: RunEvent): void => {
-    if (event.kind === 'exchange-begun') begun.set(event.request, ++order)
+    if (event.kind === 'exchange-begun') connections.set(event.request, firstFree())
     if (event.kind !== 'exchange-made') return
     const { request, answer, sentAtMs, answeredAtMs } = event
-    const isOwn = answer.kind === 'none' && (answer.wasNotSent === true || answer.refusedConnection)
-    if (isOwn) return
-    const to = ++order
-    all.push({
-      number: all.length + 1,
-      connection: 1,
-      address: request.from ?? '127.0.0.1',
-      startedMs: sentAtMs,
-      receivedMs: sentAtMs,
-      answeredMs: answer.kind === 'none' ? null : answeredAtMs,
-      deliveredMs: answer.kind === 'none' ? null : answeredAtMs,
-      order: { from: begun.get(request) ?? to - 1, to },
-      httpMethod: request.method,
-      target: request.path,
-      headers: request.headers,
-      body: request.body,
-      bodyBytes: request.body.length,
-      answer:
-        answer.kind === 'none'
-          ? null
-          : {
-              status: answer.status,
-              headers: answer.headers,
-              body: answer.kind === 'answer' ? new TextDecoder().decode(answer.body) : '',
-            },
-      faults: [],
-      unknown: answer.kind === 'unread' || (answer.kind === 'answer' && answer.cut !== undefined) ? ['answer'] : [],
-      isExact: true,
+    const connection = connections.get(request) ?? firstFree()
+    connections.delete(request)
+    if (answer.kind === 'none' && (answer.wasNotSent === true || answer.refusedConnection)) return
+    const isCut = answer.kind === 'unread' || (answer.kind === 'answer' && answer.cut !== undefined)
+    entries.push({
+      startedDateTime: new Date(sentAtMs).toISOString(),
+      time: answeredAtMs - sentAtMs,
+      connection: String(connection),
+      _clientAddress: request.from ?? '127.0.0.1',
+      request: {
+        method: request.method,
+        url: `http://recorded.example${request.path}`,
+        httpVersion: 'HTTP/1.1',
+        headers: request.headers.map(([name, value]) => ({ name, value })),
+        bodySize: request.body.length,
+        postData: contentOf(request.body),
+      },
+      response: {
+        status: answer.kind === 'none' ? 0 : answer.status,
+        headers: Object.entries(answer.kind === 'none' ? {} : answer.headers).map(([name, value]) => ({ name, value })),
+        content: isCut || answer.kind !== 'answer' ? { size: isCut ? -1 : 0 } : contentOf(answer.body),
+      },
     })
   }
-  return { listener, observed: () => all }
+  return { listener, har: () => JSON.stringify({ log: { version: '1.2', entries } }) }
+}
+
+function contentOf(bytes: Uint8Array) {
+  const text = fromUtf8(bytes)
+  return { size: bytes.length, ...(text === null ? { text: toBase64(bytes), encoding: 'base64' } : { text }) }
+}
+
+/**
+ * What a call broke that presents an id or a token which was never issued in sight: for who only sees the traffic, it may have been issued
+ * before, so it stays open. The model that listens knows all that its server ever issued.
+ */
+const needsAllIssued = /^(signatures|basic|grants)\/key-id$|^tokens\/authorize$|^refresh\/token$/
+
+/** The result as lines: each finding that was heard and not seen, each accused server, and last the counts. */
+export function watchSummary(
+  broken: readonly WatchProof[],
+  conforming: readonly WatchProof[],
+): { text: string; details: string[]; isProved: boolean } {
+  const heard = broken.flatMap(({ id, heard: all, seen }) =>
+    all.map((requirement) => ({ id, requirement, isSeen: seen.includes(requirement) })),
+  )
+  const hidden = heard.filter(({ requirement, isSeen }) => !isSeen && needsAllIssued.test(requirement))
+  const missed = heard.filter(({ requirement, isSeen }) => !isSeen && !needsAllIssued.test(requirement))
+  const showable = heard.length - hidden.length
+  const share = showable === 0 ? 1 : 1 - missed.length / showable
+  const more = broken.reduce((sum, one) => sum + one.seen.filter((two) => !one.heard.includes(two)).length, 0)
+  const accused = conforming.filter((one) => one.accused.length > 0)
+  const calls = [...broken, ...conforming].reduce((sum, one) => sum + one.calls, 0)
+  const judged = [...broken, ...conforming].reduce((sum, one) => sum + one.judged, 0)
+  return {
+    details: [
+      ...missed.map(({ id, requirement }) => `${id}: MISSED ${requirement}`),
+      ...hidden.map(({ id, requirement }) => `${id}: cannot be seen: ${requirement}`),
+      ...accused.map(({ id, accused: all }) => `${id}: ACCUSED ${all.join('; ')}`),
+    ],
+    text: [
+      `${counted(broken.length, 'broken server')} and ${counted(conforming.length, 'conforming one')}, ${calls.toLocaleString('en')} calls, of which the document decides ${((100 * judged) / Math.max(1, calls)).toFixed(0)} %.`,
+      `The model that listened found something at ${heard.length} places; of the ${showable} that traffic alone can show, ${showable - missed.length} are found (${(100 * share).toFixed(1)} %), and ${more} more.`,
+      `${hidden.length === 1 ? 'One is' : `${hidden.length} are`} a call with a token or an id that was never issued in sight, which stays open.`,
+      `${accused.length} of the ${counted(conforming.length, 'conforming server')} ${accused.length === 1 ? 'is' : 'are'} accused.`,
+    ].join(' '),
+    isProved: share >= 0.98 && accused.length === 0,
+  }
 }

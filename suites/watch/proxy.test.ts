@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { openProxy, type ProxyOptions, type WatchProxy } from './proxy.ts'
 import type { Observed } from './records.ts'
 
@@ -144,18 +144,30 @@ test('a dead server gives 502 and a silent one 504, and both are said to be of t
   expect(await second).toMatchObject({ oursBecause: expect.stringContaining('no answer within') })
 })
 
-test('a server that hangs up within an answer ends that of the client too', async () => {
+test.each([
+  ['the server hangs up', (response: http.ServerResponse) => response.destroy()],
+  ['the server resets', (response: http.ServerResponse) => response.socket?.resetAndDestroy()],
+  ['the client resets', (_: http.ServerResponse, client: net.Socket) => client.resetAndDestroy()],
+])('within an answer %s: the other side ends too, and the call is told once', async (_, end) => {
+  const client = new net.Socket()
+  const bothEnded: Promise<unknown>[] = [once(client, 'close')]
   const server = await listening(
     http.createServer((_request, response) => {
+      bothEnded.push(once(response, 'close'))
       response.writeHead(200, { 'content-length': 100 })
       response.write('part')
-      setImmediate(() => response.destroy())
+      client.once('data', () => end(response, client))
     }),
   )
-  const { url, next } = await before(server)
-  const seen = next()
-  await expect(fetch(`${url}/api`, { method: 'POST', body: '{}' }).then((answer) => answer.text())).rejects.toThrow()
-  expect(await seen).toMatchObject({ answer: null })
+  const { url, seen } = await before(server)
+  client.on('error', () => {}).connect(Number(new URL(url).port), '127.0.0.1')
+  client.write(`${head}Content-Length: 2\r\n\r\n{}`)
+  await once(client, 'data')
+  await Promise.all(bothEnded)
+  await vi.waitFor(() => expect(seen).toHaveLength(1))
+  // What would tell it again comes in the same turn or the next ones.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(seen).toMatchObject([{ answer: null }])
 })
 
 test('a client that goes away ends its call at the server', async () => {

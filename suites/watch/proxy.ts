@@ -140,14 +140,8 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passedHeaders(answer.rawHeaders, request))
     if (call !== undefined) {
       answer.on('data', (chunk: Buffer) => copyInto(call.answer, chunk))
-      let isOver = false
-      const over = (isWhole: boolean): void => {
-        if (isOver) return
-        isOver = true
-        handOn(call, request, isWhole ? answer : null, response)
-      }
-      answer.once('end', () => over(true))
-      answer.once('close', () => over(false))
+      answer.once('end', () => handOn(call, request, answer, response))
+      answer.once('close', () => handOn(call, request, null, response))
     }
     answer.pipe(response)
   })
@@ -177,14 +171,14 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     if (request !== undefined) fail(error, request, response)
   })
 
-  /** Hands a call on once it is over, and once its answer is sent or its client is gone. */
+  /** Hands a call on, once, when it is over and its answer is sent or its client is gone: several events tell of one end. */
   const handOn = (
     call: Underway,
     request: http.IncomingMessage,
     answer: Pick<http.IncomingMessage, 'statusCode' | 'rawHeaders'> | null,
     response: http.ServerResponse,
   ): void => {
-    underWay.delete(request)
+    if (!underWay.delete(request)) return
     const answeredMs = answer === null ? null : preciseNow()
     const to = ++order
     const done = (isDelivered: boolean): void =>
@@ -246,7 +240,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     tap.on('error', () => {})
     void proxy.web(request, response, { ...given, buffer: request.pipe(tap) })
     response.once('close', () => {
-      if (underWay.has(request) && !response.writableEnded) handOn(call, request, null, response)
+      if (!response.writableEnded) handOn(call, request, null, response)
     })
   }
 
