@@ -11,7 +11,7 @@ import { type BrokenServer, bundledSettings, type ConformingServer, lastingTarge
 import { readTraffic } from '../watch/records.ts'
 import { openSession, replay } from '../watch/session.ts'
 
-interface WatchProof {
+export interface WatchProof {
   id: string
   calls: number
   /** Calls of which the answer was certain. */
