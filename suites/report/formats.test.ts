@@ -351,7 +351,16 @@ describe.each(Object.keys(renderers))('what a server sends reaches %s as plain t
 })
 
 test('a plan makes foreign text printable, as a report does', () => {
-  const plan = { cases: 1, total: 10, notSelected: 0, seconds: 3, calls: 1, refusals: 0, creates: [attack] }
+  const plan = {
+    cases: 1,
+    total: 10,
+    notSelected: 0,
+    seconds: 3,
+    calls: 1,
+    refusals: 0,
+    perhapsRefused: 0,
+    creates: [attack],
+  }
   const cannot = [{ reason: attack, cases: 1, requirements: [attack] }]
   const text = renderPlan({ ...plan, cannot }, { ids: true, columns: 40 })
   expect(text.match(/[^\n\P{C}]|##vso\[|^\s*::[a-z]/mu)).toBeNull()

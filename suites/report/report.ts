@@ -167,9 +167,10 @@ export interface Plan {
   /** The number of all cases, the same in every output. */
   total: number
   notSelected: number
-  /** About how many calls, and how many of them at least are expected to be refused; observed calls may be refused too. */
+  /** About how many calls, how many of them at least are expected to be refused, and how many more the document lets a server refuse. */
   calls: number
   refusals: number
+  perhapsRefused: number
   /** About how long it takes; 0: too short to plan. */
   seconds: number
   /** What stays on the target: `5 API keys`, `about 40 sessions`. */

@@ -524,13 +524,12 @@ export function renderText(
  * @param options `ids`: list every requirement by its id, instead of their number for each area; `columns`: the width of the terminal
  */
 export function renderPlan(
-  { cases, total, calls, seconds, refusals, notSelected, creates, cannot, model }: Plan,
+  { cases, total, calls, seconds, refusals, perhapsRefused, notSelected, creates, cannot, model }: Plan,
   { ids, columns }: { ids: boolean; columns?: number | undefined },
 ): Printable {
   const leftOut = cannot.reduce((sum, one) => sum + one.cases, 0)
   const createsNothing = creates.length === 0 && (model === undefined || model.keys === 0)
-  // Observed calls may be refused too, which is not known in advance.
-  const plan = `Plan: ${cases} of ${casesOf(total)}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them expected to be refused`
+  const plan = `Plan: ${cases} of ${casesOf(total)}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `, perhaps ${perhapsRefused} more` : ''}`
   const lines = [
     ...(refusals > 0 ? ['The refusals may look like an attack in the log of the server'] : []),
     ...(notSelected > 0 ? [`${casesOf(notSelected)} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),

@@ -233,6 +233,7 @@ describe('text', () => {
       notSelected: 1,
       calls: 40,
       refusals: 12,
+      perhapsRefused: 3,
       seconds: 3,
       creates: ['5 API keys', 'about 7 token pairs'],
       cannot: [
@@ -243,7 +244,7 @@ describe('text', () => {
     }
     expect(
       renderPlan(plan, { ids: false }),
-    ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them expected to be refused
+    ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them refused, perhaps 3 more
 The refusals may look like an attack in the log of the server
 1 case is not selected
 

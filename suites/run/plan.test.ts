@@ -61,6 +61,13 @@ test('a shared server is told that token pairs may cost sessions, and refused gr
   expect(pairs({ disposable: true })).toBe('about 6 token pairs')
 })
 
+test('refused calls are counted by call: those of a list, and what a tally leaves over', () => {
+  const refused = (only: string): number => planOf({ only: [only] }).refusals
+  for (const scenario of corpus.scenarios.filter(({ steps }) => steps.some((step) => 'tally' in step)))
+    expect(refused(scenario.id)).toBeLessThanOrEqual(planOf({ only: [scenario.id] }).calls)
+  expect(refused('sessions/at-most-sixteen')).toBeGreaterThanOrEqual(84)
+})
+
 test('the test keys of the selected cases are created', () => {
   expect(planOf({ only: ['refresh'] }).creates).toEqual(
     expect.arrayContaining(['1 API key', 'up to 1 more if the target takes keys that it should refuse']),

@@ -14,7 +14,8 @@ import { keyLimit } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
-import type { CallStep, Corpus, Scenario, SendStep } from '../engine/language/fixture-types.ts'
+import type { CallStep, Corpus, Scenario, SendStep, Tally } from '../engine/language/fixture-types.ts'
+import { withCase } from '../engine/language/resolve.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { isLoopback } from '../engine/target.ts'
 import { envelopeCases } from '../report/build.ts'
@@ -74,7 +75,8 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
       total: all.length + ofAnswers,
       notSelected: all.length - selected.length - skipped.length,
       calls: made,
-      refusals: count(calls.filter(({ refused }) => refused)),
+      refusals: calls.reduce((sum, { refused }) => sum + refused, 0),
+      perhapsRefused: count(calls.filter(({ isOpen }) => isOpen)),
       seconds: target === null ? 0 : secondsOf(testable, made, target, atOnce),
       creates: createdThings(testable, calls, target),
       cannot: reasons(selected, cannot),
@@ -154,7 +156,7 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
   )
 }
 
-const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refused: false }
+const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refused: 0, isOpen: false }
 
 function secondsOf(testable: readonly Item[], calls: number, target: TargetOptions, atOnce: number): number {
   const { rate } = target.settings
@@ -179,11 +181,13 @@ function createdThings(
 ): string[] {
   const isCleaned = target === null || target.settings.cleanup !== undefined
   const lasts = target !== null && !target.disposable && target.testKeysFile === null
-  const tokens = count(calls.filter(({ method, refused }) => method === 'manager/auth' && !refused))
+  const accepted = (ofMethod: readonly PlannedCall[]): number =>
+    ofMethod.reduce((sum, call) => sum + call.count - call.refused, 0)
+  const tokens = accepted(calls.filter(({ method }) => method === 'manager/auth'))
   const isShared = target !== null && !target.disposable
   const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
-  const keys = count(creations.filter(({ refused }) => !refused))
-  const tried = count(creations.filter(({ refused }) => refused))
+  const keys = accepted(creations)
+  const tried = count(creations) - keys
   return [
     ...(keys > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
     ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
@@ -231,21 +235,47 @@ function waitOf({ given, steps }: Scenario): number {
   )
 }
 
+/** The calls of a step. */
 interface PlannedCall {
   method: string
   count: number
-  refused: boolean
+  /** How many of them at least are expected to be refused. */
+  refused: number
+  /** The document leaves open whether they are accepted. */
+  isOpen: boolean
 }
 
 function callsOf(item: Item): PlannedCall[] {
   if (item.kind === 'test-key') return [creation]
-  return [...item.scenario.given, ...item.scenario.steps].flatMap((step) => ('wait' in step ? [] : [plannedCall(step)]))
+  const { scenario, testCase } = item
+  // How many values a name keeps: the calls of a step `for` each of them are counted so.
+  const kept = new Map<string, number>()
+  return [...scenario.given, ...scenario.steps].flatMap((raw) => {
+    if ('wait' in raw) return []
+    const step = withCase(raw, testCase.values) as CallStep | SendStep
+    const planned = plannedCall(step, kept)
+    for (const name of Object.keys(step.keep ?? {})) kept.set(`$${name}`, planned.count)
+    return [planned]
+  })
 }
 
-function plannedCall(step: CallStep | SendStep): PlannedCall {
+function plannedCall(step: CallStep | SendStep, kept: ReadonlyMap<string, number>): PlannedCall {
+  const { for: items = ['once'], expect, tally } = step
+  const each = typeof items === 'string' ? (kept.get(items) ?? keyLimit) : items.length
   const times = Number(step.repeat ?? step.parallel ?? 1)
-  const method = 'call' in step ? step.call : 'raw'
-  return { method, count: Number.isNaN(times) ? 1 : times, refused: step.expect === 'refused' }
+  const made = each * (Number.isNaN(times) ? 1 : times)
+  const refused = expect === 'refused' ? made : fewestRefused(tally, made)
+  const isOpen = tally === undefined && (expect === undefined || (typeof expect === 'object' && 'refused-or' in expect))
+  return { method: 'call' in step ? step.call : 'raw', count: made, refused, isOpen }
+}
+
+/** How many of `made` calls are refused at least, if a tally like `at-most 16` holds. */
+function fewestRefused(tally: Tally = {}, made: number): number {
+  const numberOf = (bound: number | string | undefined, word: string): number =>
+    typeof bound === 'number' ? bound : Number(bound?.startsWith(word) ? bound.slice(word.length) : Number.NaN)
+  const mostAccepted = numberOf(tally.accepted, 'at-most ')
+  const bounds = [made - mostAccepted, numberOf(tally.refused, 'at-least ')]
+  return Math.max(0, ...bounds.filter((bound) => !Number.isNaN(bound)))
 }
 
 const fills = (items: readonly Item[], what: 'keys' | 'sessions'): boolean =>

@@ -196,6 +196,7 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
       seconds: 3,
       calls: 40,
       refusals: 12,
+      perhapsRefused: 3,
       creates: ['5 API keys'],
       cannot: [],
     },
