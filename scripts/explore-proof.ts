@@ -31,7 +31,7 @@ import {
   type Way,
 } from '../suites/self/explore-proof.ts'
 import { writeBlock } from '../suites/self/sources.ts'
-import { loadIndependentMutants, loadIndependentSets, loadIndependentVariants } from '../suites/targets/bundled.ts'
+import { loadIndependentSets, loadMutants, loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 const { values } = readArguments({
@@ -63,14 +63,14 @@ const callsOf: { readonly [way in Way]: number } = { run: 16_000, explore: 20_00
 const way: Way = values.way === 'explore' ? 'explore' : 'run'
 const corpus = await openCorpus()
 const settingsOfAll = values.bare ? { cleanup: undefined, probes: {} } : {}
-const broken = await loadIndependentMutants()
+const broken = await loadMutants('others')
 const mutants: ProofServer[] = broken.map(({ id, breaks, create }) => ({
   id,
   breaks,
   settings: settingsOfAll,
   create,
 }))
-const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, settings, create }) => ({
+const variants: ProofServer[] = (await loadVariants('others')).map(({ id, settings, create }) => ({
   id,
   breaks: '',
   settings: { ...settingsOfAll, ...settings },

@@ -21,7 +21,7 @@ import {
   bundledSettings,
   createHandler,
   lastingTarget,
-  loadIndependentMutants,
+  loadMutants,
   type ServerOptions,
 } from '../suites/targets/bundled.ts'
 import { memoryInstance } from '../suites/targets/in-memory.ts'
@@ -142,7 +142,7 @@ const runs = Number(values.runs)
 const leastShare = 19 / 20
 
 const corpus = await openCorpus()
-const torn = (await loadIndependentMutants())
+const torn = (await loadMutants('others'))
   .filter(({ id }) => /-(before-(revocation|creation))$/.test(id))
   .map(({ id, breaks, create }) => serverInProcess(id, breaks, create))
 const reference = serverInProcess('reference', '', () => ({}))

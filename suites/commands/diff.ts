@@ -7,10 +7,12 @@ import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import * as flag from '../run/flags.ts'
 import { readReportFile } from '../run/inputs.ts'
-import { type ComparedAnswer, type Difference, diffTargets, itemsForCalls, type ServerDiff } from '../run/observe.ts'
+import { type Difference, diffTargets, itemsForCalls } from '../run/observe.ts'
 import { readTargetOptions, serverFlags, type TargetOptions } from '../run/options.ts'
 import { urlTarget } from '../targets/url.ts'
 import { writeError, writeOut } from './console.ts'
+
+type ServerDiff = Awaited<ReturnType<typeof diffTargets>>
 
 /** The flags of a server, each for one of the two or for both. */
 const serversFlags = Object.fromEntries(
@@ -132,7 +134,7 @@ function rowsOf(differences: readonly Difference[]): string[][] {
   ])
 }
 
-function describe({ outcome, status, code, shape }: ComparedAnswer): string {
+function describe({ outcome, status, code, shape }: Difference['a']): string {
   if (outcome === 'accepted') return `accepted ${shape}`
   const http = status === null ? 'no answer' : `HTTP ${status}`
   return `${outcome}, ${http}${code === null ? '' : `, error ${code}`}`

@@ -13,13 +13,15 @@ import { exploreReport, tellExploration } from '../explore/report.ts'
 import { renderersOf, testRun } from '../report/formats.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { type Effort, type ExploreOutcome, exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
+import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { exploreFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { packageVersion, writeError } from './console.ts'
 import { startExploreProgress } from './progress.ts'
 import { pageOfRun, writeFormats } from './write-reports.ts'
+
+type Effort = Parameters<typeof exploreUrl>[1]
 
 const defaultSeconds = 60
 const goneExitCode = 3
@@ -99,7 +101,7 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   return exploration.gone === null ? 0 : goneExitCode
 }
 
-async function exploreBundled(effort: Effort): Promise<ExploreOutcome> {
+async function exploreBundled(effort: Effort): ReturnType<typeof exploreUrl> {
   const say = (found: string): void => effort.say(`Found: ${found}`)
   return { exploration: await explore({ ...effort, ...(await openTarget(null)), say }), stopped: null, left: [] }
 }

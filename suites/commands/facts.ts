@@ -8,18 +8,12 @@ import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import {
-  type Fact,
-  type FactSheet,
-  type GivenAway,
-  observeTarget,
-  observingItems,
-  type Refusal,
-  sheetOf,
-} from '../run/observe.ts'
+import { type FactSheet, observeTarget, observingItems, sheetOf } from '../run/observe.ts'
 import { factsFlags, readRunOptions } from '../run/options.ts'
 import { planRun } from '../run/plan.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
+
+type Fact = FactSheet['facts'][number]
 
 const afterHelp = `
 Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used; 130 interrupted. Nothing is judged.
@@ -130,14 +124,14 @@ const factRow = ({ name, value, unit, question }: Fact): string[] => [
 
 const shown = (value: Fact['value']): string => (value === true ? 'yes' : value === false ? 'no' : String(value))
 
-const refusalRow = ({ kind, outcome, status, code, message }: Refusal): string[] => [
+const refusalRow = ({ kind, outcome, status, code, message }: FactSheet['refusals'][number]): string[] => [
   kind,
   outcome === 'accepted' ? 'accepted' : String(status ?? 'no answer'),
   String(code ?? ''),
   message ?? '',
 ]
 
-const givenAwayRow = ({ one, other, where, by }: GivenAway): string[] => [
+const givenAwayRow = ({ one, other, where, by }: FactSheet['givesAway'][number]): string[] => [
   one,
   other,
   where,

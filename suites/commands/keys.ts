@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import * as flag from '../run/flags.ts'
-import { type KeyRecord, keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
+import { keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
 import { writeOut } from './console.ts'
 
@@ -14,7 +14,7 @@ const keysFlags = {
   forget: flag.mark('--forget', 'remove the records: the keys were removed by hand, or their server is gone'),
 }
 
-interface FoundRecord extends KeyRecord {
+interface FoundRecord extends NonNullable<ReturnType<typeof readKeyRecord>> {
   file: string
   /** The process that uses the record now. */
   holder: number | null

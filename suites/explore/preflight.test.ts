@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
+import { loadVariants, type ServerOptions } from '../targets/bundled.ts'
 import { expectAccepted, expectRefused, granted } from './keyring.ts'
 import { learnAddresses, learnLiveTokens, learnWithdrawals } from './preflight.ts'
 import { list, token } from './step.ts'
@@ -7,7 +7,7 @@ import { foundIn } from './test-findings.ts'
 
 type Server = Omit<ServerOptions, 'clock'>
 
-const variants = await loadIndependentVariants()
+const variants = await loadVariants('others')
 function serverOf(id: string): Server {
   const variant = variants.find((one) => one.id === id)
   if (variant === undefined) throw new Error(`There is no variant "${id}"`)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { isProof, onlyInProof } from '../self/proof-form.ts'
-import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
+import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { grant, list, token } from './step.ts'
@@ -39,7 +39,7 @@ describe('a session that stays is shown with what keeps it', () => {
   }
 
   test('an older session of another key, which leaves in its place', async () => {
-    const mutants = await loadIndependentMutants()
+    const mutants = await loadMutants('others')
     const broken = mutants.find(({ id }) => id === 'session-beyond-limit-removes-oldest-of-any-user')?.create() ?? {}
     const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = await findingsOf(
       broken,
@@ -90,7 +90,7 @@ describe('a session that stays is shown with what keeps it', () => {
 test.skipIf(!isProof)(
   onlyInProof('sessions that are granted at once are shown together, if more of them live than may'),
   async () => {
-    const mutants = await loadIndependentMutants()
+    const mutants = await loadMutants('others')
     const broken = mutants.find(({ id }) => id === 'sessions-counted-some-microtasks-before-creation')?.create() ?? {}
     const found = await findingsOf(broken, inWorld('session races', { who: 'by-basic', on: ['new'] }))
     expect(found.map(({ id, reproduced }) => [id, reproduced])).toEqual([

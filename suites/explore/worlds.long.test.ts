@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { partUnlessProof, turnUnlessProof } from '../self/proof-form.ts'
-import {
-  bundledSettings,
-  createProfile,
-  loadIndependentMutants,
-  loadIndependentVariants,
-  type ServerOptions,
-} from '../targets/bundled.ts'
+import { bundledSettings, createProfile, loadMutants, loadVariants, type ServerOptions } from '../targets/bundled.ts'
 import { type Caller, keyringOf } from './keyring.ts'
 import { learnAddresses, learnSolution } from './preflight.ts'
 import { basic, create, list } from './step.ts'
@@ -55,7 +49,7 @@ test('names of sessions that every exploration uses are known, since they may ha
   expect(fixedSessionNames()).toEqual(expect.arrayContaining(['0', 'null', '__proto__']))
 })
 
-const mutants = await loadIndependentMutants()
+const mutants = await loadMutants('others')
 const shown: readonly (readonly [world: string, id: string, requirement: string])[] = [
   ['credentials among the params', 'credentials-in-params-accepted', 'authorization/required'],
   ['wrong grants with a header', 'grant-takes-authorization-header-for-secret', 'grants/credentials'],
@@ -124,7 +118,7 @@ test.each([
   'refresh-in-work-makes-the-others-come-again',
   'word-for-one-solution-opens',
 ])('a conforming server is not accused: %s', async (beginning) => {
-  const variant = (await loadIndependentVariants()).find(({ id }) => id.startsWith(beginning))
+  const variant = (await loadVariants('others')).find(({ id }) => id.startsWith(beginning))
   const server = { ...(variant?.profile === undefined ? {} : { profile: variant.profile }), ...variant?.create?.() }
   expect(variant).toBeDefined()
   for (const world of ['refreshes at once', 'grants of one key', 'scopes'])

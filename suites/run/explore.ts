@@ -23,7 +23,7 @@ import type { TargetOptions } from './options.ts'
 import { openRun, runPreflight } from './run.ts'
 
 /** What an exploration found, and what it left. */
-export interface ExploreOutcome {
+interface ExploreOutcome {
   readonly exploration: Exploration
   /** What ended it early; null if nothing did. */
   readonly stopped: StopReason | null
@@ -31,7 +31,7 @@ export interface ExploreOutcome {
   readonly left: readonly string[]
 }
 
-export type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
+type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
 
 /**
  * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.

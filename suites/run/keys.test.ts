@@ -21,7 +21,6 @@ import { stateFolder } from './files.ts'
 import {
   cleanUp,
   earlierKeys,
-  type KeysOfTarget,
   leftKeyLines,
   openKeysOfTarget,
   readKeyRecord,
@@ -173,7 +172,11 @@ function targetWith(more: Partial<Target> = {}): Target {
   }
 }
 
-function begun(more: Partial<Target> = {}): { file: string; held: KeysOfTarget; keys: CreatedKeys } {
+function begun(more: Partial<Target> = {}): {
+  file: string
+  held: ReturnType<typeof openKeysOfTarget>
+  keys: CreatedKeys
+} {
   const held = openKeysOfTarget(targetWith(more))
   return { file: held.record?.file ?? '', held, keys: held.open() }
 }

@@ -262,19 +262,19 @@ interface Created {
 }
 
 /** The content of a record, with the target and the root key that it belongs to. */
-export interface KeyRecord extends Created {
+interface KeyRecord extends Created {
   owner: { url: string; rootId: string }
 }
 
 /** How the worker of a run continues a record. */
-export interface RecordFile {
+interface RecordFile {
   file: string
   /** The next run will use the keys. */
   withSecrets: boolean
 }
 
 /** The record of created keys, held by one run. */
-export interface KeysOfTarget {
+interface KeysOfTarget {
   /** null if this run creates nothing. */
   record: RecordFile | null
   listener: RunListener

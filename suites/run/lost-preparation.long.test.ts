@@ -3,7 +3,7 @@ import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
 import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
-import { lastingTarget, loadIndependentVariants, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { lastingTarget, loadMutants, loadVariants, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { runAll } from './run.ts'
 
@@ -113,9 +113,7 @@ test('also while other cases make calls', async () => {
 })
 
 test('a failure names what may explain it, where the model finds it open', async () => {
-  const variant = (await loadIndependentVariants()).find(
-    ({ id }) => id === 'three-live-pairs-of-a-key-outside-sessions',
-  )
+  const variant = (await loadVariants('others')).find(({ id }) => id === 'three-live-pairs-of-a-key-outside-sessions')
   if (variant === undefined) throw new Error('no such variant')
   const four = `steps:\n${grant('')}${use}${grant('', 'two')}${grant('', 'three')}${grant('', 'four')}${use}`
   const { verdict, problem } = await ask(four, variant.create())

@@ -13,10 +13,12 @@ import type { Profile } from '../targets/bundled.ts'
 import { endedTarget, openEndings } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
-import { engineRun, openRun, type RunSetup, runPreflight } from './run.ts'
+import { engineRun, openRun, runPreflight } from './run.ts'
+
+type RunSetup = Parameters<typeof openRun>[0]
 
 /** One thing that the target does where the document is silent. Measured, never judged. */
-export interface Fact {
+interface Fact {
   /** The open question that it answers (spec/open-questions.yaml). */
   question: string
   /** What was asked. */
@@ -27,12 +29,12 @@ export interface Fact {
   evidence: string
 }
 
-export interface Refusal extends Pick<SeenAnswer, 'outcome' | 'status' | 'code' | 'message'> {
+interface Refusal extends Pick<SeenAnswer, 'outcome' | 'status' | 'code' | 'message'> {
   kind: string
 }
 
 /** Whether a caller can tell two states of a credential apart, and by what. */
-export interface GivenAway {
+interface GivenAway {
   one: string
   other: string
   where: string
@@ -455,13 +457,13 @@ export interface Difference {
   b: ComparedAnswer
 }
 
-export interface ComparedAnswer extends Pick<SeenAnswer, 'outcome' | 'status' | 'code'> {
+interface ComparedAnswer extends Pick<SeenAnswer, 'outcome' | 'status' | 'code'> {
   /** `{ list: array }`; null without a result. */
   shape: string | null
 }
 
 /** Two servers and how they answered the same calls. */
-export interface ServerDiff {
+interface ServerDiff {
   a: string
   b: string
   calls: number

@@ -11,7 +11,7 @@ import { safetyClasses } from './capabilities.ts'
 import { demandPlaceFor, type Environment, given, isSameFile, readText, stateFolder } from './files.ts'
 import * as flag from './flags.ts'
 import { everyCase, requirementSets } from './inputs.ts'
-import { parseTargetFile, type TargetFile } from './target-file.ts'
+import { parseTargetFile } from './target-file.ts'
 
 /** A server, and its root key. */
 export const serverFlags = {
@@ -279,7 +279,7 @@ const defaultRequestTimeoutMs = 10_000
 /** A target file and its path. */
 interface NamedTargetFile {
   path: string | null
-  file: TargetFile
+  file: ReturnType<typeof parseTargetFile>
   /** Resolves a path in the target file, relative to its folder. */
   beside(path: string): string
 }

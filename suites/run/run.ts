@@ -26,7 +26,7 @@ import { type Ending, endedTarget } from './ending.ts'
 import { preflight } from './preflight.ts'
 import { createRunner } from './schedule.ts'
 
-export interface RunSetup
+interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
     Partial<Pick<Run, 'trace' | 'keptTestKeys' | 'earlierKeys'>> {
   items: readonly Item[]

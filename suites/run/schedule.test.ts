@@ -8,7 +8,9 @@ import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
 import type { Capabilities } from './capabilities.ts'
-import { type Board, createRunner, type Entry, nextToStart } from './schedule.ts'
+import { type Board, createRunner, nextToStart } from './schedule.ts'
+
+type Entry = Board['entries'][number]
 
 const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry => ({
   key,

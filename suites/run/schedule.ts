@@ -250,7 +250,7 @@ function begin({ entries }: Board<Slot>, slot: Slot): Slot {
 // The rules by which cases of one target run at the same time without disturbing each other.
 
 /** A case of a run, or the creation of a test key. */
-export interface Entry {
+interface Entry {
   key: string
   isTestKey: boolean
   claims: Claims

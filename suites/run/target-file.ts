@@ -7,7 +7,7 @@ import type { TargetSettings } from '../engine/target.ts'
 import type { Tls } from '../targets/transport.ts'
 
 /** The content of a target file; every key is optional. Paths are as written. */
-export interface TargetFile
+interface TargetFile
   extends Partial<
     Pick<TargetSettings, 'scheme' | 'signedUri' | 'scopeNames' | 'solutions' | 'concurrency' | 'rate' | 'headers'>
   > {

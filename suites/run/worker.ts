@@ -7,7 +7,7 @@ import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import type { KnownEntry } from '../report/report.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { createEnding, type Ending } from './ending.ts'
-import type { RecordFile } from './keys.ts'
+import type { recordKeys } from './keys.ts'
 
 /** The request of the main thread to the workers that run the cases. Plain data. */
 export interface WorkerRequest {
@@ -25,7 +25,7 @@ export interface WorkerRequest {
   /** Stop after this many failures that the baseline does not list; null: never. */
   bail?: { failures: number; known: readonly KnownEntry[] } | null
   /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
-  keyRecord?: RecordFile | null
+  keyRecord?: Parameters<typeof recordKeys>[0] | null
   keptTestKeys?: CreatedKey[]
   earlierKeys?: CreatedKeysEntry[]
   /** How many items the workers have taken, in one Int32 that they share; one worker runs all of them without it. */

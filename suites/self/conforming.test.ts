@@ -3,7 +3,7 @@ import { allItems } from '../engine/conversation/cases.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { openRun } from '../run/run.ts'
-import { lastingTarget, loadIndependentVariants, loadVariants } from '../targets/bundled.ts'
+import { lastingTarget, loadVariants } from '../targets/bundled.ts'
 import {
   compatible,
   coveringServers,
@@ -109,7 +109,7 @@ test('no conforming server of another author is accused when the test keys are c
   const items = allItems(corpus).filter(({ kind }) => kind === 'test-key')
   const accused: string[] = []
   const isAboutKeys = (question: string): boolean => /^(keys|scopes|grants)\//.test(question)
-  const servers = (await loadIndependentVariants()).filter(({ questions }) => questions.some(isAboutKeys))
+  const servers = (await loadVariants('others')).filter(({ questions }) => questions.some(isAboutKeys))
   expect(servers.length).toBeGreaterThan(100)
   for (const { id, settings, create } of turnUnlessProof(servers, 12, 0)) {
     const target = lastingTarget(create(), settings)

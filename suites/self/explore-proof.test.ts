@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { loadIndependentMutants, loadIndependentVariants } from '../targets/bundled.ts'
+import { loadMutants, loadVariants } from '../targets/bundled.ts'
 import { isCatch, missedGoals, type ProofFinding, type ProofLine, proofSummary, prove } from './explore-proof.ts'
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 
@@ -8,7 +8,7 @@ const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: 1500, walks: 3 }
 
 async function mutantNamed(name: string) {
-  const mutant = (await loadIndependentMutants()).find(({ id }) => id === name)
+  const mutant = (await loadMutants('others')).find(({ id }) => id === name)
   if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
   const { id, breaks, create } = mutant
   return { id, breaks, settings: {}, create }
@@ -37,7 +37,7 @@ describe('the model alone', () => {
     ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
   ]
   test.each(partUnlessProof(conforming, 1))('does not accuse %s', async (name, more) => {
-    const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
+    const variant = (await loadVariants('others')).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
     const { id, profile, settings = {}, create } = variant
     const server = () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() })

@@ -5,10 +5,10 @@ import type { Hint } from '../engine/judge/problem.ts'
 import { hintText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, lastingTarget, loadIndependentMutants, loadMutants } from '../targets/bundled.ts'
+import { bundledTarget, lastingTarget, loadMutants } from '../targets/bundled.ts'
 
 const corpus = await openCorpus()
-const rows = [...(await loadMutants()), ...(await loadIndependentMutants())]
+const rows = [...(await loadMutants()), ...(await loadMutants('others'))]
 
 /** The hints of the failed cases, one for each case; undefined for a case without one. */
 async function hintsOn(

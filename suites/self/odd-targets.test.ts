@@ -9,7 +9,7 @@ import {
   bundledSettings,
   bundledTarget,
   lastingTarget,
-  loadIndependentVariants,
+  loadVariants,
   rules,
   type ServerOptions,
 } from '../targets/bundled.ts'
@@ -57,7 +57,7 @@ const repeatingGrants: ServerOptions = {
   },
 }
 
-const variants = await loadIndependentVariants()
+const variants = await loadVariants('others')
 
 function variant(id: string): ServerOptions {
   const found = variants.find((one) => one.id === id)

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadIndependentMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
+import { loadMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
 import { runBuilt } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 
@@ -12,7 +12,7 @@ const found = join(folder, 'found')
 const report = join(folder, 'report.json')
 const rootKey = { id: 'saved', secret: 'saved-secret-0000001' }
 
-const mutant = (await loadIndependentMutants()).find(({ id }) => id === 'refresh-token-accepted-as-secret-of-grant')
+const mutant = (await loadMutants('others')).find(({ id }) => id === 'refresh-token-accepted-as-secret-of-grant')
 if (mutant === undefined) throw new Error('The mutant of this test has gone')
 const started: MockServer[] = []
 afterAll(async () => {

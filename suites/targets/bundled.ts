@@ -51,12 +51,18 @@ export function bundledSettings(solutions: string[]): TargetSettings {
 export type { BrokenServer, ConformingServer, Fault, MockServer, Profile, RecordedExchange, ServerOptions }
 export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
 
-/** Our own servers that are wrong in one way each. Loaded only when needed. */
-export const loadMutants = async (): Promise<readonly BrokenServer[]> =>
-  (await allBroken()).filter(({ origin }) => origin === 'own')
-/** Our own conforming servers that answer open questions in another way. Loaded only when needed. */
-export const loadVariants = async (): Promise<readonly ConformingServer[]> =>
-  (await allConforming()).filter(({ origin }) => origin === 'own')
+/** Who wrote the servers: we, or authors who did not know the suite. */
+type Author = 'own' | 'others'
+
+/** Servers that are wrong in one way each. Loaded only when needed. */
+export const loadMutants = async (by: Author = 'own'): Promise<readonly BrokenServer[]> =>
+  byAuthor(await allBroken(), by)
+/** Conforming servers that answer open questions in another way. Loaded only when needed. */
+export const loadVariants = async (by: Author = 'own'): Promise<readonly ConformingServer[]> =>
+  byAuthor(await allConforming(), by)
+
+const byAuthor = <S extends BrokenServer | ConformingServer>(servers: readonly S[], by: Author): S[] =>
+  servers.filter(({ origin }) => (origin === 'own') === (by === 'own'))
 
 const requestTimeoutMs = 10_000
 /** Kept connections: enough for the calls that a run has under way. */
@@ -88,10 +94,6 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
     },
   }
 }
-
-/** Broken and conforming servers whose authors did not know the suite. Loaded only by the proof of the explorer. */
-export const loadIndependentMutants = async () => (await allBroken()).filter(({ origin }) => origin !== 'own')
-export const loadIndependentVariants = async () => (await allConforming()).filter(({ origin }) => origin !== 'own')
 
 const allBroken = async () => (await import('../servers/table.ts')).brokenServers()
 const allConforming = async () => (await import('../servers/table.ts')).conformingServers()
