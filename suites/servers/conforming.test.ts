@@ -176,6 +176,20 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
     await use(next.accessToken)
   }
   await send(call('manager/auth', { grantType: 'api_key_credentials', scope: ['solution'] }), basic(root))
+  // Key ids in other spellings, and credentials in other places.
+  for (const apiKeyId of [root.id.toUpperCase(), `${root.id} `, root.id.replaceAll('-', '')])
+    await grant(['solution'], { apiKeyId, apiKeySecret: root.secret })
+  await send(list(), basic({ ...root, id: root.id.toUpperCase() }))
+  const { accessToken } = await grant(['solution'])
+  for (const headers of [
+    { 'x-access-token': String(accessToken) },
+    { 'x-authorization': `${tokenPrefix} ${accessToken}` },
+    { cookie: `token=${accessToken}` },
+    { 'x-api-key-id': root.id, 'x-api-key': root.secret },
+  ])
+    await send(list(), undefined, headers)
+  await send(JSON.stringify({ ...JSON.parse(list()), auth: accessToken }))
+  wait(4000)
   await grant(['solution', 'solution', 'session:a', 'session:b', 'ipAddr:127.0.0.1', 'ipAddr:127.0.0.2'])
   // Sessions, and tokens in number.
   const pairs: { accessToken?: unknown; refreshToken?: unknown }[] = []

@@ -181,6 +181,8 @@ export interface KeyTries {
   wasAccepted: boolean
   /** How many were refused since the last accepted one. */
   refused: number
+  /** Of the calls with this key in any way that were refused since then: the first. A key that a right call cannot use before any wrong one is not locked. */
+  firstRefused?: 'right' | 'wrong'
   /** The key stayed refused for as long as a run waits for a lock to end. */
   isShut?: true
 }

@@ -150,13 +150,14 @@ async function meetLock(
   const involved = new Set(refused.map(({ request }) => keyCalledWith(request)?.id))
   const root = talk.testKeys.get(actor(talk, 'root'))?.id
   for (const known of [...tries.values()].filter(isMeant)) {
-    const { id, way, wasAccepted } = known
+    const { id, way, wasAccepted, firstRefused } = known
     const wrong = [...tries.values()].reduce((sum, one) => sum + (one.id === id ? one.refused : 0), 0)
     // Any refusal may show that the root key is locked.
     const endsRun = id === root && way !== 'grant'
     const call = plainCallOf(talk, known)
     if (call === undefined || !wasAccepted || stopping.reason !== null) continue
-    if (!endsRun && (!involved.has(id) || wrong < fewestWrong)) continue
+    // A creation beyond the limit may have removed the key.
+    if (!endsRun && (!involved.has(id) || wrong < fewestWrong || firstRefused === 'right')) continue
     if (!(await refusesAll(call, triesOfLock))) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     const shut = [...tries.values()].filter(({ isShut }) => isShut)

@@ -73,29 +73,57 @@ describe('run case', async () => {
     expect(run.stopping.reason?.kind).toBe('locked-out')
   })
 
-  test('keys that stay refused are waited for only a few times in a run', async () => {
-    let isDead = false
+  /** Six keys beside root; all of them die at once. */
+  async function mortalKeys() {
+    const names = ['one', 'two', 'three', 'four', 'five', 'six']
+    const headers = names.map((name) => `Basic ${Buffer.from(`${name}:${name}-secret`).toString('base64')}`)
+    let areDead = false
     const target = madeUpTarget({
       answer: ({ authorization = '' }) =>
-        isDead && !authorization.endsWith(Buffer.from('root:not-a-secret').toString('base64'))
-          ? { status: 401 }
-          : { result: {} },
+        authorization.endsWith(Buffer.from('root:not-a-secret').toString('base64')) ||
+        (!areDead && headers.includes(authorization))
+          ? { result: {} }
+          : { status: 401 },
     })
     const run = runOf(target)
     const { testKeys, instance } = await openConversation(run)
-    const names = ['one', 'two', 'three', 'four', 'five', 'six']
-    const use = (name: string) =>
-      ask(run, `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${name} }, expect: accepted }\n`)
+    const callAs = (auth: string, expect: string) =>
+      ask(run, `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${auth} }, expect: ${expect} }\n`)
+    const use = (name: string) => callAs(name, 'accepted')
     await ask(run, right)
     for (const name of names) {
       testKeys.set(name, { id: name, secret: `${name}-secret` })
       await use(name)
     }
-    isDead = true
-    const beganMs = instance.clock.now()
+    return {
+      run,
+      names,
+      clock: instance.clock,
+      use,
+      useWrongly: (name: string) => callAs(`${name}, but: first-half`, 'refused'),
+      die: () => {
+        areDead = true
+      },
+    }
+  }
+
+  test('keys that stay refused are waited for only a few times in a run', async () => {
+    const { run, names, clock, use, useWrongly, die } = await mortalKeys()
+    for (const name of names) await useWrongly(name)
+    die()
+    const beganMs = clock.now()
     for (const name of names) expect((await use(name)).problem?.kind).toBe('key-locked')
-    expect(instance.clock.now() - beganMs).toBeLessThan(65_000)
+    expect(clock.now() - beganMs).toBeLessThan(65_000)
     expect(run.stopping.reason).toBeNull()
+  })
+
+  test('a key that a right call could not use before any wrong one is not locked', async () => {
+    const { use, useWrongly, die } = await mortalKeys()
+    die()
+    for (let time = 0; time < 3; time += 1) {
+      expect((await use('one')).verdict).toBe('failed')
+      await useWrongly('one')
+    }
   })
 
   test.each([

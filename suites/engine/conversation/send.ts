@@ -113,15 +113,26 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
 }
 
 /** Counts the calls with a key that are refused one after another. */
-function noteTry({ run }: Conversation, spec: CallSpec, { answer, request }: Delivered): void {
+function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, request }: Delivered): void {
   const key = keyCalledWith(request)
   if (key === undefined || (answer.outcome !== 'accepted' && answer.outcome !== 'refused')) return
   const name = `${key.way} ${key.id}`
-  const known = run.tries.get(name) ?? { ...key, wasAccepted: false, refused: 0 }
+  const known = tries.get(name) ?? { ...key, wasAccepted: false, refused: 0 }
   // A wrong call that is accepted does not show that right ones are: their refusal would look like a lock.
-  if (answer.outcome === 'refused') run.tries.set(name, { ...known, refused: known.refused + 1 })
-  else if (!isSpoilt(spec)) run.tries.set(name, { ...key, wasAccepted: true, refused: 0 })
+  if (answer.outcome === 'accepted' && !isSpoilt(spec)) tries.set(name, { ...key, wasAccepted: true, refused: 0 })
+  if (answer.outcome === 'accepted') return
+  tries.set(name, { ...known, refused: known.refused + 1 })
+  const isRight = isOrdinary(spec)
+  for (const [other, { firstRefused = isRight ? 'right' : 'wrong', ...one }] of tries)
+    if (one.id === key.id && (!isRight || one.way === key.way)) tries.set(other, { ...one, firstRefused })
 }
+
+/** Only what is wrong with its key can have it refused. */
+const isOrdinary = (spec: CallSpec): boolean =>
+  spec.method === 'solution/listSolutions' &&
+  typeof spec.auth === 'object' &&
+  !('header' in spec.auth) &&
+  !isSpoilt(spec)
 
 const isSpoilt = ({ auth, changes = [], mustBeRefused = false }: CallSpec): boolean =>
   mustBeRefused || changes.length > 0 || (typeof auth === 'object' && 'but' in auth)

@@ -149,6 +149,18 @@ test('a change without an effect is an error where it must have one', () => {
   expect(() => writeCall(plain, [change], { ...settings, mustChange: true })).toThrow('"gap" stays as it is')
 })
 
+test('a word that is not there has no other spelling, whatever else changes', () => {
+  const call: PlainCall = { ...plain, caller: { kind: 'token', token: 'abc' } }
+  const changes: Change[] = [
+    { field: 'token-word', operation: 'case-swapped' },
+    { field: 'token', operation: 'inside-changed' },
+  ]
+  expect(() => writeCall(call, changes, { ...settings, mustChange: true })).not.toThrow()
+  expect(() => writeCall(call, changes, { ...settings, tokenWord: '', mustChange: true })).toThrow(
+    '"token-word" stays as it is',
+  )
+})
+
 test('a mistake that shows only in signatures with + or / is made in such a one', () => {
   let count = 0
   const call: PlainCall = { ...plain, caller: { kind: 'hmac', key } }
