@@ -217,10 +217,6 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
     case: `not-testable keys/${scenario}-with-public-key`,
     reason: 'A second key of bob would have to have the public key of his first, and no other private key is at hand',
   })),
-  'no-token-word': ['every-letter', 'one-letter'].map((name) => ({
-    case: `not-testable tokens/other-word/${name}-in-the-other-case`,
-    reason: 'No word stands before a token here, so there is none to spell in another way',
-  })),
   'behind-a-local-proxy': [
     { case: 'not-testable addresses/second-address', reason: oneAddress },
     { case: 'not-testable refresh/address-kept', reason: oneAddress },

@@ -147,17 +147,24 @@ async function meetLock(
 ): Promise<Spoiler | undefined> {
   const { stopping, target, tries } = talk.run
   const refused = stops.filter(isRefusedInstead).flatMap(({ called }) => called.filter(isRefused))
-  const involved = new Set(refused.map(({ request }) => keyCalledWith(request)?.id))
+  const called = refused.map(({ request }) => keyCalledWith(request))
+  const involved = new Set(called.map((key) => key?.id))
+  // A lock begins with a wrong call. A creation beyond the limit may have removed the key.
+  const removed = new Set(
+    called.flatMap((key) => {
+      const known = key && tries.get(`${key.way} ${key.id}`)
+      return known?.wasAccepted && known.firstRefused === 'right' ? [known.id] : []
+    }),
+  )
   const root = talk.testKeys.get(actor(talk, 'root'))?.id
   for (const known of [...tries.values()].filter(isMeant)) {
-    const { id, way, wasAccepted, firstRefused } = known
+    const { id, way, wasAccepted } = known
     const wrong = [...tries.values()].reduce((sum, one) => sum + (one.id === id ? one.refused : 0), 0)
     // Any refusal may show that the root key is locked.
     const endsRun = id === root && way !== 'grant'
     const call = plainCallOf(talk, known)
     if (call === undefined || !wasAccepted || stopping.reason !== null) continue
-    // A creation beyond the limit may have removed the key.
-    if (!endsRun && (!involved.has(id) || wrong < fewestWrong || firstRefused === 'right')) continue
+    if (!endsRun && (!involved.has(id) || removed.has(id) || wrong < fewestWrong)) continue
     if (!(await refusesAll(call, triesOfLock))) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     const shut = [...tries.values()].filter(({ isShut }) => isShut)

@@ -326,9 +326,9 @@ function changerOf(changes: readonly Change[], operations: NamedOperations): Cha
     return found
   }
   const noted = <Value>(change: Change, before: Value, after: Value): Value => {
-    // Some servers give a key with a public key an empty secret, which is wrong whatever is done to it. A word that is not there has no other spelling.
-    const isOpen = String(before) === '' && change.field !== 'token-word'
-    if (String(before) === String(after) && !isOpen) idle.add(change)
+    // Some servers give a key with a public key an empty secret, which is wrong whatever is done to it. Where no word stands before a token,
+    // the other changes of the call are what differs.
+    if (String(before) === String(after) && String(before) !== '') idle.add(change)
     return after
   }
   const textOnce = (value: string, change: Change): string => {

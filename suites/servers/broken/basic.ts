@@ -175,6 +175,11 @@ export const basic: BrokenRows = {
   'basic/credentials': {
     ...wrongSecretsTaken('basic', 'basic'),
     'basic-never-taken': without('basic', () => true),
+    // The word is read in any letter case, and what checks the secret knows one spelling of it.
+    'secret-unchecked-behind-another-spelling-of-basic': (seen) => ({
+      profile: { schemeCase: 'any' },
+      ...alsoSecret('basic', () => !/^Basic /.test(seen.authorization ?? '')),
+    }),
     // The text is split at every colon, so `id:secret:more` is accepted.
     'third-part-of-basic-credentials-ignored': by.first(inBasic((secret) => secret.split(':')[0] ?? '')),
     // Full-width digits count as digits, because the secret is compared in its NFKC form.

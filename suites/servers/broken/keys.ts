@@ -150,6 +150,17 @@ export const keys: BrokenRows = {
       `${means}-of-a-deleted-key-taken`,
       { deletedKeyWorks: (_key, used) => used === means },
     ]),
+    // The key is taken out of a list by its place, which is counted from one.
+    'deletion-ends-the-key-created-before-it-too': (_seen, gone = new Set<ApiKey>()) => ({
+      around: afterCalls((_answer, call) => {
+        const keys = [...call.state.keys.values()]
+        const isNew = keys.map((key) => key.deleted && !gone.has(key))
+        for (const [at, key] of keys.entries()) {
+          if (isNew[at + 1] && !key.initial) key.deleted = true
+          if (key.deleted) gone.add(key)
+        }
+      }),
+    }),
     // The list of signers is rebuilt when a key is created.
     'deleted-key-signs-until-another-key-is-created': by.fifth((_seen, gone = new Set<ApiKey>()) => ({
       keysLostToNewKey: (all) => {

@@ -65,6 +65,11 @@ export const tokens: BrokenRows = {
     'access-token-never-works': { issuedTokenWorks: (kind) => kind !== 'access' },
     ...likeTokensTaken('access'),
     'any-access-token-taken': alsoNamed('access', () => true),
+    // The word is read in any letter case, and what looks for the token knows one spelling of it.
+    'any-token-taken-behind-another-spelling-of-bearer': (seen) => ({
+      profile: { schemeCase: 'any' },
+      ...alsoNamed('access', () => !/^Bearer /.test(seen.authorization ?? '')),
+    }),
     'secret-taken-as-a-token': alsoNamed('access', (text, { pair }) => text === pair.key.secret),
     'refused-grant-ends-the-tokens-of-the-key': {
       endedByRefusal: (all, named) => all().filter(({ key }) => key === named),
