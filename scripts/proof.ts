@@ -37,6 +37,8 @@ const quickProofs: readonly Proof[] = [
   whole(
     'what npm test leaves out because it takes a minute: kept findings, keys that stay, shards, facts, causes of sessions',
     'suites/explore/session-causes.long.test.ts',
+    'suites/explore/shrink.long.test.ts',
+    'suites/self/hostile.test.ts',
     'suites/self/facts.test.ts',
     'suites/self/recipes.test.ts',
     'suites/self/run-lifecycle.test.ts',
@@ -75,6 +77,7 @@ const longProofs: readonly Proof[] = [
     'what a few mistakes, clients and pages show in npm test holds for all of them',
     'suites/lab/by-hand.long.test.ts',
     'suites/lab/diagnose.long.test.ts',
+    'suites/lab/lab.long.test.ts',
     'suites/self/clients/clients.test.ts',
     'suites/self/pages.test.ts',
   ),

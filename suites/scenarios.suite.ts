@@ -1,25 +1,14 @@
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, describe, inject, test } from 'vitest'
 import { allItems, type Item } from './engine/conversation/cases.ts'
 import type { CaseOutcome } from './engine/judge/problem.ts'
 import { seededRandom, systemRandom } from './engine/signer/random.ts'
 import type { Target } from './engine/target.ts'
 import { applyKnown } from './report/build.ts'
-import { problemText } from './report/problem-text.ts'
-import { safetyClasses } from './run/capabilities.ts'
-import { openCorpus } from './run/corpus-cache.ts'
 import { recordKeys } from './run/keys.ts'
 import { openRun } from './run/run.ts'
 import { openWorkerSide, type WorkerRequest } from './run/worker.ts'
 
-/** Under plain vitest no request is handed over: then all cases run against the bundled server. */
-async function everything(): Promise<WorkerRequest> {
-  const corpus = await openCorpus()
-  const items = allItems(corpus).map(({ key }) => key)
-  return { url: null, corpus, allow: safetyClasses, items, seed: 1, unique: 'test', channel: 'svc-conformance-test' }
-}
-
-const handed: WorkerRequest | undefined = inject('request')
-const request = handed ?? (await everything())
+const request: WorkerRequest = inject('request')
 const { url, corpus, seed, keyRecord = null, bail = null } = request
 
 /** Only one of the two is needed, and loading the other takes time. */
@@ -56,7 +45,7 @@ afterAll(async () => {
 const ask = url === null ? test : test.concurrent
 
 /** A run reads outcomes and not tests: the fewer tests, the less vitest has to do. By URL each case reports as soon as it has ended. */
-const casesOfATest = handed !== undefined && url === null ? 25 : 1
+const casesOfATest = url === null ? 25 : 1
 
 /** The workers take the cases in turn. Whichever is faster takes more, so that they end at the same time. */
 const taken = request.taken === undefined ? null : new Int32Array(request.taken)
@@ -78,7 +67,6 @@ describe('scenarios', () => {
       }
       const stopped = run.stopReason()
       if (stopped !== null) task.meta.stopped = stopped
-      if (handed === undefined) for (const { problem } of outcomes) expect(problem, problemText(problem)).toBeNull()
     })
   }
 })

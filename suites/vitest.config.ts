@@ -68,7 +68,7 @@ for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
-    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts', 'suites/*.suite.ts'],
+    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
     // The record of created keys of a test is not for the user who runs it.
     env: { XDG_STATE_HOME: join(folder, 'state') },

@@ -16,7 +16,7 @@ import { sequences } from './walk.ts'
 
 const { requirements } = await openCorpus()
 /** Of an exploration that ends before it has done everything. */
-const shortCalls = isProof ? 900 : 600
+const shortCalls = isProof ? 900 : 400
 
 async function exploreServer(
   server: Omit<ServerOptions, 'clock'>,
@@ -105,7 +105,7 @@ describe('an exploration', () => {
         }
       expect(findings).toEqual([])
       expect(calls).toBeGreaterThan(shortCalls - 100)
-      expect(words.size).toBeGreaterThan(100)
+      expect(words.size).toBeGreaterThan(shortCalls / 5)
     }
     const [first = new Set(), second = new Set()] = used
     expect([...second].filter((word) => first.has(word))).toEqual([])
@@ -156,7 +156,7 @@ describe('an exploration', () => {
       shortCalls,
     )
     expect(findings).toEqual([])
-    expect(made.length).toBeGreaterThan(10)
+    expect(made.length).toBeGreaterThan(5)
   })
 
   test.each([

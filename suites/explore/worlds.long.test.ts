@@ -41,7 +41,7 @@ const brokenIn = async (world: string, server: Server, values: { readonly [name:
 }
 
 const worlds = [...readWorlds().worlds.keys()]
-test.each(turnUnlessProof(worlds, 4, 0))('the reference server breaks nothing in the world "%s"', async (world) => {
+test.each(turnUnlessProof(worlds, 8, 0))('the reference server breaks nothing in the world "%s"', async (world) => {
   expect(await brokenIn(world, {})).toEqual([])
 })
 
@@ -96,7 +96,7 @@ test.each(partUnlessProof(wrongRules, 2))('%s shows that %s', async (world, _wha
 
 describe('a session name used twice', () => {
   test.each(['replaces', 'adds', 'joins'] as const)('%s a session, and nothing is found', async (reusedSessionName) => {
-    for (const sessionUser of ['one-key', 'all-keys'] as const)
+    for (const sessionUser of partUnlessProof(['one-key', 'all-keys'] as const, 1))
       expect(await brokenIn('session names', { profile: createProfile({ reusedSessionName, sessionUser }) })).toEqual(
         [],
       )
@@ -113,11 +113,12 @@ describe('a session name used twice', () => {
   })
 })
 
-test.each([
+const conforming = [
   'writes-of-one-key-in-flight-together-conflict',
   'refresh-in-work-makes-the-others-come-again',
   'word-for-one-solution-opens',
-])('a conforming server is not accused: %s', async (beginning) => {
+]
+test.each(partUnlessProof(conforming, 1))('a conforming server is not accused: %s', async (beginning) => {
   const variant = (await loadVariants('others')).find(({ id }) => id.startsWith(beginning))
   const server = { ...(variant?.profile === undefined ? {} : { profile: variant.profile }), ...variant?.create?.() }
   expect(variant).toBeDefined()

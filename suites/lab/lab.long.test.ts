@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { chromiumMissing, launchChromium } from '../self/chromium.ts'
+import { partUnlessProof } from '../self/proof-form.ts'
 import { type LabFields, labResult } from './compute.ts'
 import { buildLab, serveLab } from './lab-page.ts'
 
@@ -145,7 +146,7 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
     expect(await page.getByRole('row', { name: /^method 4 504f5354/ }).count()).toBe(1)
   })
 
-  test('every vector can be loaded, and is judged as it should be', async () => {
+  test('a vector can be loaded, and is judged as it should be', async () => {
     const { valid, invalid } = loadVectors(packageRoot)
     const wanted = [
       ...valid.map(({ id }): [string, unknown] => [id, 'Valid: every stage is right']),
@@ -156,6 +157,7 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
           expect.stringContaining(`Not valid at ${vector['fails-at']}`),
         ]),
     ]
+    const some = partUnlessProof(wanted, 16)
     const shown = await page.getByLabel('Load a vector').evaluate(
       (select: HTMLSelectElement, ids) =>
         ids.map((id) => {
@@ -163,9 +165,9 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
           select.dispatchEvent(new Event('change', { bubbles: true }))
           return [id, document.getElementById('verdict')?.textContent]
         }),
-      wanted.map(([id]) => id),
+      some.map(([id]) => id),
     )
-    expect(shown).toEqual(wanted)
+    expect(shown).toEqual(some)
   })
 
   test('the example shows a mistake that is found, and another secret leads to the own data', async () => {

@@ -72,10 +72,14 @@ describe('secrets that an environment changed', () => {
   test.each([...changed, ...given])('%s of %j', (id, right, used) => {
     const key = { kind: 'secret' as const, secret: right }
     expect(idsOf(ask(plain, hmac(dataOf(plain), used), { key }))).toEqual([id])
+    expect(diagnose(ask(plain, hmac(dataOf(plain), right), { key })).valid).toBe(true)
+  })
+
+  test.each(partUnlessProof([...changed, ...given], 5))('%s of %j, beside a missing line feed', (id, right, used) => {
+    const key = { kind: 'secret' as const, secret: right }
     expect(idsOf(ask(plain, hmac(dataOf(plain).subarray(0, -1), used), { key })).sort()).toEqual(
       [id, 'data/without-final-newline'].sort(),
     )
-    expect(diagnose(ask(plain, hmac(dataOf(plain), right), { key })).valid).toBe(true)
   })
 })
 
@@ -96,6 +100,9 @@ describe('schemes of other services', () => {
     expect(idsOf(input)).toEqual([id])
     expect(titlesOf(input)).toContain(habit)
     expect(titlesOf(input)).toContain('Sign <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF and nothing else')
+  })
+
+  test.each(partUnlessProof(habits, 2))('%s, over a body with spaces', (id, _habit, data) => {
     const spaced = plain.replaceAll(':', ': ').replaceAll(',', ', ')
     expect(idsOf(ask(plain, hmac(data(spaced)))).sort()).toEqual([id, 'data/with-body-spaced'].sort())
   })
@@ -129,10 +136,12 @@ describe('ED25519', () => {
     [['data/with-other-nonce', 'signature/attached'], attached(bytes(right.toString().replace(nonce, 'n')))],
   ]
 
-  test.each(made)('%j', (ids, signature) => {
+  test.each(partUnlessProof(made, 3))('%j', (ids, signature) => {
     expect(idsOf(ask(plain, signature, { key })).sort()).toEqual(ids)
-    expect(idsOf(ask(plain, right.toString('base64'), { key }))).not.toContain('signature/attached')
   })
+
+  test('data alone are no attached signature', () =>
+    expect(idsOf(ask(plain, right.toString('base64'), { key }))).not.toContain('signature/attached'))
 
   test('signed rightly', () => expect(diagnose(ask(plain, ecc(right).toString('base64'), { key })).valid).toBe(true))
 })
@@ -283,7 +292,7 @@ describe('text', () => {
       ]),
   )
 
-  test.each(partUnlessProof(combined, 6))('%s with %s', (id, spelling, sent, data) => {
+  test.each(partUnlessProof(combined, 3))('%s with %s', (id, spelling, sent, data) => {
     expect(idsOf(ask(sent, hmac(data))).sort()).toEqual([id, spelling].sort())
   })
 

@@ -56,14 +56,14 @@ async function ask(target: Target, items: Item[]): Promise<Report | SuiteError> 
 
 const asItIs = (target: Target): Target => target
 
-/** Outside of a proof each server gets another part of the cases. */
-const everyTurn = 6
+/** Outside of a proof each server gets another part of the cases; one that answers some calls rightly shows itself in fewer of them. */
+const everyTurn = (server: NullServer): number => (nearlyNullServers.includes(server) ? 6 : 12)
 
 const shownBy = async (server: NullServer, clocked: (target: Target) => Target): Promise<Report | SuiteError> => {
   const at = [...nullServers, ...nearlyNullServers].indexOf(server)
   const { url, close } = await serveNull(server)
   try {
-    return await ask(clocked(targetOf(server, url)), turnUnlessProof(allItems(corpus), everyTurn, at))
+    return await ask(clocked(targetOf(server, url)), turnUnlessProof(allItems(corpus), everyTurn(server), at))
   } finally {
     await close()
   }

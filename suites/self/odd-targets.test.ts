@@ -142,7 +142,7 @@ const habits: readonly Habit[] = [
   },
 ]
 
-test.each(partUnlessProof(habits, 3))('$name', async ({ server, only, verdicts }) => {
+test.each(partUnlessProof(habits, 2))('$name', async ({ server, only, verdicts }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
   const odd = outcomes.filter(
@@ -267,7 +267,7 @@ test.each(unusual.map((one, at) => ({ ...one, at })))(
   async ({ server, settings, target, only, reasons, at }) => {
     const all = allItems(corpus).filter((item) => only === undefined || only.some((id) => answersTo(item, id)))
     // Outside of a proof each target gets another part of the cases.
-    const items = turnUnlessProof(all, 18, at)
+    const items = turnUnlessProof(all, 36, at)
     const outcomes = await runAll({ target: target(server, settings), corpus, items })
     const open = outcomes.filter(({ verdict }) => verdict !== 'passed')
     const wrong = open.filter(({ verdict }) => verdict !== 'not-testable')
@@ -300,7 +300,7 @@ function granting(result: unknown) {
 /** Outside of a proof each value gets another part of the cases. */
 function partFor(value: unknown): Item[] {
   const at = strange.findIndex(([, one]) => one === value)
-  return turnUnlessProof(allItems(corpus), 14, at)
+  return turnUnlessProof(allItems(corpus), 28, at)
 }
 
 test.each(strange)('results that are %s', async (_name, value) => {

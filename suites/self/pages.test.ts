@@ -31,6 +31,8 @@ const againInProof: readonly string[] = [
   'npx svc-conformance run --set 1.0 --report json=report.json > /dev/null',
   'npx svc-conformance run --only signatures/hmac-accepted --report json=reference.json > /dev/null',
   'npx svc-conformance explore --url http://127.0.0.1:8141 --disposable --explore-calls 400 --save found',
+  'npx svc-conformance facts --url http://127.0.0.1:8131 --wait 10 --allow sessions --as-profile profile.json',
+  'npx svc-conformance diff --url http://127.0.0.1:8132 --url http://127.0.0.1:8133 --wait 10 --calls 60; echo "exit code $?"',
 ]
 
 test('what is shortened outside of a proof is on a page', () => {

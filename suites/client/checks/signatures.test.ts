@@ -13,14 +13,14 @@ const checks = [
   'timestamp-ms',
 ]
 
-/** The checks that fail for a changed header, and whether the others pass. */
-function found(header: (right: string) => string, nonce = 'bm9uY2U='): string[] {
+/** The checks whose verdict is none of these for a changed header. One search serves them all. */
+function found(header: (right: string) => string, nonce = 'bm9uY2U=', good = ['passed']): string[] {
   const made = journal([signed(0, nonce, { header })], { auth: 'hmac' })
   const verdicts = judgedBy(
     checks.map((check) => `signature/${check}`),
     made,
   )
-  return checks.filter((_, index) => verdicts[index] !== 'passed')
+  return checks.filter((_, index) => !good.includes(verdicts[index] ?? ''))
 }
 
 const withSignature = (change: (signature: string) => string) => (right: string) =>
@@ -52,9 +52,7 @@ describe('a signature', () => {
       const mac = createHmac('sha256', key.secret).update(data).digest().subarray(0, length)
       return right.replace(/[^;]*$/, mac.toString('hex'))
     }
-    const made = journal([signed(0, 'bm9uY2U=', { header: inHex })], { auth: 'hmac' })
-    const failing = checks.filter((check) => !['passed', 'not exercised'].includes(judged(`signature/${check}`, made)))
-    expect(failing).toEqual(expected)
+    expect(found(inHex, 'bm9uY2U=', ['passed', 'not exercised'])).toEqual(expected)
   })
 
   test('is not base64url', () => {

@@ -77,7 +77,7 @@ describe('a right client gets every call accepted', () => {
     }),
   )
 
-  test.concurrent.each(cases('right'))('$name', ({ client, auth }) =>
+  test.concurrent.each(isProof ? cases('right') : oneCaseEach('right'))('$name', ({ client, auth }) =>
     withServer(auth, {}, async (server, env) => {
       expect(await runHere(client, { ...env, SVC_PARALLEL: '2' })).toEqual(allOk)
       expect(server.journal.entries().filter(({ verdict }) => verdict !== 'accepted')).toEqual([])
@@ -155,9 +155,10 @@ for (const [index, { language, build, auth: supported, missing }] of adapters.en
             expect(server.journal.count({ method: 'manager/createApiKey' }), auth).toBe(3)
           }),
       ]
-      // Outside of a proof one day for each way to authorize, so that each language has every kind of day and every way.
-      const days = supported.flatMap((auth, at) => daysOf(auth).filter((_, day) => isProof || day === (at + index) % 3))
-      await Promise.all(days.map((day) => day()))
+      const all = supported.map(daysOf)
+      // Outside of a proof one day with one way to authorize, in each language another one.
+      const days = isProof ? all.flat() : [all[index % all.length]?.[index % 3] ?? all.flat()[0]]
+      await Promise.all(days.map((day) => day?.()))
     })
   })
 
