@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../engine/signer/sign.ts'
 import { diagnose } from '../lab/diagnose.ts'
-import { ownDataSentences } from '../lab/own-data.ts'
+import { ownDataSentences } from '../lab/verify.ts'
 import { around, body, check, env, flags, fresh, right } from '../self/made-up-signature.ts'
 import { curlLine, diagnoseJson, diagnoseText, readCheck, signInputOf } from './signature.ts'
 

@@ -21,7 +21,7 @@ import {
   nextSteps,
   unexplainedSentence,
 } from '../lab/diagnose.ts'
-import { ownDataSentences } from '../lab/own-data.ts'
+import { ownDataSentences } from '../lab/verify.ts'
 import { type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
 import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, given, readBytes, readStandardInput } from '../run/files.ts'

@@ -7,12 +7,12 @@ import { isObject, isStrings } from '../engine/json.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import { resolve, UnresolvedReference } from '../engine/language/resolve.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
-import { facts } from '../engine/model/facts.ts'
+import { facts } from '../engine/model/judge.ts'
 import { contradicts, judge } from '../engine/model/judge.ts'
 import { doubted, doubtLine, forgetSessions, learn, mayStemFrom } from '../engine/model/learn.ts'
 import { keyIdOf } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import { shape } from '../engine/model/shape.ts'
+import { shape } from '../engine/model/learn.ts'
 import {
   type Answer,
   type Call,

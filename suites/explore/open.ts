@@ -1,6 +1,6 @@
 /** Opens a target for an exploration, and creates an explorer from its settings. */
 import type { Operations } from '../engine/language/deviations.ts'
-import { areas } from '../engine/model/facts.ts'
+import { areas } from '../engine/model/judge.ts'
 import type { Key, Terms } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'

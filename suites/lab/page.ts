@@ -8,7 +8,7 @@ import type { Piece } from '../engine/signer/draft.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { type LabFields, type LabResult, labResult } from './compute.ts'
 import { type NamedMistake, type NextStep, nextSteps, unexplainedSentence } from './diagnose.ts'
-import { ownDataSentences } from './own-data.ts'
+import { ownDataSentences } from './verify.ts'
 import type { Stage } from './verify.ts'
 
 /** What the build puts into the page. */

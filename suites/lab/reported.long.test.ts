@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { SigningKey } from '../engine/signer/sign.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { type DiagnoseInput, diagnose } from './diagnose.ts'
-import { ownDataSentences } from './own-data.ts'
+import { ownDataSentences } from './verify.ts'
 
 const time = '1795154904754'
 const nonce = '+CLqKvRgaK/NpT0fZw9x8g=='

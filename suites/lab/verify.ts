@@ -1,20 +1,15 @@
-/** Checks a header stage by stage, as a server does, and reads what is wrong with how it is written. */
+/**
+ * Checks a header stage by stage, as a server does, and reads what is wrong with how it is written, or with the caller's own data to sign.
+ */
 import { counted } from '../engine/group.ts'
 import type { VerifyStage } from '../engine/language/vectors.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
-import {
-  draftOf,
-  type HeaderFields,
-  joinPieces,
-  piecesOf,
-  type SigningKey,
-  signDraft,
-  splitHeader,
-  version,
-} from '../engine/signer/draft.ts'
+import { draftOf, type HeaderFields, joinPieces, piecesOf, type SigningKey, signDraft, splitHeader, version, type Draft } from '../engine/signer/draft.ts'
 import { ed25519Verify, publicKeyOfSeed, signatureBytes } from '../engine/signer/ed25519.ts'
 import { macBytesSent } from '../engine/signer/hmac.ts'
-import { type KnownMistake, knownMistake } from '../engine/signer/mistakes.ts'
+import { type KnownMistake, knownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
+import { defined } from '../engine/json.ts'
+import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
 
 export interface VerifyInput {
   /** The value of the Authorization header. */
@@ -94,13 +89,13 @@ function rightSignature(input: VerifyInput, fields: HeaderFields): string | null
 }
 
 /** Whether a signature is made over these bytes with the private key of this pair; never with a secret. */
-export function ed25519Fits(key: SigningKey, data: Uint8Array, signature: Uint8Array): boolean {
+function ed25519Fits(key: SigningKey, data: Uint8Array, signature: Uint8Array): boolean {
   if (key.kind === 'secret') return false
   return ed25519Verify(key.kind === 'ed25519' ? publicKeyOfSeed(key.seed) : key.publicKey, data, signature)
 }
 
 /** The right data for the header and the request. */
-export function dataToSign({ method, uri, body }: VerifyInput, { timestamp, nonce }: HeaderFields): Uint8Array {
+function dataToSign({ method, uri, body }: VerifyInput, { timestamp, nonce }: HeaderFields): Uint8Array {
   return joinPieces(piecesOf({ timestamp, nonce, method, uri, body }))
 }
 
@@ -214,7 +209,7 @@ interface Difference {
 }
 
 /** Where `received` first differs from `expected`; they must differ. Columns count bytes. */
-export function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
+function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
   let at = 0
   while (at < expected.length && at < received.length && expected[at] === received[at]) at += 1
   return differenceAt(expected, at, received, at)
@@ -224,7 +219,7 @@ export function firstDifference(expected: Uint8Array, received: Uint8Array): Dif
  * Where `received` first differs from `expected` if white space between the tokens of JSON does not count. Null where only white space
  * differs, or none before this place. The words are those around it.
  */
-export function firstDifferenceInContent(
+function firstDifferenceInContent(
   expected: Uint8Array,
   received: Uint8Array,
 ): (Difference & { words: [expected: string, received: string] }) | null {
@@ -280,4 +275,104 @@ function nameOf(byte: number): string {
   if (byte === 0x09) return 'TAB'
   if (byte === 0x20) return 'a space'
   return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : 'a byte beyond printable ASCII'
+}
+
+
+
+/** How the caller's own data relate to the right ones. */
+interface OwnData {
+  isRight: boolean
+  /** Whether the signature is made over them, with this key and without another mistake. */
+  isSigned: boolean
+}
+
+/** Null if the caller gave no data, or the header has no timestamp and nonce. */
+export function judgeOwnData(input: VerifyInput): OwnData | null {
+  const { callersData } = input
+  const { fields } = readHeader(input.header, input)
+  if (callersData === undefined || fields === null) return null
+  const isRight = sameBytes(dataToSign(input, fields), callersData)
+  return { isRight, isSigned: signatureFits(input, fields, callersData) }
+}
+
+/** Sentences for people; empty if the caller gave no data. */
+export function ownDataSentences(input: VerifyInput): string[] {
+  const { callersData } = input
+  const { fields } = readHeader(input.header, input)
+  const judged = judgeOwnData(input)
+  if (callersData === undefined || fields === null || judged === null) return []
+  const fit = judged.isSigned
+    ? 'the signature is made over your data'
+    : 'the signature is not made over your data with this key'
+  if (judged.isRight) return [`Your data to sign are right; ${fit}`]
+  const right = dataToSign(input, fields)
+  const first = firstDifference(right, callersData)
+  const inContent = firstDifferenceInContent(right, callersData)
+  const { line, column, expected, received } = inContent ?? first
+  const words = inContent?.words.every((word) => word !== '') === true ? inContent.words : undefined
+  const apart = differencesOf(input, fields, callersData).filter(({ id }) => id !== 'data/with-other-data')
+  return [
+    `Your data to sign differ${inContent === null ? '' : ' in content'} at line ${line}, byte ${column}: expected ${expected}, found ${received}${words === undefined ? '' : ` ("${words[1]}" for "${words[0]}")`}; ${fit}`,
+    ...(inContent === null ? [] : [`White space differs from line ${first.line}, byte ${first.column} on`]),
+    ...apart.map(({ title }) => title),
+  ]
+}
+
+/** The right draft with the caller's own data in place of the right ones. */
+export function draftOfOwnData(right: Draft, data: Uint8Array): Draft {
+  return { ...right, pieces: [{ origin: 'other', bytes: data }] }
+}
+
+/** Which parts of the caller's own data are not those of the request and the header; one mistake for each. */
+export function differencesOf(input: VerifyInput, fields: HeaderFields, data: Uint8Array): KnownMistake[] {
+  const own = partsOf(data)
+  if (own === null)
+    return [otherPart('data', 'signatures/data-to-sign', 'other data are signed than those of this request')]
+  const both = (name: 'timestamp' | 'nonce'): string =>
+    `header and data have different ${name}s: "${fields[name]}" in the header, "${own[name]}" in the data`
+  const method = input.method.toUpperCase()
+  const body = `a body of ${own.body.length} bytes that is not the one of this request, of ${input.body.length} bytes`
+  const parts: readonly [part: keyof typeof own, right: string, requirement: string, when: string][] = [
+    ['timestamp', fields.timestamp, 'signatures/timestamp', both('timestamp')],
+    ['nonce', fields.nonce, 'signatures/nonce', both('nonce')],
+    ['method', method, 'signatures/request-method', `the data have the method "${own.method}" instead of "${method}"`],
+    ['uri', input.uri, 'signatures/request-uri', `the data have the URI "${own.uri}" instead of "${input.uri}"`],
+    ['body', fromLatin1(input.body), 'signatures/request-body', `the data have ${body}`],
+  ]
+  return parts.flatMap(([part, right, requirement, when]) =>
+    own[part] === right ? [] : [otherPart(part, requirement, when)],
+  )
+}
+
+/** For the others the fix of the requirement serves. */
+const fixes: { [part: string]: string } = {
+  timestamp: 'Read the clock once for each request, and put this timestamp into the data and into the header',
+  nonce: 'Make the nonce once for each request, and put it into the data and into the header',
+}
+
+function otherPart(part: string, requirement: string, when: string): KnownMistake {
+  return mistakeOf(
+    `data/with-other-${part}`,
+    when,
+    dataChange(() => null),
+    { requirement, ...defined({ fix: fixes[part] }) },
+  )
+}
+
+/** The parts of data that have the right form, one character for each byte. */
+function partsOf(data: Uint8Array) {
+  const found = /^([^;\n]*);([^;\n]*);([^\n]*)\n([^\n]*)\n([\s\S]*)\n$/.exec(fromLatin1(data))
+  if (found === null) return null
+  const [, timestamp = '', nonce = '', method = '', uri = '', body = ''] = found
+  return { timestamp, nonce, method, uri, body }
+}
+
+function signatureFits(input: VerifyInput, { signature }: HeaderFields, data: Uint8Array): boolean {
+  const { key } = input
+  if (key.kind === 'secret') {
+    const draft = draftOf({ ...input, keyId: '', timestamp: '', nonce: '' })
+    return signDraft(draftOfOwnData(draft, data)).signature === signature
+  }
+  const bytes = fromBase64Strict(signature)
+  return bytes !== null && ed25519Fits(key, data, bytes)
 }

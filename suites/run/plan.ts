@@ -9,7 +9,7 @@ import {
   type Selection,
   selectItems,
 } from '../engine/conversation/cases.ts'
-import { parseDuration } from '../engine/conversation/perform-step.ts'
+import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import { keyLimit } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted, groupBy } from '../engine/group.ts'

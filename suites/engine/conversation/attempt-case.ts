@@ -1,50 +1,22 @@
-/** One try of a case: takes its steps in order until one ends it, and has each judged. */
+/** One try of a case: takes its steps in order until one ends it, each with its calls or its wait, and has each judged. */
 import { SuiteError } from '../errors.ts'
-import {
-  type Attempt,
-  judgeStep,
-  type PlacedStep,
-  readable,
-  type StepVerdict,
-  stepEnd,
-  type TakenStep,
-  takenStep,
-} from '../judge/judge-case.ts'
-import type { Case, Scenario, Step } from '../language/fixture-types.ts'
-import {
-  judgementOf,
-  type Names,
-  referencesIn,
-  resolve,
-  UnresolvedReference,
-  valueAt,
-  withCase,
-} from '../language/resolve.ts'
+import { type Attempt, judgeStep, type PlacedStep, readable, type StepVerdict, stepEnd, type TakenStep, takenStep, type Called, endOfTimestampsMs, expiryProblem, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
+import type { Case, Scenario, Step, Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
+import { judgementOf, type Names, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from '../language/resolve.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { allProves, claimsOfCase } from './cases.ts'
-import {
-  actor,
-  type Conversation,
-  type Credential,
-  credentialFor,
-  isMustIn,
-  UnsendableCredentials,
-  UnusableValue,
-} from './conversation.ts'
-import {
-  hasRounds,
-  isClockKnown,
-  lifeBeyondRefreshMs,
-  observation,
-  perform,
-  seenAnswer,
-  suitableLifeMs,
-  type Wait,
-  waitStep,
-} from './perform-step.ts'
-import { noteSessionFacts, tokenClockDoubt } from './target-facts.ts'
+import { actor, type Conversation, type Credential, credentialFor, isMustIn, UnsendableCredentials, UnusableValue, isSendable } from './conversation.ts'
+import { noteSessionFacts, tokenClockDoubt, noteSilence, offsetUncertaintyMs, patienceForRefusalMs } from './target-facts.ts'
+import { countBy } from '../group.ts'
+import { type JsonObject, membersOf, parseJson } from '../json.ts'
+import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
+import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
+import { changesOf, changesOfParams } from '../language/deviations.ts'
+import { isLoopback } from '../target.ts'
+import type { CallSpec, RawSpec } from './call.ts'
+import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
 
 interface CaseContext {
   talk: Conversation
@@ -279,3 +251,518 @@ function withPublicKey(
     },
   }
 }
+
+
+
+/** Makes every call of a step: one, or those of repeat, parallel or for. */
+async function perform(talk: Conversation, step: CallStep | SendStep, names: Names): Promise<Called[]> {
+  if (!('send' in step) && (step.parallel !== undefined || step.beside !== undefined))
+    return performTogether(talk, step, names)
+  const rounds = roundsOf(step, names)
+  const make = async (round: Names): Promise<Called> => {
+    const called = await makeRound(talk, step, round, rounds.length)
+    if (mayBeRefused(step)) await confirmRefusals(talk, [called])
+    return called
+  }
+  if (talk.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
+  const calls: Called[] = []
+  for (const [index, round] of rounds.entries()) {
+    calls.push(await make(round))
+    if (talk.limit.atOnce > 1 && isFull(step, calls))
+      return [...calls, ...(await Promise.all(rounds.slice(index + 1).map(make)))]
+  }
+  return calls
+}
+
+/** After this number of refusals in a row a limit counts as reached. */
+const refusalsWhenFull = 2
+
+/**
+ * Whether the creations of a step meet the limit of keys. Those that follow change nothing then, so they may be under way at once. If one is
+ * accepted all the same, the limit must hold for simultaneous creations too.
+ */
+function isFull(step: CallStep | SendStep, calls: readonly Called[]): boolean {
+  if ('send' in step || step.call !== 'manager/createApiKey') return false
+  const last = calls.slice(-refusalsWhenFull)
+  return last.length === refusalsWhenFull && last.every(({ answer }) => answer.outcome === 'refused')
+}
+
+/** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum counts. */
+function isOrdered(step: CallStep | SendStep): boolean {
+  if ('send' in step || step.call !== 'solution/listSolutions') return true
+  // A server may answer repeated calls differently one after another than all at once.
+  return step.observe !== undefined && step.for === undefined
+}
+
+/**
+ * Calls at once: equal ones, one of them for each item of `for`, and others beside them. Only the calls of the step itself are judged, so what
+ * those beside keep is kept here. Every second race uses connections that carried calls before, unless the step says which.
+ */
+async function performTogether(talk: Conversation, step: CallStep, names: Names): Promise<Called[]> {
+  const { for: items, beside = [], ...race } = step
+  const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
+  const others = beside.map((one): CallStep => ({ ...one, at: step.at }))
+  const calls: Called[] = []
+  for (const [round, inRound] of rounds.entries()) {
+    const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
+    const racers = roundsOf(race, inRound)
+    const sharedBy = rounds.length * (racers.length + others.length)
+    const specs = [
+      ...racers.map((one) => callSpec(talk, race, one)),
+      ...others.map((one) => callSpec(talk, one, inRound)),
+    ].map((spec) => ({ ...spec, warmConnection: connections === 'warm', sharedBy }))
+    if (connections === 'warm') await warmUp(talk, specs.length)
+    const made = await makeCalls(talk, specs)
+    await talk.instance.endRaces?.()
+    const judged = made.slice(0, racers.length)
+    if (mayBeRefused(step)) await confirmRefusals(talk, judged)
+    for (const [at, called] of made.slice(racers.length).entries())
+      for (const [name, path] of Object.entries(beside[at]?.keep ?? {})) names[name] = valueAt(readable(called), path)
+    for (const called of judged) calls.push({ ...called, race: { round, connections } })
+  }
+  return calls
+}
+
+/** Makes ordinary calls at once, so that enough connections are open for a race. */
+async function warmUp(talk: Conversation, connections: number): Promise<void> {
+  const call = { method: 'solution/listSolutions', params: {}, auth: { key: 'root' }, warmConnection: true } as const
+  await makeCalls(
+    talk,
+    Array.from({ length: connections }, () => call),
+  )
+}
+
+function makeRound(talk: Conversation, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
+  const isRefusable = mayBeRefused(step)
+  const timeoutMs = isRefusable ? patienceForRefusalMs(talk) : undefined
+  return 'send' in step
+    ? sendRaw(talk, {
+        ...rawSpec(talk, step, names),
+        timeoutMs,
+        sharedBy,
+        mayBeRefused: isRefusable || step.expect === undefined,
+      })
+    : makeCall(talk, {
+        ...callSpec(talk, step, names),
+        timeoutMs,
+        sharedBy,
+        mayBeRefused: isRefusable || step.expect === undefined,
+        mustBeRefused: step.expect === 'refused',
+      })
+}
+
+/** Several calls, or one per item. */
+const hasRounds = (step: CallStep | SendStep): boolean =>
+  step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+
+/** The names of each round: `$n` counts from 1, `$it` is the item. */
+function roundsOf(step: CallStep | SendStep, names: Names): Names[] {
+  // `created` must stay a getter, so names are inherited and not copied.
+  const withNames = (more: Names): Names => Object.assign(Object.create(names) as Names, more)
+  if (step.for !== undefined) {
+    const list = resolve(step.for, names)
+    return (Array.isArray(list) ? list : []).map((it: unknown, index) => withNames({ it, n: index + 1 }))
+  }
+  const count = step.repeat ?? step.parallel
+  if (count === undefined) return [names]
+  return Array.from({ length: Number(resolve(count, names)) }, (_nothing, index) => withNames({ n: index + 1 }))
+}
+
+function callSpec(talk: Conversation, step: CallStep, names: Names): CallSpec {
+  const method = String(resolve(step.call, names))
+  const params = resolve(step.params ?? {}, names)
+  const declared = declaredCall(talk, method, params)
+  return {
+    method: declared?.method ?? method,
+    params: declared?.params ?? params,
+    auth: resolveAuth(talk, step.auth, names),
+    nonce: resolve(step.nonce, names) as CallSpec['nonce'],
+    // No other case has this unique text.
+    ...(step.connection === undefined ? {} : { ownConnection: `${names.unique} ${step.connection}` }),
+    changes: [...changesOfParams(resolve(step.but, names)), ...changesOf(resolve(step.alter, names))],
+    form: resolve(step.body, names) as CallSpec['form'],
+    headers: resolve(step.headers, names) as CallSpec['headers'],
+    from: reachable(talk, step.from),
+    ...privateKeyFor(talk, params),
+    ...('id' in step ? { id: resolve(step.id, names) } : {}),
+  }
+}
+
+/** @throws SuiteError (`fixture`) for an address of the loopback, from which only targets of this machine can be called */
+function reachable({ instance: { baseUrl, clock } }: Conversation, from: string | undefined): string | undefined {
+  if (from?.startsWith('127.') !== true || isLoopback(baseUrl) || clock.controlled) return from
+  throw new SuiteError('fixture', `Cannot call from ${from}: the target is not on this machine`)
+}
+
+/** A key that is created with the public key of a test key, or of `$keypairs`, is used with its private key. */
+function privateKeyFor(talk: Conversation, params: unknown): { privateKey?: string } {
+  if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
+  const ofTestKeys = [...talk.testKeys.values()].flatMap(({ seed }) =>
+    seed === undefined ? [] : [ed25519KeyPair(seed)],
+  )
+  const pair = [...talk.run.keyPairs.values(), ...ofTestKeys].find(
+    ({ publicKeyPem }) => publicKeyPem === params.publicKey,
+  )
+  return pair === undefined ? {} : { privateKey: pair.privateKeyPem }
+}
+
+/**
+ * `probe:context` and `cleanup` stand for the method that the target file declares; `$name` in its params takes the step's param
+ * of that name.
+ */
+function declaredCall(
+  talk: Conversation,
+  method: string,
+  params: unknown,
+): { method: string; params: unknown } | undefined {
+  const { probes, cleanup } = talk.instance.settings
+  const declared = method === 'cleanup' ? cleanup : method.startsWith('probe:') ? probes[method.slice(6)] : undefined
+  if (declared === undefined) return undefined
+  return { method: declared.method, params: resolve(declared.params, params as Names) }
+}
+
+function resolveAuth(talk: Conversation, auth: Auth, names: Names): Auth {
+  const resolved = resolve(auth as Value, names) as Auth
+  if (typeof resolved !== 'object') return resolved
+  if ('hmac' in resolved && resolved.hmac === 'root') return { ...resolved, hmac: actor(talk, 'root') }
+  if ('basic' in resolved && resolved.basic === 'root') return { ...resolved, basic: actor(talk, 'root') }
+  return resolved
+}
+
+function rawSpec(talk: Conversation, step: SendStep, names: Names): RawSpec {
+  const { send } = step
+  const body = resolve(send.body ?? '', names)
+  const method = String(resolve(send.method, names))
+  return {
+    method,
+    path: String(resolve(send.path, names)),
+    headers: (resolve(send.headers ?? {}, names) ?? {}) as { [name: string]: string },
+    body:
+      typeof body === 'object' && body !== null && 'base64' in body
+        ? Uint8Array.from(atob(String(body.base64)), (character) => character.charCodeAt(0))
+        : new TextEncoder().encode(String(body)),
+    auth: resolveAuth(talk, send.auth ?? 'none', names),
+    from: step.from,
+  }
+}
+
+/** Whether reported times can be judged, because the server's answers carry a Date header that did not jump. */
+function isClockKnown({ facts }: Conversation): boolean {
+  return facts.offset !== undefined && facts.clockWasSet !== true
+}
+
+/** A clock is not moved beyond this: the times of later calls must still have 13 digits. */
+const latestTimeMs = endOfTimestampsMs - 366 * 86_400_000
+
+/** Time for a call between the end of an `until` wait and the margin. */
+const roomForCallMs = 200
+
+const units: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `350ms`, `11m`, `366d` in ms; undefined for a text that is not a duration. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text)
+  return match?.[1] === undefined || match[2] === undefined ? undefined : Number(match[1]) * (units[match[2]] ?? 1)
+}
+
+type Wait = string | { past: unknown } | { until: unknown }
+
+/**
+ * Waits, or returns why it cannot.
+ *
+ * @param isRequestedTime the case requested the time; the server did not report it
+ */
+export async function waitStep(
+  talk: Conversation,
+  wait: Wait,
+  isRequestedTime: boolean,
+): Promise<ReturnType<typeof stepEnd> | undefined> {
+  const { clock, settings } = talk.instance
+  if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(talk))
+    return stepEnd('not-testable', { kind: 'clock-unknown' })
+  const ms = waitMs(talk, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(talk.facts))
+  if (typeof ms === 'object') return stepEnd('blocked', ms)
+  if (talk.skipsSessionWaits && typeof wait === 'string') return undefined
+  const isTooLong = clock.controlled ? serverNow(talk) + ms > latestTimeMs : ms > settings.maxWaitMs
+  if (isTooLong) return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
+  await sleepAs(talk, ms)
+  return undefined
+}
+
+/** Waits, and announces it, because other cases may run meanwhile. */
+async function sleepAs({ caseKey, emit, instance: { clock } }: Conversation, ms: number): Promise<void> {
+  if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
+  await clock.sleep(ms)
+  if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
+}
+
+/** How long a wait takes from now, in ms; `past` ends a second after a time on the server's clock, `until` over a second before. */
+function waitMs(talk: Conversation, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
+  if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
+  const time = 'past' in wait ? wait.past : wait.until
+  if (typeof time !== 'number') return { kind: 'not-a-time', got: showJson(time) }
+  // Waiting for a time in the distant past would end at once, and a token that still works would count as a failure.
+  const wrong = expiryProblem(time)
+  if (wrong !== undefined) return wrong
+  const uncertainty = offsetUncertaintyMs(talk.facts.offset)
+  const margin =
+    'past' in wait
+      ? roundingMs + uncertainty + doubt.behindMs
+      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * talk.facts.roundTripMs))
+  return Math.max(0, Math.ceil(time + margin - serverNow(talk)))
+}
+
+/** More than any uncertainty of clocks and rounding. */
+const clearlyBeyondMs = 60_000
+
+/** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
+function lifeBeyondRefreshMs({ facts }: Conversation): number | undefined {
+  return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
+}
+
+/** The usual number of calls while a token with a requested lifetime is in use. */
+const callsInALife = 4
+
+/** How long those calls take at the pace of the target. @param grants a case that makes many grants uses each of them */
+function paceMs({ facts, instance }: Conversation, grants = 0): number {
+  const { rate } = instance.settings
+  const slowest = Math.min(facts.callsPerSecond ?? Number.POSITIVE_INFINITY, rate > 0 ? rate : Number.POSITIVE_INFINITY)
+  return Math.ceil((1000 * (callsInALife + 2 * grants)) / slowest)
+}
+
+/**
+ * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh
+ * token, so that the refresh token is still valid when the access token has ended.
+ *
+ * @param grants how many grants the case makes one after another
+ */
+export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0): number {
+  const { facts, instance } = talk
+  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk, grants)
+  const wanted = instance.clock.controlled
+    ? 20_000 + 30 * paceMs(talk)
+    : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)
+  const { refreshLifeMs = 0 } = facts
+  // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
+  return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted
+}
+
+// A broken answer does not show whether the call was refused. A control right after it shows that the server still
+// answers; where the call would have had an effect, that effect must be absent.
+
+/** Whether a refusal may satisfy the step. */
+function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
+  return tally !== undefined || expect === 'refused' || (typeof expect === 'object' && 'refused-or' in expect)
+}
+
+/** Finds out for every broken answer whether the call was refused in effect. One control is enough for calls that were made at once. */
+async function confirmRefusals(talk: Conversation, calls: Called[]): Promise<void> {
+  const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
+  const [first] = broken
+  if (first === undefined || talk.run.stopping.reason !== null) return
+  for (const called of broken) noteSilence(talk, called.wire)
+  const { answer } = await plainCall(talk)
+  for (const called of broken) {
+    called.confirmation =
+      answer.outcome === 'accepted'
+        ? await checkEffect(talk, called)
+        : { kind: 'control-failed', control: summarizeAnswer(answer) }
+  }
+}
+
+/** An ordinary call of the root key, on a new connection. */
+function plainCall(talk: Conversation): Promise<Called> {
+  return makeCall(talk, {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: { key: 'root' },
+    freshConnection: true,
+  })
+}
+
+async function checkEffect(talk: Conversation, called: Called): Promise<NonNullable<Called['confirmation']>> {
+  const effect = effectOf(called)
+  if (effect === undefined) return { kind: 'confirmed' }
+  // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
+  if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
+  const result = resultIn(called.wire.body)
+  const isShown = effect === 'token' ? await tokenWorks(talk, result) : await keyWorks(talk, result)
+  if (isShown === undefined) return { kind: 'effect-unknown', effect }
+  return isShown ? { kind: 'effect-shown', effect } : { kind: 'confirmed' }
+}
+
+/** Decided by the method in the sent request, because raw requests carry one too. */
+function effectOf({ request }: Called): Effect | undefined {
+  const text = new TextDecoder().decode(request.body)
+  if (text.includes('manager/createApiKey')) return 'key'
+  return text.includes('manager/auth') ? 'token' : undefined
+}
+
+function resultIn(body: Uint8Array): JsonObject {
+  return membersOf(membersOf(parseJson(new TextDecoder().decode(body))).result)
+}
+
+/** An answer without a token gives the talk nothing. */
+async function tokenWorks(talk: Conversation, { accessToken }: JsonObject): Promise<boolean> {
+  if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
+  const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
+  return (await makeCall(talk, call)).answer.outcome === 'accepted'
+}
+
+/** An answer without a key proves nothing: the key may exist and take one of the ten places. */
+async function keyWorks(talk: Conversation, { id, secret }: JsonObject): Promise<boolean | undefined> {
+  if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
+  const call = {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: { key: { id, secret } as never },
+    freshConnection: true,
+  }
+  const works = (await makeCall(talk, call)).answer.outcome === 'accepted'
+  // A key that works must be removed after the run, and may take a place.
+  if (works) talk.createdKeys.note({ created: { id, name: '(in a broken answer)', secret } })
+  return works
+}
+
+/** Describes in a phrase what an observing step saw. */
+function observation(step: CallStep | SendStep, calls: Called[], names: Names): string {
+  const values = calls.flatMap((called) => observedValue(step.observe ?? '', called) ?? [])
+  if (values.length === calls.length) return [...new Set(values)].join('; ')
+  return observed(calls) + keptValues(step, names)
+}
+
+/** A value that an observing step keeps is part of the observation; with several calls it is only kept for later steps. */
+function keptValues(step: CallStep | SendStep, names: Names): string {
+  if (hasRounds(step)) return ''
+  const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
+  return kept.map((name) => `; ${name} ${showJson(names[name], longestKept)}`).join('')
+}
+
+const longestKept = 100
+
+/** Describes how often each outcome occurred. */
+function observed(calls: Called[]): string {
+  const counts = countBy(calls, ({ answer }) => describe(answer))
+  if (calls.length === 1) return [...counts.keys()].join('')
+  return [...counts].map(([what, count]) => `${count} of ${calls.length} ${what}`).join(', ')
+}
+
+/** The answer to one call of an observing step as data; it holds no secret but those that a server repeats in a message. */
+function seenAnswer({ answer, time, wire }: Called): SeenAnswer {
+  const result = answer.outcome === 'accepted' ? membersOf(answer.result) : {}
+  const error = membersOf(answer.outcome === 'refused' ? answer.error : undefined)
+  const { accessToken, accessTokenExpiry, refreshTokenExpiry, scope } = result
+  const text = wire.kind === 'answer' ? new TextDecoder().decode(wire.body) : ''
+  const body = membersOf(parseJson(text))
+  const lifeMs = (expiry: unknown): number | null => (typeof expiry === 'number' ? expiry - time.answeredAtMs : null)
+  const isWhole = (expiry: unknown): boolean => typeof expiry === 'number' && expiry % 1000 === 0
+  return {
+    outcome: answer.outcome,
+    status: wire.kind === 'none' ? null : wire.status,
+    code: typeof error.code === 'number' || typeof error.code === 'string' ? error.code : null,
+    message:
+      typeof error.message === 'string'
+        ? error.message
+        : 'error' in body || text === ''
+          ? null
+          : text.slice(0, longestKept),
+    id: 'id' in body ? (body.id === null ? 'null' : 'request') : 'none',
+    members: answer.outcome === 'accepted' ? typesOf(result) : null,
+    scope: Array.isArray(scope) ? scope.map(String) : null,
+    tokenLength: typeof accessToken === 'string' ? accessToken.length : null,
+    accessLifeMs: lifeMs(accessTokenExpiry),
+    refreshLifeMs: lifeMs(refreshTokenExpiry),
+    isRounded: isWhole(accessTokenExpiry) && isWhole(refreshTokenExpiry),
+    closes: wire.kind === 'answer' && /close/i.test(wire.headers.connection ?? ''),
+  }
+}
+
+/** `list: array`, in the order of names. */
+const typesOf = (result: JsonObject): string[] =>
+  Object.entries(result)
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value}`)
+    .sort()
+
+// Open questions that are answered with a value, and not only with whether a call was accepted.
+
+type Result = { [name: string]: unknown }
+
+/** The value that answers an open question; undefined where the outcome of the call answers it. */
+export function observedValue(question: string, { answer, time }: Called): string | undefined {
+  if (answer.outcome !== 'accepted' || typeof answer.result !== 'object' || answer.result === null) return undefined
+  return answers[question]?.(answer.result as Result, time.answeredAtMs)
+}
+
+const answers: { readonly [question: string]: (result: Result, nowMs: number) => string | undefined } = {
+  'limits/token-lifetimes': (result, nowMs) =>
+    joined([
+      ['access token', lifetime(result.accessTokenExpiry, nowMs)],
+      ['refresh token', lifetime(result.refreshTokenExpiry, nowMs)],
+    ]),
+  'sessions/lifetime': (result, nowMs) => joined([['its refresh token', lifetime(result.refreshTokenExpiry, nowMs)]]),
+  'expires-in/too-long': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'expires-in/forms': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'refresh/lifetime-renewed': (result, nowMs) =>
+    joined([['refresh token', lifetime(result.refreshTokenExpiry, nowMs)]]),
+  'refresh/expires-in-kept': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'grants/scope-echo': grantedScope,
+  'grants/empty-scope': grantedScope,
+  'grants/unknown-scope': grantedScope,
+  'keys/record': members,
+  'keys/create-result-extras': members,
+  'keys/secret-of-public-key': ({ secret }) => joined([['secret', formatOf(secret) ?? 'none']]),
+  'tokens/format': ({ accessToken, refreshToken }) =>
+    joined([
+      ['access token', formatOf(accessToken)],
+      ['refresh token', formatOf(refreshToken)],
+    ]),
+}
+
+function grantedScope({ scope }: Result): string {
+  return `scope ${showJson(scope)}`
+}
+
+function members(result: Result): string {
+  return `members ${Object.keys(result)
+    .sort()
+    .map((name) => showJson(name))
+    .join(', ')}`
+}
+
+function joined(parts: [what: string, value: string | undefined][]): string | undefined {
+  const known = parts.filter(([, value]) => value !== undefined)
+  return known.length === 0 ? undefined : known.map(([what, value]) => `${what}: ${value}`).join(', ')
+}
+
+const unitsShown: [name: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+]
+
+/** Rounded to the second, because a server may round an expiry. */
+function lifetime(expiry: unknown, nowMs: number): string | undefined {
+  if (typeof expiry !== 'number' || expiry < firstTimestampMs) return undefined
+  const ms = Math.round((expiry - nowMs) / 1000) * 1000
+  const [name, unitMs] = unitsShown.find(([, unit]) => ms !== 0 && ms % unit === 0) ?? ['s', 1000]
+  return `${ms / unitMs} ${name}`
+}
+
+/** Describes what a token looks like without showing a character of it. */
+function formatOf(token: unknown): string | undefined {
+  if (typeof token !== 'string') return undefined
+  const alphabet =
+    alphabets.find(([, pattern]) => pattern.test(token))?.[0] ?? 'characters beyond those of BASE64 and base64url'
+  return `${token.length} characters, ${alphabet}`
+}
+
+const alphabets: [name: string, pattern: RegExp][] = [
+  ['a JWT', /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/],
+  ['a UUID', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i],
+  ['digits', /^\d+$/],
+  ['hex', /^[0-9a-f]+$/i],
+  ['letters and digits', /^[0-9a-z]+$/i],
+  ['base64url', /^[\w-]+=*$/],
+  ['BASE64', /^[0-9a-z+/]+=*$/i],
+]

@@ -5,7 +5,7 @@ import { isLifetimeTooLong } from '../judge/judge-case.ts'
 import { alterWords } from '../signer/operations.ts'
 import type { Target } from '../target.ts'
 import { type Conversation, openConversation } from './conversation.ts'
-import { observedValue, suitableLifeMs, waitStep } from './perform-step.ts'
+import { observedValue, suitableLifeMs, waitStep } from './attempt-case.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 
 describe('alter', () => {

@@ -3,7 +3,7 @@ import { type MadeUpAnswer, madeUpTarget, runOf } from '../../self/made-up-targe
 import type { WireAnswer } from '../target.ts'
 import type { CallSpec } from './call.ts'
 import { openConversation } from './conversation.ts'
-import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './pace.ts'
+import { createCallLimit, createGrantLanes, type Lane, lanesConflict } from './conversation.ts'
 import { laneOf, makeCall, makeCalls } from './send.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 

@@ -7,7 +7,7 @@ import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../targ
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import type { Build, Conversation, CreatedKey, KeyTries, Line } from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
-import { anyUser, type Lane } from './pace.ts'
+import { anyUser, type Lane } from './conversation.ts'
 import {
   isWorthRepeating,
   noteAccepted,

@@ -1,5 +1,5 @@
 /** Histories: is there an order of concurrent calls, each between its start and its end, that the model allows? */
-import { facts } from './facts.ts'
+import { facts } from './judge.ts'
 import { contradicts, judge } from './judge.ts'
 import { learn } from './learn.ts'
 import { readBody } from './read-call.ts'
