@@ -4,11 +4,13 @@ import { counted } from '../engine/group.ts'
 import { type Operations, readDeviations } from '../engine/language/deviations.ts'
 import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
-import { coveringArray, type Row, readMatrix, rowsOfPair } from '../explore/matrix.ts'
+import { coveringArray, readMatrix, rowsOfPair } from '../explore/matrix.ts'
 import type { Change } from '../explore/step.ts'
-import { type Cell, cells } from '../explore/table.ts'
+import { cells } from '../explore/table.ts'
 import { hanging, table } from '../report/text.ts'
 import { seedOfRelease } from '../run/explore.ts'
+
+type Cell = ReturnType<typeof cells>[number]
 
 /**
  * @param id begins with `table`, `matrix` or `found`
@@ -83,7 +85,7 @@ const sentenceOf = (id: string, requirements: readonly Requirement[]): string =>
 
 function showRow(id: string): string[] {
   const { rows } = coveringArray(readMatrix(), seededRandom(seedOfRelease), rowsOfPair)
-  const all: Row[] = [...rows]
+  const all = [...rows]
   const otherRows = 'The rows are those of a run; "explore" makes other rows, which its seed gives'
   if (id === 'matrix')
     return [

@@ -21,9 +21,8 @@ import {
   nextSteps,
   unexplainedSentence,
 } from '../lab/diagnose.ts'
-import { ownDataSentences } from '../lab/verify.ts'
-import { type PastedRequest, readPasted, sentBody } from '../lab/request.ts'
-import { type Stage, type Verification, verify } from '../lab/verify.ts'
+import { readPasted, sentBody } from '../lab/request.ts'
+import { ownDataSentences, type Stage, type Verification, verify } from '../lab/verify.ts'
 import { type Environment, given, readBytes, readStandardInput } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
@@ -418,7 +417,11 @@ function textOf(text: string, around: Surroundings): string {
   return text.startsWith('@') ? new TextDecoder().decode(around.readFile(text.slice(1), 'the request')) : text
 }
 
-function bodyOf(flags: flag.Values<typeof bodyFlags>, pasted: PastedRequest, around: Surroundings): Uint8Array {
+function bodyOf(
+  flags: flag.Values<typeof bodyFlags>,
+  pasted: ReturnType<typeof readPasted>,
+  around: Surroundings,
+): Uint8Array {
   if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, around)
   if (pasted.bodyFile !== undefined) {
     const { path } = pasted.bodyFile

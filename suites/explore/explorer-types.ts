@@ -135,13 +135,13 @@ export interface Explorer {
 }
 
 /** A call that one API area opens. */
-export interface AreaProbe {
+interface AreaProbe {
   readonly method: string
   readonly params: CallStep['params']
 }
 
 /** A call that names a solution. */
-export interface SolutionProbe extends AreaProbe {
+interface SolutionProbe extends AreaProbe {
   /** Where in its params the id of the solution stands. */
   readonly path: readonly string[]
 }

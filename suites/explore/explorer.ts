@@ -1,5 +1,5 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
-import { type Writing, write } from '../engine/conversation/call.ts'
+import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { deliver } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
@@ -7,12 +7,10 @@ import { isObject, isStrings } from '../engine/json.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import { resolve, UnresolvedReference } from '../engine/language/resolve.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
-import { facts } from '../engine/model/judge.ts'
-import { contradicts, judge } from '../engine/model/judge.ts'
-import { doubted, doubtLine, forgetSessions, learn, mayStemFrom } from '../engine/model/learn.ts'
+import { contradicts, facts, judge } from '../engine/model/judge.ts'
+import { doubted, doubtLine, forgetSessions, learn, mayStemFrom, shape } from '../engine/model/learn.ts'
 import { keyIdOf } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import { shape } from '../engine/model/learn.ts'
 import {
   type Answer,
   type Call,
@@ -499,7 +497,14 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     const id = step.id ?? ++core.lastId
     const auth = resolve(step.auth, core.lookUp) as CallStep['auth']
     const changes = changesOf(resolve(step.alter, core.lookUp))
-    const spec: Writing = { method: step.call, params, auth, form: step.body, changes, nonce: step.nonce }
+    const spec: Parameters<typeof write>[0] = {
+      method: step.call,
+      params,
+      auth,
+      form: step.body,
+      changes,
+      nonce: step.nonce,
+    }
     const { authorization, body } = write(spec, id, keyOf, settings)
     return { authorization, body, breaks: operations.breaks(changes[0], wayOf(auth)) }
   } catch (error) {

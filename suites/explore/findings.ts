@@ -14,8 +14,8 @@ import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
 import { isRefusal } from './replay.ts'
-import { type FindMade, findMadeBy, generationOf, granteeOf, grantOf, madeBy, stepsFor } from './sequences.ts'
-import { closure, inSequence, type Reproduced, reproduce } from './shrink.ts'
+import { findMadeBy, generationOf, granteeOf, grantOf, madeBy, stepsFor } from './sequences.ts'
+import { closure, inSequence, reproduce } from './shrink.ts'
 import {
   basic,
   type CallStep,
@@ -36,6 +36,10 @@ import {
   whoOf,
 } from './step.ts'
 import { describeNamedStep, headline, stepLines } from './words.ts'
+
+type Reproduced = Awaited<ReturnType<typeof reproduce>>
+
+type FindMade = ReturnType<typeof findMadeBy>
 
 /** `whyNoFixture`: why no scenario could be written. */
 export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { commentLines, type FixtureInput, fixtureText, type WrittenFinding } from './fixture-text.ts'
+import { commentLines, type FixtureInput, fixtureText } from './fixture-text.ts'
 import {
   anyCall,
   atOnce,
@@ -19,7 +19,7 @@ import {
 } from './step.ts'
 
 describe('fixture text', () => {
-  const textIn = (made: WrittenFinding): string => ('text' in made ? made.text : '')
+  const textIn = (made: ReturnType<typeof fixtureText>): string => ('text' in made ? made.text : '')
   const textOf = (
     steps: readonly Step[],
     requirement = 'refresh/revokes-access',

@@ -103,7 +103,7 @@ export interface FixtureInput {
 }
 
 /** A finding as a scenario, or why there is none. */
-export type WrittenFinding = { readonly text: string } | { readonly why: string }
+type WrittenFinding = { readonly text: string } | { readonly why: string }
 
 /** Thrown where the steps prove nothing about another server; the message says why. */
 class Unsayable extends Error {}

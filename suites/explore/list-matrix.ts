@@ -56,7 +56,7 @@ export function coverageText(coverage: MatrixCoverage): string {
   ].join('\n')}\n`
 }
 
-export interface CoverageJson {
+interface CoverageJson {
   readonly covered: readonly string[]
   readonly notCovered: readonly { readonly pair: string; readonly why: string }[]
 }

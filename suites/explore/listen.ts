@@ -19,12 +19,10 @@ import type {
   LostPreparation,
   RefusalJudgement,
 } from '../engine/judge/problem.ts'
-import { facts } from '../engine/model/judge.ts'
-import { contradicts, judge } from '../engine/model/judge.ts'
-import { learn, newerSessions } from '../engine/model/learn.ts'
+import { contradicts, facts, judge } from '../engine/model/judge.ts'
+import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { authorizationOf, looseBytes, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import { shape } from '../engine/model/learn.ts'
 import {
   type Call,
   type Fact,

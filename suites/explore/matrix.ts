@@ -159,7 +159,7 @@ async function stepsOf(around: Around, row: Row, values: Values): Promise<[CallS
 }
 
 type Dimensions = { readonly [name: string]: readonly string[] }
-export type Row = { readonly [name: string]: string }
+type Row = { readonly [name: string]: string }
 
 /** A combination of values that no row has. */
 interface Impossible {

@@ -10,7 +10,7 @@ import { createHandler } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
 import { createExplorer } from './explorer.ts'
-import type { Address, AreaProbe, Explorer, ExplorerOptions, SolutionProbe } from './explorer-types.ts'
+import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
 import type { CallStep, Value } from './step.ts'
 
 interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
@@ -202,7 +202,7 @@ export function namedMethods(settings: TargetSettings): Pick<Terms, 'probes' | '
 }
 
 /** The probe `solution-context` of the target file, if the scope context suffices for it. */
-function solutionProbe({ probes }: TargetSettings): SolutionProbe | undefined {
+function solutionProbe({ probes }: TargetSettings): ExplorerOptions['solutionProbe'] | undefined {
   const probe = probes['solution-context']
   const params = (probe?.params ?? {}) as CallStep['params']
   const path = pathTo('$solution', params)
@@ -222,7 +222,7 @@ function pathTo(text: string, value: unknown): string[] | undefined {
 }
 
 /** The calls of the target file for which the scope of their area suffices; none with the id of a solution. */
-const areaProbes = ({ probes }: TargetSettings): AreaProbe[] =>
+const areaProbes = ({ probes }: TargetSettings): ExplorerOptions['probes'][number][] =>
   Object.entries(probes).flatMap(([area, { method, params, scope }]) => {
     const isPlain = areas.includes(area) && scope === undefined && !JSON.stringify(params ?? {}).includes('$')
     return isPlain ? [{ method, params: (params ?? {}) as CallStep['params'] }] : []

@@ -66,7 +66,7 @@ export interface Shown {
 }
 
 /** The call that made what a name stands for. */
-export type FindMade = (name: string) => CallStep | undefined
+type FindMade = (name: string) => CallStep | undefined
 
 export function findMadeBy(steps: readonly Step[]): FindMade {
   const made = new Map(steps.flatMap(callsOf).map((call) => [nameOf(call) ?? '', call]))

@@ -41,7 +41,7 @@ import {
 import { describeStep } from './words.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */
-export interface Reproduced extends Shown {
+interface Reproduced extends Shown {
   /** It was not seen with each call on a new connection. */
   readonly sharesConnection?: boolean
   /** Without any one of its steps and words of scope it was not seen. */

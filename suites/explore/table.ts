@@ -17,7 +17,7 @@ import {
   token,
 } from './step.ts'
 
-export interface Cell {
+interface Cell {
   /** `table/<way>/<part>`: what baselines and reports name. */
   readonly id: string
   readonly way: string

@@ -26,7 +26,7 @@ export interface LabFields {
   ownData: string
 }
 
-export type LabResult =
+type LabResult =
   /** Something is missing or cannot be read. */
   | { kind: 'waiting'; message: string }
   | {

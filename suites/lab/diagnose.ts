@@ -3,16 +3,38 @@
  * request at hand: which member was missing, which number was written otherwise, which time was signed.
  */
 import { editDistance } from '../engine/edit-distance.ts'
-import { fromBase64Loose, fromHex, fromLatin1, fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
-import { type Draft, draftOf, type HeaderFields, keyBytesOf, type SigningKey, signDraft, type SignInput } from '../engine/signer/draft.ts'
-import { ofKey, ofBodyValue, ofBytes, ofText } from '../engine/signer/draft-changes.ts'
-import { signatureBytes } from '../engine/signer/ed25519.ts'
-import { type KnownMistake, knownMistake, mistakeOf, mistakes, spellingIds, spellingsWith } from '../engine/signer/mistakes.ts'
-import { differencesOf, draftOfOwnData, judgeOwnData } from './verify.ts'
-import { type Repertoire, repertoireOf, search } from './search.ts'
-import { readHeader, signatureIsRight, type VerifyInput, verify } from './verify.ts'
 import { isObject, type JsonObject } from '../engine/json.ts'
 import { jsonOf, numbersOf, numberWriters, type WriteNumber, withNumbers } from '../engine/signer/bodies.ts'
+import { fromBase64Loose, fromHex, fromLatin1, fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
+import {
+  type Draft,
+  draftOf,
+  type HeaderFields,
+  keyBytesOf,
+  type SignInput,
+  type SigningKey,
+  signDraft,
+} from '../engine/signer/draft.ts'
+import { ofBodyValue, ofBytes, ofKey, ofText } from '../engine/signer/draft-changes.ts'
+import { signatureBytes } from '../engine/signer/ed25519.ts'
+import {
+  type KnownMistake,
+  knownMistake,
+  mistakeOf,
+  mistakes,
+  spellingIds,
+  spellingsWith,
+} from '../engine/signer/mistakes.ts'
+import { repertoireOf, search } from './search.ts'
+import {
+  differencesOf,
+  draftOfOwnData,
+  judgeOwnData,
+  readHeader,
+  signatureIsRight,
+  type VerifyInput,
+  verify,
+} from './verify.ts'
 
 export interface DiagnoseInput extends VerifyInput {
   /** The whole URL that was called; without it, mistakes with host, base path or query are rarely found. */
@@ -172,7 +194,7 @@ function searchInOwnData(
   input: DiagnoseInput,
   fields: HeaderFields,
   right: Draft,
-  repertoire: Repertoire,
+  repertoire: ReturnType<typeof repertoireOf>,
 ): KnownMistake[][] {
   const { callersData } = input
   if (callersData === undefined) return []
@@ -244,7 +266,6 @@ export function nextSteps(input: DiagnoseInput): NextStep[] {
   if (input.url === undefined && own === null) steps.push('give-url')
   return steps
 }
-
 
 const oneTime = 'Read the clock once for each request, and put this timestamp into the data and into the header'
 

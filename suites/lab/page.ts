@@ -6,10 +6,12 @@ import type { FlatVector } from '../engine/language/vectors.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import type { Piece } from '../engine/signer/draft.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
-import { type LabFields, type LabResult, labResult } from './compute.ts'
+import { type LabFields, labResult } from './compute.ts'
 import { type NamedMistake, type NextStep, nextSteps, unexplainedSentence } from './diagnose.ts'
-import { ownDataSentences } from './verify.ts'
 import type { Stage } from './verify.ts'
+import { ownDataSentences } from './verify.ts'
+
+type LabResult = ReturnType<typeof labResult>
 
 /** What the build puts into the page. */
 interface LabCorpus {

@@ -6,7 +6,7 @@ import { counted } from '../engine/group.ts'
 import { defined, parseJson } from '../engine/json.ts'
 import { concat, fromLatin1, utf8 } from '../engine/signer/bytes.ts'
 
-export interface PastedRequest {
+interface PastedRequest {
   /** The value of the Authorization header; undefined without one. */
   header?: string
   method?: string

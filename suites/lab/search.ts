@@ -21,7 +21,7 @@ interface Candidate {
 }
 
 /** What is looked for. Only `after` applies after the bytes of the signature are computed. */
-export interface Repertoire {
+interface Repertoire {
   /** Each alone and with every other one. */
   readonly before: readonly KnownMistake[]
   /** Each alone and with the frequent ones. */

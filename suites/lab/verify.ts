@@ -2,14 +2,24 @@
  * Checks a header stage by stage, as a server does, and reads what is wrong with how it is written, or with the caller's own data to sign.
  */
 import { counted } from '../engine/group.ts'
+import { defined } from '../engine/json.ts'
 import type { VerifyStage } from '../engine/language/vectors.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
-import { draftOf, type HeaderFields, joinPieces, piecesOf, type SigningKey, signDraft, splitHeader, version, type Draft } from '../engine/signer/draft.ts'
+import {
+  type Draft,
+  draftOf,
+  type HeaderFields,
+  joinPieces,
+  piecesOf,
+  type SigningKey,
+  signDraft,
+  splitHeader,
+  version,
+} from '../engine/signer/draft.ts'
+import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
 import { ed25519Verify, publicKeyOfSeed, signatureBytes } from '../engine/signer/ed25519.ts'
 import { macBytesSent } from '../engine/signer/hmac.ts'
 import { type KnownMistake, knownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
-import { defined } from '../engine/json.ts'
-import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
 
 export interface VerifyInput {
   /** The value of the Authorization header. */
@@ -276,8 +286,6 @@ function nameOf(byte: number): string {
   if (byte === 0x20) return 'a space'
   return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : 'a byte beyond printable ASCII'
 }
-
-
 
 /** How the caller's own data relate to the right ones. */
 interface OwnData {

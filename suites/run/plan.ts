@@ -1,4 +1,6 @@
 /** What a run will do, before its first request: which cases it selects, the calls that they make, and what stays on the target. */
+
+import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import {
   allItems,
   aloneReasons,
@@ -6,10 +8,8 @@ import {
   claimsOf,
   type Item,
   provesOf,
-  type Selection,
   selectItems,
 } from '../engine/conversation/cases.ts'
-import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import { keyLimit } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted, groupBy } from '../engine/group.ts'
@@ -28,6 +28,8 @@ import { modelCallMs, mostNewKeys } from './explore.ts'
 import { failedIds, readReportFile } from './inputs.ts'
 import { earlierKeys } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
+
+type Selection = Parameters<typeof selectItems>[1]
 
 /** About how many calls the preflight makes. */
 const preflightCalls = 20

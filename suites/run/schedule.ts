@@ -1,13 +1,15 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
 import { type Claims, claimsOf, type Item, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
 import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
-import { type RanCase, runCase } from '../engine/conversation/run-case.ts'
+import { runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
 import { createTestKey, ensureTestKeys } from '../engine/conversation/test-keys.ts'
 import { keyLimit, sessionLimit } from '../engine/document.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { type Capabilities, testKeysMade, whyNotRun } from './capabilities.ts'
 import { removeKeys } from './keys.ts'
+
+type RanCase = Awaited<ReturnType<typeof runCase>>
 
 /** Runs each item once. On one server, all items start with the first one that is requested. */
 interface Runner {

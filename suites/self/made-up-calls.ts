@@ -1,8 +1,7 @@
 /** For tests: calls, answers and states of the model without a target. */
 
 import type { Exchange } from '../engine/model/explain.ts'
-import { facts } from '../engine/model/judge.ts'
-import { contradicts, judge } from '../engine/model/judge.ts'
+import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { learn } from '../engine/model/learn.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { type Answer, type Call, initialState, type Key, type State, type Verdict } from '../engine/model/state.ts'

@@ -6,11 +6,9 @@
 import { judgeSignature, shownByRight } from '../client/checks/signatures.ts'
 import { type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
 import { isObject } from '../engine/json.ts'
-import { areas, facts } from '../engine/model/judge.ts'
-import { contradicts, judge, levelOf } from '../engine/model/judge.ts'
-import { learn, newerSessions } from '../engine/model/learn.ts'
+import { areas, contradicts, facts, judge, levelOf } from '../engine/model/judge.ts'
+import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { authorizationOf, keyIdOf, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
-import { shape } from '../engine/model/learn.ts'
 import {
   type Answer,
   type Fact,

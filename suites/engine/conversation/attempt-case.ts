@@ -1,22 +1,58 @@
 /** One try of a case: takes its steps in order until one ends it, each with its calls or its wait, and has each judged. */
 import { SuiteError } from '../errors.ts'
-import { type Attempt, judgeStep, type PlacedStep, readable, type StepVerdict, stepEnd, type TakenStep, takenStep, type Called, endOfTimestampsMs, expiryProblem, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
-import type { Case, Scenario, Step, Auth, CallStep, SendStep, Value } from '../language/fixture-types.ts'
-import { judgementOf, type Names, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from '../language/resolve.ts'
-import { publicKeyOfSeed } from '../signer/ed25519.ts'
-import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
-import { shortName, uniqueLength } from '../signer/random.ts'
-import { allProves, claimsOfCase } from './cases.ts'
-import { actor, type Conversation, type Credential, credentialFor, isMustIn, UnsendableCredentials, UnusableValue, isSendable } from './conversation.ts'
-import { noteSessionFacts, tokenClockDoubt, noteSilence, offsetUncertaintyMs, patienceForRefusalMs } from './target-facts.ts'
 import { countBy } from '../group.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
+import {
+  type Attempt,
+  type Called,
+  endOfTimestampsMs,
+  expiryProblem,
+  firstTimestampMs,
+  judgeStep,
+  type PlacedStep,
+  readable,
+  roundingMs,
+  type StepVerdict,
+  stepEnd,
+  type TakenStep,
+  takenStep,
+} from '../judge/judge-case.ts'
 import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
 import { changesOf, changesOfParams } from '../language/deviations.ts'
+import type { Auth, CallStep, Case, Scenario, SendStep, Step, Value } from '../language/fixture-types.ts'
+import {
+  judgementOf,
+  type Names,
+  referencesIn,
+  resolve,
+  UnresolvedReference,
+  valueAt,
+  withCase,
+} from '../language/resolve.ts'
+import { publicKeyOfSeed } from '../signer/ed25519.ts'
+import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
+import { shortName, uniqueLength } from '../signer/random.ts'
 import { isLoopback } from '../target.ts'
 import type { CallSpec, RawSpec } from './call.ts'
+import { allProves, claimsOfCase } from './cases.ts'
+import {
+  actor,
+  type Conversation,
+  credentialFor,
+  isMustIn,
+  isSendable,
+  UnsendableCredentials,
+  UnusableValue,
+} from './conversation.ts'
 import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
+import {
+  noteSessionFacts,
+  noteSilence,
+  offsetUncertaintyMs,
+  patienceForRefusalMs,
+  tokenClockDoubt,
+} from './target-facts.ts'
 
 interface CaseContext {
   talk: Conversation
@@ -236,8 +272,8 @@ function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]:
  * Both are computed only when a fixture uses them.
  */
 function withPublicKey(
-  credential: Credential,
-): Credential & { readonly publicKey?: string; readonly derived?: object } {
+  credential: ReturnType<typeof credentialFor>,
+): ReturnType<typeof credentialFor> & { readonly publicKey?: string; readonly derived?: object } {
   const { seed, id } = credential
   if (seed === undefined) return credential
   return {
@@ -251,8 +287,6 @@ function withPublicKey(
     },
   }
 }
-
-
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 async function perform(talk: Conversation, step: CallStep | SendStep, names: Names): Promise<Called[]> {

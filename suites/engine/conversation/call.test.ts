@@ -4,8 +4,8 @@ import type { Called } from '../judge/judge-case.ts'
 import { isLifetimeTooLong } from '../judge/judge-case.ts'
 import { alterWords } from '../signer/operations.ts'
 import type { Target } from '../target.ts'
-import { type Conversation, openConversation } from './conversation.ts'
 import { observedValue, suitableLifeMs, waitStep } from './attempt-case.ts'
+import { type Conversation, openConversation } from './conversation.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 
 describe('alter', () => {

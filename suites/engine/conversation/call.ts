@@ -99,7 +99,7 @@ export function writeBody(members: readonly Member[], form: BodyForm = 'compact'
 }
 
 /** What a call sends, with its references resolved. */
-export type Writing = Pick<CallSpec, 'method' | 'params' | 'auth' | 'form' | 'changes' | 'nonce'>
+type Writing = Pick<CallSpec, 'method' | 'params' | 'auth' | 'form' | 'changes' | 'nonce'>
 
 /**
  * A call as bytes, right but for its changes.

@@ -30,7 +30,7 @@ export function allItems(corpus: Corpus): Item[] {
 /** Every requirement that an item proves. */
 export const provesOf = ({ scenario, testCase }: Item): string[] => allProves(scenario, testCase)
 
-export interface Selection {
+interface Selection {
   only: readonly string[]
   skip: readonly { id: string; reason: string }[]
   shard: { index: number; count: number } | null

@@ -9,7 +9,15 @@ import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
 import type { Random } from '../signer/random.ts'
-import { type Instance, isLoopback, type RootKey, type Target, type WireAnswer, type WireRequest, type Clock } from '../target.ts'
+import {
+  type Clock,
+  type Instance,
+  isLoopback,
+  type RootKey,
+  type Target,
+  type WireAnswer,
+  type WireRequest,
+} from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 export type RunEvent =
@@ -377,7 +385,7 @@ export async function endRun(run: Run): Promise<void> {
 }
 
 /** The talk: an API key with its secret or private key. */
-export interface Credential {
+interface Credential {
   id: string
   /** Undefined for a key with a public key, unless the server returned one anyway. */
   secret?: string
@@ -430,8 +438,6 @@ export function credentialFor(talk: Conversation, member: unknown): Credential {
 export function actor(talk: Conversation, member: string): string {
   return member === 'root' ? standInOf(talk.run.corpus.testKeys, talk.instance.root) : member
 }
-
-
 
 interface Pace {
   /** Waits until this many more calls may be made. */

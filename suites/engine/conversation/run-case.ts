@@ -14,7 +14,7 @@ import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 const mostTries = 3
 
 /** What a case showed, and whether the cases that ran at the same time may be the reason. */
-export interface RanCase extends CaseOutcome {
+interface RanCase extends CaseOutcome {
   /** `time`: they only made its calls late. */
   mayBeOfOthers?: 'time' | 'tokens'
 }

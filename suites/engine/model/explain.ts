@@ -1,6 +1,5 @@
 /** Histories: is there an order of concurrent calls, each between its start and its end, that the model allows? */
-import { facts } from './judge.ts'
-import { contradicts, judge } from './judge.ts'
+import { contradicts, facts, judge } from './judge.ts'
 import { learn } from './learn.ts'
 import { readBody } from './read-call.ts'
 import type { Span } from './sessions.ts'

@@ -1,12 +1,27 @@
 /** Every fact on which the acceptance of a call rests, the document read for one call, and the verdict that follows from them. */
-import { type Answer, type Fact, type Level, type State, type Verdict, type Call, type Key, lifetimeOf, memberOf, type Pair, wordsBehind } from './state.ts'
+
 import { isObject, isStrings, type JsonObject } from '../json.ts'
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
 import { ed25519Verifier, isOrdinaryPoint, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
-import { findPair, looseBytes, type ReadBody, type ReadCall, readCall } from './read-call.ts'
+import { findPair, looseBytes, type ReadCall, readCall } from './read-call.ts'
 import { type Span, saidOf, sideOf } from './sessions.ts'
+import {
+  type Answer,
+  type Call,
+  type Fact,
+  type Key,
+  type Level,
+  lifetimeOf,
+  memberOf,
+  type Pair,
+  type State,
+  type Verdict,
+  wordsBehind,
+} from './state.ts'
+
+type ReadBody = ReadCall['body']
 
 const make =
   (is: Fact['is']) =>
@@ -98,7 +113,6 @@ const isMust = ({ requirement }: Fact): boolean => levelOf(requirement) === 'mus
 function verdict(is: Verdict['is'], fact: Fact): Verdict {
   return { is, requirement: fact.requirement, level: levelOf(fact.requirement), fact }
 }
-
 
 /** What the document says about a call, given the state of the target as far as calls and answers show it. Pure. */
 export function facts(state: State, call: Call, span: Span): Fact[] {

@@ -1,11 +1,46 @@
 /** Learns from answers, and says whether an accepted one looks as the document says. Every function takes a state and returns the next one. */
-import { sessionLimit, hasDocumentedResult } from '../document.ts'
-import { isStrings, membersOf, isObject, type JsonObject } from '../json.ts'
+import { hasDocumentedResult, sessionLimit } from '../document.ts'
+import { isObject, isStrings, type JsonObject, membersOf } from '../json.ts'
 import { publicKeyFromPem } from '../signer/pem.ts'
-import { beyondCreator, facts, kindOfBody, longestKeptMs, judge, nameOf, areas, isRestriction, isSolutionId, refreshParamsFacts, levelOf } from './judge.ts'
+import {
+  areas,
+  beyondCreator,
+  facts,
+  isRestriction,
+  isSolutionId,
+  judge,
+  kindOfBody,
+  levelOf,
+  longestKeptMs,
+  nameOf,
+  refreshParamsFacts,
+} from './judge.ts'
 import { findPair, looksOf, type ReadCall, readCall } from './read-call.ts'
-import { addSession, forgetSessionsOf, observeAll, type SessionTable, type Span, slackMs, type Touch, touchAll, touchSession } from './sessions.ts'
-import { type Answer, type Call, type Fact, type Key, lifetimeOf, type Misuse, memberOf, type Pair, type State, type Verdict, type Matchers, type Problem } from './state.ts'
+import {
+  addSession,
+  forgetSessionsOf,
+  observeAll,
+  type SessionTable,
+  type Span,
+  slackMs,
+  type Touch,
+  touchAll,
+  touchSession,
+} from './sessions.ts'
+import {
+  type Answer,
+  type Call,
+  type Fact,
+  type Key,
+  lifetimeOf,
+  type Matchers,
+  type Misuse,
+  memberOf,
+  type Pair,
+  type Problem,
+  type State,
+  type Verdict,
+} from './state.ts'
 
 /** A call and what the model knew of it before the answer came. */
 interface Learnt {
@@ -447,7 +482,6 @@ export function newerSessions(state: State, pair: Pair, lastUsedMs: number): num
 }
 
 const pairsOf = ({ pairs }: State): Pair[] => pairs.keys().flatMap((index) => pairs.get(index) ?? [])
-
 
 /** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000

@@ -29,8 +29,7 @@ import { packageRoot } from '../language/package-root.ts'
 import { readYaml } from '../language/yaml-source.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { contradicts, levelOf } from './judge.ts'
-import { learn, mayStemFrom } from './learn.ts'
-import { shape } from './learn.ts'
+import { learn, mayStemFrom, shape } from './learn.ts'
 import type { Answer, State } from './state.ts'
 
 const verdictOf = (authorization: string | undefined, text = listBody): string =>

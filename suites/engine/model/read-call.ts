@@ -165,7 +165,7 @@ function formOf(body: string): string {
   return `form ${hash.toString(36)}`
 }
 
-export interface ReadBody {
+interface ReadBody {
   /** False: not JSON. */
   readonly json: boolean
   readonly method: unknown
