@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Explorer } from './explorer-types.ts'
-import { exchanges, withKey } from './sequences.ts'
+import { exchanges, withKey } from './shrink.ts'
 import { type CallStep, ecc, grant, list, type Step, type Value } from './step.ts'
 
 const seed = new Uint8Array(32)

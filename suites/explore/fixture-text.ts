@@ -16,16 +16,14 @@ import { type Json, partNamed } from '../engine/signer/changed-call.ts'
 import type { Since } from '../report/report.ts'
 import { sinceLines } from '../report/tell.ts'
 import {
-  asRepeated,
-  type Crowd,
   crowdOf,
   findMadeBy,
   granteeOf,
-  isPushedOut,
-  isSameInEveryReading,
+  grantOf,
   madeBy,
   type Outcome,
   quietMs,
+  sessionOf,
   withOtherSessionsTogether,
 } from './sequences.ts'
 import {
@@ -143,7 +141,7 @@ function whyOnlyHere(input: FixtureInput): string | undefined {
 }
 
 /** A crowd of sessions of which more live than may. */
-const tooManyLive = (input: FixtureInput): Crowd | undefined =>
+const tooManyLive = (input: FixtureInput): NonNullable<ReturnType<typeof crowdOf>> | undefined =>
   input.expect === 'refused' ? crowdOf(input) : undefined
 
 /** A step, and what the scenario says of it beside the call. */
@@ -725,4 +723,66 @@ function changeComment({ field, operation }: Change): string[] {
           : undefined
   const what = data === undefined ? '' : `; ${operation} is ${JSON.stringify(data)} in fixtures/deviations.yaml`
   return [`${field} is ${part.says}${what}`]
+}
+
+/** Steps that are alike as a repeated call; in the names of sessions that were put in `$n` counts from 1. */
+function asRepeated(step: Step): Step {
+  if (!isCall(step)) return step
+  const { keep: _keep, ...rest } = step
+  return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
+}
+
+interface Granted {
+  readonly session: string
+  readonly who: string
+}
+
+/** A right grant that makes a session. */
+function grantedBy(step: Step): Granted | undefined {
+  if (!isCall(step) || step.alter !== undefined || step.params.grantType !== 'api_key_credentials') return undefined
+  const session = sessionOf(step)
+  return session === undefined ? undefined : { session, who: String(step.params.apiKeyId) }
+}
+
+/**
+ * Whether every step before the last one makes a new session of one key. Otherwise a finding about the oldest session rests on what the target
+ * showed before, and the steps alone would accuse servers of another reading.
+ */
+function isSameInEveryReading(steps: readonly Step[]): boolean {
+  const made = steps.slice(0, -1).filter((step) => !('wait' in step))
+  const granted = made.flatMap((step) => grantedBy(step) ?? [])
+  return (
+    new Set(granted.map(({ session }) => session)).size === made.length &&
+    new Set(granted.map(({ who }) => who)).size === 1
+  )
+}
+
+/**
+ * Whether sixteen newer sessions of its key followed one another when nothing was done with the session of the last step: then it was removed in every
+ * reading, and a later session of its name is another one.
+ */
+function isPushedOut(steps: readonly Step[]): boolean {
+  const before = steps.slice(0, -1).filter((step) => !('wait' in step))
+  const first = lastUsed(steps) ?? before.flatMap((step) => grantedBy(step) ?? [])[0]
+  if (first === undefined) return false
+  const begun = before.findIndex((step) => isSame(grantedBy(step), first))
+  let newer = new Set<string>()
+  for (const step of before.slice(begun + 1)) {
+    const granted = grantedBy(step)
+    if (granted === undefined || isSame(granted, first)) newer = new Set()
+    else if (granted.who === first.who) newer.add(granted.session)
+    if (newer.size >= sessionLimit) return true
+  }
+  return false
+}
+
+const isSame = (one: Granted | undefined, other: Granted): boolean =>
+  one?.session === other.session && one.who === other.who
+
+/** The session of the pair whose token the last step uses. */
+function lastUsed(steps: readonly Step[]): Granted | undefined {
+  const last = steps.at(-1)
+  if (!isCall(last)) return undefined
+  const granted = grantOf(pairUsed(last) ?? refreshedIn(last), findMadeBy(steps))
+  return granted === undefined ? undefined : grantedBy(granted)
 }

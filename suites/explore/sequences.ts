@@ -1,6 +1,5 @@
-/** Sequences of steps as values: what they make and name, what they are about, and the same ones in company or with other names. */
+/** Sequences of steps as values: what they make and name, what they are about, and which steps are alike. */
 import { sessionLimit } from '../engine/document.ts'
-import type { Explorer } from './explorer-types.ts'
 import {
   type BurstStep,
   type CallStep,
@@ -9,35 +8,13 @@ import {
   inDocumentOrder,
   isBurst,
   isCall,
-  list,
-  named,
   nameOf,
   namesIn,
   pairUsed,
-  pause,
-  refresh,
   refreshedIn,
   type Step,
-  token,
   withReferences,
 } from './step.ts'
-
-/** Whether every pair that a step names is made by an earlier one. */
-export const isWhole = (steps: readonly Step[]): boolean => selfContainedSteps(steps).length === steps.length
-
-/** The steps that name only pairs which earlier ones make: a part of the log may begin after the grant of a pair. */
-export function selfContainedSteps(steps: readonly Step[]): Step[] {
-  const made = new Set<string>()
-  return steps.filter((step) => {
-    const own = madeBy(step)
-    if (namesIn(step).some((name) => isMade(name) && !made.has(name) && !own.includes(name))) return false
-    for (const name of own) made.add(name)
-    return true
-  })
-}
-
-/** Names of what a sequence makes, as `freshName` gives them; those of keys are not. */
-const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d/.test(name)
 
 export function madeBy(step: Step): string[] {
   return callsOf(step).flatMap((call) => nameOf(call) ?? [])
@@ -91,12 +68,6 @@ export const generationOf = (pair: string | undefined, find: FindMade): number =
 export function granteeOf(pair: string | undefined, find: FindMade): string | undefined {
   const granted = grantOf(pair, find)
   return granted === undefined ? undefined : grantedTo(granted)
-}
-
-/** The scope words that were requested for a pair, as one text. */
-export function requestedFor(pair: string, find: FindMade): string | undefined {
-  const scope = grantOf(pair, find)?.params.scope
-  return Array.isArray(scope) ? scope.map(String).join(' ') : undefined
 }
 
 /** A step, or several that are alike. */
@@ -166,210 +137,20 @@ const listingOf = (step: CallStep): string | undefined =>
 export const sessionOf = (step: Step): string | undefined =>
   isCall(step) ? sessionWord.exec(JSON.stringify(step.params.scope))?.[1] : undefined
 
-/** Steps that are alike as a repeated call; in the names of sessions that were put in `$n` counts from 1. */
-export function asRepeated(step: Step): Step {
-  if (!isCall(step)) return step
-  const { keep: _keep, ...rest } = step
-  return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
-}
-
-interface Granted {
-  readonly session: string
-  readonly who: string
-}
-
-/** A right grant that makes a session. */
-function grantedBy(step: Step): Granted | undefined {
-  if (!isCall(step) || step.alter !== undefined || step.params.grantType !== 'api_key_credentials') return undefined
-  const session = sessionOf(step)
-  return session === undefined ? undefined : { session, who: String(step.params.apiKeyId) }
-}
-
-/**
- * Whether every step before the last one makes a new session of one key. Otherwise a finding about the oldest session rests on what the target
- * showed before, and the steps alone would accuse servers of another reading.
- */
-export function isSameInEveryReading(steps: readonly Step[]): boolean {
-  const made = steps.slice(0, -1).filter((step) => !('wait' in step))
-  const granted = made.flatMap((step) => grantedBy(step) ?? [])
-  return (
-    new Set(granted.map(({ session }) => session)).size === made.length &&
-    new Set(granted.map(({ who }) => who)).size === 1
-  )
-}
-
-/**
- * Whether sixteen newer sessions of its key followed one another when nothing was done with the session of the last step: then it was removed in every
- * reading, and a later session of its name is another one.
- */
-export function isPushedOut(steps: readonly Step[]): boolean {
-  const before = steps.slice(0, -1).filter((step) => !('wait' in step))
-  const first = lastUsed(steps) ?? before.flatMap((step) => grantedBy(step) ?? [])[0]
-  if (first === undefined) return false
-  const begun = before.findIndex((step) => isSame(grantedBy(step), first))
-  let newer = new Set<string>()
-  for (const step of before.slice(begun + 1)) {
-    const granted = grantedBy(step)
-    if (granted === undefined || isSame(granted, first)) newer = new Set()
-    else if (granted.who === first.who) newer.add(granted.session)
-    if (newer.size >= sessionLimit) return true
-  }
-  return false
-}
-
-const isSame = (one: Granted | undefined, other: Granted): boolean =>
-  one?.session === other.session && one.who === other.who
-
-/** The session of the pair whose token the last step uses. */
-function lastUsed(steps: readonly Step[]): Granted | undefined {
-  const last = steps.at(-1)
-  if (!isCall(last)) return undefined
-  const granted = grantOf(pairUsed(last) ?? refreshedIn(last), findMadeBy(steps))
-  return granted === undefined ? undefined : grantedBy(granted)
-}
-
 /** Over a second: a server may note in whole seconds when a session was made. */
 export const quietMs = 1300
-
-/** After this many pairs a server may have forgotten what it knew of older ones. */
-const otherPairs = 24
-
-/** The last grant; undefined if it was a wrong one. */
-function lastGrant(steps: readonly Step[]): CallStep | undefined {
-  const granted = steps.findLast(
-    (step): step is CallStep => isCall(step) && step.params.grantType === 'api_key_credentials',
-  )
-  return granted?.alter === undefined ? granted : undefined
-}
-
-/** The last grant, if it makes a session. */
-function lastSession(steps: readonly Step[]): CallStep | undefined {
-  const granted = lastGrant(steps)
-  return granted !== undefined && /"session:/.test(JSON.stringify(granted.params.scope)) ? granted : undefined
-}
-
-/** Grants of plain sessions, named after a letter and numbered from `first`. */
-function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string, count: number, first = 1): Step[] {
-  return Array.from({ length: count }, (_, at): Step => {
-    const scope = ['solution', `session:${letter}${at + first}$unique`]
-    return named({ ...plain, params: { ...plain.params, scope } }, `crowd${at + first}${letter}`)
-  })
-}
-
-/** The same steps; before the last one, the key of the last grant gets sixteen sessions more, when all others have been quiet for some time. */
-export function withNewerSessions(steps: readonly Step[]): Step[] {
-  const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
-  const newer = sessionsLike(granted, 'n', sessionLimit)
-  return [...steps.slice(0, -1), pause(quietMs), ...newer, ...steps.slice(-1)]
-}
-
-/** The same steps; the session of the last grant is removed by sixteen newer ones, and its name is used again. */
-export function withNameAgain(steps: readonly Step[]): Step[] {
-  const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
-  const scope = ['solution', /"(session:[^"]*)"/.exec(JSON.stringify(granted.params.scope))?.[1] ?? '']
-  const newer = withNewerSessions(steps)
-  return [
-    ...newer.slice(0, -1),
-    named({ ...granted, params: { ...granted.params, scope } }, 'other0'),
-    ...newer.slice(-1),
-  ]
-}
-
-/** The same steps after an older session of another key. */
-export function afterSessionOfAnother(steps: readonly Step[], key: string): Step[] {
-  const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
-  return [...withKey(sessionsLike(granted, 'b', 1), { key: keyOf(granted), by: key }), pause(quietMs), ...steps]
-}
-
-/** A server that removes the oldest session of all users may hold more than sixteen of a key, so one round does not replace all of them. */
-const roundsOfOthers = 24
-
-/** The same steps; every session of other keys is newer than that of the first grant, and older than those that were put in. */
-export function withOthersNewer(steps: readonly Step[], keys: readonly string[]): Step[] {
-  const granted = lastSession(steps)
-  const crowd = steps.findIndex(isOtherSession)
-  if (granted === undefined || crowd < 0 || keys.length === 0) return [...steps]
-  const ofOthers = Array.from({ length: roundsOfOthers }, (_, round): Step[] => {
-    const by = keys[round % keys.length] ?? ''
-    return withKey(sessionsLike(granted, 'b', sessionLimit, round * sessionLimit + 1), { key: keyOf(granted), by })
-  })
-  return [...steps.slice(0, crowd), ...ofOthers.flat(), pause(quietMs), ...steps.slice(crowd)]
-}
-
-/** Keys but this one that were granted sessions; first one that is simply created again. */
-export function othersWithSessions(granted: readonly Step[], steps: readonly Step[]): string[] {
-  const own = keyOf(lastSession(steps))
-  const keys = granted.map((step) => keyOf(lastSession([step]))).filter((key) => key !== '' && key !== own)
-  return [...new Set(keys)].sort((one, other) => Number(other === 'by-basic') - Number(one === 'by-basic'))
-}
-
-/** The key to which a grant goes. */
-const keyOf = (granted: CallStep | undefined): string => (granted === undefined ? '' : (grantedTo(granted) ?? ''))
-
-/** The same steps; the key of the last grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
-export function withSessionsAround(steps: readonly Step[]): Step[] {
-  const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
-  const wait: Step = pause(quietMs)
-  const [older, newer] = [sessionsLike(granted, 'o', sessionLimit), sessionsLike(granted, 'n', sessionLimit - 1)]
-  return [wait, ...older, wait, ...steps.slice(0, -1), ...newer, ...steps.slice(-1)]
-}
-
-/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
-export function withOtherPairs(steps: readonly Step[]): Step[] {
-  const granted = lastGrant(steps)
-  if (granted === undefined) return [...steps]
-  const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
-    const { connection: _kept, ...plain } = granted
-    const pair = `other${at}`
-    return [
-      named({ ...plain, params: { ...plain.params, scope: ['solution'] } }, pair),
-      refresh(pair, { as: `${pair}-next` }),
-    ]
-  })
-  return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
-}
 
 /** Whether it is the grant of a session that was put in. */
 export const isOtherSession = (step: Step): step is CallStep =>
   isCall(step) && /^crowd\d+[nob]$/.test(nameOf(step) ?? '')
 
-interface Exchange {
-  readonly key: string
-  readonly by: string
-}
-
-/** Which keys of a sequence may be exchanged: a key with a secret by the root key, one with a public key by the first of them. */
-export function exchanges({ names }: Explorer, steps: readonly Step[]): Exchange[] {
-  const used = [...new Set(steps.flatMap(namesIn))]
-  return used.flatMap((key) => {
-    const value = names.get(key)
-    if (value?.id === undefined) return []
-    const by = [root, firstWithPublicKey].find((one) => {
-      const other = names.get(one)
-      return one !== key && other?.id !== undefined && (other.seed === undefined) === (value.seed === undefined)
-    })
-    return by === undefined || key === root ? [] : [{ key, by }]
-  })
-}
-
-const root = 'root'
-const firstWithPublicKey = 'ecc-a'
-
-/** The same steps with another key in its place. */
-export const withKey = (steps: readonly Step[], { key, by }: Exchange): Step[] =>
-  withReferences([...steps], (name) => (name === key ? by : name === `${key}-own` ? `${by}-own` : undefined))
-
-export interface Crowd {
+interface Crowd {
   readonly burst: BurstStep
   /** How many of the sessions were seen to live: more than may. */
   readonly live: number
 }
 
-const isCrowd = (step: Step | undefined): step is BurstStep =>
+export const isCrowd = (step: Step | undefined): step is BurstStep =>
   isBurst(step) && step.beside.length >= sessionLimit && areSessionsOfOneKind(callsOf(step))
 
 /** undefined unless the steps are such grants and uses of their tokens; older sessions before them do not matter. */
@@ -382,19 +163,6 @@ export function crowdOf({ steps, outcomes }: Shown): Crowd | undefined {
   if (!uses.every((use) => isPlainUse(use, pairs))) return undefined
   const live = new Set(uses.flatMap((use, index) => (outcomes[at + 1 + index] === 'accepted' ? namesIn(use) : []))).size
   return live > sessionLimit ? { burst, live } : undefined
-}
-
-/**
- * The same steps, if they begin with a crowd: the key has sixteen older sessions, so that its sessions are known, and the token of every grant is
- * used before the last step. Which of the sessions were removed, only all of them together tell.
- */
-export function withCrowdUsed(steps: readonly Step[]): Step[] {
-  const [crowd, ...rest] = steps
-  const [first] = isCrowd(crowd) ? callsOf(crowd) : []
-  if (!isCrowd(crowd) || first === undefined) return [...steps]
-  const wait: Step = pause(quietMs)
-  const uses = madeBy(crowd).map((pair) => list(token(pair)))
-  return [wait, ...sessionsLike(first, 'o', sessionLimit), wait, crowd, ...uses, ...rest]
 }
 
 /** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, and its digits before `$digits`, so that sessions and keys get new names too */

@@ -1,41 +1,31 @@
-/** Tries a finding again on the target itself, with what came before it, and makes it shorter and simpler: sequences are self-contained. */
-import { hasDocumentedResult } from '../engine/document.ts'
+/**
+ * Tries a finding again on the target itself, with what came before it and in company, and makes it shorter and simpler: sequences are
+ * self-contained.
+ */
+import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { isRefusal, shows } from './replay.ts'
-import {
-  afterSessionOfAnother,
-  exchanges,
-  isOtherSession,
-  isWhole,
-  madeBy,
-  type Outcome,
-  othersWithSessions,
-  quietMs,
-  type Shown,
-  selfContainedSteps,
-  withCrowdUsed,
-  withKey,
-  withNameAgain,
-  withNewerSessions,
-  withOtherPairs,
-  withOthersNewer,
-  withSessionsAround,
-} from './sequences.ts'
+import { isCrowd, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
 import {
   type CallStep,
   callsOf,
   changed,
+  grantedTo,
   inDocumentOrder,
   isBurst,
   isCall,
   isCreation,
   isWait,
+  list,
+  named,
   nameOf,
   namesIn,
   pause,
+  refresh,
   refreshedIn,
   type Step,
+  token,
   withReferences,
 } from './step.ts'
 import { describeStep } from './words.ts'
@@ -550,3 +540,161 @@ export async function inSequence(x: Explorer, candidate: Candidate): Promise<Can
     return candidate
   })
 }
+
+/** After this many pairs a server may have forgotten what it knew of older ones. */
+const otherPairs = 24
+
+/** The last grant; undefined if it was a wrong one. */
+function lastGrant(steps: readonly Step[]): CallStep | undefined {
+  const granted = steps.findLast(
+    (step): step is CallStep => isCall(step) && step.params.grantType === 'api_key_credentials',
+  )
+  return granted?.alter === undefined ? granted : undefined
+}
+
+/** The last grant, if it makes a session. */
+function lastSession(steps: readonly Step[]): CallStep | undefined {
+  const granted = lastGrant(steps)
+  return granted !== undefined && /"session:/.test(JSON.stringify(granted.params.scope)) ? granted : undefined
+}
+
+/** Grants of plain sessions, named after a letter and numbered from `first`. */
+function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string, count: number, first = 1): Step[] {
+  return Array.from({ length: count }, (_, at): Step => {
+    const scope = ['solution', `session:${letter}${at + first}$unique`]
+    return named({ ...plain, params: { ...plain.params, scope } }, `crowd${at + first}${letter}`)
+  })
+}
+
+/** The same steps; before the last one, the key of the last grant gets sixteen sessions more, when all others have been quiet for some time. */
+function withNewerSessions(steps: readonly Step[]): Step[] {
+  const granted = lastSession(steps)
+  if (granted === undefined) return [...steps]
+  const newer = sessionsLike(granted, 'n', sessionLimit)
+  return [...steps.slice(0, -1), pause(quietMs), ...newer, ...steps.slice(-1)]
+}
+
+/** The same steps; the session of the last grant is removed by sixteen newer ones, and its name is used again. */
+function withNameAgain(steps: readonly Step[]): Step[] {
+  const granted = lastSession(steps)
+  if (granted === undefined) return [...steps]
+  const scope = ['solution', /"(session:[^"]*)"/.exec(JSON.stringify(granted.params.scope))?.[1] ?? '']
+  const newer = withNewerSessions(steps)
+  return [
+    ...newer.slice(0, -1),
+    named({ ...granted, params: { ...granted.params, scope } }, 'other0'),
+    ...newer.slice(-1),
+  ]
+}
+
+/** The same steps after an older session of another key. */
+function afterSessionOfAnother(steps: readonly Step[], key: string): Step[] {
+  const granted = lastSession(steps)
+  if (granted === undefined) return [...steps]
+  return [...withKey(sessionsLike(granted, 'b', 1), { key: keyOf(granted), by: key }), pause(quietMs), ...steps]
+}
+
+/** A server that removes the oldest session of all users may hold more than sixteen of a key, so one round does not replace all of them. */
+const roundsOfOthers = 24
+
+/** The same steps; every session of other keys is newer than that of the first grant, and older than those that were put in. */
+function withOthersNewer(steps: readonly Step[], keys: readonly string[]): Step[] {
+  const granted = lastSession(steps)
+  const crowd = steps.findIndex(isOtherSession)
+  if (granted === undefined || crowd < 0 || keys.length === 0) return [...steps]
+  const ofOthers = Array.from({ length: roundsOfOthers }, (_, round): Step[] => {
+    const by = keys[round % keys.length] ?? ''
+    return withKey(sessionsLike(granted, 'b', sessionLimit, round * sessionLimit + 1), { key: keyOf(granted), by })
+  })
+  return [...steps.slice(0, crowd), ...ofOthers.flat(), pause(quietMs), ...steps.slice(crowd)]
+}
+
+/** Keys but this one that were granted sessions; first one that is simply created again. */
+function othersWithSessions(granted: readonly Step[], steps: readonly Step[]): string[] {
+  const own = keyOf(lastSession(steps))
+  const keys = granted.map((step) => keyOf(lastSession([step]))).filter((key) => key !== '' && key !== own)
+  return [...new Set(keys)].sort((one, other) => Number(other === 'by-basic') - Number(one === 'by-basic'))
+}
+
+/** The key to which a grant goes. */
+const keyOf = (granted: CallStep | undefined): string => (granted === undefined ? '' : (grantedTo(granted) ?? ''))
+
+/** The same steps; the key of the last grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
+function withSessionsAround(steps: readonly Step[]): Step[] {
+  const granted = lastSession(steps)
+  if (granted === undefined) return [...steps]
+  const wait: Step = pause(quietMs)
+  const [older, newer] = [sessionsLike(granted, 'o', sessionLimit), sessionsLike(granted, 'n', sessionLimit - 1)]
+  return [wait, ...older, wait, ...steps.slice(0, -1), ...newer, ...steps.slice(-1)]
+}
+
+/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
+function withOtherPairs(steps: readonly Step[]): Step[] {
+  const granted = lastGrant(steps)
+  if (granted === undefined) return [...steps]
+  const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
+    const { connection: _kept, ...plain } = granted
+    const pair = `other${at}`
+    return [
+      named({ ...plain, params: { ...plain.params, scope: ['solution'] } }, pair),
+      refresh(pair, { as: `${pair}-next` }),
+    ]
+  })
+  return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
+}
+
+/**
+ * The same steps, if they begin with a crowd: the key has sixteen older sessions, so that its sessions are known, and the token of every grant is
+ * used before the last step. Which of the sessions were removed, only all of them together tell.
+ */
+function withCrowdUsed(steps: readonly Step[]): Step[] {
+  const [crowd, ...rest] = steps
+  const [first] = isCrowd(crowd) ? callsOf(crowd) : []
+  if (!isCrowd(crowd) || first === undefined) return [...steps]
+  const wait: Step = pause(quietMs)
+  const uses = madeBy(crowd).map((pair) => list(token(pair)))
+  return [wait, ...sessionsLike(first, 'o', sessionLimit), wait, crowd, ...uses, ...rest]
+}
+
+interface Exchange {
+  readonly key: string
+  readonly by: string
+}
+
+/** Which keys of a sequence may be exchanged: a key with a secret by the root key, one with a public key by the first of them. */
+export function exchanges({ names }: Explorer, steps: readonly Step[]): Exchange[] {
+  const used = [...new Set(steps.flatMap(namesIn))]
+  return used.flatMap((key) => {
+    const value = names.get(key)
+    if (value?.id === undefined) return []
+    const by = [root, firstWithPublicKey].find((one) => {
+      const other = names.get(one)
+      return one !== key && other?.id !== undefined && (other.seed === undefined) === (value.seed === undefined)
+    })
+    return by === undefined || key === root ? [] : [{ key, by }]
+  })
+}
+
+const root = 'root'
+const firstWithPublicKey = 'ecc-a'
+
+/** The same steps with another key in its place. */
+export const withKey = (steps: readonly Step[], { key, by }: Exchange): Step[] =>
+  withReferences([...steps], (name) => (name === key ? by : name === `${key}-own` ? `${by}-own` : undefined))
+
+/** Whether every pair that a step names is made by an earlier one. */
+const isWhole = (steps: readonly Step[]): boolean => selfContainedSteps(steps).length === steps.length
+
+/** The steps that name only pairs which earlier ones make: a part of the log may begin after the grant of a pair. */
+function selfContainedSteps(steps: readonly Step[]): Step[] {
+  const made = new Set<string>()
+  return steps.filter((step) => {
+    const own = madeBy(step)
+    if (namesIn(step).some((name) => isMade(name) && !made.has(name) && !own.includes(name))) return false
+    for (const name of own) made.add(name)
+    return true
+  })
+}
+
+/** Names of what a sequence makes, as `freshName` gives them; those of keys are not. */
+const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d/.test(name)

@@ -10,7 +10,7 @@ import {
   crowdOf,
   findMadeBy,
   generationOf,
-  requestedFor,
+  grantOf,
   type Shown,
   sessionOf,
   withSessionsTogether,
@@ -295,3 +295,9 @@ export function connectionsIn(steps: readonly Step[]): (step: CallStep) => strin
 
 /** Where it does not matter which calls share a connection. */
 export const noneShared = (): undefined => undefined
+
+/** The scope words that were requested for a pair, as one text. */
+function requestedFor(pair: string, find: ReturnType<typeof findMadeBy>): string | undefined {
+  const scope = grantOf(pair, find)?.params.scope
+  return Array.isArray(scope) ? scope.map(String).join(' ') : undefined
+}
