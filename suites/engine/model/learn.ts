@@ -402,11 +402,21 @@ function endsOf(
     state.tokenClock === null || !isMoment(span)
       ? null
       : { from: span - state.tokenClock.to, to: span - state.tokenClock.from }
-  const accessEnds =
-    asked !== null && asked <= longestKeptMs
-      ? { from: made.from + asked, to: made.to + asked }
-      : local(result.accessTokenExpiry)
+  const isKept = asked !== null && asked <= longestKeptMs
+  const reported = local(result.accessTokenExpiry)
+  if (!isKept && reported !== null && isAsIfAsked(state, asked, reported, made))
+    return { accessEnds: null, refreshEnds: null }
+  const accessEnds = isKept ? { from: made.from + asked, to: made.to + asked } : reported
   return { accessEnds, refreshEnds: local(result.refreshTokenExpiry) }
+}
+
+/** Whether a grant of another lifetime ends as one of a requested lifetime did: where expiresIn is ignored, the clock derived from it is wrong. */
+function isAsIfAsked({ lifetimes }: State, asked: number | null, ends: Span, made: Span): boolean {
+  const life = { from: ends.from - made.to, to: ends.to - made.from }
+  return lifetimes.some(
+    (other) =>
+      other.asked <= longestKeptMs && other.asked !== asked && life.from <= other.got.to && other.got.from <= life.to,
+  )
 }
 
 const isMoment = (value: unknown): value is number =>

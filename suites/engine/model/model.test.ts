@@ -219,6 +219,19 @@ describe('tokens', () => {
     expect(6000 - byMs).toBeLessThanOrEqual(2100)
   })
 
+  test('of a server that ignores expiresIn no other token is taken for expired', () => {
+    const granted = (scope: string[], token: string, lifeMs: number, when: number, before = newState()) =>
+      learn(before, grantCall(scope), pairAnswer(token, ['solution'], at(when), lifeMs), at(when))
+    const ignoring = granted(['solution', 'expiresIn:3000'], 'e', 900_000, 0)
+    const plain = granted(['solution'], 'p', 900_000, 100, ignoring)
+    expect(judged(plain, listWith(tokenHeader('p')), at(60_000)).is).toBe('open')
+    const right = granted(['solution'], 'p', 30_000, 100, granted(['solution', 'expiresIn:3000'], 'e', 3000, 0))
+    expect(judged(right, listWith(tokenHeader('p')), at(60_000))).toMatchObject({
+      is: 'refused',
+      requirement: 'tokens/expire',
+    })
+  })
+
   test('a long NUMBER may be shortened, but never kept longer, nor give less than a smaller one', () => {
     const long = grantCall(['solution', 'expiresIn:9000000'])
     expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 60_000), at(9))).toEqual([])
