@@ -25,14 +25,13 @@ import {
   type RunListener,
   startRun,
 } from '../engine/conversation/conversation.ts'
-import { makeCall } from '../engine/conversation/send.ts'
+import { isLost, makeCall } from '../engine/conversation/send.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import { keyLimit } from '../engine/document.ts'
 import { type SuiteError, usageError } from '../engine/errors.ts'
 import { counted, fewOf } from '../engine/group.ts'
 import { parseJson } from '../engine/json.ts'
 import { describe } from '../engine/judge/classify.ts'
-import type { Delivered } from '../engine/judge/judge-case.ts'
 import { resolve } from '../engine/language/resolve.ts'
 import { printable, printableJson } from '../engine/printable.ts'
 import { systemRandom } from '../engine/signer/random.ts'
@@ -191,8 +190,6 @@ async function removeKey(talk: Conversation, cleanup: Cleanup, key: CreatedKey):
   }
   return problems
 }
-
-const isLost = ({ wire }: Delivered): boolean => wire.kind === 'none' && !wire.refusedConnection
 
 /** Whether a key that worked is refused, which shows that it is gone; false where its secret is not known. */
 async function isRefusedNow(talk: Conversation, { id, secret }: CreatedKey): Promise<boolean> {

@@ -345,6 +345,19 @@ describe('unavailable', () => {
     expect(await outcomesOf([grant], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
   })
 
+  test('a call whose answer was lost is made again if it changes nothing and should be accepted', async () => {
+    const now = (_call: MadeUpCall, number: number) => (number % 2 === 1 ? 'dropped' : { result: {} })
+    expect(await outcomesOf([list, list], now)).toMatchObject({ outcomes: ['accepted', 'accepted'], made: 4 })
+    expect(await outcomesOf([grant], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
+    expect(await outcomesOf([{ ...list, mustBeRefused: true }], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
+  })
+
+  test('a target that never answers is soon understood', async () => {
+    const { outcomes, made } = await outcomesOf(times(100, list), () => 'dropped')
+    expect(new Set(outcomes)).toEqual(new Set(['broken']))
+    expect(made).toBeLessThan(110)
+  })
+
   test('a target that refuses with 503 is soon understood', async () => {
     const { outcomes, made } = await outcomesOf(times(100, list), () => ({ status: 503 }))
     expect(new Set(outcomes)).toEqual(new Set(['broken']))

@@ -10,8 +10,11 @@ import { anyUser, type Lane } from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
 import {
   isWorthRepeating,
+  lostTries,
+  mayBeLost,
   noteAccepted,
   noteDate,
+  noteLost,
   noteRepeated,
   offsetMs,
   offsetUncertaintyMs,
@@ -56,19 +59,23 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
   talk.calls += specs.length
   const isBeyond = specs.some((spec) => mayBeBeyondLimit(talk, spec))
   const prepared = specs.map((spec) => ({ spec, ...prepareCall(talk, { sharedBy: specs.length, ...spec }) }))
-  const deliveries = prepared.map(({ build, spec: { method, params, member, privateKey } }): Delivery => {
-    const { scope } = membersOf(params)
-    return {
-      build,
-      changes: method.startsWith('manager/'),
-      ...(isBeyond ? { tries: 1 } : {}),
-      ...(method === createApiKey ? { creates: keyName(params) } : {}),
-      key: {
-        ...(privateKey === undefined ? {} : { privateKey }),
-        ...(member === undefined ? (isStrings(scope) ? { scope } : {}) : { member }),
-      },
-    }
-  })
+  const deliveries = prepared.map(
+    ({ build, spec: { method, params, member, privateKey, mustBeRefused } }): Delivery => {
+      const { scope } = membersOf(params)
+      return {
+        build,
+        changes: method.startsWith('manager/'),
+        // No answer may be a refusal, and in a race the others may have changed what the call meets.
+        atMostOnce: specs.length > 1 || mustBeRefused === true,
+        ...(isBeyond ? { tries: 1 } : {}),
+        ...(method === createApiKey ? { creates: keyName(params) } : {}),
+        key: {
+          ...(privateKey === undefined ? {} : { privateKey }),
+          ...(member === undefined ? (isStrings(scope) ? { scope } : {}) : { member }),
+        },
+      }
+    },
+  )
   const delivered = await deliverAll(talk, deliveries)
   return prepared.map(({ spec, sent }, index) => conclude(talk, spec, sent, delivered[index] ?? missing()))
 }
@@ -210,6 +217,8 @@ interface Delivery {
   readonly tries?: number
   /** It may change the state of the target, so it is not sent again where it may have arrived. */
   readonly changes?: boolean
+  /** It is not made again because its answer was lost. */
+  readonly atMostOnce?: boolean
   /** It is made together with others, and waits for no place among the calls under way. */
   readonly atOnce?: boolean
   /** The name of the key that it creates; seen from the body where it is not given. */
@@ -276,8 +285,12 @@ async function repeat(line: Line, sending: Sending, first: Delivered): Promise<D
   const { facts, pace, instance } = line
   const { clock, settings } = instance
   const unlessStale = async (one: Delivered): Promise<Delivered> =>
-    // Another kept connection may be closed as well.
-    isStale(one, sending) ? sendOnce(line, sending, isKept(one) ? { connection: 'fresh' } : {}) : one
+    arrived(
+      line,
+      sending,
+      // Another kept connection may be closed as well.
+      isStale(one, sending) ? await sendOnce(line, sending, elsewhereThan(one)) : one,
+    )
   let current = await unlessStale(first)
   let wasUnavailable = false
   for (let tried = 1; tried <= mostTries(facts, current, sending); tried += 1) {
@@ -293,7 +306,7 @@ async function repeat(line: Line, sending: Sending, first: Delivered): Promise<D
     const waitMs = isFree ? 0 : retryAfterMs ? Math.max(0, askedMs) : pace.backOffMs(tried)
     await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
     // Another connection may lead to another server behind the same proxy.
-    const elsewhere: Connection = !isThrottled && isKept(current) ? { connection: 'fresh' } : {}
+    const elsewhere: Connection = isThrottled ? {} : elsewhereThan(current)
     current = { ...(await unlessStale(await sendOnce(line, sending, elsewhere))), throttled: tried }
   }
   if (['accepted', 'refused'].includes(current.answer.outcome)) pace.hear(clock, { isThrottled: false })
@@ -323,7 +336,30 @@ function patienceMs({ clock, settings }: Instance): number {
 const isStale = ({ wire, request: { connection } }: Delivered, { changes = false }: Delivery): boolean =>
   wire.kind === 'none' && wire.stale && (connection === 'kept' || (isOwn(connection) && !changes))
 
-const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
+const elsewhereThan = ({ request }: Delivered): Connection =>
+  request.connection === 'kept' ? { connection: 'fresh' } : {}
+
+/** Whether a call may have been made although no answer came: a server in memory loses none, and what was never sent is no loss. */
+export const isLost = ({ wire }: Pick<Delivered, 'wire'>): boolean =>
+  wire.kind === 'none' && !wire.refusedConnection && wire.wasNotSent !== true && wire.isOfEnding !== true
+
+/** Makes a call again whose answer was lost on the way, where that changes nothing. */
+async function arrived(line: Line, sending: Sending, first: Delivered): Promise<Delivered> {
+  const { facts, instance } = line
+  const isHarmless = !sending.changes && !sending.atMostOnce && !sending.atOnce && !instance.clock.controlled
+  if (!isLost(first) || !isHarmless || !mayBeLost(facts)) return first
+  let again = first
+  for (let tried = 1; tried <= lostTries && isLost(again); tried += 1)
+    again = await sendOnce(line, sending, elsewhereThan(first))
+  noteLost(facts, !isLost(again))
+  // With the nonce of a call that was made, a signature may be refused.
+  return again.answer.outcome === 'refused' && isSignedAlike(first, again) ? first : again
+}
+
+function isSignedAlike({ request: one }: Delivered, { request: other }: Delivered): boolean {
+  const header = ({ headers }: WireRequest) => headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+  return keyCalledWith(one)?.way === 'signature' && header(one) === header(other)
+}
 
 function concludeOne(line: Line, request: WireRequest, wire: WireAnswer, sentAtMs: number): Delivered {
   const { facts, instance } = line

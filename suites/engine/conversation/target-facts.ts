@@ -73,6 +73,7 @@ export function noFacts(): TargetFacts {
     slowestAcceptedMs: 0,
     silences: 0,
     unavailableInVain: 0,
+    lostInVain: 0,
     apikey: 'apikey',
     keysWithout: [],
     keyScopesTried: [],
@@ -248,6 +249,8 @@ export function requestsSession(params: unknown): params is { scope: unknown[] }
 interface Availability {
   /** How many calls in a row were answered in this way, and no repetition changed that. */
   unavailableInVain: number
+  /** The same for calls that got no answer at all. */
+  lostInVain: number
 }
 
 /** Whether an answer with this status may come from something in front of the service. */
@@ -279,6 +282,17 @@ export function repeatNothing(seen: Availability): void {
 /** Remembers whether repeating a call helped. */
 export function noteRepeated(seen: Availability, helped: boolean): void {
   seen.unavailableInVain = helped ? 0 : seen.unavailableInVain + 1
+}
+
+/** How often a call is made again whose answer was lost on the way. */
+export const lostTries = 2
+
+/** Whether calls whose answer was lost are worth a repetition: not where this is how the target answers. */
+export const mayBeLost = ({ lostInVain }: Availability): boolean => lostInVain < mostInARow
+
+/** Remembers whether repeating a call without an answer helped. */
+export function noteLost(seen: Availability, helped: boolean): void {
+  seen.lostInVain = helped ? 0 : seen.lostInVain + 1
 }
 
 // How long to wait for the answer to a call that must be refused: some servers refuse by not answering.
