@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -188,7 +189,12 @@ test('--watch runs again when the target comes back', async () => {
   const watching = start(folder, ['--watch', '--only', 'basic/secret-of-another'])
   await watching.says('goes away and comes back')
   await one.close()
-  await setTimeout(600)
+  // A busy machine looks seldom, so the target stays away until it was looked for.
+  const away = createServer((_request, answer) => answer.writeHead(503).end()).listen(port, '127.0.0.1')
+  await once(away, 'request')
+  await setTimeout(100)
+  away.closeAllConnections()
+  await new Promise((closed) => away.close(closed))
   const two = await startMockServer({ rootKey, port })
   const verdicts = (): number => watching.printed().split('Verdict:').length - 1
   while (verdicts() < 2) await setTimeout(50)
