@@ -7,8 +7,10 @@ import { decodeUtf8, rawId } from './encoding.ts'
 import type { Handle, MockAnswer, MockRequest } from './http-server.ts'
 import { createJournal, defaultJournalBounds, type Journal, type RpcOutcome } from './journal.ts'
 import { auth, type Method, methods, type Params, paramsProblem } from './methods.ts'
-import { type Outcome, type Refusal, refusalKinds, refuse, succeed } from './refusal.ts'
+import { type Outcome, refusalKinds, refuse, succeed } from './refusal.ts'
 import type { TokenPair } from './state.ts'
+
+type Refusal = ReturnType<typeof refuse>['refusal']
 
 /** One server without a network: requests in, answers out. */
 export interface MockHandler {

@@ -1,5 +1,5 @@
 /** Why a call was refused: the words a client sees, and the stage that only the journal and --explain show. */
-export interface Refusal {
+interface Refusal {
   code: number
   message: string
   data?: unknown

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { createVitest, type Reporter, type Vitest } from 'vitest/node'
-import { fillsPlaces, notReached, skipItem } from '../engine/conversation/cases.ts'
+import { fillsPlaces, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
@@ -469,4 +469,10 @@ const distanceUnits = [
 function distance(aheadMs: number): string {
   const { unit, ms } = distanceUnits.find((one) => Math.abs(aheadMs) >= 2 * one.ms) ?? { unit: 's', ms: 1000 }
   return `${Math.round(Math.abs(aheadMs) / ms)} ${unit} ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+}
+
+/** The outcomes of the items that a run did not reach, so that none is silently missing. @param reason null: a defect of the suite */
+function notReached(items: readonly Item[], reason: StopReason | null): CaseOutcome[] {
+  const because = reason ?? { kind: 'defect' as const }
+  return items.map((item) => skipItem(item, { kind: 'not-run', because }))
 }

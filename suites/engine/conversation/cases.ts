@@ -2,7 +2,7 @@
 
 import { sessionLimit } from '../document.ts'
 import { membersOf } from '../json.ts'
-import type { CaseOutcome, ProblemFacts, StopReason } from '../judge/problem.ts'
+import type { CaseOutcome, ProblemFacts } from '../judge/problem.ts'
 import type { Case, Corpus, Scenario, Step, TestKey } from '../language/fixture-types.ts'
 import { caseKey, referencesIn, withCase } from '../language/resolve.ts'
 import { type Random, shuffled } from '../signer/random.ts'
@@ -124,12 +124,6 @@ export function skipItem({ scenario, testCase }: Item, reason: ProblemFacts): Ca
   return unjudged(scenario, testCase, isDefect ? 'blocked' : verdict, reason)
 }
 
-/** The outcomes of the items that a run did not reach, so that none is silently missing. @param reason null: a defect of the suite */
-export function notReached(items: readonly Item[], reason: StopReason | null): CaseOutcome[] {
-  const because = reason ?? { kind: 'defect' as const }
-  return items.map((item) => skipItem(item, { kind: 'not-run', because }))
-}
-
 /** Every requirement that a case or one of its steps proves. */
 export function allProves(scenario: Scenario, testCase: Case): string[] {
   const ofSteps = [...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? [])
@@ -194,7 +188,7 @@ function namesWithin(value: unknown): ReadonlySet<string> {
 
 /** The ways to create a test key, in the order in which they are tried. */
 export const ways = ['basic', 'hmac', 'ecc', 'token'] as const
-export type Way = (typeof ways)[number]
+type Way = (typeof ways)[number]
 
 /** How a test key is created, and by which key. */
 export function declaredWay({ 'created-with': auth }: TestKey): { way: Way; by: string } | undefined {

@@ -7,7 +7,7 @@ import type { CaseOutcome, Hint, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, TestKey } from '../language/fixture-types.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
-import { creationCase, creationScenario, declaredWay, unjudged, type Way, ways } from './cases.ts'
+import { creationCase, creationScenario, declaredWay, unjudged, ways } from './cases.ts'
 import {
   actor,
   type Conversation,
@@ -22,6 +22,8 @@ import {
 import { isAway, noticeGone } from './other-causes.ts'
 import { recordCase } from './outcome.ts'
 import { makeCall } from './send.ts'
+
+type Way = (typeof ways)[number]
 
 const listSolutions = 'solution/listSolutions'
 const createApiKey = 'manager/createApiKey'
