@@ -33,7 +33,9 @@ export interface Sizes extends OfTable {
   readonly column: Column
   /** How long the last stages take at most. */
   readonly reservedMs: number
-  /** How long the sequences take that follow the session tests; of a short exploration half of its time. */
+  /** How many calls the sequences make that follow the session tests. */
+  readonly sequenceCalls: number
+  /** How long they take; of a short exploration half of its time. */
   readonly sequencesMs: number
 }
 
@@ -70,6 +72,7 @@ export function sizesFor(budget: Budget): Sizes {
     ...sizes,
     column,
     reserved,
+    sequenceCalls: sequenceCalls[column],
     reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
     sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * likelyMs),
   }

@@ -4,6 +4,8 @@
  */
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
+import { areApart, type Member } from '../engine/model/sessions.ts'
+import { memberOf } from '../engine/model/state.ts'
 import { type Random, seededRandom } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import { type Budget, type Sizes, sizesFor } from './budget.ts'
@@ -23,10 +25,12 @@ import {
   learnTokens,
   learnWithdrawals,
 } from './preflight.ts'
-import { callCells, cells, grantsNothing, openTable, type Table } from './table.ts'
+import { callCells, cells, openTable, suitsPause, type Table } from './table.ts'
+import { type Job, takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'
-import { pausesOf, readWorlds } from './world-steps.ts'
-import { runWorld } from './worlds.ts'
+import { listOf, pausesOf, readWorlds } from './world-steps.ts'
+import { valuesOf } from './world-values.ts'
+import { runWorld, type WorldOptions } from './worlds.ts'
 
 export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
   readonly instance: Instance
@@ -317,28 +321,87 @@ function callsAtEnd(caller: Caller, { reserved }: Sizes): number {
 const isOver = ({ caller: { x }, sizes, isEnding }: Stages, calls = 0): boolean =>
   isEnding ? x.isOver({ calls: 0, ms: -lateMs }) : x.isOver({ calls, ms: sizes.reservedMs })
 
-/** The worlds of a part of fixtures/worlds/order.yaml, or a single one: each as a stage of its name. */
+/**
+ * The worlds of a part of fixtures/worlds/order.yaml, or a single one: each as a stage of its name. Of those that count the sessions of different
+ * keys, one goes on while another waits.
+ */
 async function worlds(all: Stages, part: string): Promise<void> {
-  for (const name of readWorlds().order.get(part) ?? [part])
-    await all.stage(name, () => world(all, name), pausesOf(name, all.sizes.column))
+  const { caller, sizes } = all
+  const { clock } = caller.x.options
+  for (const names of neighbours(readWorlds().order.get(part) ?? [part])) {
+    const jobs = names.map(
+      (name): Job => ({
+        needs: keysCountedBy(all, name),
+        run: (wait) => all.stage(name, () => world(all, name, { wait }), pausesOf(name, sizes.column)),
+      }),
+    )
+    if (jobs.length > 1 && !clock.controlled)
+      await takeTurns(
+        withFellows(caller.x, jobs),
+        () => clock.now(),
+        (untilMs) => meanwhile(all, untilMs - clock.now()),
+      )
+    else for (const job of jobs) await job.run((ms) => meanwhile(all, ms))
+  }
 }
 
-const world = (all: Stages, name: string, values: { readonly [name: string]: unknown } = {}): Promise<string[]> =>
-  runWorld(all.caller, name, { sizes: all.sizes, values, isOver: () => isOver(all), wait: (ms) => meanwhile(all, ms) })
+/** Worlds that count sessions and follow one another are put together. */
+function neighbours(names: readonly string[]): string[][] {
+  const counts = (name = ''): boolean => readWorlds().worlds.get(name)?.counts !== undefined
+  const groups: string[][] = []
+  for (const name of names) {
+    const last = groups.at(-1)
+    if (counts(name) && counts(last?.[0])) last?.push(name)
+    else groups.push([name])
+  }
+  return groups
+}
 
-/** The share of all calls that may be made during one pause. */
-const restShare = 0.004
+function keysCountedBy({ caller, sizes }: Stages, name: string): string[] {
+  const { counts = [] } = readWorlds().worlds.get(name) ?? {}
+  return listOf(counts, new Map(valuesOf(caller, sizes)), sizes.column).map(String)
+}
 
-/** During a pause only calls are made that grant no token, because a grant may count as a session. A fast server could answer the whole table. */
+/** Jobs that also need the keys that may be the same user as theirs, as far as the target is known. */
+function withFellows(x: Explorer, jobs: readonly Job[]): Job[] {
+  const all = [...new Set(jobs.flatMap(({ needs }) => needs))]
+  const state = x.state()
+  const memberOfKey = (who: string): Member =>
+    memberOf(state, { key: x.names.get(who)?.id ?? who, line: -1, scope: ['session:any'] })
+  const isFellow = (one: string, other: string): boolean =>
+    !areApart(state.sessions, [memberOfKey(one), memberOfKey(other)])
+  return jobs.map((job) => ({
+    ...job,
+    needs: all.filter((one) => job.needs.some((key) => key === one || isFellow(key, one))),
+  }))
+}
+
+type OfWorld = Partial<Pick<WorldOptions, 'values' | 'wait'>>
+
+const world = (all: Stages, name: string, more: OfWorld = {}): Promise<string[]> =>
+  runWorld(all.caller, name, {
+    sizes: all.sizes,
+    isOver: () => isOver(all),
+    wait: (ms) => meanwhile(all, ms),
+    ...more,
+  })
+
+/**
+ * During a pause only calls are made that grant no token, because a grant may count as a session; and of the table only what any budget reaches,
+ * so that the rest of it loses no calls to them. As many for each pause as the target surely answers in its time, so that a seed makes the same ones.
+ */
 async function meanwhile(all: Stages, ms: number): Promise<void> {
   const { x } = all.caller
-  const { clock, maxCalls } = x.options
+  const { clock } = x.options
   const until = clock.now() + ms
-  const most = x.calls() + Math.floor(maxCalls * restShare)
-  const isLate = (): boolean => x.calls() > most || isOver(all)
-  if (!clock.controlled) await callCells(all.caller, all.table, { only: grantsNothing, until, isOver: isLate })
+  const most = x.calls() + Math.floor(ms / callOfPauseMs)
+  const isLate = (): boolean => x.calls() > most || isOver(all, all.sizes.sequenceCalls)
+  if (!clock.controlled) await callCells(all.caller, all.table, { only: suitsPause, until, isOver: isLate })
   if (clock.now() < until) await x.wait(until - clock.now())
 }
+
+/** What a call takes on a slow or busy machine; a plan announces as much. */
+const callOfPauseMs = 2
 
 async function quietStages(all: Stages): Promise<void> {
   const { caller, sizes, table, stage, options } = all
@@ -449,7 +512,8 @@ async function letTimePass(all: Stages): Promise<void> {
     const time = hours * hourMs
     const longest = Math.min(2 * time, Math.floor(0.8 * (x.state().refreshLifetimeMs ?? 0)))
     const who = keyring.secret[pick(keyring.secret.length)] ?? 'root'
-    await world(all, 'hours later', { who, time, long: longest > time ? [`expiresIn:${longest}`] : [] })
+    const long = longest > time ? [`expiresIn:${longest}`] : []
+    await world(all, 'hours later', { values: { who, time, long } })
     await deadStayDead(caller, 12, pick)
     await someStillWork(caller, pick)
     // A server may count only the keys of the last hour, or day.

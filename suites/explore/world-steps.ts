@@ -30,6 +30,11 @@ export interface World {
   readonly needs?: readonly ('grants' | 'keys' | 'limits' | 'clock-control')[]
   /** false: further calls would disturb it. */
   readonly laws?: boolean
+  /**
+   * The keys whose sessions it counts, each named once. While it waits, worlds of other keys may go on, where the target is known to count
+   * the sessions of each key apart.
+   */
+  readonly counts?: readonly string[]
   /** Made once, before the first combination. */
   readonly before?: readonly RawStep[]
   /** Where one of these is not accepted, the combination is left out. */

@@ -14,7 +14,7 @@ export function valuesOf(
 ): readonly (readonly [string, unknown])[] {
   const { x, keyring } = caller
   const { secret, ecc: signers, narrow, narrowEcc } = keyring
-  const [first = null, second = first, third = second] = secret
+  const [first = null, second = first, third = second, fourth = first] = secret
   const life = x.state().refreshLifetimeMs
   const beyond = life === null ? [] : [life - 5000, life + 2000, life + 60_000, life * 2, life * 10].map(Math.round)
   const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id))
@@ -30,9 +30,11 @@ export function valuesOf(
     first,
     second,
     third,
+    fourth,
     user: first,
     // With two brief ones, a storm begins at as many sessions as a user may have; the second one has an odd number of them before.
     storms: [second, first].map((who, at) => ({ who, before: sessionsBefore + at })).slice(0, storms),
+    usersOfStorms: [second, first].slice(0, storms),
     usersOfBriefPairs: [...new Set([third, second])],
     // One with few sessions, because a user at the limit has no free session to race for.
     racer: narrow.find((one) => one === 'solution-key') ?? secret[3] ?? first ?? 'root',

@@ -21,6 +21,7 @@ import { type Random, seededRandom } from '../signer/random.ts'
 import { learn } from './learn.ts'
 import {
   addSession,
+  areApart,
   everySessionTable,
   forgetSessionsOf,
   liveness,
@@ -357,4 +358,17 @@ test.each<[string, readonly string[], string]>([
   ['any, beside the word for all', ['context', 'solution:a', 'solution:*'], 'b'],
 ])('whether it reaches %s is open', (_what, scope, solution) => {
   expect(verdictOn(scope, solution).is).toBe('open')
+})
+
+test('keys are apart where no reading that is left makes them one user', () => {
+  const [root, a, b] = [
+    { key: 'root', keyName: '', isRoot: true, line: -1, name: 's' },
+    { key: 'a', keyName: 'twin', isRoot: false, line: -1, name: 's' },
+    { key: 'b', keyName: 'twin', isRoot: false, line: -1, name: 's' },
+  ] as const
+  const left = (...users: string[]) => everySessionTable().filter(({ reading }) => users.includes(reading.user))
+  expect(areApart(left('one key', 'keys of one name'), [root, a])).toBe(true)
+  expect(areApart(left('one key', 'keys of one name'), [a, b])).toBe(false)
+  expect(areApart(everySessionTable(), [root, a])).toBe(false)
+  expect(areApart([], [root, a])).toBe(false)
 })

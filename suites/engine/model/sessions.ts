@@ -350,6 +350,11 @@ function nameOf({ user }: Reading, { key, keyName, keyScope, isRoot }: Member): 
   return user === 'created keys' && isRoot ? key : ''
 }
 
+/** Whether every reading that is left takes each member for another user, so that what one does leaves the sessions of the others as they are. */
+export const areApart = (tables: Tables, members: readonly Member[]): boolean =>
+  tables.length > 0 &&
+  tables.every(({ reading }) => new Set(members.map((member) => nameOf(reading, member))).size === members.length)
+
 /** All readings of the open questions about sessions together. What did not change keeps its identity, so that it is computed once. */
 
 type Tables = readonly SessionTable[]
