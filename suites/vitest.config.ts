@@ -11,7 +11,6 @@ import { numbersReporter, skippedReporter } from './self/reporters.ts'
  * no core is idle and no more workers are needed than one beyond the cores.
  */
 const longest = [
-  'saved-scenarios',
   'mutants',
   'explore',
   'explore-proof',
@@ -19,14 +18,12 @@ const longest = [
   'by-hand',
   'shrink',
   'reported',
-  'session-causes',
   'worlds',
   'pages',
   'null-servers',
   'conforming',
   'run-lifecycle',
   'recipes',
-  'orders',
   'hostile',
   'secrets',
   'foreign',

@@ -85,14 +85,15 @@ const sentenceOf = (id: string, requirements: readonly Requirement[]): string =>
 
 function showRow(id: string): string[] {
   const { rows } = coveringArray(readMatrix(), seededRandom(seedOfRelease), rowsOfPair)
-  const all = [...rows]
   const otherRows = 'The rows are those of a run; "explore" makes other rows, which its seed gives'
-  if (id === 'matrix')
+  if (id === 'matrix') {
+    const count = [...rows].length
     return [
-      `matrix: ${counted(all.length, 'combination')} of values, matrix/1 to matrix/${all.length}; "list --matrix" lists the pairs`,
+      `matrix: ${counted(count, 'combination')} of values, matrix/1 to matrix/${count}; "list --matrix" lists the pairs`,
       `  ${otherRows}`,
     ]
-  const row = /^matrix\/[1-9]\d*$/.test(id) ? all[Number(id.slice('matrix/'.length)) - 1] : undefined
+  }
+  const row = rowNumbered(/^matrix\/([1-9]\d*)$/.exec(id)?.[1], rows)
   if (row === undefined) return []
   return [
     `${id}: one combination of values (fixtures/matrix.yaml)`,
@@ -100,6 +101,14 @@ function showRow(id: string): string[] {
     `  ${otherRows}`,
     `  npx svc-conformance run --url http://127.0.0.1:8080 --disposable --only ${id}`,
   ]
+}
+
+/** Draws no more rows than it takes: all of them take a second. */
+function rowNumbered<Row>(number: string | undefined, rows: Iterable<Row>): Row | undefined {
+  if (number === undefined) return undefined
+  let at = 0
+  for (const row of rows) if (++at === Number(number)) return row
+  return undefined
 }
 
 /** How the last part of the id of a finding begins, and what the target did. */

@@ -164,7 +164,7 @@ describe('markdown', () => {
   })
 
   test('fits a job summary however many fail', () => {
-    const outcomes = Array.from({ length: 1500 }, (_, index) => {
+    const outcomes = Array.from({ length: 1100 }, (_, index) => {
       const [key, reason] = [`a/${index}`, `${'abcdefghij'.repeat(40)} ${index}`]
       const problem = { kind: 'as-declared' as const, reason, requirements: [key], step: '', exchanges: [] }
       return madeUpCase({ key, verdict: 'failed', proves: [key], problem })
