@@ -39,8 +39,9 @@ async function proveAll(servers: readonly (BrokenServer | ConformingServer)[]): 
   return proofs
 }
 
-const conforming = await proveAll(await conformingServers())
-const broken = values.conforming ? [] : await proveAll(await brokenServers())
+const all = { conforming: await conformingServers(), broken: values.conforming ? [] : await brokenServers() }
+const conforming = await proveAll(all.conforming)
+const broken = await proveAll(all.broken)
 const { text, details, isProved } = watchSummary(broken, conforming)
 for (const line of details) console.log(line)
 console.log(text)

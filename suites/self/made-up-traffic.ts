@@ -110,7 +110,7 @@ export const signedCall = (
   return asked(atMs, { ...more, text, authorization })
 }
 
-const terms: SessionOptions['terms'] = { scheme, tokenPrefix: null, uri: '/api', probes: new Map() }
+export const terms: SessionOptions['terms'] = { scheme, tokenPrefix: null, uri: '/api', probes: new Map() }
 
 /** Judges calls, one list after the other. */
 export function judgedTraffic(

@@ -91,8 +91,8 @@ export interface Follower {
   begin(number: number, call: Begun): void
   /** The call is over, with or without an answer. */
   end(observed: Observed): void
-  /** Calls were not seen, so what is known of tokens may not hold any more. */
-  forgetTokens(): void
+  /** The ends of these calls were not seen, so what is known of tokens may not hold any more. */
+  lose(numbers: readonly number[]): void
   /** Nothing more comes: what still waits is judged. */
   finish(): void
   /** Every key that is known, for the judges of clients. */
@@ -212,6 +212,10 @@ export function followTraffic(options: FollowOptions): Follower {
   const nameOfKey = (id: string | undefined, { kind }: Answer): string | undefined =>
     id !== undefined && (kind === 'accepted' || state.keys.has(id)) ? id : undefined
 
+  /** The key of a pair; null where the grant of its line was not seen. */
+  const keyOf = (pair: Pair | undefined): string | null =>
+    pair !== undefined && state.keys.has(pair.key) ? pair.key : null
+
   /** Whether all credentials of a call are known. */
   const isSure = ({ call }: CaseCall): boolean => {
     const id = keyIdOf(state, call)
@@ -266,7 +270,7 @@ export function followTraffic(options: FollowOptions): Follower {
       observed,
       method: String(body.method ?? ''),
       way: wayOf(auth.kind, body.method, sent, key),
-      key: nameOfKey(id, answer) ?? pair?.key ?? null,
+      key: nameOfKey(id, answer) ?? keyOf(pair),
       answer: observed.answer === null ? 'none' : answer.kind,
       isJudged,
       why:
@@ -482,7 +486,7 @@ export function followTraffic(options: FollowOptions): Follower {
       const call = callOf(observed)
       if (answer === null) {
         const { method } = readBody(call.body)
-        const key = keyIdOf(state, call) ?? pairOf(state, call)?.key ?? null
+        const key = keyIdOf(state, call) ?? keyOf(pairOf(state, call))
         options.onJudged({
           observed,
           method: String(method ?? ''),
@@ -508,7 +512,9 @@ export function followTraffic(options: FollowOptions): Follower {
       })
       settle(false)
     },
-    forgetTokens() {
+    lose(numbers) {
+      // Nothing may wait for the end of a call that never comes.
+      for (const number of numbers) underWay.delete(number)
       settle(true)
       counts.forgotten += state.pairs.size
       state = withLatestPairs(state, 0)

@@ -29,11 +29,11 @@ interface Judging {
 type Message =
   | { kind: 'begin'; number: number; call: Begun }
   | { kind: 'end'; observed: Observed }
-  /** Calls were left out. */
-  | { kind: 'lost'; count: number }
+  /** Calls were left out: their numbers. */
+  | { kind: 'lost'; numbers: number[] }
   | { kind: 'finish' }
 
-type Reply = { kind: 'lines'; lines: Printable[]; done: number } | { kind: 'outcome'; outcome: Outcome }
+type Reply = { kind: 'lines'; lines: Printable[]; done: number; bytes: number } | { kind: 'outcome'; outcome: Outcome }
 
 /** Calls that wait to be judged; more of them are left out. */
 const mostWaiting = 4000
@@ -52,7 +52,7 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
       if (reply.kind === 'outcome') resolve(reply.outcome)
       else {
         waiting -= reply.done
-        if (waiting === 0) bytes = 0
+        bytes -= reply.bytes
         if (reply.lines.length > 0) print(reply.lines)
       }
     })
@@ -62,25 +62,28 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
   outcome.catch(() => {})
   let waiting = 0
   let bytes = 0
-  let lost = 0
+  let lost: number[] = []
   const post = (message: Message): void => worker.postMessage(message)
+  const tellLost = (): void => {
+    if (lost.length > 0) post({ kind: 'lost', numbers: lost })
+    lost = []
+  }
   return {
     begin(number, call) {
-      if (lost === 0) post({ kind: 'begin', number, call })
+      if (lost.length === 0) post({ kind: 'begin', number, call })
     },
     end(observed) {
-      bytes += observed.body.length + (observed.answer?.body.length ?? 0)
       if (waiting >= mostWaiting || bytes > mostWaitingBytes) {
-        lost += 1
+        lost.push(observed.number)
         return
       }
-      if (lost > 0) post({ kind: 'lost', count: lost })
-      lost = 0
+      tellLost()
       waiting += 1
+      bytes += bytesOf(observed)
       post({ kind: 'end', observed })
     },
     async finish() {
-      if (lost > 0) post({ kind: 'lost', count: lost })
+      tellLost()
       post({ kind: 'finish' })
       const all = await outcome
       await worker.terminate()
@@ -88,6 +91,8 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
     },
   }
 }
+
+const bytesOf = ({ body, answer }: Observed): number => body.length + (answer?.body.length ?? 0)
 
 function judgeHere(options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
   const desk = openDesk(options)
@@ -130,7 +135,7 @@ function openDesk({ save, trace, ...options }: JudgingOptions) {
     let outcome: Outcome | null = null
     if (message.kind === 'begin') session.begin(message.number, message.call)
     if (message.kind === 'end') session.end(message.observed)
-    if (message.kind === 'lost') session.lose(message.count)
+    if (message.kind === 'lost') session.lose(message.numbers)
     if (message.kind === 'finish') {
       outcome = session.finish()
       if (file !== null) closeSync(file)
@@ -187,15 +192,20 @@ if (parentPort !== null && (workerData as { terms?: unknown } | null)?.terms !==
   const desk = openDesk(workerData as JudgingOptions)
   let lines: Printable[] = []
   let done = 0
+  let bytes = 0
   const flush = (): void => {
-    if (lines.length > 0 || done > 0) port.postMessage({ kind: 'lines', lines, done } satisfies Reply)
+    if (lines.length > 0 || done > 0) port.postMessage({ kind: 'lines', lines, done, bytes } satisfies Reply)
     lines = []
     done = 0
+    bytes = 0
   }
   port.on('message', (message: Message) => {
     const made = desk(message)
     lines.push(...made.lines)
-    if (message.kind === 'end') done += 1
+    if (message.kind === 'end') {
+      done += 1
+      bytes += bytesOf(message.observed)
+    }
     // One message for many calls that came together.
     if (lines.length >= 50 || done >= 50) flush()
     else setImmediate(flush)

@@ -14,10 +14,41 @@ import {
   root,
   scheme,
   signedCall,
+  terms,
   withToken,
 } from '../self/made-up-traffic.ts'
 import { openMarks } from './marks.ts'
 import { type NamedKey, type Observed, readTraffic } from './records.ts'
+import { openSession, replay } from './session.ts'
+
+test('no call waits for the end of one that was left out', () => {
+  const lines: string[] = []
+  const session = openSession({
+    terms,
+    keys: [root],
+    requirements: [],
+    onJudged: ({ answer }) => void lines.push(answer),
+  })
+  session.begin(99, { ...renewed(0, 'a', 'b'), from: 1 })
+  session.lose([99])
+  replay(session, [[renewed(10, 'a', 'c')]])
+  expect(lines).toEqual(['accepted'])
+  expect(session.finish().lacks).toEqual([expect.stringMatching(/^1 calls came faster/)])
+})
+
+test('a client is not warned of what the calls that were left out may explain', () => {
+  const session = openSession({ terms, keys: [root], requirements: [] })
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  for (const [at, name] of names.entries()) {
+    // The accepted call between two refreshes came too fast.
+    session.begin(at + 1, { ...withToken(at * 100, name), from: at * 100 })
+    session.lose([at + 1])
+    replay(session, [[renewed(at * 100 + 50, name, names[at + 1] ?? 'i')]])
+  }
+  const { clients } = session.finish()
+  expect(clients.map(({ key }) => key)).toEqual([null])
+  expect(clients.flatMap(({ checks }) => checks).filter(({ verdict }) => verdict !== 'passed')).toEqual([])
+})
 
 describe('a refusal is explained', () => {
   test('by the mistake in a signature, if the secret is known', () => {

@@ -1,7 +1,7 @@
 /** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
 import type { Journal } from '../client/journal.ts'
 import { type CheckResult, judgeJournals } from '../client/judge.ts'
-import { counted } from '../engine/group.ts'
+import { counted, groupBy } from '../engine/group.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
@@ -45,8 +45,8 @@ interface Session {
   /** A call began, at this place among all starts and ends. */
   begin(number: number, call: Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }): void
   end(observed: Observed): void
-  /** Calls were left out: what is known of tokens may not hold any more. */
-  lose(count: number): void
+  /** The calls with these numbers were left out: what is known of tokens may not hold any more. */
+  lose(numbers: readonly number[]): void
   /** Ends it. Nothing may come after. */
   finish(): Outcome
   readonly follower: Follower
@@ -80,9 +80,10 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   const sentences = new Map(requirements.map(({ id, text }) => [id, text]))
   const found = new Map<string, Found>()
   const open = new Map<string, Outcome['open'][number]>()
-  const kept: { client: string; observed: Observed }[] = []
+  /** `part`: between two of them calls were left out, so what follows what is not known. */
+  const kept: { client: string; part: number; observed: Observed }[] = []
   const clients = new Map<string, { key: string | null; address: string; calls: number }>()
-  const counts = { refused: 0, ours: 0, dropped: 0, lost: 0, bytes: 0 }
+  const counts = { refused: 0, ours: 0, dropped: 0, lost: 0, bytes: 0, parts: 0 }
   let searches = diagnosesAtOnce
   let searchedAtMs = 0
 
@@ -130,7 +131,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       ...observed,
       body: observed.body.length > keptBody ? observed.body.slice(0, keptBody) : observed.body,
     }
-    kept.push({ client: name, observed: short })
+    kept.push({ client: name, part: counts.parts, observed: short })
     counts.bytes += sizeOf(short)
     while (kept.length > bounds.calls || counts.bytes > bounds.bytes) {
       const oldest = kept.shift()
@@ -148,28 +149,24 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   }
 
   const judgeClients = (): Client[] => {
-    const calls = new Map<string, Observed[]>()
-    for (const { client, observed } of kept) {
-      const name = clientOf(client)
-      const mine = calls.get(name)
-      if (mine === undefined) calls.set(name, [observed])
-      else mine.push(observed)
-    }
+    const calls = groupBy(kept, ({ client }) => clientOf(client))
     const all = follower.keys()
-    return [...calls].map(([name, exchanges]) => {
+    return [...calls].map(([name, mine]) => {
       const { key, address } = clients.get(name) ?? { key: null, address: '' }
       const merged = [...clients].filter(([other]) => clientOf(other) === name)
-      const journal: Journal = {
-        scenario: 'watch',
-        setting: settingOf(terms, follower.clockOffsetMs),
-        keys: all,
-        exchanges: exchanges.sort((one, other) => one.order.from - other.order.from),
-        elsewhere: [],
-        starts: null,
-      }
+      const journals = [...groupBy(mine, ({ part }) => part).values()].map(
+        (part): Journal => ({
+          scenario: 'watch',
+          setting: settingOf(terms, follower.clockOffsetMs),
+          keys: all,
+          exchanges: part.map(({ observed }) => observed).sort((one, other) => one.order.from - other.order.from),
+          elsewhere: [],
+          starts: null,
+        }),
+      )
       const count = merged.reduce((sum, [, one]) => sum + one.calls, 0)
-      const isSummary = exchanges.some((exchange) => exchange.isSummary === true)
-      const results = judgeJournals([journal], []).filter(({ check }) => !isSummary || ofSummaries.test(check.id))
+      const isSummary = mine.some(({ observed }) => observed.isSummary === true)
+      const results = judgeJournals(journals, []).filter(({ check }) => !isSummary || ofSummaries.test(check.id))
       return { key, address, calls: count, checks: results.flatMap(shownCheck) }
     })
   }
@@ -184,9 +181,10 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       nowMs = observed.answeredMs ?? observed.startedMs
       follower.end(observed)
     },
-    lose(count) {
-      counts.lost += count
-      follower.forgetTokens()
+    lose(numbers) {
+      counts.lost += numbers.length
+      counts.parts += 1
+      follower.lose(numbers)
     },
     finish() {
       follower.finish()
