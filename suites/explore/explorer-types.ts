@@ -122,6 +122,8 @@ export interface Explorer {
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
+  /** The target compares the IPv4-mapped form of them, such as ::ffff:127.0.0.1. */
+  mapsAddresses: boolean
   /** For each key a scope word of one solution (`solution:ID`) that the target grants it, if there is one. */
   readonly oneSolution: Map<string, string>
   /** A key was disabled or deleted. What becomes of those that it created is open. */

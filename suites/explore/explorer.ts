@@ -65,6 +65,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     lines: new Map(),
     pairNames: [],
     addresses: options.addresses,
+    mapsAddresses: false,
     oneSolution: new Map(),
     script: '',
     report: () => {},

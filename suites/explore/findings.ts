@@ -8,6 +8,7 @@ import { findPair, keyIdOf, readBody } from '../engine/model/read-call.ts'
 import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
+import { hintText } from '../report/problem-text.ts'
 import type { Finding, HistoryCall, Since } from '../report/report.ts'
 import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
@@ -145,6 +146,16 @@ function idOf({ requirement, kind, fact }: Candidate): string {
   return `found/${requirement}/${kind === 'accepted' ? 'let-in' : kind}${slug === '' || slug === kind || requirement.endsWith(slug) ? '' : `-${slug}`}`
 }
 
+/** Where the target compares another form of our address, refused tokens that are bound to it have that cause. */
+function hintOf({ mapsAddresses, addresses: [own] }: Explorer, { kind, fact }: Candidate): { hint?: string } {
+  const isOfAddress = kind === 'refused' && ofAddresses.includes(fact)
+  if (!isOfAddress || !mapsAddresses || own === undefined) return {}
+  return { hint: hintText({ kind: 'mapped-address', address: own.seen }) }
+}
+
+/** Facts about tokens; those about grants have other names. */
+const ofAddresses = ['addresses/bound', 'refresh/address-kept']
+
 function findingOf(
   x: Explorer,
   candidate: Candidate,
@@ -168,6 +179,7 @@ function findingOf(
       asSent(x, line),
     ),
     reproduced: { failed, tries },
+    ...hintOf(x, candidate),
     ...(isLeast ? { least: true } : {}),
     ...(since === undefined
       ? {}

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { hintText } from '../report/problem-text.ts'
 import { loadVariants, type ServerOptions } from '../targets/bundled.ts'
+import { collectFindings } from './findings.ts'
 import { expectAccepted, expectRefused, granted } from './keyring.ts'
 import { learnAddresses, learnLiveTokens, learnWithdrawals } from './preflight.ts'
 import { list, token } from './step.ts'
@@ -91,6 +93,18 @@ describe('our address', () => {
     const plain = await learnt({})
     expect(plain).toHaveLength(2)
     expect(await learnt(comparesAs(mapped))).toEqual(plain)
+  })
+
+  test('where the target compares its mapped form, the finding is about addresses and names the cause', async () => {
+    const { x, found } = await foundIn(comparesAs(mapped), async ({ x }) => {
+      await learnAddresses(x, 'root', true)
+      const pair = await granted(x, { who: 'root', scope: ['solution', 'ipAddr:'] })
+      await x.call(list(token(pair ?? '')))
+    })
+    expect(found.map(({ requirement, level }) => [requirement, level])).toEqual([['addresses/bound', 'must']])
+    const findings = collectFindings(x, [])
+    for (const candidate of found) await findings.take(candidate)
+    expect(findings.found.map(({ hint }) => hint)).toEqual([hintText({ kind: 'mapped-address', address: '127.0.0.1' })])
   })
 
   test('is not known behind a proxy, and where every word that is no IPv4 address is taken', async () => {

@@ -167,7 +167,9 @@ async function worksFrom(x: Explorer, { name: from, seen }: Address, who: string
  */
 async function worksMapped(x: Explorer, address: Address, who: string): Promise<boolean> {
   const bound = (seen: string): Promise<boolean> => worksFrom(x, { ...address, seen: `::ffff:${seen}` }, who)
-  return (await bound(address.seen)) && !(await bound(foreignAddress))
+  const isMapped = (await bound(address.seen)) && !(await bound(foreignAddress))
+  x.mapsAddresses ||= isMapped
+  return isMapped
 }
 
 /** Of a network for documentation, so never ours. */

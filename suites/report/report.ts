@@ -102,6 +102,8 @@ export interface Finding {
   steps: string[]
   /** How often the shortest form was tried again, and how often it showed the finding. */
   reproduced: { failed: number; tries: number }
+  /** What would explain it. */
+  hint?: string
   /** Whether it was tried without each single step and word of scope, and not seen; absent if not all were tried. */
   least?: true | undefined
   /** What came between, if something did; absent where an earlier right answer, or the creation of the key, is not known. */

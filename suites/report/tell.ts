@@ -176,6 +176,7 @@ function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
   const { verdict, id, requirement, message, steps, known, history, exchanges, fixture } = finding
   const facts = [
     ...steps.flatMap((step, index) => fact(`${index + 1}.`, step)),
+    ...fact('Hint', finding.hint),
     ...fact('Found', `by the model. ${reproducedSentence(finding)}`),
     ...sinceLines(finding).flatMap((line) => fact('', line)),
     ...fact('Known', known && knownWords(known)),

@@ -33,7 +33,8 @@ const no = make('no')
 /** Unknown for this call only: an accepted call says nothing about others of its kind. */
 const unsure = make('unknown')
 /** The document promises it where this holds, and leaves it open where not. */
-const sure = (holds: boolean, requirement: string): Fact => (holds ? yes(requirement) : unsure(requirement))
+const sure = (holds: boolean, requirement: string, about?: string): Fact =>
+  holds ? yes(requirement, about) : unsure(requirement, about)
 
 /** The facts that apply. */
 const only = (...maybe: readonly (Fact | readonly Fact[] | false | undefined)[]): Fact[] =>
@@ -339,7 +340,7 @@ function wordFact(
   // What happens with a session name that any key used before is open, also when its session is gone (sessions/reused-name).
   const isNew = !state.sessionNames.has(behind.toLowerCase())
   if (word.startsWith('session:')) return sure(alone && isPlainSession(state, behind) && isNew, 'sessions/created')
-  if (word.startsWith('ipAddr:')) return sure(alone && behind !== '' && behind === from, 'addresses/bound')
+  if (word.startsWith('ipAddr:')) return sure(alone && behind !== '' && behind === from, 'addresses/bound', 'granted')
   if (word.startsWith('expiresIn:')) return sure(isSafeLifetime(state, scope), 'expires-in/reported')
   const has = key?.doubtful.includes(word) === false && (key.scope === null || key.scope.includes(word))
   if (!has) return unsure('scopes/within-key')
@@ -684,10 +685,12 @@ function addressFact(pair: Pair, from: string): Fact {
   const requirement = pair.generation > 0 ? 'refresh/address-kept' : 'addresses/bound'
   if (addresses.length === 0) return yes('tokens/authorize')
   if (addresses.includes(from)) return sure(addresses.length === 1, requirement)
-  if (from === '' && !addresses.every(isOfNobody)) return unsure(requirement)
+  // Such a call that is accepted does not show that a token for the address of its caller works, and neither does a grant.
+  const isElsewhere = unsure(requirement, 'another address')
+  if (from === '' && !addresses.every(isOfNobody)) return isElsewhere
   return addresses.every((address) => /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(address))
     ? no(requirement)
-    : unsure(requirement)
+    : isElsewhere
 }
 
 // Parts 2 and 5.4: which methods a scope opens.
