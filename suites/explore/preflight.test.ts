@@ -107,6 +107,22 @@ describe('our address', () => {
     expect(findings.found.map(({ hint }) => hint)).toEqual([hintText({ kind: 'mapped-address', address: '127.0.0.1' })])
   })
 
+  test('a token that is refused for its address says nothing of its session', async () => {
+    const { found } = await foundIn(comparesAs(mapped), async ({ x }) => {
+      await learnAddresses(x, 'root', true)
+      const inSession = (who: string, name: string, ...more: readonly string[]): Promise<string | undefined> =>
+        granted(x, { who, scope: ['solution', `session:${name}`, ...more] })
+      const bound = await inSession('root', 'bound', 'ipAddr:')
+      const first = await inSession('by-basic', 'first')
+      for (let at = 2; at <= 16; at++) await inSession('by-basic', `number${at}`)
+      await x.call(list(token(bound ?? '')))
+      // If all keys were one user, the oldest session would go now.
+      await inSession('root', 'another')
+      await x.call(list(token(first ?? '')))
+    })
+    expect(found).toEqual([])
+  })
+
   test('is not known behind a proxy, and where every word that is no IPv4 address is taken', async () => {
     expect(await learnt(comparesAs(() => '198.51.100.1'))).toEqual([''])
     expect(await learnt(comparesAs(() => '198.51.100.1', 'ignored'))).toEqual([''])
