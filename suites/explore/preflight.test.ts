@@ -113,7 +113,9 @@ describe('our address', () => {
       const inSession = (who: string, name: string, ...more: readonly string[]): Promise<string | undefined> =>
         granted(x, { who, scope: ['solution', `session:${name}`, ...more] })
       const bound = await inSession('root', 'bound', 'ipAddr:')
+      await x.wait(3000)
       const first = await inSession('by-basic', 'first')
+      await x.wait(3000)
       for (let at = 2; at <= 16; at++) await inSession('by-basic', `number${at}`)
       await x.call(list(token(bound ?? '')))
       // If all keys were one user, the oldest session would go now.

@@ -145,7 +145,10 @@ function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'a
   if (pair === undefined) return state
   const others = known.filter((fact) => !isOfSession(fact))
   if (how === 'refused') {
-    const onlySession = others.every(({ is }) => is === 'yes')
+    // Until a token that is bound to our address has worked, its address may be the reason, too.
+    const onlySession = others.every(
+      (fact) => fact.is === 'yes' && (!isOfAddress(fact) || state.shown.has(nameOf(fact))),
+    )
     if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', span)
     // This contradicts every reading, so the pair is unknown, and nothing follows about its session.
     if (verdict.is === 'accepted') return withStanding(state, pair, 'unknown')
@@ -168,6 +171,9 @@ const withSessions = (state: State, sessions: State['sessions']): State =>
 
 const isOfSession = ({ requirement }: Fact): boolean =>
   requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
+
+const isOfAddress = ({ requirement }: Fact): boolean =>
+  requirement === 'addresses/bound' || requirement === 'refresh/address-kept'
 
 function observed(state: State, pair: Pair, seen: 'live' | 'dead', span: Span): State {
   const member = memberOf(state, pair)
