@@ -5,10 +5,7 @@ import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { grant, list, token } from './step.ts'
-import { foundIn, inWorld } from './test-findings.ts'
-
-/** What stands for `$unique` in a text that is sent, from the seed of `foundIn`. */
-const unique = 'g0rz'
+import { foundIn, inWorld, sentUnique as unique } from './test-findings.ts'
 
 type Server = Omit<ServerOptions, 'clock'>
 

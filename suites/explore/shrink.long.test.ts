@@ -19,7 +19,7 @@ import {
   refresh,
   token,
 } from './step.ts'
-import { brokenBy, foundIn, inWorld } from './test-findings.ts'
+import { brokenBy, foundIn, inWorld, sentUnique as unique } from './test-findings.ts'
 
 type Rules = NonNullable<ServerOptions['rules']>
 
@@ -120,7 +120,7 @@ describe('a finding is tried again', () => {
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.length).toBeLessThan(6)
     expect(steps.at(-2)).toContain(
-      '"solution session:n1$unique", and the same for 15 more sessions: n2$unique, n3$unique, …, n16$unique: accepted',
+      `"solution session:n1${unique}", and the same for 15 more sessions: n2${unique}, n3${unique}, …, n16${unique}: accepted`,
     )
     expect(fixture).toContain('{ repeat: 16, grant: root, scope: [ solution, session:n$n$unique ], expect: accepted }')
   })

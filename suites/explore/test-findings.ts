@@ -15,6 +15,9 @@ import { runWorld } from './worlds.ts'
 
 const operations = readDeviations()
 
+/** What stands for `$unique` in a text that is sent, from the seed of `foundIn`. */
+export const sentUnique = 'g0rz'
+
 type Server = Omit<ServerOptions, 'clock'>
 
 /**
