@@ -44,6 +44,8 @@ export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdK
   readonly created?: number
   /** How many wrong tries others made shortly before; 0 by default. */
   readonly triesBefore?: number
+  /** A race before it left more sessions than the limit. */
+  readonly hasSurplusSessions?: boolean
   /** How many keys the model may create; no limit by default. */
   readonly newKeys?: number
   /** Id prefixes of the only table and matrix rows to run; null or absent runs all. */

@@ -27,6 +27,8 @@ interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'on
   readonly created?: number
   /** How many wrong tries others made shortly before. */
   readonly triesBefore?: number
+  /** A race before it left more sessions than the limit. */
+  readonly hasSurplusSessions?: boolean
 }
 
 /** A key that is there before the exploration. */
@@ -74,6 +76,7 @@ export function openExplorer(options: OpenOptions): Explorer {
       uri: settings.signedUri,
       ...namedMethods(settings),
       fresh: options.fresh,
+      ...(options.hasSurplusSessions === true ? { hasSurplusSessions: true } : {}),
     },
     addresses: addressesOf(settings, options.loopback),
     solutions: settings.solutions,

@@ -104,12 +104,22 @@ interface AfterCases {
   readonly testKeys: readonly CreatedKey[]
   /** Only this run uses the target, and places for keys are free, because the cases that fill them come later. */
   readonly hasPlaces: boolean
+  /** A case lost a race of sessions, and what it left may stay. */
+  readonly hasSurplusSessions?: boolean
   /** Id prefixes of the only table and matrix rows to run; null runs all. */
   readonly only: readonly string[] | null
 }
 
 /** What the model may do after the cases, with the test keys that they left. */
-export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }: AfterCases) {
+export function afterCases({
+  allow,
+  calls,
+  entries,
+  testKeys,
+  hasPlaces,
+  hasSurplusSessions = false,
+  only,
+}: AfterCases) {
   const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
   const created = keys.length + unanswered.length
   return {
@@ -122,6 +132,7 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }:
     fresh: hasPlaces && perhapsCounted === 0,
     created,
     triesBefore: triesOfCases,
+    hasSurplusSessions,
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
     only,

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { createVitest, type Reporter, type Vitest } from 'vitest/node'
-import { fillsPlaces, type Item, skipItem } from '../engine/conversation/cases.ts'
+import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
@@ -177,7 +177,17 @@ async function runWithModel(
   const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
   const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
   const { openModelOfRun } = await import('./explore.ts')
-  const places = { entries: [...entries], testKeys, hasPlaces: options.disposable }
+  const race = lostRaceOfSessions(suite, first.outcomes)
+  if (race !== undefined)
+    suite.say(
+      `The model does not judge which sessions are removed: ${race} left more than the limit allows, and they may stay`,
+    )
+  const places = {
+    entries: [...entries],
+    testKeys,
+    hasPlaces: options.disposable,
+    hasSurplusSessions: race !== undefined,
+  }
   const model = await openModelOfRun(
     suite,
     options,
@@ -203,6 +213,16 @@ async function runWithModel(
     isStuck: first.isStuck || last.isStuck,
     exploration,
   }
+}
+
+/** The case that lost a race of sessions, if there is one: what it left may stay on the target. */
+function lostRaceOfSessions({ planned }: SuiteRun, outcomes: readonly CaseOutcome[]): string | undefined {
+  const races = new Set(
+    planned.selected.flatMap((item) => (item.kind === 'case' && hasRace(item.scenario) ? [item.key] : [])),
+  )
+  return outcomes.find(
+    ({ key, requirements }) => races.has(key) && requirements['sessions/at-most-sixteen'] === 'failed',
+  )?.key
 }
 
 const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }

@@ -669,8 +669,9 @@ function sessionFact(state: State, pair: Pair, span: Span, requirement: string):
   const member = memberOf(state, pair)
   const said = saidOf(state.sessions, member)
   const kept = pair.generation > 0 && requirement === 'sessions/oldest-removed' ? 'refresh/session-kept' : requirement
-  if (said.size === 1 && said.has('dead')) return no(kept)
-  if (said.size !== 1 || said.has('unknown')) return unsure('sessions/sixteen-live')
+  const isGone = said.size === 1 && said.has('dead')
+  if (isGone && state.terms.hasSurplusSessions !== true) return no(kept)
+  if (isGone || said.size !== 1 || said.has('unknown')) return unsure('sessions/sixteen-live')
   if (member.name === null) return yes('tokens/authorize')
   const fresh = span.to - pair.made.from < safeSessionMs
   return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')

@@ -69,6 +69,15 @@ describe('sixteen sessions', () => {
     expect(judged(state, use('s16'), at(5000)).is).toBe('accepted')
   })
 
+  test('after a lost race left more, which ones are removed is not known', () => {
+    const before = withSessions(numbered(17), 3000)
+    const late = at(60_000)
+    expect(judged(before, use('s0'), late)).toMatchObject({ is: 'refused', requirement: 'sessions/oldest-removed' })
+    const surplus: State = { ...before, terms: { ...before.terms, hasSurplusSessions: true } }
+    expect(judged(surplus, use('s0'), late).is).toBe('open')
+    expect(judged(surplus, refreshCall(tokensOf('s0').refresh), late).is).toBe('open')
+  })
+
   test('made within a second: one is gone, but it is unknown which is the oldest', () => {
     let state = withSessions(numbered(17), 10)
     expect(judged(state, use('s0'), at(300)).is).toBe('open')

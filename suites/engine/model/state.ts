@@ -126,6 +126,8 @@ export interface Terms {
   readonly withdraws?: ReadonlySet<Misuse>
   /** Whether a session name with hyphens and more than eight characters was accepted (sessions/name-rules); absent: not known. */
   readonly longSessionNames?: boolean
+  /** A lost race left more sessions than the limit, and a surplus may stay: which sessions are removed later is not known. */
+  readonly hasSurplusSessions?: boolean
 }
 
 export interface State {
