@@ -1,7 +1,7 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
 import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
-import { deliver } from '../engine/conversation/send.ts'
+import { deliver, mayChange } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
 import { changesOf } from '../engine/language/deviations.ts'
@@ -178,7 +178,7 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
   }
   const { answer, wire, ours } = await deliver(core.line, build, {
     atOnce,
-    changes: step.call.startsWith('manager/'),
+    changes: mayChange(core.options.instance.settings, step.call),
     ...(isCreation(step) ? { creates: labelOf(core, step), key: privateKeyOf(core, step) } : {}),
   })
   if (wire.kind === 'none' && wire.isOfEnding === true) throw new TargetGone(wire.reason)

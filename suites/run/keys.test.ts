@@ -129,15 +129,16 @@ test('if every key is removed nothing is reported', async () => {
 })
 
 test.each([
-  ['no, and the deletion is accepted again', 'accepted', undefined, []],
-  ['yes, and a second deletion is refused', 'refused', 's', []],
-  ['yes, and whether the key still works cannot be asked', 'refused', undefined, ['k']],
-])('a deletion whose answer was lost is asked again: %s', async (_is, again, secret, left) => {
+  ['no, and the deletion is accepted again', 'accepted', undefined, [], cleanup.method],
+  ['yes, and a second deletion is refused', 'refused', 's', [], cleanup.method],
+  ['yes, and a second deletion by a method of another group is refused', 'refused', 's', [], 'keys/remove'],
+  ['yes, and whether the key still works cannot be asked', 'refused', undefined, ['k'], cleanup.method],
+])('a deletion whose answer was lost is asked again: %s', async (_is, again, secret, left, by) => {
   const removed = new Set<unknown>()
   const target = madeUpTarget({
-    settings: { cleanup },
+    settings: { cleanup: { ...cleanup, method: by } },
     answer: ({ method, params: { id } }) => {
-      if (method !== cleanup.method) return { status: 401 }
+      if (method !== by) return { status: 401 }
       if (removed.has(id)) return again === 'accepted' ? { result: {} } : { status: 404 }
       removed.add(id)
       return 'dropped'

@@ -5,7 +5,7 @@ import { startMockServer } from '../../targets/bundled.ts'
 import { openWire } from '../../targets/transport.ts'
 import { createRedactor } from '../redact.ts'
 import { seededRandom } from '../signer/random.ts'
-import { bareSettings, type Instance, type WireAnswer, type WireRequest } from '../target.ts'
+import { bareSettings, type Instance, type TargetSettings, type WireAnswer, type WireRequest } from '../target.ts'
 import type { CallSpec } from './call.ts'
 import { type CreatedKeysEntry, openConversation, openCreatedKeys, openLine } from './conversation.ts'
 import { cutAnswer, showExchange } from './exchange.ts'
@@ -299,9 +299,13 @@ describe('unavailable', () => {
   const list = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
   const grant = { method: 'manager/auth', params: {}, auth: 'none' } as const
 
-  async function outcomesOf(specs: readonly CallSpec[], answer: (call: MadeUpCall, number: number) => MadeUpAnswer) {
+  async function outcomesOf(
+    specs: readonly CallSpec[],
+    answer: (call: MadeUpCall, number: number) => MadeUpAnswer,
+    settings: Partial<TargetSettings> = {},
+  ) {
     let made = 0
-    const target = madeUpTarget({ callMs: 2, answer: (call) => answer(call, ++made) })
+    const target = madeUpTarget({ callMs: 2, settings, answer: (call) => answer(call, ++made) })
     const facts = noFacts()
     const talk = await openConversation(runOf(target, { facts }))
     const outcomes: string[] = []
@@ -350,6 +354,23 @@ describe('unavailable', () => {
     expect(await outcomesOf([list, list], now)).toMatchObject({ outcomes: ['accepted', 'accepted'], made: 4 })
     expect(await outcomesOf([grant], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
     expect(await outcomesOf([{ ...list, mustBeRefused: true }], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
+  })
+
+  test('methods of the target file that end a key change something, whatever their names', async () => {
+    const ends = (method: string): CallSpec => ({ method, params: { id: 'k' }, auth: 'none' })
+    const settings = {
+      cleanup: { method: 'keys/remove', params: { id: '$id' } },
+      probes: { disable: { method: 'keys/lock', params: { id: '$id' } }, store: { method: 'store/list', params: {} } },
+    }
+    const firstIs = (answer: MadeUpAnswer) => (_call: MadeUpCall, number: number) =>
+      number === 1 ? answer : { result: {} }
+    for (const first of ['dropped' as const, { status: 502 }])
+      for (const [method, made] of [
+        ['keys/remove', 1],
+        ['keys/lock', 1],
+        ['store/list', 2],
+      ] as const)
+        expect(await outcomesOf([ends(method)], firstIs(first), settings)).toMatchObject({ made })
   })
 
   test('a target that never answers is soon understood', async () => {

@@ -64,7 +64,7 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
       const { scope } = membersOf(params)
       return {
         build,
-        changes: method.startsWith('manager/'),
+        changes: mayChange(talk.instance.settings, method),
         // No answer may be a refusal, and in a race the others may have changed what the call meets.
         atMostOnce: specs.length > 1 || mustBeRefused === true,
         ...(isBeyond ? { tries: 1 } : {}),
@@ -83,6 +83,10 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
 function missing(): never {
   throw new Error('an answer without its call')
 }
+
+/** Whether calls of a method may change the state of the target: those of a target file that end a key have any name. */
+export const mayChange = ({ cleanup, probes: { disable } }: Instance['settings'], method: string): boolean =>
+  method.startsWith('manager/') || method === cleanup?.method || method === disable?.method
 
 const createApiKey = 'manager/createApiKey'
 
