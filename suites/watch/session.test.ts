@@ -85,6 +85,22 @@ describe('a refusal is explained', () => {
     ])
   })
 
+  test('as open, where the token may have been ended unseen', () => {
+    const { lines } = judgedTraffic([
+      granted(0, 'a', ['solution', 'session:one']),
+      withToken(50, 'a', { result: listed }),
+      withToken(100, 'a'),
+      renewed(200, 'a', 'b', { result: undefined }),
+      { ...renewed(300, 'a', 'c'), answer: null },
+      withToken(400, 'a'),
+    ])
+    expect(lines.filter(({ answer }) => answer === 'refused').map(({ why }) => why[0])).toEqual([
+      expect.stringMatching(/^Open: nothing that was seen ended its token/),
+      expect.stringMatching(/^Open: nothing that was seen ended its token/),
+      expect.stringMatching(/^Open: calls before it leave open whether its pair is still valid/),
+    ])
+  })
+
   test('as open, where what it rests on was not seen', () => {
     const { lines, found } = judgedTraffic([
       asked(0, { authorization: 'Bearer of-before-012345' }),

@@ -30,16 +30,34 @@ export function whyRefused(refused: Refused): string[] {
   const reasons = known.filter(({ is }) => is === 'no').map((fact) => reasonOf(refused, fact))
   const own = [...new Set([...reasons, ...likelyReasons(refused)])]
   if (own.length > 0) return own
-  const unknown = known.find(({ is }) => is === 'unknown')
   const said = refused.answer.kind === 'refused' && refused.answer.said !== undefined ? ` (${refused.answer.said})` : ''
   if (observed.unknown.includes('authorization')) return [`Not known: the record does not show who called${said}`]
   const missing = missingFor(refused)
   if (missing !== null) return [`${missing}${said}`]
-  return [
-    unknown === undefined
-      ? `Nothing that was seen makes this refusal right; others may have changed the server unseen${said}`
-      : `Open: it may rest on "${refused.sentenceOf(unknown.requirement)}" (${unknown.requirement})${said}`,
-  ]
+  return [`${openReason(refused)}${said}`]
+}
+
+/** Facts on which every call of a key or with a token rests. Their sentences say why it is accepted, so they explain no refusal. */
+const ofEveryCall: ReadonlySet<string> = new Set([
+  'keys/created-key-works',
+  'tokens/authorize',
+  'tokens/expire',
+  'scopes/area-opens',
+  'sessions/sixteen-live',
+  'refresh/new-pair',
+])
+
+function openReason({ state, call, known, sentenceOf }: Refused): string {
+  const unknown = known.filter(({ is }) => is === 'unknown').map(({ requirement }) => requirement)
+  const pair = readCall(state, call).found?.pair
+  if (pair?.standing === 'unknown') return 'Open: calls before it leave open whether its pair is still valid'
+  const narrow = unknown.find((requirement) => !ofEveryCall.has(requirement))
+  if (narrow !== undefined) return `Open: it may rest on "${sentenceOf(narrow)}" (${narrow})`
+  if (pair !== undefined)
+    return 'Open: nothing that was seen ended its token. It may have expired, the scope of its key may not cover the call, or others may have refreshed it or removed its key or session'
+  return unknown.length > 0
+    ? 'Open: its key may be disabled, deleted or locked'
+    : 'Nothing that was seen makes this refusal right; others may have changed the server unseen'
 }
 
 /** What would have to be known to say more; null if it is known. */
