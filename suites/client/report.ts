@@ -50,7 +50,7 @@ interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | '
 }
 
 interface CheckReport extends Omit<Check, 'judge'>, Pick<CheckResult, 'verdict' | 'scenarios'> {
-  /** The first finding, or why there is none. */
+  /** The first finding; without one, what the check claims or why it was not exercised. */
   message: string
   evidence: {
     scenario: string
@@ -182,7 +182,7 @@ function reportCheck(
 const covers = (entry: ClientKnownEntry, scenario: string): boolean =>
   entry.scenario === undefined || entry.scenario === scenario
 
-/** The entry that covers every finding of a check; null if a finding is new, or there is none. */
+/** The first entry for a check whose findings are all covered by its entries; null if a finding is new, or nothing was found. */
 function knownReason(known: readonly ClientKnownEntry[], { check, findings }: CheckResult): CheckReport['known'] {
   const mine = known.filter((entry) => entry.check === check.id)
   const [first] = mine

@@ -13,7 +13,7 @@ const checks = [
   'timestamp-ms',
 ]
 
-/** The checks whose verdict is none of these for a changed header. One search serves them all. */
+/** The checks whose verdict for a changed header is not one of the good ones. One search serves them all. */
 function found(header: (right: string) => string, nonce = 'bm9uY2U=', good = ['passed']): string[] {
   const made = journal([signed(0, nonce, { header })], { auth: 'hmac' })
   const verdicts = judgedBy(
