@@ -55,7 +55,9 @@ test.each([
   ['all-sessions-removed', undefined],
   ['two-sessions-removed', undefined],
 ])('%s is not told as the newest', async (id, text) => {
-  for (const hint of await hintsOn(id, bundledTarget, full)) {
+  const hints = await hintsOn(id, bundledTarget, full)
+  expect(hints.length).toBeGreaterThan(0)
+  for (const hint of hints) {
     if (text === undefined) expect(hint).toBeUndefined()
     else expect(hint === undefined ? '' : hintText(hint)).toContain(text)
   }
