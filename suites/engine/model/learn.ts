@@ -291,7 +291,8 @@ function oneMore({ grants }: State, key: string): State['grants'] {
 }
 
 /** Parts 3 and 4.2: a grant begins a line, a refresh continues one and revokes the old pair. */
-function learnPair(state: State, { params, found, keyId }: ReadCall, value: unknown, made: Span): State {
+function learnPair(state: State, read: ReadCall, value: unknown, made: Span): State {
+  const { params, found } = read
   const result = readResult(value)
   if (params === undefined) return state
   const old = found?.pair
@@ -299,7 +300,7 @@ function learnPair(state: State, { params, found, keyId }: ReadCall, value: unkn
   if (result === undefined) return next
   const asked = isStrings(params.scope) ? params.scope : []
   const calibrated = old === undefined ? withClock(next, asked, result, made) : next
-  const key = old?.key ?? String(keyId)
+  const key = keyOfPair(calibrated, read)
   const grants = oneMore(calibrated, key)
   const pair: Pair = {
     access: result.accessToken,
@@ -317,6 +318,16 @@ function learnPair(state: State, { params, found, keyId }: ReadCall, value: unkn
   }
   return withSession({ ...added(calibrated, pair), grants }, pair, old !== undefined, made)
 }
+
+const unknownKey = 'unknown key '
+
+/** The key of a new pair. If the token that was refreshed is not known, neither is the key, and no other pair has the same one. */
+const keyOfPair = ({ pairs }: State, { found, keyId }: ReadCall): string =>
+  found?.pair.key ?? keyId ?? `${unknownKey}${pairs.size}`
+
+/** Whether two pairs may belong to one key. */
+const mayShareKey = (keys: readonly [string, string]): boolean =>
+  keys[0] === keys[1] || keys.some((key) => key.startsWith(unknownKey))
 
 /** What a name used again does is open, so every name counts that may have been used. */
 const withName = ({ sessionNames }: State, name: string | null): State['sessionNames'] =>
@@ -451,12 +462,12 @@ const misuses: readonly (readonly [Misuse, RegExp])[] = [
 const withReuse = (state: State, { key, line }: Pair): State =>
   isWithdrawnAfter(state, 'reuse') ? doubtPairsOf(state, key) : doubtLine(state, line)
 
-/** Makes every pair of a key unknown. */
+/** Makes every pair unknown that may be of a key. */
 function doubtPairsOf(state: State, key: string): State {
   const lines = new Set(
     state.pairs.keys().flatMap((index) => {
       const pair = state.pairs.get(index)
-      return pair?.key === key && pair.standing === 'newest' ? [pair.line] : []
+      return pair?.standing === 'newest' && mayShareKey([pair.key, key]) ? [pair.line] : []
     }),
   )
   return [...lines].reduce(doubtLine, state)
@@ -561,7 +572,8 @@ const membersOfGrant = [
 ] as const
 
 /** grants/result-…, refresh/pair-differs, refresh/scopes-kept, expires-in/…. */
-function grantShape(state: State, { params, found, keyId }: ReadCall, result: JsonObject, made: Span): Problem[] {
+function grantShape(state: State, call: ReadCall, result: JsonObject, made: Span): Problem[] {
+  const { params, found } = call
   const wrong = membersOfGrant.flatMap(({ name, requirement, expected, fits }) => {
     const value = result[name]
     if (fits(value)) return []
@@ -571,7 +583,7 @@ function grantShape(state: State, { params, found, keyId }: ReadCall, result: Js
   const read = readResult(result)
   if (read === undefined || params === undefined) return wrong
   const old = found?.pair
-  const key = old?.key ?? String(keyId)
+  const key = keyOfPair(state, call)
   const asked = old === undefined && isStrings(params.scope) ? params.scope : []
   // What a scope in a refresh does is open (refresh/no-scope).
   const isPlainRefresh = found?.exact === true && refreshParamsFacts(params).length === 0
@@ -611,7 +623,7 @@ function issuedTwice(state: State, result: Result, old: Pair | undefined, key: s
     return [problem('tokens/refresh-is-no-access', 'Both tokens are the same')]
   if (old !== undefined && earlier.some(({ line }) => line === old.line))
     return [problem('refresh/pair-differs', 'A refresh returned a token that its line had before')]
-  const foreign = earlier.find((pair) => pair.key !== key || pair.standing === 'dead')
+  const foreign = earlier.find((pair) => pair.standing === 'dead' || !mayShareKey([pair.key, key]))
   return foreign === undefined ? [] : [problem('tokens/authorize', 'A token was issued that was issued before')]
 }
 

@@ -530,6 +530,48 @@ describe.each([null, undefined, 7, ''])('a grant with %j instead of', (missing) 
   })
 })
 
+describe('a pair refreshed from a token that was not seen', () => {
+  const renewed = (before: State, from: string, to: string, ms: number): State =>
+    learn(before, refreshCall(tokensOf(from).refresh), pairAnswer(to, ['solution'], at(ms)), at(ms))
+  const state = renewed(afterGrants(newState(), ['mine'], ['solution']), 'unseen', 'a', 10)
+
+  const ofKeys = (unnamed: 'each' | 'none'): State['sessions'] =>
+    state.sessions.filter(({ reading }) => reading.user === 'one key' && reading.unnamed === unnamed)
+
+  test('shares its key with no other such pair', () => {
+    const names = Array.from({ length: 17 }, (_, n) => `r${n}`)
+    const start: State = { ...newState(), sessions: ofKeys('each') }
+    const many = names.reduce((before, name, n) => renewed(before, `unseen ${n}`, name, n * 3000), start)
+    expect(judged(many, listWith(tokenHeader('r0')), at(60_000)).is).toBe('open')
+    const own = afterGrants(start, [], ['solution'])
+    const granted = names.reduce(
+      (before, name, n) =>
+        learn(before, grantCall(['solution']), pairAnswer(name, ['solution'], at(n * 3000)), at(n * 3000)),
+      own,
+    )
+    expect(judged(granted, listWith(tokenHeader('r0')), at(60_000)).is).toBe('refused')
+  })
+
+  test('may have the key of a pair that has the same token', () => {
+    const again = pairAnswer('mine', ['solution'], at(20))
+    expect(shape(state, refreshCall(tokensOf('other').refresh), again, at(20))).toEqual([])
+    const ofOther = grantCall(['solution'], { apiKeyId: 'other' })
+    expect(shape(state, ofOther, again, at(20))).toMatchObject([{ requirement: 'tokens/authorize' }])
+    expect(shape(state, grantCall(['solution']), pairAnswer('a', ['solution'], at(20)), at(20))).toEqual([])
+  })
+
+  test('may be of the key whose pairs end because a refresh token was used again', () => {
+    const mine = (withdraws: readonly 'reuse'[]): string => {
+      const terms = { ...state.terms, withdraws: new Set(withdraws) }
+      const before = renewed({ ...state, terms, sessions: ofKeys('none') }, 'a', 'b', 20)
+      const reused = learn(before, refreshCall(tokensOf('a').refresh), refused, at(30))
+      return judged(reused, listWith(tokenHeader('mine')), at(40)).is
+    }
+    expect(mine(['reuse'])).toBe('open')
+    expect(mine([])).toBe('accepted')
+  })
+})
+
 const verdictOfSigned = (authorization: string): string => judged(newState(), listWith(authorization), at(0)).is
 
 describe('a signature of a key', () => {
