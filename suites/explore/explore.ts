@@ -88,8 +88,8 @@ export interface Exploration {
   readonly skipped: readonly string[]
   /** What no answer could show here, and why. */
   readonly unproved: readonly string[]
-  /** Calls and milliseconds by stage, for those who tune it. */
-  readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
+  /** The stages that were begun; one that is also among `skipped` was cut short. */
+  readonly begun: ReadonlySet<string>
 }
 
 /** An exploration in two parts, so that others may use the target between them. */
@@ -134,7 +134,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
   const x = openExplorer({ ...options, operations: readDeviations(), values, timeLeftMs })
   const { clock } = x.options
   const findings = collectFindings(x, requirements)
-  const spent = new Map<string, { calls: number; ms: number }>()
+  const begun = new Set<string>()
   const contradictions: Candidate[] = []
   x.report = (candidate) => void contradictions.push(candidate)
   /** Shortens what a stage found, and reports what is new. */
@@ -158,13 +158,11 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     return isTooShort || isOver(all)
   }
   const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
-    const [calls, from] = [x.calls(), clock.now()]
     if (mustSkip(pausesMs)) return void skipped.add(name)
+    begun.add(name)
     await run()
     if (!countedApart.has(name) && x.isOver({ calls: 0, ms: Number.NEGATIVE_INFINITY })) skipped.add(name)
     await settle()
-    const before = spent.get(name) ?? { calls: 0, ms: 0 }
-    spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + clock.now() - from })
   }
   const unlessGone = async (run: () => Promise<void>): Promise<void> => {
     try {
@@ -206,7 +204,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
         seconds: elapsed() / 1000,
         skipped: [...skipped],
         unproved: options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : [],
-        spent,
+        begun,
       }
     },
   }

@@ -5,8 +5,15 @@ import { classify, envelopeProblems } from '../judge/classify.ts'
 import type { Called, CallTime, Delivered } from '../judge/judge-case.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
-import type { Build, Conversation, CreatedKey, KeyTries, Line } from './conversation.ts'
-import { anyUser, type Lane } from './conversation.ts'
+import {
+  anyUser,
+  type Build,
+  type Conversation,
+  type CreatedKey,
+  type KeyTries,
+  type Lane,
+  type Line,
+} from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
 import {
   isWorthRepeating,
