@@ -98,6 +98,10 @@ const longProofs: readonly Proof[] = [
     command: script('variants', '--concurrency', '1,4,16'),
   },
   { name: 'mocks made from facts answer as the server does', command: script('facts-proof') },
+  {
+    name: 'what a model that listens finds is found in the recorded traffic too, and no conforming server is accused',
+    command: script('watch-proof', '--every', '40'),
+  },
   { name: 'every test client is judged rightly', command: script('clients') },
   { name: 'no attack succeeds', command: script('hostile') },
   { name: 'no verdict differs from run to run', command: script('steadiness') },
