@@ -123,6 +123,20 @@ test('a cleanup method that is refused is reported once, with its answer', async
   expect(talk.createdKeys.keys.map(({ id }) => id)).toEqual(['one', 'three'])
 })
 
+test('a key that was removed by a call whose answer was lost twice is gone, also where other authorizations are refused', async () => {
+  let calls = 0
+  const target = madeUpTarget({
+    settings: { cleanup },
+    answer: ({ method }) => {
+      calls += 1
+      return method === cleanup.method && calls <= 2 ? 'dropped' : { status: 401 }
+    },
+  })
+  const talk = await openConversation(runOf(target))
+  talk.createdKeys.note({ created: { id: 'k', name: 'n', secret: 's' } })
+  expect(await removeKeys(talk, [...talk.createdKeys.keys])).toEqual({ left: [], problems: [] })
+})
+
 test('if every key is removed nothing is reported', async () => {
   const talk = await callerWithKeys(['one', 'two', 'three'], { status: 401 })
   expect(await removeKeys(talk, [...talk.createdKeys.keys])).toEqual({ left: [], problems: [] })

@@ -174,18 +174,20 @@ async function removeKey(talk: Conversation, cleanup: Cleanup, key: CreatedKey):
   const { kind } = talk.instance.root
   const auths = kind === 'secret' ? [{ basic: 'root' } as const, { hmac: 'root' } as const] : [{ ecc: 'root' } as const]
   const problems: string[] = []
+  // A call may have been carried out although its answer was lost.
+  let wasLost = false
   for (const auth of auths) {
     const remove = () => makeCall(talk, { method: cleanup.method, params, auth })
     const first = await remove()
-    // The call may have been carried out although its answer was lost.
-    const wasLost = isLost(first)
-    const { answer } = wasLost && talk.run.stopping.reason === null ? await remove() : first
+    const isAgain = isLost(first)
+    wasLost ||= isAgain
+    const { answer } = isAgain && talk.run.stopping.reason === null ? await remove() : first
     if (answer.outcome === 'accepted') return null
     if (wasLost && answer.outcome === 'refused' && (await isRefusedNow(talk, key))) {
       talk.createdKeys.note({ removed: key.id })
       return null
     }
-    const before = wasLost ? `${describe(first.answer)}, and then ` : ''
+    const before = isAgain ? `${describe(first.answer)}, and then ` : ''
     problems.push(printable(talk.redactor.text(`${cleanup.method} was ${before}${describe(answer)}`)))
   }
   return problems
