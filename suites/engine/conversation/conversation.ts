@@ -185,6 +185,8 @@ export interface KeyTries {
   refused: number
   /** Of the calls with this key in any way that were refused since then: the first. A key that a right call cannot use before any wrong one is not locked. */
   firstRefused?: 'right' | 'wrong'
+  /** When a wrong call of this kind was last refused: a lock may begin a little later. */
+  wrongAtMs?: number
   /** The key stayed refused for as long as a run waits for a lock to end. */
   isShut?: true
 }

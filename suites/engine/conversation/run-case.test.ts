@@ -127,6 +127,18 @@ describe('run case', async () => {
   })
 
   test.each([
+    [1000, 'blocked'],
+    [20_000, 'failed'],
+  ])('a key that is accepted once more after wrong tries, and refused %i ms later, is %s', async (ms, verdict) => {
+    const { clock, use, useWrongly, die } = await mortalKeys()
+    await useWrongly('one')
+    await use('one')
+    await clock.sleep(ms)
+    die()
+    expect((await use('one')).verdict).toBe(verdict)
+  })
+
+  test.each([
     'call: manager/auth, auth: { hmac: root }, params: { grantType: api_key_credentials, apiKeyId: $root.id, apiKeySecret: $root.secret, scope: [solution] }, expect: accepted',
     'call: solution/listSolutions, auth: { hmac: root, but: { signature: untruncated } }, expect: refused',
   ])('a signature that was never accepted is not locked: after %s', async (step) => {

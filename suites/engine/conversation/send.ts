@@ -130,18 +130,27 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
   return { ...called, time: { ...time, witnesses }, requestedLifeMs }
 }
 
+/** How long after a wrong call its lock may begin: right calls may be accepted meanwhile. */
+const lateLockMs = 2000
+
 /** Counts the calls with a key that are refused one after another. */
-function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, request }: Delivered): void {
+function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, request, time }: Delivered): void {
   const key = keyCalledWith(request)
   if (key === undefined || (answer.outcome !== 'accepted' && answer.outcome !== 'refused')) return
   const name = `${key.way} ${key.id}`
   const known = tries.get(name) ?? { ...key, wasAccepted: false, refused: 0 }
   // A wrong call that is accepted does not show that right ones are: their refusal would look like a lock.
-  if (answer.outcome === 'accepted' && !isSpoilt(spec)) tries.set(name, { ...key, wasAccepted: true, refused: 0 })
+  if (answer.outcome === 'accepted' && !isSpoilt(spec))
+    tries.set(name, { ...key, wasAccepted: true, refused: 0, ...defined({ wrongAtMs: known.wrongAtMs }) })
   if (answer.outcome === 'accepted') return
-  tries.set(name, { ...known, refused: known.refused + 1 })
   const isRight = isOrdinary(spec)
-  for (const [other, { firstRefused = isRight ? 'right' : 'wrong', ...one }] of tries)
+  const { answeredAtMs } = time
+  const isSoonAfterWrong = [...tries.values()].some(
+    ({ id, wrongAtMs }) => id === key.id && wrongAtMs !== undefined && answeredAtMs - wrongAtMs < lateLockMs,
+  )
+  const kind = isRight && !isSoonAfterWrong ? 'right' : 'wrong'
+  tries.set(name, { ...known, refused: known.refused + 1, ...(isRight ? {} : { wrongAtMs: answeredAtMs }) })
+  for (const [other, { firstRefused = kind, ...one }] of tries)
     if (one.id === key.id && (!isRight || one.way === key.way)) tries.set(other, { ...one, firstRefused })
 }
 
