@@ -178,7 +178,7 @@ test('one probe and other reasons stay as they are, each once', () => {
 
 test('sessions that ended in place of the oldest are told by what would explain them', () => {
   expect(hintText({ kind: 'sessions-ended', ended: [14, 15], of: 16 })).toContain(
-    'number 14 and 15 ended, and older ones live: it looks as if the newest session were removed instead of the oldest',
+    'numbers 14 and 15 ended, and older ones live: it looks as if the newest session were removed instead of the oldest',
   )
   for (const ended of [[3], [3, 4], [16], [3, 15]])
     expect(hintText({ kind: 'sessions-ended', ended, of: 17 })).toContain(
@@ -186,6 +186,21 @@ test('sessions that ended in place of the oldest are told by what would explain 
     )
   const all = Array.from({ length: 16 }, (_, at) => at + 1)
   expect(hintText({ kind: 'sessions-ended', ended: all, of: 17 })).toContain(
-    'number 1 to 16 ended, each when the next was created: it looks as if the newest session were removed instead of the oldest, while older sessions hold the other places of this user, or as if a user had one session only',
+    'numbers 1 to 16 ended, each when the next was created: it looks as if the newest session were removed instead of the oldest, while older sessions hold the other places of this user, or as if a user had one session only',
   )
+})
+
+test('calls that were refused are named by their places', () => {
+  const text = (refusedAt: number[]) =>
+    failureTexts['wrong-count']({
+      kind: 'wrong-count',
+      side: 'accepted',
+      wanted: 9,
+      calls: 9,
+      counted: 9 - refusedAt.length,
+      refusedAt,
+    })
+  expect(text([3])).toBe('expected 9 of 9 calls to be accepted, 8 were, not number 3')
+  expect(text([1, 2])).toBe('expected 9 of 9 calls to be accepted, 7 were, not numbers 1 and 2')
+  expect(text([1, 2, 8])).toBe('expected 9 of 9 calls to be accepted, 6 were, not numbers 1, 2 and 8')
 })

@@ -105,7 +105,7 @@ export const failureTexts: TextOfKind<Failure> = {
   'wrong-value': ({ path, mismatch }) => `${path}: ${mismatchText(mismatch)}`,
   'wrong-count': ({ wanted, calls, side, counted, refusedAt = [], round, connections, doubt }) => {
     const atOnce = round === undefined ? '' : ' at once'
-    const places = refusedAt.length === 0 ? '' : `, not number ${refusedAt.join(' and ')}`
+    const places = refusedAt.length === 0 ? '' : `, not ${numbersText(refusedAt)}`
     const race = round === undefined ? '' : ` (race ${round}, on ${connections} connections)`
     return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} ${counted === 1 ? 'was' : 'were'}${race}${places}${doubtText(doubt)}`
   },
@@ -136,6 +136,12 @@ const doubtTexts: TextOfKind<Doubt> = {
 /** Behind a sentence about a refusal. */
 function doubtText(doubt: Doubt | undefined): string {
   return doubt === undefined ? '' : `; what may explain it: ${textOfKind(doubtTexts, doubt)}`
+}
+
+/** Places counted from 1: `number 3`, `numbers 1, 2 and 9`. */
+function numbersText(places: readonly number[]): string {
+  const last = places.at(-1)
+  return places.length < 2 ? `number ${last}` : `numbers ${places.slice(0, -1).join(', ')} and ${last}`
 }
 
 /** `at most 16`, for the fixtures' `at-most 16`. */
@@ -368,8 +374,8 @@ const hintTexts: TextOfKind<Hint> = {
   'sessions-ended': ({ ended, of }) => {
     const [first = 0, last = 0] = [ended[0], ended.at(-1)]
     const isRow = last - first === ended.length - 1
-    const places = isRow && ended.length > 2 ? `${first} to ${last}` : ended.join(' and ')
-    const told = `Of ${of} sessions in the order of their creation, number ${places} ended`
+    const places = isRow && ended.length > 2 ? `numbers ${first} to ${last}` : numbersText(ended)
+    const told = `Of ${of} sessions in the order of their creation, ${places} ended`
     if (ended.length === of - 1 && last === of - 1)
       return `${told}, each when the next was created: it looks as if the newest session were removed instead of the oldest, while older sessions hold the other places of this user, or as if a user had one session only.`
     return `${told}, and older ones live: it looks as if ${isRow && last === of - 1 ? 'the newest session were removed instead of the oldest' : 'another session than the oldest were removed'}.`
