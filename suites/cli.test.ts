@@ -295,7 +295,7 @@ describe('compare', () => {
       other: 'passed',
     })
     expect(await call('diff', report)).toBe(2)
-    expect(captured.complaints).toBe('Name two reports to compare, not 1\n')
+    expect(captured.complaints).toBe('Name two reports to compare, or two servers with "--url A --url B"\n')
   })
 
   test('flags of a merge go with a merge', async () => {

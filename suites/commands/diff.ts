@@ -65,7 +65,7 @@ export function registerDiff(program: Command): void {
 function diffReportFiles(files: readonly string[], asJson: boolean): number {
   const [one, other, ...more] = files
   if (one === undefined || other === undefined || more.length > 0)
-    throw usageError(`Name two reports to compare, not ${files.length}`)
+    throw usageError('Name two reports to compare, or two servers with "--url A --url B"')
   const diff = diffReports(readReportFile(one), readReportFile(other))
   writeOut(asJson ? jsonLine(diff, 2) : renderDiff(diff))
   return verdictsDiffer(diff) ? 1 : 0
