@@ -561,7 +561,7 @@ export function renderPlan(
 function modelLine({ calls, seconds, keys }: NonNullable<Plan['model']>): string {
   const created = keys === 0 ? '' : `; it creates at most ${counted(keys, 'API key')}`
   const pace = seconds === 0 ? '' : ` at ${Math.round((seconds * 1000) / calls)} ms each`
-  return `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}${pace}, most of them with a mistake${created}`
+  return `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}${pace}, most of them with a mistake, and more to repeat what it finds${created}`
 }
 
 function duration(seconds: number): string {

@@ -262,7 +262,7 @@ Cannot run 23 cases:
 `)
     const model = { calls: 1000, seconds: 110, keys: 3 }
     expect(renderPlan({ ...plan, model, cannot: [] }, { ids: false }).replaceAll(/\s+/g, ' ')).toContain(
-      'Then the model makes at most 1000 calls in 110 s at 110 ms each, most of them with a mistake; it creates at most 3',
+      'Then the model makes at most 1000 calls in 110 s at 110 ms each, most of them with a mistake, and more to repeat what it finds; it creates at most 3',
     )
     expect(renderPlan(plan, { ids: true })).toContain('20 cases: a/0, a/1')
     expect(renderPlan({ ...plan, total: 1, seconds: 600 }, { ids: true })).toMatch(
