@@ -268,6 +268,22 @@ describe('the envelope of every answer', () => {
   })
 })
 
+test('the conclusion names what a case did not come to, because it failed before', () => {
+  const later: Requirement = { ...guard, id: 'a/later', kind: 'shape' }
+  const verdicts = (own: Verdict) => ({
+    proves: ['a/guard', 'a/later'],
+    requirements: { 'a/guard': own, 'a/later': 'blocked' as const },
+  })
+  const sentence = 'Not fully judged, because a case failed earlier: a/later'
+  const requirements = [guard, later]
+  expect(build([judged('one', 'failed', verdicts('failed'))], { requirements }).conclusion).toContain(sentence)
+  // Another case that shows it does not make up for what this one did not try.
+  const shown = judged('two', 'passed', { proves: ['a/later'], requirements: { 'a/later': 'passed' } })
+  const both = build([judged('one', 'failed', verdicts('failed')), shown], { requirements })
+  expect(both.conclusion).toContain(sentence)
+  expect(build([judged('one')]).conclusion.join()).not.toContain('Not fully judged')
+})
+
 test('if --only selects cases without an accepted answer, there are no cases about every answer', () => {
   const outcomes = [judged('one', 'passed', { envelopeAnswers: 0 })]
   const requirements = [guard, { ...guard, id: 'envelope/id-echo', kind: 'shape' as const }]

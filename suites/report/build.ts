@@ -555,7 +555,8 @@ const isLeftOut = ({ reasons }: RequirementReport): boolean => reasons.some(({ k
 
 function standingOf({ summary, cases, findings, requirements }: Evidence) {
   const fresh = findings.filter(({ known }) => known === null)
-  const passed = new Set(cases.filter(({ verdict }) => verdict === 'passed').map(({ key }) => key))
+  const keysOf = (wanted: Verdict) => new Set(cases.filter(({ verdict }) => verdict === wanted).map(({ key }) => key))
+  const [passed, failed] = [keysOf('passed'), keysOf('failed')]
   const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
   return {
     failures: summary.failed + fresh.filter(({ level }) => level === 'must').length,
@@ -567,6 +568,8 @@ function standingOf({ summary, cases, findings, requirements }: Evidence) {
     excused,
     /** Guards of which only one side was shown: all their cases passed. What a failed case leaves open counts there. */
     halfShown: requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key))),
+    /** What a case would have judged in a later step, had it not failed before. */
+    leftOpen: requirements.filter((one) => one.verdict === 'blocked' && one.cases.some((key) => failed.has(key))),
     /** Musts that are open here. */
     gaps: requirements.filter((one) => one.gap),
   }
@@ -585,7 +588,7 @@ const saidIf = (condition: boolean, sentence: string): string[] => (condition ? 
 
 function whatHappened(
   { summary, cases, findings, requirements, meta }: Evidence,
-  { excused, known, blocked, halfShown }: Standing,
+  { excused, known, blocked, halfShown, leftOpen }: Standing,
   { throttledCalls }: Judging,
 ): string[] {
   const { failed, notRun } = summary
@@ -603,6 +606,13 @@ function whatHappened(
     ),
     ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
     ...saidIf(failed > 0, `${casesOf(failed)} failed${forCauses}`),
+    ...saidIf(
+      leftOpen.length > 0 && summary.blocked === 0 && notRun === 0,
+      `Not fully judged, because a case failed earlier: ${fewOf(
+        leftOpen.map(({ id }) => id),
+        shownMusts,
+      )}`,
+    ),
     ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
     ...saidIf(excused > 0, `${casesOf(excused)} blocked by known failures`),
     ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
