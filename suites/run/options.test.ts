@@ -281,6 +281,14 @@ describe('the calls of the model', () => {
     })
   })
 
+  test('a number of calls that nothing makes is said', () => {
+    const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', exploreCalls: '70' }
+    const doubtsOf = (more: Typed): string[] => readRunOptions({ ...flags, ...more }, {}).target?.doubts ?? []
+    for (const idle of [{}, { disposable: true, only: ['basic'] }, { noExplore: true }])
+      expect(doubtsOf(idle), JSON.stringify(idle)).toEqual([expect.stringContaining('"--explore-calls" has no effect')])
+    for (const used of [{ explore: true }, { disposable: true }]) expect(doubtsOf(used)).toEqual([])
+  })
+
   test.each([
     ['--explore', { explore: true }],
     ['--explore-calls', { exploreCalls: '10' }],

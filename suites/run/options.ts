@@ -195,12 +195,17 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
     throw usageError('Name the target: "--watch" waits for a server to come back, and needs "--url"')
   if (flags.updateKnown && flags.known === null)
     throw usageError('Name the baseline to write: "--update-known" needs "--known FILE"')
+  const explore = exploreOf(flags, target)
+  if (explore === null && flags.exploreCalls !== null)
+    target?.doubts.push(
+      '"--explore-calls" has no effect: the model makes no calls in this run; "--explore" asks for them',
+    )
   return {
     ...flags,
     target,
     only: flags.only.filter((id: string) => !isRow(id)),
     rowsAlone: flags.only.length > 0 && flags.only.every(isRow),
-    explore: exploreOf(flags, target),
+    explore,
     set: flags.set ?? everyCase,
     reports: flag.withText(flags.report),
     again: flag.commandLine('run', {
