@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import { SuiteError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
@@ -11,6 +11,7 @@ import type { Found } from '../explore/findings.ts'
 import { openTarget } from '../explore/open.ts'
 import { exploreReport, tellExploration } from '../explore/report.ts'
 import { renderersOf, testRun } from '../report/formats.ts'
+import { stopText } from '../report/problem-text.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
@@ -24,7 +25,6 @@ import { pageOfRun, writeFormats } from './write-reports.ts'
 type Effort = Parameters<typeof exploreUrl>[1]
 
 const defaultSeconds = 60
-const goneExitCode = 3
 /** Per second of `--for`; a call takes half a millisecond on the loopback. */
 const mostCallsPerSecond = 2500
 
@@ -79,9 +79,8 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   if (explored.left.length > 0)
     progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
   const { exploration, stopped } = explored
-  if (stopped !== null && exploration.findings.length === 0)
-    throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')
   if (!exploration.rootAccepted) {
+    if (stopped !== null) throw new SuiteError('interrupted', 'Interrupted before the target accepted a call')
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
   }
@@ -91,14 +90,13 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     started: started.toISOString(),
     seed: String(seed),
     allow: target?.allow ?? safetyClasses,
+    stopped: stopped === null ? null : stopText(stopped),
   })
   writeFormats(report, renderersOf({ document: tellExploration, page: pageOfRun, tests: testRun }), reports)
   // Last, so that a full disk takes no report away.
   if (flags.save !== null && exploration.findings.length > 0)
     writeError(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))
-  if (stopped !== null) return interruptedExitCode
-  if (exploration.findings.length > 0) return 1
-  return exploration.gone === null ? 0 : goneExitCode
+  return report.exitCode
 }
 
 async function exploreBundled(effort: Effort): ReturnType<typeof exploreUrl> {

@@ -1,4 +1,5 @@
 /** An exploration as a report for every format. */
+import { interruptedExitCode } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
@@ -8,12 +9,16 @@ import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
 import type { Exploration } from './explore.ts'
 import { withoutReason } from './findings.ts'
 
+const goneExitCode = 3
+
 interface ExploreMeta {
   readonly version: string
   readonly target: string
   readonly started: string
   readonly seed: string
   readonly allow: readonly SafetyClass[]
+  /** Why it was ended, as in `the run was interrupted`; null if it was not, or if the target went away. */
+  readonly stopped: string | null
 }
 
 export function exploreReport(corpus: Corpus, exploration: Exploration, meta: ExploreMeta): Report {
@@ -28,15 +33,21 @@ export function exploreReport(corpus: Corpus, exploration: Exploration, meta: Ex
       absent: [],
       clock: null,
       shard: null,
-      stopped: exploration.gone,
+      stopped: meta.stopped ?? exploration.gone,
     },
     outcomes: [],
     corpus,
     findings: exploration.findings.map(withoutReason),
     explored: exploredOf(exploration),
     known: [],
-    options: { strict: false, partial: 'only', ownExitCode: exploration.findings.length > 0 ? 1 : 0 },
+    options: { strict: false, partial: 'only', ownExitCode: ownExitCodeOf(exploration, meta) },
   })
+}
+
+function ownExitCodeOf({ findings, gone }: Exploration, { stopped }: ExploreMeta): number {
+  if (stopped !== null) return interruptedExitCode
+  if (findings.length > 0) return 1
+  return gone === null ? 0 : goneExitCode
 }
 
 /** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */
@@ -49,7 +60,7 @@ export function tellExploration(report: Report): Document {
       findings.length === 0
         ? `Nothing found at ${document.title}: the document allows every answer to the calls that were tried`
         : `${counted(findings.length, 'finding')} at ${document.title}`,
-    conclusion: meta.stopped === null ? [] : [{ label: '', text: `The target went away: ${meta.stopped}` }],
+    conclusion: meta.stopped === null ? [] : [{ label: '', text: `It stopped early: ${meta.stopped}` }],
     overview: [],
     rest: [
       {

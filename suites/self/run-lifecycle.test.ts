@@ -143,6 +143,18 @@ test('Ctrl-C at any time ends a bundled run with 130', async () => {
   }
 })
 
+test('Ctrl-C ends an exploration with 130, and its report is written', async () => {
+  const folder = place()
+  const explore = ['explore', '--url', server.url, '--report', 'json=report.json']
+  const exploring = start(folder, explore, [])
+  const before = server.journal.count()
+  while (server.journal.count() < before + 20) await setTimeout(20)
+  exploring.child.kill('SIGINT')
+  expect(await exploring.exitCode, exploring.printed()).toBe(130)
+  const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'))
+  expect(report).toMatchObject({ verdict: 'inconclusive', meta: { stopped: 'the run was interrupted' } })
+})
+
 test.skipIf(!isProof)(
   onlyInProof(
     '--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept',
