@@ -25,10 +25,10 @@ import {
   learnTokens,
   learnWithdrawals,
 } from './preflight.ts'
-import { callCells, cells, openTable, suitsPause, type Table } from './table.ts'
+import { type Cell, callCells, cells, isDeferred, isHarmless, openTable, type Table } from './table.ts'
 import { type Job, takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'
-import { listOf, pausesOf, readWorlds } from './world-steps.ts'
+import { combinations, listOf, pausesOf, readWorlds, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWorld, type WorldOptions } from './worlds.ts'
 
@@ -326,15 +326,10 @@ const isOver = ({ caller: { x }, sizes, isEnding }: Stages, calls = 0): boolean 
  * keys, one goes on while another waits.
  */
 async function worlds(all: Stages, part: string): Promise<void> {
-  const { caller, sizes } = all
+  const { caller } = all
   const { clock } = caller.x.options
   for (const names of neighbours(readWorlds().order.get(part) ?? [part])) {
-    const jobs = names.map(
-      (name): Job => ({
-        needs: keysCountedBy(all, name),
-        run: (wait) => all.stage(name, () => world(all, name, { wait }), pausesOf(name, sizes.column)),
-      }),
-    )
+    const jobs = names.flatMap((name) => jobsOf(all, name))
     if (jobs.length > 1 && !clock.controlled)
       await takeTurns(
         withFellows(caller.x, jobs),
@@ -357,9 +352,17 @@ function neighbours(names: readonly string[]): string[][] {
   return groups
 }
 
-function keysCountedBy({ caller, sizes }: Stages, name: string): string[] {
-  const { counts = [] } = readWorlds().worlds.get(name) ?? {}
-  return listOf(counts, new Map(valuesOf(caller, sizes)), sizes.column).map(String)
+/** A world as one job, or each of its combinations, where each counts the sessions of a key of its own. */
+function jobsOf(all: Stages, name: string): Job[] {
+  const { caller, sizes } = all
+  const { counts = [], each = {} } = readWorlds().worlds.get(name) ?? {}
+  const jobOf = (values: Values, only?: number): Job => ({
+    needs: listOf(counts, values, sizes.column).map(String),
+    run: (wait) => all.stage(name, () => world(all, name, { wait, only }), pausesOf(name, sizes.column)),
+  })
+  const values = new Map(valuesOf(caller, sizes))
+  if (!counts.some((key) => each[key.slice(1)] !== undefined)) return [jobOf(values)]
+  return [...combinations(Object.entries(each), values, sizes.column)].map(jobOf)
 }
 
 /** Jobs that also need the keys that may be the same user as theirs, as far as the target is known. */
@@ -376,7 +379,7 @@ function withFellows(x: Explorer, jobs: readonly Job[]): Job[] {
   }))
 }
 
-type OfWorld = Partial<Pick<WorldOptions, 'values' | 'wait'>>
+type OfWorld = Pick<WorldOptions, 'values' | 'wait' | 'only'>
 
 const world = (all: Stages, name: string, more: OfWorld = {}): Promise<string[]> =>
   runWorld(all.caller, name, {
@@ -386,8 +389,11 @@ const world = (all: Stages, name: string, more: OfWorld = {}): Promise<string[]>
     ...more,
   })
 
+/** How many calls are made beside the table before all of it was asked, for each of its ways. */
+const callsBeside = 0.6
+
 /**
- * During a pause only calls are made that grant no token, because a grant may count as a session; and of the table only what any budget reaches,
+ * During a pause only calls are made that grant no token, because a grant may count as a session; and of the table only what the budget reaches,
  * so that the rest of it loses no calls to them. As many for each pause as the target surely answers in its time, so that a seed makes the same ones.
  */
 async function meanwhile(all: Stages, ms: number): Promise<void> {
@@ -396,7 +402,9 @@ async function meanwhile(all: Stages, ms: number): Promise<void> {
   const until = clock.now() + ms
   const most = x.calls() + Math.floor(ms / callOfPauseMs)
   const isLate = (): boolean => x.calls() > most || isOver(all, all.sizes.sequenceCalls)
-  if (!clock.controlled) await callCells(all.caller, all.table, { only: suitsPause, until, isOver: isLate })
+  const reachesAll = x.options.maxCalls >= (1 + callsBeside) * all.table.all
+  const only = (cell: Cell): boolean => isHarmless(cell) && (reachesAll || !isDeferred(cell))
+  if (!clock.controlled) await callCells(all.caller, all.table, { only, until, isOver: isLate })
   if (clock.now() < until) await x.wait(until - clock.now())
 }
 

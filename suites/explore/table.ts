@@ -17,7 +17,7 @@ import {
   token,
 } from './step.ts'
 
-interface Cell {
+export interface Cell {
   /** `table/<way>/<part>`: what baselines and reports name. */
   readonly id: string
   readonly way: string
@@ -314,9 +314,8 @@ export async function callCells(caller: Caller, table: Table, portion: Portion):
   table.left = kept
 }
 
-/**
- * Cells whose calls may be made while sessions are watched: they grant nothing. Those that the other kind of signature tries first are left out, because
- * few budgets reach them, and they would take the calls of others.
- */
-export const suitsPause = ({ way, turn }: Cell): boolean =>
-  ['basic', 'hmac', 'ecc'].includes(way) && turn < deferredTurns
+/** Whether the call may be made while sessions are watched: it grants nothing. */
+export const isHarmless = ({ way }: Cell): boolean => ['basic', 'hmac', 'ecc'].includes(way)
+
+/** Whether the other kind of signature tries it first, so that few budgets reach it. */
+export const isDeferred = ({ turn }: Cell): boolean => turn >= deferredTurns

@@ -32,7 +32,7 @@ export interface World {
   readonly laws?: boolean
   /**
    * The keys whose sessions it counts, each named once. While it waits, worlds of other keys may go on, where the target is known to count
-   * the sessions of each key apart.
+   * the sessions of each key apart. Where it names a value of `each`, its other combinations may too.
    */
   readonly counts?: readonly string[]
   /** Made once, before the first combination. */

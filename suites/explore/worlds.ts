@@ -37,6 +37,8 @@ export interface WorldOptions {
   /** Lets time pass, perhaps with calls that disturb nothing; by default nothing is called. */
   wait?(ms: number): Promise<void>
   isOver(): boolean
+  /** The only combination that is made, counted from 0. */
+  readonly only?: number | undefined
 }
 
 interface Run {
@@ -86,6 +88,7 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
   for (const combination of combinations(Object.entries(each), values, sizes.column)) {
     tried += 1
     if (options.isOver() || tried > sized(most, sizes.column)) break
+    if (options.only !== undefined && tried !== options.only + 1) continue
     const run = runOf(combination)
     if (!(await areAccepted(run, combination))) continue
     await runSteps(run, steps, combination)
