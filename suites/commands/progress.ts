@@ -182,13 +182,12 @@ interface Speed {
 }
 
 function newSpeed(): Speed {
-  let samples: [ms: number, done: number][] = []
+  const samples: [ms: number, done: number][] = []
   return {
     note(nowMs, done) {
       samples.push([nowMs, done])
       // The last one before the window is kept: the work began then.
-      const first = samples.findLastIndex(([ms]) => ms <= nowMs - latelyMs)
-      if (first > 0) samples = samples.slice(first)
+      while ((samples[1]?.[0] ?? nowMs) <= nowMs - latelyMs) samples.shift()
     },
     perMs() {
       const [firstMs = 0, before = 0] = samples[0] ?? []

@@ -1,4 +1,5 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
+import { createPrivateKey, sign } from 'node:crypto'
 import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { deliver, mayChange } from '../engine/conversation/send.ts'
@@ -22,8 +23,9 @@ import {
   type State,
   type Verdict,
 } from '../engine/model/state.ts'
-import { utf8 } from '../engine/signer/bytes.ts'
+import { toHex, utf8 } from '../engine/signer/bytes.ts'
 import { headerBytes, nonceOf, type Key as SigningKey, Unmakeable } from '../engine/signer/changed-call.ts'
+import { ofFewKeys } from '../engine/signer/hmac.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { shortName } from '../engine/signer/random.ts'
 import type { WireRequest } from '../engine/target.ts'
@@ -490,6 +492,7 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     uri,
     url: `${instance.baseUrl}/api`,
     operations,
+    ed25519: signQuickly,
     nextNonce: (kind: CallStep['nonce']) => nonceOf(kind, values),
     timestamp: () => Math.floor(clock.now() + core.sentOffset),
   }
@@ -513,6 +516,11 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     throw error
   }
 }
+
+const privateKeyOfSeed = ofFewKeys(toHex, (seed) => createPrivateKey(ed25519KeyPair(seed).privateKeyPem))
+
+/** By Node, in a tenth of the time that noble takes: that both sign alike is what the cases and the signature vectors show. */
+const signQuickly = (seed: Uint8Array, data: Uint8Array): Uint8Array => sign(null, data, privateKeyOfSeed(seed))
 
 function keyOf(member: unknown): SigningKey {
   const { id, secret, seed } = member as Value

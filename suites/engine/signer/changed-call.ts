@@ -12,6 +12,7 @@ import {
   signDraft,
   wholeSignature,
 } from './draft.ts'
+import type { Ed25519 } from './ed25519.ts'
 import { sha256 } from './hmac.ts'
 import { mistakeById } from './mistakes.ts'
 import { type BytesOperation, changeBytes, changeText, type NamedOperations, type TextOperation } from './operations.ts'
@@ -254,6 +255,8 @@ interface CallSettings {
   readonly operations: NamedOperations
   /** A change that changes nothing is an error. */
   readonly mustChange?: boolean
+  /** Makes right ED25519 signatures; noble unless given. */
+  readonly ed25519?: Ed25519
   nextNonce(kind: NonceKind | undefined): string
   /** The time of the target's clock. In ms. */
   timestamp(): number
@@ -481,7 +484,10 @@ function rightDraft(
   // S of an ED25519 signature is written with its lowest byte first.
   const [first, last] = caller.kind === 'hmac' ? [0, 19] : [63, 32]
   for (let tried = 0; tried < mostNonces; tried++) {
-    const draft = draftOf({ ...rest, nonce: settings.nextNonce(isZero ? undefined : kind) })
+    const ordinary = draftOf({ ...rest, nonce: settings.nextNonce(isZero ? undefined : kind) })
+    const { algorithm } = ordinary
+    const draft =
+      algorithm.kind === 'mac' ? ordinary : { ...ordinary, algorithm: { ...algorithm, sign: settings.ed25519 } }
     if (needsMarks && !/[+/]/.test(signDraft(draft).signature)) continue
     if (!isZero || wholeSignature(draft, joinPieces(draft.pieces))[kind === 'leading-zero' ? first : last] === 0)
       return draft

@@ -35,16 +35,33 @@ export function publicKeyProblem(publicKey: Uint8Array): string | null {
   }
 }
 
-/** The 64-byte signature of `data` (signatures/ecc); with a domain prefix as Ed25519ph has it, over the SHA-512 of the data. */
-export function ed25519Sign(seed: Uint8Array, data: Uint8Array, domain = noDomain): Uint8Array {
+/** Makes the 64-byte signature of data with a seed of 32 bytes. */
+export type Ed25519 = (seed: Uint8Array, data: Uint8Array) => Uint8Array
+
+/**
+ * The 64-byte signature of `data` (signatures/ecc); with a domain prefix as Ed25519ph has it, over the SHA-512 of the data.
+ *
+ * @param sign makes it where there is no prefix; noble unless given
+ */
+export function ed25519Sign(
+  seed: Uint8Array,
+  data: Uint8Array,
+  domain = noDomain,
+  sign: Ed25519 = (...input) => signWithNoble(...input, noDomain),
+): Uint8Array {
+  if (domain.length > 0) return signWithNoble(seed, data, domain)
+  const signature = sign(seed, data)
+  remember(signature, { publicKey: publicKeyOfSeed(seed), data })
+  return signature
+}
+
+function signWithNoble(seed: Uint8Array, data: Uint8Array, domain: Uint8Array): Uint8Array {
   const { prefix, scalar, pointBytes } = expand(seed)
   // RFC 8032 §5.1.6: r = H(dom || prefix || M), R = rB, S = r + H(dom || R || A || M) s.
   const r = littleEndian(sha512(concat(domain, prefix, data))) % order
   const commitment = Point.BASE.multiply(r).toBytes()
   const challenge = littleEndian(sha512(concat(domain, commitment, pointBytes, data))) % order
-  const signature = concat(commitment, toLittleEndian((r + challenge * scalar) % order))
-  if (domain.length === 0) remember(signature, { publicKey: pointBytes, data })
-  return signature
+  return concat(commitment, toLittleEndian((r + challenge * scalar) % order))
 }
 
 interface Signed {
