@@ -12,7 +12,7 @@ import { type Budget, type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
 import { type Candidate, type Explorer, type ExplorerOptions, TargetGone } from './explorer-types.ts'
 import { collectFindings, type Found } from './findings.ts'
-import { type Caller, type Keyring, keyringOf, waysToEndKeys } from './keyring.ts'
+import { type Caller, type Keyring, keyringOf, solutionKeys, waysToEndKeys } from './keyring.ts'
 import { deadStayDead, everyKeyWorks, someStillWork } from './laws.ts'
 import { callMatrix, isNamedBy, type Matrix, type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
@@ -25,6 +25,7 @@ import {
   learnTokens,
   learnWithdrawals,
 } from './preflight.ts'
+import { basic, list } from './step.ts'
 import { type Cell, callCells, cells, isDeferred, isHarmless, openTable, type Table } from './table.ts'
 import { type Job, takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'
@@ -284,6 +285,7 @@ async function learnTarget(caller: Caller, { allow, instance, newKeys = everyKey
   const { seed, publicKeyPem } = caller.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (allow.keys) await createKeys(x, caller.pairs, { newKeys, hasTokens, makeKeyPair: caller.makeKeyPair })
+  for (const who of solutionKeys.slice(1)) await x.call(list(basic(who)))
   const hasSecretKeys = keyringOf(x, { ...allow, grants: true }).secret.length > 0
   const keyring = keyringOf(x, { ...allow, grants: allow.sessions && hasSecretKeys })
   const sizes = sizesFor(budgetOf(x))
@@ -402,11 +404,14 @@ async function meanwhile(all: Stages, ms: number): Promise<void> {
   const until = clock.now() + ms
   const most = x.calls() + Math.floor(ms / callOfPauseMs)
   const isLate = (): boolean => x.calls() > most || isOver(all, all.sizes.sequenceCalls)
-  const reachesAll = x.options.maxCalls >= (1 + callsBeside) * all.table.all
-  const only = (cell: Cell): boolean => isHarmless(cell) && (reachesAll || !isDeferred(cell))
+  const only = (cell: Cell): boolean => isHarmless(cell) && (pausesReachAll(all) || !isDeferred(cell))
   if (!clock.controlled) await callCells(all.caller, all.table, { only, until, isOver: isLate })
   if (clock.now() < until) await x.wait(until - clock.now())
 }
+
+/** Whether there are pauses, and calls for the whole table. */
+const pausesReachAll = ({ caller: { x }, table }: Stages): boolean =>
+  !x.options.clock.controlled && x.options.maxCalls >= (1 + callsBeside) * table.all
 
 /** What a call takes on a slow or busy machine; a plan announces as much. */
 const callOfPauseMs = 2
@@ -416,7 +421,10 @@ async function quietStages(all: Stages): Promise<void> {
   if (onlyOf(options) !== null) return chosenRows(all)
   await worlds(all, 'first')
   await stage('table', () =>
-    callCells(caller, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
+    callCells(caller, table, {
+      only: (cell) => cell.turn < sizes.firstTurns && !(pausesReachAll(all) && isHarmless(cell)),
+      isOver: () => isOver(all),
+    }),
   )
   for (const name of ['sessions', 'tokens', 'scopes']) {
     await worlds(all, name)

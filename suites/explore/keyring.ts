@@ -64,6 +64,8 @@ export interface Keyring {
   /** Keys whose scope is narrow. */
   readonly narrow: readonly string[]
   readonly narrowEcc: readonly string[]
+  /** Keys that may only list solutions, for sessions alone. */
+  readonly counted: readonly string[]
   /** Whether tokens may be requested. */
   readonly grants: boolean
   /** Whether keys may be created. */
@@ -182,6 +184,8 @@ const aboutKeys: { readonly [name: string]: string } = {
   'ecc-solution': 'a key with a public key and the scope solution',
   'context-key': 'a key with the scope context',
   'solution-key': 'a key with the scope solution',
+  'second-solution-key': 'a key with the scope solution',
+  'third-solution-key': 'a key with the scope solution',
 }
 
 /** How these keys are created, if the target lets them be. */
@@ -228,6 +232,9 @@ function aboutOwnKey(x: Explorer, name: string): string | undefined {
 }
 
 /** The wanted keys that exist. */
+/** Keys that may only list solutions; a run has some that its cases created. */
+export const solutionKeys = ['solution-key', 'second-solution-key', 'third-solution-key'] as const
+
 export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {
   const has = (name: string): boolean => x.names.has(name)
   const rootIsSecret = x.names.get('root')?.seed === undefined
@@ -235,6 +242,7 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
     secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
     ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
     narrow: ['context-key', 'solution-key'].filter(has),
+    counted: solutionKeys.slice(1).filter((name) => keyOf(x, name)?.works === 'yes'),
     narrowEcc: ['ecc-solution', 'ecc-by-ecc'].filter(has),
     ...allowed,
   }

@@ -11,6 +11,7 @@ import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
 import { createExplorer } from './explorer.ts'
 import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
+import { solutionKeys } from './keyring.ts'
 import type { CallStep, Value } from './step.ts'
 
 interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
@@ -52,7 +53,7 @@ const standsFor: { readonly [member: string]: string } = {
 }
 
 export function openExplorer(options: OpenOptions): Explorer {
-  const { instance, values, operations, maxCalls, timeLeftMs, emit, createdKeys, onCall } = options
+  const { instance, values, operations, maxCalls, timeLeftMs, emit, createdKeys, onCall, knownKeys = [] } = options
   const { root, settings, clock } = instance
   const value = rootValue(root)
   return createExplorer({
@@ -83,23 +84,26 @@ export function openExplorer(options: OpenOptions): Explorer {
     probes: areaProbes(settings),
     solutionProbe: solutionProbe(settings),
     knowsAddress: settings.clientAddress !== undefined,
-    knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
+    knownKeys: knownKeys.flatMap((key, at) =>
+      asKnown(key, knownKeys.slice(0, at).filter(({ member }) => member === undefined).length),
+    ),
   })
 }
 
 /** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
 const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
 
-const narrowScopes: { readonly [name: string]: string[] } = { 'context-key': ['context'], 'solution-key': ['solution'] }
+const narrowScopes: { readonly [name: string]: string[] } = {
+  'context-key': ['context'],
+  ...Object.fromEntries(solutionKeys.map((name) => [name, ['solution']])),
+}
 
-function asKnown({
-  id,
-  secret = '',
-  privateKey,
-  member,
-  name: label = member ?? '',
-}: KnownKey): { name: string; value: Value; key: Key }[] {
-  const name = member === undefined ? 'solution-key' : standsFor[member]
+/** @param nameless how many keys before it are no test keys */
+function asKnown(
+  { id, secret = '', privateKey, member, name: label = member ?? '' }: KnownKey,
+  nameless: number,
+): { name: string; value: Value; key: Key }[] {
+  const name = member === undefined ? solutionKeys[nameless] : standsFor[member]
   if (name === undefined) return []
   const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
   const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)

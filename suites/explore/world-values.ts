@@ -13,8 +13,9 @@ export function valuesOf(
   { users, longBodies, storms }: Sizes,
 ): readonly (readonly [string, unknown])[] {
   const { x, keyring } = caller
-  const { secret, ecc: signers, narrow, narrowEcc } = keyring
-  const [first = null, second = first, third = second, fourth = first] = secret
+  const { secret, ecc: signers, narrow, narrowEcc, counted } = keyring
+  const [first = null, second = first] = secret
+  const third = secret[2] ?? second
   const life = x.state().refreshLifetimeMs
   const beyond = life === null ? [] : [life - 5000, life + 2000, life + 60_000, life * 2, life * 10].map(Math.round)
   const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id))
@@ -30,7 +31,10 @@ export function valuesOf(
     first,
     second,
     third,
-    fourth,
+    // With few keys of a wide scope, others count sessions beside them.
+    fourth: secret[3] ?? counted[0] ?? first,
+    narrowSecond: (secret.length < 3 ? counted[0] : null) ?? second,
+    narrowThird: secret[2] ?? counted[1] ?? third,
     user: first,
     // With two brief ones, a storm begins at as many sessions as a user may have; the second one has an odd number of them before.
     storms: [second, first].map((who, at) => ({ who, before: sessionsBefore + at })).slice(0, storms),

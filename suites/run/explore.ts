@@ -14,6 +14,7 @@ import { seededRandom, systemRandom } from '../engine/signer/random.ts'
 import { isLoopback, type Target, type TargetSettings } from '../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
 import { isShownAgain } from '../explore/findings.ts'
+import { solutionKeys } from '../explore/keyring.ts'
 import { openTarget } from '../explore/open.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
@@ -136,18 +137,18 @@ export function afterCases({
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
     only,
-    knownKeys: [...testKeys, ...narrowKey(keys)],
+    knownKeys: [...testKeys, ...narrowKeys(keys)],
     seed: seedOfRelease,
     maxCalls: calls,
     walks,
   } satisfies Partial<ExploreOptions>
 }
 
-/** A key of a case that may only list solutions. The model needs it when the cases took all places for keys. */
-const narrowKey = (keys: readonly CreatedKey[]): CreatedKey[] =>
+/** Keys of cases that may only list solutions: one for calls, and others for sessions, which the model counts for each key at the same time. */
+const narrowKeys = (keys: readonly CreatedKey[]): CreatedKey[] =>
   keys
     .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')
-    .slice(0, 1)
+    .slice(0, solutionKeys.length)
 
 /** The model among the cases of a run. */
 interface ModelOfRun {
