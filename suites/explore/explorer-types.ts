@@ -116,7 +116,8 @@ export interface Explorer {
   triesOf(id: string | null, isCounted?: (entry: number) => boolean): number
   /** The model's verdict on a step now; null if the step cannot be made. */
   foresee(step: CallStep): Verdict | null
-  call(step: CallStep, only?: Verdict['is']): Promise<Seen | null>
+  /** @param only makes it only if the model says this of it @param lane beside calls of other lanes, from 0 */
+  call(step: CallStep, only?: Verdict['is'], lane?: number): Promise<Seen | null>
   burst(step: BurstStep): Promise<(Seen | null)[]>
   wait(ms: number): Promise<void>
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean

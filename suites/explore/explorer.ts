@@ -109,7 +109,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     lastId: 0,
     broken: 0,
     foresee: (step) => foresee(core, step),
-    call: (step, only) => call(core, step, only),
+    call: (step, only, lane) => call(core, step, only, lane),
     burst: (step) => burst(core, step),
     wait: async (ms) => {
       core.log.push({ step: pause(ms), seen: [], script: core.script, at: clock.now() })
@@ -241,14 +241,16 @@ async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<
 /** A call that took longer is judged again for the time that it took. */
 const notableMs = 50
 
-async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<Seen | null> {
+async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0): Promise<Seen | null> {
   if (core.made >= core.limit) return null
+  const { script } = core
+  const step = lane === 0 ? wanted : inLane(wanted, lane)
   const rendered = tryRender(core, step)
   if (rendered === null) return null
   const planned = callOf(core, step, rendered)
   const known = facts(core.known, planned, now(core))
   if (only !== undefined && judge(core.known, known).is !== only) return null
-  const { call: made, answer, span } = await exchange(core, step, rendered)
+  const { call: made, answer, span } = await exchange(core, step, rendered, lane > 0)
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.known, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.known, certain), answer, span }
@@ -258,8 +260,8 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
     core.known = { ...core.known, sessions }
   doubtAltered(core, seen)
   countTry(core, seen)
-  core.log.push({ step, seen: [forLog(seen)], script: core.script, at: span.from })
-  findIn(core, seen)
+  core.log.push({ step, seen: [forLog(seen)], script, at: span.from })
+  findIn(core, seen, script)
   await noticeBroken(core, answer)
   return seen
 }
@@ -274,9 +276,15 @@ function doubtAltered(core: Core, { step, answer }: Seen): void {
   for (const name of namesIn(step)) core.known = doubtLine(core.known, core.lines.get(name) ?? -1)
 }
 
-function findIn(core: Core, { verdict, answer, step }: Seen): void {
-  const { log, script } = core
-  reportProblems(core)
+/** Calls of different lanes are on different connections. */
+const inLane = ({ connection = 0, ...step }: CallStep, lane: number): CallStep => ({
+  ...step,
+  connection: connection === 'new' ? connection : `${connection} of ${lane}`,
+})
+
+function findIn(core: Core, { verdict, answer, step }: Seen, script: string): void {
+  const { log } = core
+  reportProblems(core, script)
   if (!contradicts(verdict, answer)) return
   const kind = answer.kind === 'accepted' ? 'accepted' : answer.kind === 'refused' ? 'refused' : 'broken'
   const message = contradiction(step, verdict, answer)
@@ -608,8 +616,8 @@ function forLog(seen: Seen): Seen {
 }
 
 /** Reports the problems of the latest answers. */
-function reportProblems(core: Core): void {
-  const [entry, script] = [core.log.length - 1, core.script]
+function reportProblems(core: Core, script = core.script): void {
+  const entry = core.log.length - 1
   for (const problem of core.problems.splice(0))
     core.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
 }

@@ -1,6 +1,7 @@
 /** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
 import type { Operations } from '../engine/language/deviations.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
+import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, type Keyring, type PairKind, pairOf } from './keyring.ts'
 import {
   type Auth,
@@ -295,23 +296,49 @@ interface Portion {
 export async function callCells(caller: Caller, table: Table, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
   const { clock } = caller.x.options
-  const kept: Cell[] = []
+  const begun = new Set<Cell>()
   let asked = 0
-  for (const [index, cell] of table.left.entries()) {
-    if (asked >= most || isOver() || clock.now() > until) {
-      kept.push(...table.left.slice(index))
-      break
+  const ask = async (cells: readonly Cell[], lane: number): Promise<void> => {
+    for (const cell of cells) {
+      if (asked >= most || isOver() || clock.now() > until) return
+      if (begun.has(cell)) continue
+      begun.add(cell)
+      if (await callCell(lane === 0 ? caller : inLane(caller, cell.id, lane), cell)) asked += 1
+      table.asked += 1
+      const part = table.parts.get(cell.id)
+      if (part !== undefined) part.asked += 1
     }
-    if (!only(cell)) {
-      kept.push(cell)
-      continue
-    }
-    if (await callCell(caller, cell)) asked += 1
-    table.asked += 1
-    const part = table.parts.get(cell.id)
-    if (part !== undefined) part.asked += 1
   }
-  table.left = kept
+  const wanted = table.left.filter(only)
+  const lanes = lanesFor(caller.x)
+  // What is granted changes what others meet, so such calls are made alone.
+  const harmless = wanted.filter(isHarmless)
+  if (lanes > 1) await Promise.all(Array.from({ length: lanes }, (_, at) => ask(harmless, at + 1)))
+  await ask(wanted, 0)
+  table.left = table.left.filter((cell) => !begun.has(cell))
+}
+
+/** How many calls are under way at once: several where answers are far away, and most of the time would be spent on waiting. */
+function lanesFor({ log, options: { clock, instance } }: Explorer): number {
+  if (clock.controlled) return 1
+  const tookMs = log.slice(-recentCalls).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
+  const middleMs = tookMs.sort((one, other) => one - other)[tookMs.length >> 1] ?? 0
+  return Math.max(1, Math.min(mostLanes, instance.settings.concurrency ?? mostLanes, Math.floor(middleMs / laneMs)))
+}
+
+const recentCalls = 20
+const mostLanes = 4
+/** An answer that takes as long as this for each lane is worth the lanes. */
+const laneMs = 5
+
+/** Makes calls beside those of other lanes. */
+function inLane(caller: Caller, script: string, lane: number): Caller {
+  const { x } = caller
+  const call: Explorer['call'] = (step, only) => {
+    x.script = script
+    return x.call(step, only, lane)
+  }
+  return { ...caller, x: Object.assign(Object.create(x) as Explorer, { script, call }) }
 }
 
 /** Whether the call may be made while sessions are watched: it grants nothing. */

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { seededRandom } from '../engine/signer/random.ts'
+import { bareSettings } from '../engine/target.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
+import { callCells, cells, openTable } from './table.ts'
+import { foundIn } from './test-findings.ts'
+
+/** Some harmless cells and some that grant, of a server that compares only the beginning of a Basic secret. */
+async function callSome(answerMs: number, concurrency?: number) {
+  let underWay = 0
+  let most = 0
+  const around: NonNullable<ServerOptions['around']> =
+    (handle, { clock }) =>
+    async (request) => {
+      underWay += 1
+      most = Math.max(most, underWay)
+      await new Promise(setImmediate)
+      clock.advance(answerMs)
+      underWay -= 1
+      return handle(request)
+    }
+  const { found } = await foundIn(
+    { around, rules: { secretMatches: (sent, kept) => sent.slice(0, 8) === kept.slice(0, 8) } },
+    async (caller) => {
+      const { x } = caller
+      Object.assign(x.options.clock, { controlled: false })
+      const all = cells(x.options.operations, seededRandom(1))
+      const table = openTable(all.filter(({ way, turn }) => turn < 4 && ['basic', 'hmac', 'grant'].includes(way)))
+      await callCells(caller, table, { isOver: () => false })
+      expect([table.left, table.asked]).toEqual([[], table.all])
+    },
+    { settings: { ...bareSettings, ...(concurrency === undefined ? {} : { concurrency }) } },
+  )
+  return { most, found: new Set(found.map(({ requirement, script }) => `${requirement} in ${script}`)) }
+}
+
+test('far answers are awaited four at once, as the target takes them, and the findings are the same', async () => {
+  const near = await callSome(1)
+  expect(near.most).toBe(1)
+  expect(near.found.size).toBeGreaterThan(0)
+  expect(await callSome(20)).toEqual({ ...near, most: 4 })
+  expect(await callSome(20, 2)).toEqual({ ...near, most: 2 })
+})
