@@ -5,6 +5,7 @@ import type { TargetSettings } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
+import { brokenServers } from '../servers/table.ts'
 import {
   bundledSettings,
   bundledTarget,
@@ -322,4 +323,14 @@ test.each(strange)('members that are %s', async (_name, value) => {
   const result = Object.fromEntries(names.map((name) => [name, value]))
   const outcomes = await runAll({ target: madeUpTarget({ answer: granting(result) }), corpus, items: partFor(value) })
   expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
+})
+
+test('a lost race of sessions leaves open no must that another case shows', async () => {
+  // Each grant looks at the sessions before any of those beside it is there.
+  const losesRaces = (await brokenServers()).find(({ id }) => id === 'two-processes-keep-what-a-lost-race-left')
+  const items = allItems(corpus).filter((item) => /^sessions\/(race|every-next-one)$/.test(item.key))
+  const outcomes = await runAll({ target: lastingTarget(losesRaces?.create() ?? {}), corpus, items })
+  const shown = outcomes.flatMap(({ requirements }) => Object.entries(requirements))
+  expect(shown).toContainEqual(['sessions/at-most-sixteen', 'failed'])
+  expect(shown.filter(([id]) => id === 'sessions/next-works')).toEqual([['sessions/next-works', 'passed']])
 })
