@@ -153,6 +153,22 @@ test.each(partUnlessProof(habits, 2))('$name', async ({ server, only, verdicts }
   expect(outcomes.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(outcomes.length / 2)
 })
 
+test('a server that loses races is judged in all that the races did not spoil', async () => {
+  const row = (await brokenServers()).find(({ id }) => id === 'two-processes-keep-what-a-lost-race-left')
+  const only = ['test-keys', 'limits', 'sessions/race']
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const outcomes = await runAll({
+    target: lastingTarget({ ...row?.create(), profile: { sessionUser: 'all-keys' } }),
+    corpus,
+    items,
+  })
+  const verdicts = (id: string) => outcomes.flatMap(({ requirements }) => requirements[id] ?? [])
+  expect(new Set(verdicts('sessions/at-most-sixteen'))).toEqual(new Set(['failed']))
+  expect(new Set(verdicts('limits/ten-keys'))).toEqual(new Set(['failed', 'blocked']))
+  for (const id of ['limits/ten-can-be-made', 'limits/eleventh-refused', 'limits/earlier-keys-kept'])
+    expect([id, new Set(verdicts(id))]).toEqual([id, new Set(['passed'])])
+})
+
 test('a given token word that does not work is one failure, of tokens/authorize', async () => {
   const only = ['tokens', 'refresh/new-pair', 'basic']
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))

@@ -35,7 +35,7 @@ import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } f
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { isLoopback } from '../target.ts'
 import type { CallSpec, RawSpec } from './call.ts'
-import { allProves, claimsOfCase } from './cases.ts'
+import { allProves, claimsOfCase, hasRace, limitOf } from './cases.ts'
 import {
   actor,
   type Conversation,
@@ -61,6 +61,8 @@ interface CaseContext {
   notGiven: Set<string>
   /** Names of times that the case requested. Judging by them needs no knowledge of the server's clock. */
   requestedTimes: Set<string>
+  /** The case that left more keys than the limit allows, so that counting them says nothing. */
+  spoilt: string | undefined
 }
 
 /** Runs the given steps and then the others, in order, until one ends the case. */
@@ -70,20 +72,35 @@ export async function attemptCase(
   scenario: Scenario,
   testCase: Case,
 ): Promise<Attempt> {
-  const context = { talk, names, notGiven: new Set<string>(), requestedTimes: new Set<string>() }
+  const spoilt = talk.run.target.lasting && limitOf(scenario) === 'keys' ? talk.run.spoilt.get('keys') : undefined
+  const context = { talk, names, notGiven: new Set<string>(), requestedTimes: new Set<string>(), spoilt }
   const isMust = isMustIn(talk.run.corpus)
   const steps = placeSteps(scenario, testCase)
   const taken: TakenStep[] = []
+  const left: PlacedStep[] = []
+  // A count is no preparation: what later steps say of other requirements is judged, whatever was counted.
+  let counted: PlacedStep | undefined
   for (const [index, placed] of steps.entries()) {
+    if (counted?.proves.some((id) => placed.proves.includes(id))) {
+      left.push(placed)
+      continue
+    }
     const one = await takeStep(context, placed)
     taken.push(one)
     const { kind } = one.verdict
     // A warning ends nothing: the steps after it can still be judged.
     const ends = kind === 'broke' ? placed.proves.some(isMust) : kind !== 'held' && kind !== 'nothing-expected'
-    if (ends) return { taken, left: steps.slice(index + 1) }
+    if (!ends) continue
+    const isCount = isUpperBound(placed) && (spoilt !== undefined || (kind === 'broke' && hasRace(scenario)))
+    if (!isCount || counted !== undefined) return { taken, left: [...left, ...steps.slice(index + 1)] }
+    counted = placed
   }
-  return { taken, left: [] }
+  return { taken, left }
 }
+
+/** Whether a step counts that no more than so many credentials work. */
+const isUpperBound = ({ step, given }: PlacedStep): boolean =>
+  !given && 'tally' in step && String(step.tally?.accepted).startsWith('at-most')
 
 function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
   const everything = allProves(scenario, testCase)
@@ -99,10 +116,12 @@ function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
 
 /** Runs one step and has it judged. */
 async function takeStep(context: CaseContext, placed: PlacedStep): Promise<TakenStep> {
-  const { talk, names } = context
+  const { talk, names, spoilt } = context
   const { step } = placed
   const { reason } = talk.run.stopping
   if (reason !== null) return takenStep(placed, stepEnd('blocked', { kind: 'not-run', because: reason }))
+  if (spoilt !== undefined && isUpperBound(placed))
+    return takenStep(placed, stepEnd('blocked', { kind: 'limit-spoilt', what: 'keys', by: spoilt }))
   try {
     if ('wait' in step) {
       const wait = resolve(step.wait, names) as Wait
