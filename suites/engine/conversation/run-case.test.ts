@@ -26,6 +26,29 @@ describe('run case', async () => {
     expect(run.stopping.reason?.kind).toBe('locked-out')
   })
 
+  /** Drops the answers to these grants, by their numbers. */
+  function losing(isLost: (number: number) => boolean) {
+    let number = 0
+    const target = madeUpTarget({
+      answer: ({ method }) => {
+        if (method === 'manager/auth') number += 1
+        return method === 'manager/auth' && isLost(number) ? 'dropped' : { result: {} }
+      },
+    })
+    return { run: runOf(target), made: () => number }
+  }
+
+  test('an answer that is lost once fails no case', async () => {
+    const { run } = losing((number) => number % 4 === 1)
+    for (let time = 0; time < 6; time += 1) expect((await ask(run, granted)).verdict).toBe('passed')
+  })
+
+  test('answers that are lost every time fail, and are not asked for twice for ever', async () => {
+    const { run, made } = losing(() => true)
+    for (let time = 0; time < 6; time += 1) expect((await ask(run, granted)).verdict).toBe('failed')
+    expect(made()).toBe(6 + 3)
+  })
+
   test.each([
     ['gate:7:kilo', 'a colon'],
     ['gro\u00df', 'letters beyond ASCII'],

@@ -6,8 +6,9 @@ import { caseKey } from '../language/resolve.ts'
 import { attemptCase, builtInNames } from './attempt-case.ts'
 import { claimsOfCase, isWaitedFor, limitOf, testKeysUsed, unjudged } from './cases.ts'
 import { type Conversation, closeConversation, openConversation, type Run, standInOf } from './conversation.ts'
-import { explainRefusal, findSpoiler, isRefusedInstead, noteSpoilt, obstacleBefore } from './other-causes.ts'
+import { explainRefusal, findSpoiler, isAway, isRefusedInstead, noteSpoilt, obstacleBefore } from './other-causes.ts'
 import { recordCase } from './outcome.ts'
+import { mayBeLost, noteLost } from './target-facts.ts'
 import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a preparation no longer holds. */
@@ -80,6 +81,9 @@ async function tryCase(
     return 'again'
   }
   if (number < mostTries && (jumped || deservesAnotherTry(scenario, attempt, stops))) return 'again'
+  const lost = stops.some(isLostOnTheWay)
+  if (number === 1 && lost && mayRepeatLost(talk, scenario)) return 'again'
+  if (number > 1) noteLost(facts, !lost)
   if (jumped) return unjudged(scenario, testCase, 'blocked', { kind: 'clock-jumped' })
   const suspect = { talk, scenario, testCase, stops, perhapsCounted }
   const spoilt = await findSpoiler(suspect)
@@ -106,6 +110,14 @@ function deservesAnotherTry(scenario: Scenario, { taken }: Attempt, stops: reado
   // Keys are removed only after the case has ended, so a case that creates keys is repeated only for reasons of time.
   return (isTimed && wasThrottled) || (cameTooLate && (isTimed || !scenario.needs.includes('keys')))
 }
+
+/** A call with an effect is not made again when its answer is lost, and a target may lose one: only a second loss is a failure. */
+const isLostOnTheWay = ({ kind, inPreparation, called }: CaseStop): boolean =>
+  (kind === 'broke' || inPreparation === true) && called.some(({ answer }) => isAway(answer))
+
+/** A case that fills the places for keys would find none the second time. */
+const mayRepeatLost = ({ facts, instance }: Conversation, scenario: Scenario): boolean =>
+  !instance.clock.controlled && mayBeLost(facts) && limitOf(scenario) !== 'keys'
 
 /** Other cases may end a token, slow an answer down or cause throttling. They cannot make the target accept a call that it would refuse. */
 function causeByOthers(stops: readonly CaseStop[]): RanCase['mayBeOfOthers'] {

@@ -265,7 +265,10 @@ async function tryCreation(talk: Conversation, testKey: TestKey): Promise<Eviden
   if (by === testKey.name) return blocked({ kind: 'root-has-public-key' })
   const missing = await ensureTestKeys(talk, [by])
   if (missing !== undefined) return blocked(missing)
-  const { called, problem } = await createKeyOf(talk, testKey, way, by)
+  const first = await createKeyOf(talk, testKey, way, by)
+  // A target may lose an answer once.
+  const isLost = run.target.lasting && first.called !== undefined && isAway(first.called.answer)
+  const { called, problem } = isLost ? await createKeyOf(talk, testKey, way, by) : first
   if (called === undefined) return blocked(problem?.kind === 'no-token' ? problem : { kind: 'no-way-to-create' })
   if (problem === undefined) return { attempt: creationShown(testKey, called) }
   if (problem.kind === 'creation-result') return { attempt: creationShown(testKey, called, problem) }
