@@ -227,7 +227,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
           httpMethod,
           target: url,
           headers: pairsOf(request.rawHeaders),
-          body: Buffer.concat(call.request.chunks),
+          body: joined(call.request.chunks),
           from: call.from,
         })
         done()
@@ -318,12 +318,15 @@ interface Ending {
   isDelivered: boolean
 }
 
+/** In memory of its own: a small Buffer lies in one that it shares, and a message to a thread would take all of that along. */
+const joined = (chunks: readonly Uint8Array[]): Uint8Array => Uint8Array.from(Buffer.concat(chunks))
+
 function observedOf(
   call: Underway,
   request: http.IncomingMessage,
   { answer, answeredMs, to, isDelivered }: Ending,
 ): Observed {
-  const body = Buffer.concat(call.request.chunks)
+  const body = joined(call.request.chunks)
   const headers = Object.fromEntries(
     pairsOf(answer?.rawHeaders ?? []).map(([name, value]) => [name.toLowerCase(), value]),
   )
