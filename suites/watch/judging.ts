@@ -46,7 +46,8 @@ export function openJudging(options: JudgingOptions, print: (lines: readonly Pri
 }
 
 function judgeInThread(file: string, options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
-  const worker = new Worker(file, { workerData: options })
+  // Most of what a call needs is soon garbage: with more room for it, a busy proxy takes half as much memory again.
+  const worker = new Worker(file, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 8 } })
   const outcome = new Promise<Outcome>((resolve, reject) => {
     worker.on('message', (reply: Reply) => {
       if (reply.kind === 'outcome') resolve(reply.outcome)

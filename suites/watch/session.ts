@@ -68,7 +68,7 @@ export interface Outcome {
   secrets: string[]
 }
 
-const defaultMost = { pairs: 20_000, calls: 20_000, bytes: 96 * 1024 * 1024 }
+const defaultMost = { pairs: 10_000, calls: 10_000, bytes: 64 * 1024 * 1024 }
 /** Of a longer body the checks of clients need only the beginning. */
 const keptBody = 64 * 1024
 /** A client that signs wrongly does so again: a search is made for the first calls, then for one in ten seconds. */
