@@ -172,11 +172,23 @@ describe('what was added to a secret is said, and nothing is taken away', () => 
     ['orchard-lamp-7731\r\n', 'ends with a carriage return and a line feed'],
     ['"orchard-lamp-7731"', 'stands in quotes'],
     ["'orchard-lamp-7731'", 'stands in quotes'],
+    ['“orchard-lamp-7731”', 'stands in quotes'],
+    ['\ufefforchard-lamp-7731', 'begins with a byte order mark'],
     [' orchard-lamp-7731', 'begins or ends with white space'],
   ])('%j in the environment', (secret, what) => {
     const { root, doubts } = targetOf({ url }, { SVC_KEY_ID: 'key-7', SVC_KEY_SECRET: secret })
     expect(root).toEqual({ id: 'key-7', kind: 'secret', secret })
     expect(doubts).toEqual([`SVC_KEY_SECRET ${what}, and is used as it is: ${used}`])
+  })
+
+  test.each([
+    ['key-7\n', 'ends with a line feed'],
+    ['"key-7"', 'stands in quotes'],
+    ['\ufeffkey-7', 'begins with a byte order mark'],
+  ])('%j as the key id', (id, what) => {
+    const { root, doubts } = targetOf({ url }, { SVC_KEY_ID: id, SVC_KEY_SECRET: 'orchard-lamp-7731' })
+    expect(root.id).toBe(id)
+    expect(doubts).toEqual([`The key id ${what}, and is used as it is: give it without, unless the id has it`])
   })
 
   test.each(['orchard-lamp-7731', 'or"chard', '"orchard', 'two words', '"'])('nothing about %j', (keySecret) => {

@@ -422,6 +422,7 @@ function rootKey(
     const how = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
     throw usageError(`${missing} to use at "${url}": ${how}`)
   }
+  const doubtsOfId = doubtsOf(id, 'The key id', 'id')
   const { kind, name, value } = found
   if (kind === 'private-key') {
     const privateKey = read(value, 'the private key')
@@ -430,27 +431,29 @@ function rootKey(
     } catch (cause) {
       throw usageError(`Cannot use the private key "${value}": ${(cause as Error).message}`, { cause })
     }
-    return { root: { id, kind: 'ed25519', privateKey }, doubts: [] }
+    return { root: { id, kind: 'ed25519', privateKey }, doubts: doubtsOfId }
   }
   const isFile = kind === 'secret-file'
   const used = isFile ? read(value, 'the key secret').replace(/\r?\n$/, '') : value
   if (used === '') throw usageError(`Cannot use the key secret "${value}": the file is empty`)
-  return { root: { id, kind: 'secret', secret: used }, doubts: doubtsOfSecret(used, isFile ? `"${value}"` : name) }
+  const doubtsOfSecret = doubtsOf(used, isFile ? `"${value}"` : name, 'secret')
+  return { root: { id, kind: 'secret', secret: used }, doubts: [...doubtsOfId, ...doubtsOfSecret] }
 }
 
-/** What a shell, a file or a CI system often adds to a secret. Nothing is taken away, because it may belong to it. */
-function doubtsOfSecret(secret: string, source: string): string[] {
+/** What a shell, a file or a CI system often adds to an id or a secret. Nothing is taken away, because it may belong to it. */
+function doubtsOf(value: string, source: string, part: 'id' | 'secret'): string[] {
   const added = [
     [/\r\n$/, 'ends with a carriage return and a line feed'],
     [/\n$/, 'ends with a line feed'],
     [/\r$/, 'ends with a carriage return'],
-    [/^(["']).+\1$/s, 'stands in quotes'],
+    [/^(["'`]).+\1$|^[“”„‘’‚«].+[“”‘’»]$/s, 'stands in quotes'],
+    [/^\ufeff/, 'begins with a byte order mark'],
     [/^\s|\s$/, 'begins or ends with white space'],
   ] as const
-  const what = added.find(([form]) => form.test(secret))?.[1]
+  const what = added.find(([form]) => form.test(value))?.[1]
   return what === undefined
     ? []
-    : [`${source} ${what}, and is used as it is: give it without, unless the secret has it`]
+    : [`${source} ${what}, and is used as it is: give it without, unless the ${part} has it`]
 }
 
 /** The key of `--key-id` and its secret, of the environment or of the target file, where one is named. @throws SuiteError (`usage`) for a part of one */
