@@ -182,6 +182,30 @@ describe('a defect is told in one line', () => {
     ).toHaveLength(2)
   })
 
+  test('with the other scopes whose tokens open a method, where they are three or more', () => {
+    const opened = (...areas: string[]) =>
+      areas.map((area) =>
+        testCase(area, accepted, {
+          requirements: [`scopes/${area}`],
+          exchanges: call('manager/createApiKey', {}, 'Bearer'),
+        }),
+      )
+    expect(told(opened('inbox', 'store', 'stream'))).toEqual(['failed inbox store stream'])
+    expect(told(opened('inbox', 'store'))).toHaveLength(2)
+    const other = testCase('hmac', accepted, {
+      requirements: ['signatures/hmac'],
+      exchanges: call('a/b', {}, 'Bearer'),
+    })
+    expect(told([...opened('inbox', 'store'), other])).toHaveLength(3)
+  })
+
+  test('under the sentence that most cases with one answer break', () => {
+    const cases = ['signatures/ecc', 'signatures/hmac', 'signatures/hmac'].map((id, at) =>
+      testCase(`case ${at}`, refused, { requirements: [id] }),
+    )
+    expect(told(cases)).toEqual(['failed case 1 case 0 case 2'])
+  })
+
   test('and a failure is never told under a warning', () => {
     const warned = { ...bound, verdict: 'warned' as const }
     expect(told([warned, { ...kept, verdict: 'failed' }])).toEqual(['failed address-kept', 'warned second-address'])

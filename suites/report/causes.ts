@@ -1,5 +1,5 @@
 /** Groups cases by cause and open requirements by reason: one defect often breaks several cases, and one lack leaves several musts open. */
-import { groupBy } from '../engine/group.ts'
+import { countBy, groupBy } from '../engine/group.ts'
 import type { Hint, Mismatch, Problem, Verdict } from '../engine/judge/problem.ts'
 import { joinReasons, keyOfReason, reasonText } from './problem-text.ts'
 import type { CaseReport, Finding, Report, ReportedProblem, RequirementReport } from './report.ts'
@@ -115,12 +115,12 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
   // Only what rests on it directly: through a third sentence that holds, most sentences about authorization would explain each other.
   const consequencesOf = new Map(levels.map(({ id, consequences = [] }) => [id, consequences]))
   const reachOf = ({ broken }: Wrong): string[] => broken.flatMap((id) => [id, ...(consequencesOf.get(id) ?? [])])
-  const everyWay = refusedEveryWay(wrong)
+  const alike = [refusedEveryWay(wrong), openToEveryScope(wrong)]
   const explains = (one: Wrong, other: Wrong): boolean => {
     const mayHold = one.verdict === other.verdict || (one.verdict === 'failed' && other.verdict === 'warned')
     if (!mayHold || other.broken.length === 0) return false
     if (other.broken.some((id) => one.broken.includes(id)) || isRefusedAlike(one.problem, other.problem)) return true
-    if (everyWay.has(one) && everyWay.has(other)) return true
+    if (alike.some((all) => all.has(one) && all.has(other))) return true
     // A call that is let in explains no refusal, and a refusal no call that is let in; a wrong value spoils whatever needs it.
     if (one.side !== other.side && one.side !== 'value') return false
     return !isLetInAnotherWay(one, other) && other.broken.every((id) => reachOf(one).includes(id))
@@ -159,14 +159,23 @@ function isLetInAnotherWay(one: Wrong, other: Wrong): boolean {
 const severalWays = 3
 
 /** Lines about one call that got the same answer in at least three ways to authorize: the call must be the reason, and not the way. */
-function refusedEveryWay(wrong: readonly Wrong[]): Set<Wrong> {
-  const refused = wrong.filter(({ side, problem }) => side === 'kept out' && problem?.kind === 'wrong-outcome')
-  const alike = groupBy(refused, ({ problem }) => {
-    if (problem?.kind !== 'wrong-outcome') return ''
-    const [method] = shapeOfCall(problem).split(' ')
-    return JSON.stringify([method, problem.got])
+const refusedEveryWay = (wrong: readonly Wrong[]): Set<Wrong> =>
+  sameCalls(wrong, (one) => (one.side === 'kept out' && one.problem?.kind === 'wrong-outcome' ? one.problem.got : null))
+
+/** Lines about one method that tokens of at least three scopes open: it looks at no scope. */
+const openToEveryScope = (wrong: readonly Wrong[]): Set<Wrong> =>
+  sameCalls(wrong, ({ side, broken }) =>
+    side === 'let in' && broken.every((id) => id.startsWith('scopes/')) ? side : null,
+  )
+
+/** Lines about the same method for which `trait` is the same. @param trait null where a line does not count */
+function sameCalls(wrong: readonly Wrong[], trait: (one: Wrong) => unknown): Set<Wrong> {
+  const counted = wrong.filter((one) => one.problem?.kind === 'wrong-outcome' && trait(one) !== null)
+  const byCall = groupBy(counted, (one) => {
+    const [method] = one.problem === null ? [] : shapeOfCall(one.problem).split(' ')
+    return JSON.stringify([method, trait(one)])
   })
-  return new Set([...alike.values()].filter((mine) => mine.length >= severalWays).flat())
+  return new Set([...byCall.values()].filter((mine) => mine.length >= severalWays).flat())
 }
 
 /** Reasons that do not come from what the server answers to a right call. */
@@ -231,10 +240,15 @@ export function groupByCause<Case extends CaseReport>(levels: Levels, cases: rea
   const keyed = (testCase: Case): string =>
     testCase.problem?.hint === undefined ? (hinted.get(plainOf(testCase)) ?? causeOf(testCase)) : causeOf(testCase)
   return [...groupBy(cases, keyed).values()].map((ofCause) => {
-    const first = ofCause.reduce((best, testCase) => (weightOf(testCase) > weightOf(best) ? testCase : best))
+    // Of equal ones, the sentence that most cases break.
+    const often = countBy(ofCause, brokenBy)
+    const fullness = (one: Case): number => weightOf(one) + (often.get(brokenBy(one)) ?? 0) / (ofCause.length + 1)
+    const first = ofCause.reduce((best, testCase) => (fullness(testCase) > fullness(best) ? testCase : best))
     return { first, others: ofCause.filter((testCase) => testCase !== first) }
   })
 }
+
+const brokenBy = ({ problem }: CaseReport): string => String(problem?.requirements)
 
 function withoutHint(testCase: CaseReport): CaseReport {
   if (testCase.problem === null) return testCase

@@ -169,6 +169,16 @@ test('a server that loses races is judged in all that the races did not spoil', 
     expect([id, new Set(verdicts(id))]).toEqual([id, new Set(['passed'])])
 })
 
+test('a member that is wrong in one kind of result breaks its own sentence, and no other', async () => {
+  const row = (await brokenServers()).find(({ id }) => id === 'no-token-type-for-a-lifetime')
+  const items = allItems(corpus).filter((item) => answersTo(item, 'grants/result-of-every-kind/a-lifetime'))
+  const [outcome] = await runAll({ target: bundledTarget(row?.create() ?? {}), corpus, items })
+  expect(outcome?.requirements).toMatchObject({
+    'grants/result-token-type': 'failed',
+    'grants/result-access-token': 'blocked',
+  })
+})
+
 test('a given token word that does not work is one failure, of tokens/authorize', async () => {
   const only = ['tokens', 'refresh/new-pair', 'basic']
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))

@@ -5,6 +5,7 @@ import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
 import {
   type Attempt,
+  brokenBy,
   type Called,
   endOfTimestampsMs,
   expiryProblem,
@@ -89,8 +90,10 @@ export async function attemptCase(
     taken.push(one)
     const { kind } = one.verdict
     // A warning ends nothing: the steps after it can still be judged.
-    const ends = kind === 'broke' ? placed.proves.some(isMust) : kind !== 'held' && kind !== 'nothing-expected'
+    const ends = kind === 'broke' ? one.proves.some(isMust) : kind !== 'held' && kind !== 'nothing-expected'
     if (!ends) continue
+    const unjudged = placed.proves.filter((id) => !one.proves.includes(id))
+    if (unjudged.length > 0) left.push({ ...placed, proves: unjudged })
     const isCount = isUpperBound(placed) && (spoilt !== undefined || (kind === 'broke' && hasRace(scenario)))
     if (!isCount || counted !== undefined) return { taken, left: [...left, ...steps.slice(index + 1)] }
     counted = placed
@@ -172,7 +175,8 @@ async function takeCalls(context: CaseContext, placed: Calling): Promise<TakenSt
     const isOptional = typeof step.expect === 'object' && 'refused-or' in step.expect
     if (isOptional && verdict.sides.includes('refused')) for (const [name] of kept) notGiven.add(name)
   }
-  return takenStep(placed, verdict, calls)
+  const broken = verdict.kind === 'broke' ? brokenBy(verdict.problem, proves) : proves
+  return takenStep({ ...placed, proves: broken }, verdict, calls)
 }
 
 /** The path of a time that follows from the request alone, not from anything the server reported. */
@@ -241,7 +245,8 @@ export function builtInNames(
       return lifeBeyondRefreshMs(talk)
     },
     get created() {
-      return [...createdKeys.keys]
+      // A server may give one id twice: that is one key.
+      return [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
     },
   }
   for (const member of members) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))

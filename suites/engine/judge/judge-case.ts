@@ -119,6 +119,19 @@ export function stepEnd(kind: StepEnd['kind'], problem: ProblemFacts, called: Ca
   return { kind, problem, called }
 }
 
+/**
+ * Of the requirements about the members of one result, those of the wrong member: `grants/result-token-type` is about `tokenType`. All of them
+ * where the problem names no such member.
+ */
+export function brokenBy(problem: ProblemFacts, proves: readonly string[]): string[] {
+  const mismatch = problem.kind === 'wrong-value' && problem.path === 'result' ? problem.mismatch : undefined
+  if (mismatch?.rule !== 'schema') return [...proves]
+  const member = /required property '(\w+)'/.exec(mismatch.wanted)?.[1] ?? mismatch.place.split('/')[1] ?? ''
+  const words = member.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)
+  const own = proves.filter((id) => id.endsWith(`/result-${words}`))
+  return own.length === 0 ? [...proves] : own
+}
+
 /** What a case keeps of a step. */
 export function takenStep(
   placed: PlacedStep,
