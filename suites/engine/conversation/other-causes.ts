@@ -208,12 +208,10 @@ function plainCallOf(talk: Conversation, { id, way }: KeyTries): PlainCall | und
   const [name, key] = [...talk.testKeys].find(([, held]) => held.id === id) ?? []
   if (name === undefined || key === undefined) return undefined
   if (way === 'grant') {
-    const params = {
-      grantType: 'api_key_credentials',
-      apiKeyId: id,
-      apiKeySecret: key.secret ?? '',
-      scope: ['solution'],
-    }
+    // What is beyond the scope of the key may be refused.
+    const { secret = '', scope = ['solution'] } = key
+    const own = scope.includes('solution') ? ['solution'] : scope.slice(0, 1)
+    const params = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: own }
     return { name, make: () => makeCall(talk, { method: 'manager/auth', params, auth: 'none' }) }
   }
   const auth = { [way === 'basic' ? 'basic' : key.seed === undefined ? 'hmac' : 'ecc']: name } as Auth

@@ -161,6 +161,27 @@ describe('run case', async () => {
     expect((await use('one')).verdict).toBe(verdict)
   })
 
+  test('a key that is granted only its own scope is not locked', async () => {
+    const pair = { accessToken: 'access', refreshToken: 'refresh', accessTokenExpiry: 1, refreshTokenExpiry: 2 }
+    const target = madeUpTarget({
+      answer: ({ params }) =>
+        params.apiKeyId === 'narrow' && (String(params.scope) !== 'context' || params.apiKeySecret !== 'narrow-secret')
+          ? { status: 401 }
+          : { result: pair },
+    })
+    const run = runOf(target)
+    const { testKeys } = await openConversation(run)
+    testKeys.set('narrow', { id: 'narrow', secret: 'narrow-secret', scope: ['context'] })
+    const grants = (scope: string, secret: string, expect: string) => {
+      const params = `{ grantType: api_key_credentials, apiKeyId: narrow, apiKeySecret: ${secret}, scope: [${scope}] }`
+      return ask(run, `  - { repeat: 5, call: manager/auth, auth: none, params: ${params}, expect: ${expect} }\n`)
+    }
+    await grants('context', 'narrow-secret', 'accepted')
+    await grants('context', 'another', 'refused')
+    const { verdict, problem } = await grants('solution', 'narrow-secret', 'accepted')
+    expect([verdict, problem?.kind]).toEqual(['failed', 'wrong-outcome'])
+  })
+
   test.each([
     'call: manager/auth, auth: { hmac: root }, params: { grantType: api_key_credentials, apiKeyId: $root.id, apiKeySecret: $root.secret, scope: [solution] }, expect: accepted',
     'call: solution/listSolutions, auth: { hmac: root, but: { signature: untruncated } }, expect: refused',
