@@ -41,6 +41,26 @@ test('every level is that of spec/requirements.yaml', () => {
   for (const { id, level } of requirements) expect({ id, level: levelOf(id) }).toEqual({ id, level })
 })
 
+describe('names of members in another letter case', () => {
+  const folded = (from: string, to: string, text: string): string => text.replace(`"${from}"`, `"${to}"`)
+
+  test.each(['METHOD', 'Params', 'ID'])('leave a right call open: %s', (name) => {
+    const text = folded(name.toLowerCase(), name, listBody)
+    expect(verdictOf(basicHeader(), text)).toBe('open')
+    expect(verdictOf(hmacHeader(text), text)).toBe('open')
+    expect(verdictOf(undefined, text)).toBe('refused')
+  })
+
+  test.each(['grantType', 'apiKeySecret'])('leave a right grant open, and no wrong one: %s', (name) => {
+    const grant = grantCall(['solution'])
+    const verdict = (text: string) =>
+      judged(newState(), { ...grant, body: folded(name, name.toUpperCase(), text) }, at(0)).is
+    expect(verdict(grant.body)).toBe('open')
+    expect(verdict(grant.body.replace(rootSecret, `${rootSecret}x`))).toBe('refused')
+    expect(judged(newState(), { ...grant, body: folded(name, `${name}s`, grant.body) }, at(0)).is).toBe('refused')
+  })
+})
+
 describe('a call of a key', () => {
   test('with its own credentials must be accepted', () => {
     expect(verdictOf(basicHeader())).toBe('accepted')

@@ -202,20 +202,36 @@ function parseBody(body: string): ReadBody {
     const marked = body.startsWith('\ufeff')
     const value: unknown = JSON.parse(marked ? body.slice(1) : body)
     if (!isObject(value)) return { json: true, ...nothing }
-    const { method, params, id } = value
+    const members = folded(value)
+    const { method, params: written, id } = members
+    const params = isObject(written) ? folded(written) : written
+    const isFolded = members !== value || params !== written
     return {
       json: true,
       method,
       params,
       id,
-      members: value,
-      duplicates: marked || hasDuplicateMembers(body) || idWithFractionOrExponent.test(body),
+      members,
+      duplicates: marked || isFolded || hasDuplicateMembers(body) || idWithFractionOrExponent.test(body),
       bytes,
       form,
     }
   } catch {
     return { json: false, ...nothing }
   }
+}
+
+const memberNames = new Map(
+  'jsonrpc id method params grantType apiKeyId apiKeySecret scope refreshToken name publicKey'
+    .split(' ')
+    .map((name) => [name.toLowerCase(), name]),
+)
+
+/** The same object where all names are written as in the document. Whether another letter case counts is open (envelope/member-case). */
+function folded(object: JsonObject): JsonObject {
+  const spelled = (name: string): string => memberNames.get(name.toLowerCase()) ?? name
+  if (Object.keys(object).every((name) => spelled(name) === name)) return object
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [spelled(name), value]))
 }
 
 // Other spellings of a value. Whether a server accepts them is open (how tokens compare; unpadded base64).

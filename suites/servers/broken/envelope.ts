@@ -63,15 +63,6 @@ function readForm(text: string): object {
 
 const known = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
 
-const members = ['jsonrpc', 'id', 'method', 'params']
-
-/** The same object with its envelope members in their right letter case. */
-function foldMembers(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const spelled = (name: string) => (members.includes(name.toLowerCase()) ? name.toLowerCase() : name)
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [spelled(name), member]))
-}
-
 export const envelope: BrokenRows = {
   'envelope/post-api': {
     'tokens-granted-at-another-path': {
@@ -293,8 +284,6 @@ export const envelope: BrokenRows = {
       paramsTaken: (value, profile) =>
         right.paramsTaken(value, profile) || (typeof value === 'string' && readMembers(value) !== undefined),
     }),
-    // The reader of JSON fills a structure, and compares names of members without their letter case.
-    'letter-case-of-envelope-members-ignored': by.twelfth({ parseBody: (text) => foldMembers(JSON.parse(text)) }),
   },
   'envelope/unknown-method': {
     'unknown-method-answered': { unknownMethodResult: () => ({}) },

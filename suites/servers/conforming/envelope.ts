@@ -97,6 +97,17 @@ function answerBatch(answer: MockAnswer): MockAnswer {
   if (batch.length === 1) return { ...answer, body: JSON.stringify(batch[0]) }
   return { ...answer, status: 207, body: JSON.stringify(batch.reverse()) }
 }
+const memberNames = 'jsonrpc id method params grantType apiKeyId apiKeySecret scope refreshToken name publicKey'.split(
+  ' ',
+)
+
+/** The same JSON with the names of the interface in their right letter case. */
+function foldMembers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const spelled = (name: string) => memberNames.find((one) => one.toLowerCase() === name.toLowerCase()) ?? name
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [spelled(name), foldMembers(member)]))
+}
+
 /** Members that scripting languages give a meaning. */
 const reserved = '{"__proto__":{"result":1},"constructor":null,"then":"later","length":-1,"":"","toString":[]}'
 
@@ -450,6 +461,10 @@ export const envelopeRows: ConformingRows = {
   // publicKey null makes a key with a secret, and scope null beside a refresh token is nothing.
   'params-that-are-null-count-as-absent': by.seventh('grants/extra-params grants/scope-with-refresh', {
     parseBody: (text) => withoutNulls(reference.parseBody(text)),
+  }),
+  // The reader of JSON fills a structure, and compares names of members without their letter case, as that of Go does.
+  'letter-case-of-members-ignored': by.twelfth('envelope/member-case', {
+    parseBody: (text) => foldMembers(reference.parseBody(text)),
   }),
   // Part 1 lists the members of an answer. The grammar of JSON lets a member stand twice, here with the same value.
   // A gateway writes the envelope in front of an envelope that is already there.
