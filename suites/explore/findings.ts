@@ -16,14 +16,12 @@ import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
 import { isRefusal } from './replay.ts'
 import { findMadeBy, generationOf, granteeOf, grantOf, madeBy, stepsFor } from './sequences.ts'
-import { closure, inSequence, reproduce } from './shrink.ts'
+import { areAccepted, closure, inSequence, type PlainCall, plainCallsOf, reproduce, unreported } from './shrink.ts'
 import {
   basic,
   type CallStep,
   callsOf,
   ecc,
-  grant,
-  grantedTo,
   hmac,
   isCall,
   isCreation,
@@ -34,7 +32,6 @@ import {
   refreshedIn,
   type Step,
   wayOf,
-  whoOf,
 } from './step.ts'
 import { describeNamedStep, headline, stepLines } from './words.ts'
 
@@ -402,40 +399,6 @@ function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Pr
 async function areRefused(x: Explorer, calls: readonly PlainCall[]): Promise<boolean> {
   for (let again = 0; again < 3; again++) if (await areAccepted(x, calls)) return false
   return true
-}
-
-const areAccepted = (x: Explorer, calls: readonly PlainCall[]): Promise<boolean> =>
-  unreported(x, async () => {
-    for (const { right } of calls) if ((await x.call(right))?.answer.kind !== 'accepted') return false
-    return true
-  })
-
-/** The plainest right call that proves a key in one way. */
-interface PlainCall {
-  readonly who: string
-  readonly way: string
-  readonly right: CallStep
-}
-
-/** For each key that a step calls with rightly. */
-function plainCallsOf(step: Step): PlainCall[] {
-  return callsOf(step).flatMap((call) => {
-    if (call.alter !== undefined) return []
-    const user = whoOf(call.auth)
-    if (user !== undefined) return [{ who: user, way: wayOf(call.auth), right: list(call.auth, { connection: 'new' }) }]
-    const who = grantedTo(call)
-    return who === undefined ? [] : [{ who, way: 'grant', right: grant(who, ['solution'], { connection: 'new' }) }]
-  })
-}
-
-async function unreported<Result>(x: Explorer, make: () => Promise<Result>): Promise<Result> {
-  const before = x.report
-  x.report = () => {}
-  try {
-    return await make()
-  } finally {
-    x.report = before
-  }
 }
 
 /** More lines tell a reader nothing. */

@@ -70,6 +70,34 @@ describe('a finding is tried again', () => {
     for (const one of found) expect(await reproduce(x, one)).toMatchObject({ failed: 0, tries: 0 })
   })
 
+  test('without a wait for the end of a lock, where a plain call with the same key shows that there is none', async () => {
+    const wrong = grant('root', ['solution', 'session:one'])
+    const refusing = (isRefused: (scope: readonly string[]) => boolean): ServerOptions => ({
+      around: (handle) => async (request) => {
+        const { params = {} } = JSON.parse(Buffer.from(request.body).toString() || '{}')
+        if (!isRefused(params.scope ?? [])) return handle(request)
+        return { status: 403, headers: {}, body: '' }
+      },
+    })
+    const waitedFor = async (server: ServerOptions): Promise<number> => {
+      const { x, found } = await foundIn(server, async ({ x }) => {
+        await x.call(wrong)
+      })
+      const candidate = found.find(({ kind }) => kind === 'refused')
+      if (candidate === undefined) throw new Error('nothing was found')
+      const before = x.options.clock.now()
+      expect(await reproduce(x, candidate)).toMatchObject({ failed: 3, tries: 3 })
+      return x.options.clock.now() - before
+    }
+    expect(await waitedFor(refusing((scope) => scope.includes('session:one')))).toBeLessThan(5000)
+    let isShut = false
+    const shuts = refusing((scope) => {
+      isShut ||= scope.includes('session:one')
+      return isShut && scope.includes('solution')
+    })
+    expect(await waitedFor(shuts)).toBeGreaterThan(4000)
+  })
+
   test('if a new key never works, though nothing is expected of it any more', async () => {
     const made = new Set<string>()
     const rules: Rules = {
