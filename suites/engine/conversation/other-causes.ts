@@ -209,7 +209,8 @@ function plainCallOf(talk: Conversation, { id, way }: KeyTries): PlainCall | und
   if (name === undefined || key === undefined) return undefined
   if (way === 'grant') {
     // What is beyond the scope of the key may be refused.
-    const { secret = '', scope = ['solution'] } = key
+    const declared = talk.run.corpus.testKeys.find((one) => one.name === name)?.scope
+    const { secret = '', scope = declared ?? ['solution'] } = key
     const own = scope.includes('solution') ? ['solution'] : scope.slice(0, 1)
     const params = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: own }
     return { name, make: () => makeCall(talk, { method: 'manager/auth', params, auth: 'none' }) }

@@ -5,7 +5,7 @@ import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-ta
 import type { CaseStop } from '../judge/judge-case.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
 import { parseScenario } from '../language/corpus.ts'
-import type { Case, Scenario } from '../language/fixture-types.ts'
+import type { Case, Scenario, TestKey } from '../language/fixture-types.ts'
 import { type Conversation, type CreatedKeysEntry, openConversation, type Run } from './conversation.ts'
 import { placesUsedBefore } from './other-causes.ts'
 import { runCase } from './run-case.ts'
@@ -169,9 +169,12 @@ describe('run case', async () => {
           ? { status: 401 }
           : { result: pair },
     })
-    const run = runOf(target)
+    const dave: TestKey = { name: 'dave', key: 'secret', scope: ['context'], proves: [] }
+    const corpus = { requirements: [], questions: [], schemas: {}, scenarios: [], testKeys: [dave] }
+    const run = runOf(target, { corpus })
     const { testKeys } = await openConversation(run)
-    testKeys.set('narrow', { id: 'narrow', secret: 'narrow-secret', scope: ['context'] })
+    // As of a key that an earlier part of the run created.
+    testKeys.set('dave', { id: 'narrow', secret: 'narrow-secret' })
     const grants = (scope: string, secret: string, expect: string) => {
       const params = `{ grantType: api_key_credentials, apiKeyId: narrow, apiKeySecret: ${secret}, scope: [${scope}] }`
       return ask(run, `  - { repeat: 5, call: manager/auth, auth: none, params: ${params}, expect: ${expect} }\n`)
