@@ -1,5 +1,4 @@
 import { type KeyObject, randomInt } from 'node:crypto'
-import type { Bounds } from './profile.ts'
 
 /** The used nonces, each remembered until a time in ms; bounded, the oldest forgotten first. */
 interface NonceMemory {
@@ -178,21 +177,6 @@ export interface State {
   sawMalformed: boolean
   /** Pairs of tokens issued so far. */
   issued: number
-}
-
-/** An installation without a key. */
-export function createState(bounds: Bounds): State {
-  return {
-    keys: new Map(),
-    tokens: new Map(),
-    sessions: new Map(),
-    nonces: createNonceMemory(bounds.nonces),
-    solutions: new Map(),
-    contexts: new Map(),
-    forgotten: { tokens: 0, keys: 0, records: 0 },
-    sawMalformed: false,
-    issued: 0,
-  }
 }
 
 /**

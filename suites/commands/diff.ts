@@ -1,13 +1,16 @@
 import type { Command } from 'commander'
+import type { Item } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
+import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
+import { seededRandom, shuffled } from '../engine/signer/random.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
 import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import * as flag from '../run/flags.ts'
 import { readReportFile } from '../run/inputs.ts'
-import { type Difference, diffTargets, itemsForCalls } from '../run/observe.ts'
+import { type Difference, diffTargets, observingItems } from '../run/observe.ts'
 import { readTargetOptions, serverFlags, type TargetOptions } from '../run/options.ts'
 import { urlTarget } from '../targets/url.ts'
 import { writeError, writeOut } from './console.ts'
@@ -138,4 +141,19 @@ function describe({ outcome, status, code, shape }: Difference['a']): string {
   if (outcome === 'accepted') return `accepted ${shape}`
   const http = status === null ? 'no answer' : `HTTP ${status}`
   return `${outcome}, ${http}${code === null ? '' : `, error ${code}`}`
+}
+
+/** The observing cases that these permissions allow, in the order of a seed, until their calls reach a number. */
+function itemsForCalls(
+  corpus: Corpus,
+  { allow, calls, seed }: { allow: readonly SafetyClass[]; calls: number; seed: number },
+): Item[] {
+  let left = calls
+  return shuffled(observingItems(corpus), seededRandom(seed)).filter((item) => {
+    if (left <= 0 || item.kind !== 'case') return false
+    const { needs, steps } = item.scenario
+    if (needs.some((need) => !allow.some((one) => one === need))) return false
+    left -= steps.length
+    return true
+  })
 }

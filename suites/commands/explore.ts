@@ -1,17 +1,21 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
-import type { Corpus } from '../engine/language/fixture-types.ts'
+import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { line, lines, type Printable } from '../engine/printable.ts'
 import { type Exploration, explore } from '../explore/explore.ts'
-import type { Found } from '../explore/findings.ts'
+import { type Found, withoutReason } from '../explore/findings.ts'
 import { openTarget } from '../explore/open.ts'
-import { exploreReport, tellExploration } from '../explore/report.ts'
+import { exploredOf } from '../explore/report.ts'
+import { buildReport } from '../report/build.ts'
+import type { Document } from '../report/document.ts'
 import { renderersOf, testRun } from '../report/formats.ts'
 import { stopText } from '../report/problem-text.ts'
+import type { Report } from '../report/report.ts'
+import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
@@ -186,4 +190,71 @@ function howToRun({ url, target, disposable }: Flags, folder: string, isImplied:
     ...(isImplied ? [line`With --strict a scenario fails also where the document only implies the rule`] : []),
     line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
   ]
+}
+
+const goneExitCode = 3
+
+interface ExploreMeta {
+  readonly version: string
+  readonly target: string
+  readonly started: string
+  readonly seed: string
+  readonly allow: readonly SafetyClass[]
+  /** Why it was ended, as in `the run was interrupted`; null if it was not, or if the target went away. */
+  readonly stopped: string | null
+}
+
+function exploreReport(corpus: Corpus, exploration: Exploration, meta: ExploreMeta): Report {
+  return buildReport({
+    meta: {
+      ...meta,
+      allow: [...meta.allow],
+      durationMs: Math.round(exploration.seconds * 1000),
+      node: process.versions.node,
+      set: 'current',
+      again: `npx svc-conformance explore --url ${meta.target} --seed ${meta.seed}`,
+      absent: [],
+      clock: null,
+      shard: null,
+      stopped: meta.stopped ?? exploration.gone,
+    },
+    outcomes: [],
+    corpus,
+    findings: exploration.findings.map(withoutReason),
+    explored: exploredOf(exploration),
+    known: [],
+    options: { strict: false, partial: 'only', ownExitCode: ownExitCodeOf(exploration, meta) },
+  })
+}
+
+function ownExitCodeOf({ findings, gone }: Exploration, { stopped }: ExploreMeta): number {
+  if (stopped !== null) return interruptedExitCode
+  if (findings.length > 0) return 1
+  return gone === null ? 0 : goneExitCode
+}
+
+/** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */
+function tellExploration(report: Report): Document {
+  const { document, meta, explored, findings } = tellRun(report)
+  const skipped = skippedLines(explored?.skipped ?? [])
+  return {
+    ...document,
+    summary:
+      findings.length === 0
+        ? `Nothing found at ${document.title}: the document allows every answer to the calls that were tried`
+        : `${counted(findings.length, 'finding')} at ${document.title}`,
+    conclusion: meta.stopped === null ? [] : [{ label: '', text: `It stopped early: ${meta.stopped}` }],
+    overview: [],
+    rest: [
+      {
+        kind: 'lines',
+        lines: [
+          ...(explored === null ? [] : [exploredSentence(explored, meta.durationMs / 1000)]),
+          ...(explored?.unproved ?? []).map((what) => `Not proved: ${what}`),
+          ...skipped,
+          ...(skipped.length === 0 ? [] : ['A longer "--for" reaches them']),
+        ],
+      },
+    ],
+  }
 }

@@ -1,9 +1,10 @@
-import { rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import * as flag from '../run/flags.ts'
-import { keyRecordFiles, readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
+import { readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
 import { writeOut } from './console.ts'
 
@@ -81,4 +82,11 @@ function recordLines({ owner, keys, unanswered, file, holder }: FoundRecord): st
     ...unanswered.map((name) => printable(`  perhaps an API key "${name}": its creation was never answered`)),
     `  ${file}${holder === null ? '' : `, in use by process ${holder}`}`,
   ]
+}
+
+/** Every record of a folder. Files that are not ours are left out. */
+function keyRecordFiles(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => name.endsWith('.keys.jsonl'))
+  return names.sort().map((name) => join(folder, name))
 }

@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, printable } from '../engine/printable.ts'
 import type { KnownEntry } from '../report/report.ts'
 import { renderPlan } from '../report/tell.ts'
-import { openCorpusWith } from '../run/corpus-cache.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
 import * as flag from '../run/flags.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
@@ -172,4 +173,12 @@ function leaveStuckWorker(exitCode: number): void {
     process.exitCode = exitCode
   })
   setTimeout(() => process.exit(exitCode), stuckProcessMs).unref()
+}
+
+/** Returns the corpus with a user's own scenarios added. @throws SuiteError (`fixture`) */
+async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
+  const corpus = await openCorpus()
+  if (fixtures === null) return corpus
+  const { loadOwnScenarios } = await import('../engine/language/corpus.ts')
+  return { ...corpus, scenarios: [...corpus.scenarios, ...loadOwnScenarios(fixtures, corpus)] }
 }

@@ -1,12 +1,20 @@
 import type { Command } from 'commander'
-import { allItems, aloneReasons, answersTo, claimsOf, type Item, provesOf } from '../engine/conversation/cases.ts'
+import {
+  type AloneReason,
+  allItems,
+  aloneReasons,
+  answersTo,
+  claimsOf,
+  type Item,
+  provesOf,
+} from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/language/fixture-types.ts'
 import { didYouMean, suggestion } from '../engine/language/yaml-source.ts'
 import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/build.ts'
-import { aloneText } from '../report/problem-text.ts'
+
 import { hanging, table } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore.ts'
@@ -283,3 +291,13 @@ export function casesText(corpus: Corpus): string {
   const cases = items.length - testKeys
   return `${corpus.scenarios.length} scenarios with ${cases} cases (${cases + testKeys + ofAnswers} in a run, with ${testKeys} that create the test keys and ${ofAnswers} that check every answer)`
 }
+
+const aloneTexts: { readonly [reason in AloneReason]: string } = {
+  'makes-keys': 'it may create keys, so it runs alone among the cases that do',
+  'fills-sessions': 'it fills the sessions of a user, so no other case with such sessions runs at the same time',
+  'fills-keys': 'it fills the places for keys, so it runs after all other cases',
+  race: 'it makes calls at once to race them, so no other case runs at the same time',
+}
+
+/** Describes why a case does not run at the same time as every other case. */
+const aloneText = (reason: AloneReason): string => aloneTexts[reason]

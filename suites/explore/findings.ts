@@ -15,7 +15,7 @@ import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
 import { isRefusal } from './replay.ts'
-import { findMadeBy, generationOf, granteeOf, grantOf, madeBy, stepsFor } from './sequences.ts'
+import { findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
 import { areAccepted, closure, inSequence, type PlainCall, plainCallsOf, reproduce, unreported } from './shrink.ts'
 import {
   basic,
@@ -508,4 +508,16 @@ function likenessOf(step: CallStep, kind: Wrong, find: FindMade): string {
   const grant = kind === 'accepted' ? undefined : grantOf(pair, find)
   const caller = grant === undefined ? [auth, params] : [wayOf(auth), grant.params, generationOf(pair, find)]
   return JSON.stringify([call, caller, alter, body, headers, from]).replace(/"session:[^"]*"/g, '"session:"')
+}
+
+/** The steps on which the last one rests: those that make what it names, and so on. */
+function stepsFor(steps: readonly Step[]): Step[] {
+  const wanted = new Set<string>()
+  const kept: Step[] = []
+  for (const step of steps.toReversed()) {
+    if (kept.length > 0 && !madeBy(step).some((name) => wanted.has(name))) continue
+    for (const name of namesIn(step)) wanted.add(name)
+    kept.push(step)
+  }
+  return kept.reverse()
 }

@@ -251,10 +251,6 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
 /** What is known of a key of the exploration. */
 export const keyOf = (x: Explorer, name: string): Key | undefined => x.state().keys.get(x.names.get(name)?.id ?? '')
 
-/** Whether a wrong creation shows something: keys may be created, and a place is free, or may be since a key has ended. */
-export const mayCreate = ({ x, keyring }: Caller): boolean =>
-  keyring.keys && (x.state().created <= 9 || [...x.state().keys.values()].some(({ ended }) => ended !== undefined))
-
 /** @param publicKey of the key, if it has one */
 export const creation = (auth: Auth, publicKey?: string): CallStep =>
   create(auth, { name: 'deviation-$unique', scope: ['solution'], ...(publicKey === undefined ? {} : { publicKey }) })

@@ -2,8 +2,8 @@
 
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
-import { madeBy, type Outcome, renamed, type Shown } from './sequences.ts'
-import { type CallStep, isBurst, isCall, list, namesIn, type Step, waitMs } from './step.ts'
+import { madeBy, type Outcome, type Shown } from './sequences.ts'
+import { type CallStep, isBurst, isCall, list, nameOf, namesIn, type Step, waitMs, withReferences } from './step.ts'
 
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
 const isSame = (found: Candidate, candidate: Candidate): boolean =>
@@ -96,4 +96,23 @@ async function unreported(x: Explorer, step: CallStep): Promise<void> {
   x.report = () => {}
   await x.call(step)
   x.report = report
+}
+
+/** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, and its digits before `$digits`, so that sessions and keys get new names too */
+function renamed<S extends Step>(step: S, names: ReadonlyMap<string, string>, mark: string): S {
+  if ('wait' in step) return step
+  const text = JSON.stringify(step).replace(/\$\{?(unique|digits)\b/g, (whole, name: string) =>
+    name === 'unique' ? `${mark}-${whole}` : `${mark.replace(/\D/g, '')}${whole}`,
+  )
+  const next = withReferences(JSON.parse(text) as Exclude<Step, { wait: string }>, (name) => names.get(name))
+  const own = <One extends Pick<CallStep, 'keep' | 'connection'>>(one: One): One => {
+    const { connection = 0 } = one
+    const name = nameOf(one)
+    return {
+      ...one,
+      ...(typeof connection === 'number' ? { connection: `${connection} ${mark}` } : {}),
+      ...(name === undefined ? {} : { keep: { [names.get(name) ?? name]: 'result' } }),
+    }
+  }
+  return { ...own(next), ...(isBurst(next) ? { beside: next.beside.map(own) } : {}) } as S
 }

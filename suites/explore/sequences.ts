@@ -13,23 +13,10 @@ import {
   pairUsed,
   refreshedIn,
   type Step,
-  withReferences,
 } from './step.ts'
 
 export function madeBy(step: Step): string[] {
   return callsOf(step).flatMap((call) => nameOf(call) ?? [])
-}
-
-/** The steps on which the last one rests: those that make what it names, and so on. */
-export function stepsFor(steps: readonly Step[]): Step[] {
-  const wanted = new Set<string>()
-  const kept: Step[] = []
-  for (const step of steps.toReversed()) {
-    if (kept.length > 0 && !madeBy(step).some((name) => wanted.has(name))) continue
-    for (const name of namesIn(step)) wanted.add(name)
-    kept.push(step)
-  }
-  return kept.reverse()
 }
 
 export type Outcome = 'accepted' | 'refused' | 'broken'
@@ -163,23 +150,4 @@ export function crowdOf({ steps, outcomes }: Shown): Crowd | undefined {
   if (!uses.every((use) => isPlainUse(use, pairs))) return undefined
   const live = new Set(uses.flatMap((use, index) => (outcomes[at + 1 + index] === 'accepted' ? namesIn(use) : []))).size
   return live > sessionLimit ? { burst, live } : undefined
-}
-
-/** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, and its digits before `$digits`, so that sessions and keys get new names too */
-export function renamed<S extends Step>(step: S, names: ReadonlyMap<string, string>, mark: string): S {
-  if ('wait' in step) return step
-  const text = JSON.stringify(step).replace(/\$\{?(unique|digits)\b/g, (whole, name: string) =>
-    name === 'unique' ? `${mark}-${whole}` : `${mark.replace(/\D/g, '')}${whole}`,
-  )
-  const next = withReferences(JSON.parse(text) as Exclude<Step, { wait: string }>, (name) => names.get(name))
-  const own = <One extends Pick<CallStep, 'keep' | 'connection'>>(one: One): One => {
-    const { connection = 0 } = one
-    const name = nameOf(one)
-    return {
-      ...one,
-      ...(typeof connection === 'number' ? { connection: `${connection} ${mark}` } : {}),
-      ...(name === undefined ? {} : { keep: { [names.get(name) ?? name]: 'result' } }),
-    }
-  }
-  return { ...own(next), ...(isBurst(next) ? { beside: next.beside.map(own) } : {}) } as S
 }

@@ -9,16 +9,7 @@ import { readYaml } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
-import {
-  byRoot,
-  type Caller,
-  endingOf,
-  expectAccepted,
-  expectRefused,
-  freshName,
-  mayCreate,
-  wordsOf,
-} from './keyring.ts'
+import { byRoot, type Caller, endingOf, expectAccepted, expectRefused, freshName, wordsOf } from './keyring.ts'
 import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
 
 export interface World {
@@ -293,3 +284,7 @@ function authOf(x: Explorer, auth: unknown): Auth {
   if (kind === 'key') return x.names.get(name)?.seed === undefined ? basic(name) : ecc(name)
   return kind === 'basic' ? basic(name) : kind === 'ecc' ? ecc(name) : hmac(name)
 }
+
+/** Whether a wrong creation shows something: keys may be created, and a place is free, or may be since a key has ended. */
+const mayCreate = ({ x, keyring }: Caller): boolean =>
+  keyring.keys && (x.state().created <= 9 || [...x.state().keys.values()].some(({ ended }) => ended !== undefined))

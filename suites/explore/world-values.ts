@@ -1,6 +1,6 @@
 /** What worlds may name: keys by kind, addresses, words of the target, and lists that follow from what is known of it (fixtures/worlds/README.md). */
 import { alterOf } from '../engine/language/deviations.ts'
-import { rewritings } from '../engine/signer/bodies.ts'
+
 import { toBase64, toHex } from '../engine/signer/bytes.ts'
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
@@ -209,3 +209,21 @@ function endingsOf({ x, keyring, waysToEndKeys }: Caller): { readonly [name: str
     disabled: endings.flatMap(({ key, way }) => (way === 'cleanup' ? [] : [key])),
   }
 }
+
+/** Forms that a server may bring a body into before it checks the signature. */
+const rewritings: ReadonlySet<string> = new Set([
+  'compact',
+  'trimmed',
+  'without-white-space',
+  'crlf-to-lf',
+  'lf-to-crlf',
+  'composed',
+  'decomposed',
+  'compatibility-composed',
+  'lower-case',
+  'ascii-escapes',
+  'ascii-only',
+  'ascii-left',
+  'members-sorted',
+  'line-feed-appended',
+])

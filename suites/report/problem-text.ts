@@ -1,5 +1,4 @@
 /** The only place that turns problems, reasons and hints into sentences. Nothing reads these sentences back. */
-import type { AloneReason } from '../engine/conversation/cases.ts'
 import { describeSummary } from '../engine/judge/classify.ts'
 import type { RequirementReason } from '../engine/judge/judge-case.ts'
 import type {
@@ -392,16 +391,6 @@ function triedPrefixes(prefix: string | undefined): string {
     return 'with the prefixes "Bearer" and "Token", with the reported tokenType and without a prefix'
   return prefix === '' ? 'without a prefix' : `with the prefix "${prefix}"`
 }
-
-const aloneTexts: { readonly [reason in AloneReason]: string } = {
-  'makes-keys': 'it may create keys, so it runs alone among the cases that do',
-  'fills-sessions': 'it fills the sessions of a user, so no other case with such sessions runs at the same time',
-  'fills-keys': 'it fills the places for keys, so it runs after all other cases',
-  race: 'it makes calls at once to race them, so no other case runs at the same time',
-}
-
-/** Describes why a case does not run at the same time as every other case. */
-export const aloneText = (reason: AloneReason): string => aloneTexts[reason]
 
 /** A sentence for each kind of a union; the compiler names the kinds that have none. */
 type TextOfKind<Union extends { kind: string }> = {

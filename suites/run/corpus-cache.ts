@@ -31,14 +31,6 @@ export async function openCorpus(): Promise<Corpus> {
 /** What this process parsed because the build is older than the files: tests open the corpus often. */
 let parsed: Cached | undefined
 
-/** Returns the corpus with a user's own scenarios added. @throws SuiteError (`fixture`) */
-export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
-  const corpus = await openCorpus()
-  if (fixtures === null) return corpus
-  const { loadOwnScenarios } = await import('../engine/language/corpus.ts')
-  return { ...corpus, scenarios: [...corpus.scenarios, ...loadOwnScenarios(fixtures, corpus)] }
-}
-
 /** Parses and lints the corpus, stores it for openCorpus and returns it; part of the build. */
 export async function writeCorpusCache(): Promise<Corpus> {
   const { loadCorpus } = await import('../engine/language/corpus.ts')

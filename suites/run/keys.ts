@@ -7,7 +7,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -358,13 +357,6 @@ export function openKeysOfTarget(target: Recorded): KeysOfTarget {
 /** The entries with which a worker continues a record. */
 export function asEntries({ keys, unanswered }: Created): CreatedKeysEntry[] {
   return [...keys.map((created) => ({ created })), ...unanswered.map((intend) => ({ intend }))]
-}
-
-/** Every record of a folder. Files that are not ours are left out. */
-export function keyRecordFiles(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  const names = readdirSync(folder).filter((name) => name.endsWith('.keys.jsonl'))
-  return names.sort().map((name) => join(folder, name))
 }
 
 /** The file of a target and its root key: the one that the target file names, or one in the state folder. */

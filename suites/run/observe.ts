@@ -4,9 +4,9 @@ import { type Conversation, closeConversation, openConversation } from '../engin
 import { makeCall, serverNow } from '../engine/conversation/send.ts'
 import { defined } from '../engine/json.ts'
 import type { CaseObservation, CaseOutcome, SeenAnswer } from '../engine/judge/problem.ts'
-import type { Auth, Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
+import type { Auth, Corpus } from '../engine/language/fixture-types.ts'
 import { redactValue } from '../engine/redact.ts'
-import { seededRandom, shuffled, systemRandom } from '../engine/signer/random.ts'
+import { systemRandom } from '../engine/signer/random.ts'
 import type { Target } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import type { Profile } from '../targets/bundled.ts'
@@ -468,21 +468,6 @@ interface ServerDiff {
   b: string
   calls: number
   differences: Difference[]
-}
-
-/** The observing cases that these permissions allow, in the order of a seed, until their calls reach a number. */
-export function itemsForCalls(
-  corpus: Corpus,
-  { allow, calls, seed }: { allow: readonly SafetyClass[]; calls: number; seed: number },
-): Item[] {
-  let left = calls
-  return shuffled(observingItems(corpus), seededRandom(seed)).filter((item) => {
-    if (left <= 0 || item.kind !== 'case') return false
-    const { needs, steps } = item.scenario
-    if (needs.some((need) => !allow.some((one) => one === need))) return false
-    left -= steps.length
-    return true
-  })
 }
 
 const compared = ['outcome', 'status', 'code', 'shape'] as const

@@ -1,7 +1,7 @@
 /** One try of a case: takes its steps in order until one ends it, each with its calls or its wait, and has each judged. */
 import { SuiteError } from '../errors.ts'
 import { countBy } from '../group.ts'
-import { type JsonObject, membersOf, parseJson } from '../json.ts'
+import { isObject, type JsonObject, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
 import {
   type Attempt,
@@ -20,7 +20,7 @@ import {
   takenStep,
 } from '../judge/judge-case.ts'
 import type { Effect, ProblemFacts, SeenAnswer } from '../judge/problem.ts'
-import { changesOf, changesOfParams } from '../language/deviations.ts'
+import { changesOf } from '../language/deviations.ts'
 import type { Auth, CallStep, Case, Scenario, SendStep, Step, Value } from '../language/fixture-types.ts'
 import {
   judgementOf,
@@ -31,6 +31,7 @@ import {
   valueAt,
   withCase,
 } from '../language/resolve.ts'
+import type { Change } from '../signer/changed-call.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
@@ -47,13 +48,7 @@ import {
   UnusableValue,
 } from './conversation.ts'
 import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
-import {
-  noteSessionFacts,
-  noteSilence,
-  offsetUncertaintyMs,
-  patienceForRefusalMs,
-  tokenClockDoubt,
-} from './target-facts.ts'
+import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, type TargetFacts } from './target-facts.ts'
 
 interface CaseContext {
   talk: Conversation
@@ -824,3 +819,33 @@ const alphabets: [name: string, pattern: RegExp][] = [
   ['base64url', /^[\w-]+=*$/],
   ['BASE64', /^[0-9a-z+/]+=*$/i],
 ]
+
+/**
+ * By how much the clock of reported expiries may be behind and ahead of the clock of the Date header, where the two contradict each other;
+ * 0 where they do not. In ms.
+ */
+function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number; aheadMs: number } {
+  const earliestMs = Math.max(...tokenClock.map((sighting) => sighting.earliestMs))
+  const latestMs = Math.min(...tokenClock.map((sighting) => sighting.latestMs))
+  const contradicts = tokenClock.length > 0 && earliestMs <= latestMs && (earliestMs > 0 || latestMs < 0)
+  return contradicts
+    ? { behindMs: Math.max(0, -earliestMs), aheadMs: Math.max(0, latestMs) }
+    : { behindMs: 0, aheadMs: 0 }
+}
+
+// What cases show about how a target counts sessions. It decides which cases may run at the same time.
+
+/** In the cases that observe these questions the last call is made as an earlier session, after sixteen grants of another kind. */
+function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | SendStep, calls: readonly Called[]): void {
+  const outcome = calls.at(-1)?.answer.outcome
+  if (outcome !== 'accepted' && outcome !== 'refused') return
+  if (observe === 'sessions/counting') facts.unnamedTakePlaces = outcome === 'refused'
+  if (observe === 'sessions/user') facts.sessionsPerKey = outcome === 'accepted'
+}
+
+/** What the `but` of a call changes in its params. */
+const changesOfParams = (but: unknown): Change[] =>
+  Object.entries(isObject(but) ? but : {}).map(([name, word]) => ({
+    field: `param ${name}`,
+    by: { word: String(word) },
+  }))

@@ -1,16 +1,19 @@
 /** A call becomes bytes: its body is written, authorized and altered. */
 
 import { SuiteError } from '../errors.ts'
+import { isObject } from '../json.ts'
 import type { Called } from '../judge/judge-case.ts'
-import { changesOfAuth, readDeviations } from '../language/deviations.ts'
+import { basicWords, readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { utf8 } from '../signer/bytes.ts'
 import {
   authorize,
   type Change,
+  changesOfMistake,
   headerBytes,
   type Key,
+  type Mistake,
   type NonceKind,
   nonceOf,
   type PlainCall,
@@ -317,4 +320,13 @@ function ownSession(talk: Conversation, method: string, scope: unknown[]): strin
   if (talk.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
   if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
   return [`session:${shortName(`own-${talk.run.unique}-${talk.next('session')}`)}`]
+}
+
+/** What the `but` of an authorization changes. @param secretOf the secret of another test key */
+function changesOfAuth(auth: Auth, secretOf: (member: string) => string): Change[] {
+  if (typeof auth === 'string' || !('but' in auth) || auth.but === undefined) return []
+  if ('hmac' in auth || 'ecc' in auth) return changesOfMistake(auth.but as Mistake)
+  if ('token' in auth) return [{ field: 'token', by: { word: auth.but } }]
+  if (isObject(auth.but)) return [{ field: 'basic-secret', value: secretOf(String(auth.but['secret-of'])) }]
+  return [basicWords[auth.but as string] ?? { field: 'basic-secret', by: { word: auth.but as string } }]
 }

@@ -2,7 +2,7 @@
 
 import { defined, isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
 import { classify, envelopeProblems } from '../judge/classify.ts'
-import type { Called, CallTime, Delivered } from '../judge/judge-case.ts'
+import { type Called, type CallTime, type Delivered, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import {
@@ -17,18 +17,15 @@ import {
 import { cutAnswer } from './exchange.ts'
 import {
   isWorthRepeating,
-  lostTries,
   mayBeLost,
-  noteAccepted,
-  noteDate,
+  narrowOffset,
   noteLost,
   noteRepeated,
   offsetMs,
   offsetUncertaintyMs,
-  sightTokenClock,
+  requestsSession,
   signingOffsetMs,
-  tokenClockWitnesses,
-  unavailableTries,
+  type TargetFacts,
   unnamedAreFree,
   wordOfTokens,
 } from './target-facts.ts'
@@ -498,4 +495,76 @@ function rememberGiven({ redactor }: Line, answer: Delivered['answer'], wire: Wi
     const value = result[name]
     if (typeof value === 'string') redactor.add(value)
   }
+}
+
+/** A smaller step may be drift. */
+const leastJumpMs = 1000
+/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
+const mostStepMs = 10_000
+
+/** Learns from the Date header of an answer how far the server's clock is ahead, and whether it was set meanwhile. */
+function noteDate(
+  facts: TargetFacts,
+  date: string | undefined,
+  ours: { sentAtMs: number; answeredAtMs: number },
+): void {
+  if (facts.wrongDateMs !== undefined) return
+  const known = facts.offset
+  const now = narrowOffset(known, date, ours.sentAtMs, ours.answeredAtMs)
+  if (now === undefined) return
+  facts.offset = now
+  const jumpMs = known === undefined ? 0 : Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
+  if (jumpMs > leastJumpMs) facts.clockJumps += 1
+  if (jumpMs > mostStepMs) facts.clockWasSet = true
+}
+
+// A second source for the server's clock: the expiries that it reports for requested lifetimes. The `Date` header may
+// come from a proxy with another clock.
+
+/** The number of sightings that are kept, one for each requested lifetime. */
+const keptSightings = 8
+
+/** Two clocks of one deployment differ by less. Beyond this, the expiry is wrong and not the clock. */
+const mostOffMs = 10_000
+
+/** Remembers what a granted lifetime says about the clock of reported expiries. */
+function sightTokenClock(facts: TargetFacts, requestedMs: number, expiry: unknown, time: CallTime): void {
+  if (typeof expiry !== 'number' || expiry < firstTimestampMs) return
+  const doubt = roundingMs + time.uncertaintyMs
+  const earliestMs = expiry - requestedMs - time.answeredAtMs - doubt
+  const latestMs = expiry - requestedMs - time.sentAtMs + doubt
+  if (latestMs < -mostOffMs || earliestMs > mostOffMs) return
+  const others = facts.tokenClock.filter((sighting) => sighting.requestedMs !== requestedMs)
+  facts.tokenClock = [...others, { requestedMs, earliestMs, latestMs }].slice(-keptSightings)
+}
+
+/** Lifetimes that differ by less cannot confirm each other, because expiries may be rounded. */
+const leastDifferenceMs = 2 * roundingMs
+
+/** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
+function tokenClockWitnesses(
+  { tokenClock }: TargetFacts,
+  requestedMs: number,
+): NonNullable<CallTime['witnesses']>[number][] {
+  return tokenClock.filter((sighting) => Math.abs(sighting.requestedMs - requestedMs) >= leastDifferenceMs)
+}
+
+/** How often such a call is repeated. */
+const unavailableTries = 6
+
+/** How often a call is made again whose answer was lost on the way. */
+const lostTries = 2
+
+/** Learns from an accepted call how long one takes, how many sessions were granted, and how long a refresh token lives. */
+function noteAccepted(
+  facts: TargetFacts,
+  { method, params }: { method: string; params?: unknown },
+  { refreshTokenExpiry }: { [member: string]: unknown },
+  { sentAtMs, answeredAtMs }: CallTime,
+): void {
+  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, answeredAtMs - sentAtMs)
+  // Some of the sessions may have been removed since.
+  if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
+  if (typeof refreshTokenExpiry === 'number')
+    facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - answeredAtMs))
 }

@@ -1,10 +1,8 @@
 /** What a run learns about its target, and the functions by which answers change it: clocks, tokens, sessions, patience. */
 
 import { membersOf } from '../json.ts'
-import type { Called, CallTime, JunkControl } from '../judge/judge-case.ts'
-import { firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
+import type { JunkControl } from '../judge/judge-case.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
-import type { CallStep, SendStep } from '../language/fixture-types.ts'
 import type { TargetSettings, WireAnswer } from '../target.ts'
 
 /** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
@@ -132,27 +130,6 @@ function common(one: ClockOffset, other: ClockOffset): ClockOffset | undefined {
   return earliestMs <= latestMs ? { ...other, earliestMs, latestMs } : undefined
 }
 
-/** A smaller step may be drift. */
-const leastJumpMs = 1000
-/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
-const mostStepMs = 10_000
-
-/** Learns from the Date header of an answer how far the server's clock is ahead, and whether it was set meanwhile. */
-export function noteDate(
-  facts: TargetFacts,
-  date: string | undefined,
-  ours: { sentAtMs: number; answeredAtMs: number },
-): void {
-  if (facts.wrongDateMs !== undefined) return
-  const known = facts.offset
-  const now = narrowOffset(known, date, ours.sentAtMs, ours.answeredAtMs)
-  if (now === undefined) return
-  facts.offset = now
-  const jumpMs = known === undefined ? 0 : Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
-  if (jumpMs > leastJumpMs) facts.clockJumps += 1
-  if (jumpMs > mostStepMs) facts.clockWasSet = true
-}
-
 /** The offset to calculate with: 0 if that is possible, otherwise the middle of the interval. */
 export function offsetMs(known: ClockOffset | undefined): number {
   if (known === undefined) return 0
@@ -174,60 +151,6 @@ export function offsetUncertaintyMs(known: ClockOffset | undefined): number {
   if (known === undefined) return 0
   const used = offsetMs(known)
   return Math.ceil(Math.max(used - known.earliestMs, known.latestMs - used))
-}
-
-// A second source for the server's clock: the expiries that it reports for requested lifetimes. The `Date` header may
-// come from a proxy with another clock.
-
-/** The number of sightings that are kept, one for each requested lifetime. */
-const keptSightings = 8
-
-/** Lifetimes that differ by less cannot confirm each other, because expiries may be rounded. */
-const leastDifferenceMs = 2 * roundingMs
-
-/** Two clocks of one deployment differ by less. Beyond this, the expiry is wrong and not the clock. */
-const mostOffMs = 10_000
-
-/** Remembers what a granted lifetime says about the clock of reported expiries. */
-export function sightTokenClock(facts: TargetFacts, requestedMs: number, expiry: unknown, time: CallTime): void {
-  if (typeof expiry !== 'number' || expiry < firstTimestampMs) return
-  const doubt = roundingMs + time.uncertaintyMs
-  const earliestMs = expiry - requestedMs - time.answeredAtMs - doubt
-  const latestMs = expiry - requestedMs - time.sentAtMs + doubt
-  if (latestMs < -mostOffMs || earliestMs > mostOffMs) return
-  const others = facts.tokenClock.filter((sighting) => sighting.requestedMs !== requestedMs)
-  facts.tokenClock = [...others, { requestedMs, earliestMs, latestMs }].slice(-keptSightings)
-}
-
-/**
- * By how much the clock of reported expiries may be behind and ahead of the clock of the Date header, where the two contradict each other;
- * 0 where they do not. In ms.
- */
-export function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number; aheadMs: number } {
-  const earliestMs = Math.max(...tokenClock.map((sighting) => sighting.earliestMs))
-  const latestMs = Math.min(...tokenClock.map((sighting) => sighting.latestMs))
-  const contradicts = tokenClock.length > 0 && earliestMs <= latestMs && (earliestMs > 0 || latestMs < 0)
-  return contradicts
-    ? { behindMs: Math.max(0, -earliestMs), aheadMs: Math.max(0, latestMs) }
-    : { behindMs: 0, aheadMs: 0 }
-}
-
-/** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
-export function tokenClockWitnesses(
-  { tokenClock }: TargetFacts,
-  requestedMs: number,
-): NonNullable<CallTime['witnesses']>[number][] {
-  return tokenClock.filter((sighting) => Math.abs(sighting.requestedMs - requestedMs) >= leastDifferenceMs)
-}
-
-// What cases show about how a target counts sessions. It decides which cases may run at the same time.
-
-/** In the cases that observe these questions the last call is made as an earlier session, after sixteen grants of another kind. */
-export function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | SendStep, calls: readonly Called[]): void {
-  const outcome = calls.at(-1)?.answer.outcome
-  if (outcome !== 'accepted' && outcome !== 'refused') return
-  if (observe === 'sessions/counting') facts.unnamedTakePlaces = outcome === 'refused'
-  if (observe === 'sessions/user') facts.sessionsPerKey = outcome === 'accepted'
 }
 
 /** Grants without a session take no places and do not end each other, so any number of them may be made. */
@@ -255,9 +178,6 @@ interface Availability {
 
 /** Whether an answer with this status may come from something in front of the service. */
 export const isUnavailable = (status: number | null): boolean => status === 502 || status === 503 || status === 504
-
-/** How often such a call is repeated. */
-export const unavailableTries = 6
 /** After this number of calls in a row that no repetition changed, no call is repeated. */
 const mostInARow = 3
 
@@ -284,9 +204,6 @@ export function noteRepeated(seen: Availability, helped: boolean): void {
   seen.unavailableInVain = helped ? 0 : seen.unavailableInVain + 1
 }
 
-/** How often a call is made again whose answer was lost on the way. */
-export const lostTries = 2
-
 /** Whether calls whose answer was lost are worth a repetition: not where this is how the target answers. */
 export const mayBeLost = ({ lostInVain }: Availability): boolean => lostInVain < mostInARow
 
@@ -307,20 +224,6 @@ const leastPatienceMs = 1000
 /** Remembers a call that was never answered. */
 export function noteSilence({ facts }: Knowing, wire: WireAnswer): void {
   if (wire.kind === 'none' && wire.timedOut === true) facts.silences += 1
-}
-
-/** Learns from an accepted call how long one takes, how many sessions were granted, and how long a refresh token lives. */
-export function noteAccepted(
-  facts: TargetFacts,
-  { method, params }: { method: string; params?: unknown },
-  { refreshTokenExpiry }: { [member: string]: unknown },
-  { sentAtMs, answeredAtMs }: CallTime,
-): void {
-  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, answeredAtMs - sentAtMs)
-  // Some of the sessions may have been removed since.
-  if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
-  if (typeof refreshTokenExpiry === 'number')
-    facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - answeredAtMs))
 }
 
 /** How long a refusal may take, in ms; undefined: as long as any call. */

@@ -4,16 +4,7 @@ import { join } from 'node:path'
 import { SuiteError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { bodyForms, brokenBodies } from '../signer/bodies.ts'
-import {
-  type Change,
-  changesOfMistake,
-  type Json,
-  type Mistake,
-  partNamed,
-  partNames,
-  removed,
-  wraps,
-} from '../signer/changed-call.ts'
+import { type Change, type Json, partNamed, partNames, removed, wraps } from '../signer/changed-call.ts'
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
 import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
 import type { Alter, Auth, CallStep } from './fixture-types.ts'
@@ -131,22 +122,6 @@ export const basicWords: { readonly [word: string]: Change } = {
   'without-colon': { field: 'basic-colon', by: { instead: '' } },
   'plain-text': { field: 'basic-blob', by: { write: 'decoded' } },
 }
-
-/** What the `but` of an authorization changes. @param secretOf the secret of another test key */
-export function changesOfAuth(auth: Auth, secretOf: (member: string) => string): Change[] {
-  if (typeof auth === 'string' || !('but' in auth) || auth.but === undefined) return []
-  if ('hmac' in auth || 'ecc' in auth) return changesOfMistake(auth.but as Mistake)
-  if ('token' in auth) return [{ field: 'token', by: { word: auth.but } }]
-  if (isObject(auth.but)) return [{ field: 'basic-secret', value: secretOf(String(auth.but['secret-of'])) }]
-  return [basicWords[auth.but as string] ?? { field: 'basic-secret', by: { word: auth.but as string } }]
-}
-
-/** What the `but` of a call changes in its params. */
-export const changesOfParams = (but: unknown): Change[] =>
-  Object.entries(isObject(but) ? but : {}).map(([name, word]) => ({
-    field: `param ${name}`,
-    by: { word: String(word) },
-  }))
 
 /** The value of `alter` that makes these changes. */
 export const alterOf = (...changes: readonly Change[]): Alter =>

@@ -6,7 +6,7 @@ import { ed25519Verifier, isOrdinaryPoint, withLowS } from '../signer/ed25519.ts
 import { hmacSha256 } from '../signer/hmac.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { findPair, looseBytes, type ReadCall, readCall } from './read-call.ts'
-import { type Span, saidOf, sideOf } from './sessions.ts'
+import { type Span, saidOf, slackMs } from './sessions.ts'
 import {
   type Answer,
   type Call,
@@ -793,4 +793,10 @@ function apikeyFact(state: State, scope: readonly string[]): Fact {
 function openedFact(state: State, opener: string, requirement: string): Fact {
   // The examples of the document list solutions; that other areas have methods is only implied.
   return opener === 'solution' ? yes(requirement, opener) : open(state, 'scopes/area-opens', opener)
+}
+
+/** Whether a span of time is before a point in time, after it, or too near to tell. */
+function sideOf(span: Span, end: Span): 'before' | 'after' | 'near' {
+  if (span.to < end.from - slackMs) return 'before'
+  return span.from > end.to + slackMs ? 'after' : 'near'
 }

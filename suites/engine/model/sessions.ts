@@ -9,12 +9,6 @@ export interface Span {
 /** A server may store times in whole seconds, so nothing is judged closer to one than this. In ms. */
 export const slackMs = 1200
 
-/** Whether a span of time is before a point in time, after it, or too near to tell. */
-export function sideOf(span: Span, end: Span): 'before' | 'after' | 'near' {
-  if (span.to < end.from - slackMs) return 'before'
-  return span.from > end.to + slackMs ? 'after' : 'near'
-}
-
 /**
  * What the document leaves open about sessions (parts 2, 3 and 5.4), beside what makes one the oldest. The questions are tied to one another.
  */

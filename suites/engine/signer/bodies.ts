@@ -335,24 +335,6 @@ export const cutLetterForms: BodyForms = {
   'cut-letters-2': longText('xx'),
 }
 
-/** Forms that a server may bring a body into before it checks the signature. */
-export const rewritings: ReadonlySet<string> = new Set([
-  'compact',
-  'trimmed',
-  'without-white-space',
-  'crlf-to-lf',
-  'lf-to-crlf',
-  'composed',
-  'decomposed',
-  'compatibility-composed',
-  'lower-case',
-  'ascii-escapes',
-  'ascii-only',
-  'ascii-left',
-  'members-sorted',
-  'line-feed-appended',
-])
-
 /** Texts that are not JSON, although a lenient parser may accept them. */
 export const brokenBodies: BodyForms = {
   'letter-appended': (body) => `${body}x`,
