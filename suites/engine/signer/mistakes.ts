@@ -810,6 +810,7 @@ export const mistakes: readonly KnownMistake[] = [
     used('basic-blob', 'as BASE64 of the pair id:secret', (right, id) => toBase64(utf8(`${id}:${right}`))),
     used('id-and-secret', 'with the key id before it', (right, id) => id + right),
     used('percent-decoded', 'percent-decoded', percentDecoded),
+    used('plus-as-space', 'with spaces for +, as a form is decoded', (right) => right.replaceAll('+', ' ')),
     used('percent-encoded', 'percent-encoded', encodeURIComponent),
     used('cut-to-32', 'cut to 32 bytes', (right) => right.slice(0, 32)),
     used('cut-to-16', 'cut to 16 bytes', (right) => right.slice(0, 16)),
@@ -837,6 +838,16 @@ export const mistakes: readonly KnownMistake[] = [
     used('variable-dropped', 'without its $ and the word behind it, which a shell takes for a variable', (right) =>
       right.replace(/\$(?:[A-Za-z_]\w*|\d|\{[^}]*\})/g, ''),
     ),
+    used('cut-at-word-end', 'cut where a shell ends a word that stands in no quotes', (it) =>
+      it.replace(/[\s;&|<>()].*/s, ''),
+    ),
+    used('backslash-dropped', 'without its \\, as a shell or a file of settings reads it', (right) =>
+      right.replace(/\\(.)/gs, '$1'),
+    ),
+    used('dollar-doubled', 'with its $ doubled, as a file for Docker Compose has it', (it) =>
+      it.replaceAll('$', '$$$$'),
+    ),
+    used('dollar-undoubled', 'with one $ for two, as Docker Compose reads them', (it) => it.replaceAll('$$', '$')),
     used('html-escaped', 'with its marks escaped as in HTML', (right) =>
       right.replace(/[&<>"']/g, (mark) => `&${htmlNames[mark]};`),
     ),
