@@ -4,7 +4,7 @@ import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { fromUtf8, toBase64 } from '../engine/signer/bytes.ts'
-import type { Target } from '../engine/target.ts'
+import type { Target, WireRequest } from '../engine/target.ts'
 import { namedMethods } from '../explore/open.ts'
 import { runAll } from '../run/run.ts'
 import { type BrokenServer, bundledSettings, type ConformingServer, lastingTarget } from '../targets/bundled.ts'
@@ -80,15 +80,18 @@ const slow = (target: Target): Target => ({
 function recordRun() {
   const entries: object[] = []
   const connections = new Map<unknown, number>()
-  const firstFree = (): number => {
+  /** From which address each connection is. */
+  const addresses: string[] = []
+  const freeFrom = (address: string): number => {
     const used = new Set(connections.values())
-    return Array.from({ length: used.size + 1 }, (_, index) => index + 1).find((one) => !used.has(one)) as number
+    const free = addresses.findIndex((own, at) => own === address && !used.has(at + 1))
+    return free < 0 ? addresses.push(address) : free + 1
   }
   const listener = (event: RunEvent): void => {
-    if (event.kind === 'exchange-begun') connections.set(event.request, firstFree())
+    if (event.kind === 'exchange-begun') connections.set(event.request, freeFrom(addressOf(event.request)))
     if (event.kind !== 'exchange-made') return
     const { request, answer, sentAtMs, answeredAtMs } = event
-    const connection = connections.get(request) ?? firstFree()
+    const connection = connections.get(request) ?? freeFrom(addressOf(request))
     connections.delete(request)
     if (answer.kind === 'none' && (answer.wasNotSent === true || answer.refusedConnection)) return
     const isCut = answer.kind === 'unread' || (answer.kind === 'answer' && answer.cut !== undefined)
@@ -96,7 +99,7 @@ function recordRun() {
       startedDateTime: new Date(sentAtMs).toISOString(),
       time: answeredAtMs - sentAtMs,
       connection: String(connection),
-      _clientAddress: request.from ?? '127.0.0.1',
+      _clientAddress: addressOf(request),
       request: {
         method: request.method,
         url: `http://recorded.example${request.path}`,
@@ -114,6 +117,8 @@ function recordRun() {
   }
   return { listener, har: () => JSON.stringify({ log: { version: '1.2', entries } }) }
 }
+
+const addressOf = ({ from = '127.0.0.1' }: WireRequest): string => from
 
 function contentOf(bytes: Uint8Array) {
   const text = fromUtf8(bytes)

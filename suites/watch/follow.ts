@@ -19,6 +19,7 @@ import {
   type Pair,
   type State,
   type Terms,
+  wordsBehind,
 } from '../engine/model/state.ts'
 import { fromUtf8, utf8 } from '../engine/signer/bytes.ts'
 import {
@@ -127,6 +128,10 @@ interface Doubted {
 }
 
 const defaultMostPairs = 20_000
+/** Of one connection more addresses are not remembered. */
+const mostAddresses = 8
+/** Another spelling of an address is open. */
+const plainAddress = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/
 /** The model begins with a key; nobody can have this one. */
 const idOfNobody = '\u0000'
 /** More calls that wait for one that is under way are judged without it, and what they touched is unknown. As many are doubted at most. */
@@ -165,6 +170,8 @@ export function followTraffic(options: FollowOptions): Follower {
   const log: CaseCall[] = []
   const lastUseMs = new Map<string, number>()
   const families = createFamilies(mostPairs)
+  /** By connection: the addresses for which tokens were accepted on it. */
+  const boundOn = new Map<string, { address: string; isRefreshed: boolean }[]>()
   let offsetMs: number | null = null
 
   const settle = (isLast: boolean): void => {
@@ -256,7 +263,7 @@ export function followTraffic(options: FollowOptions): Follower {
         const message = `${describeCaseCall(state, one)} was accepted`
         wrong.push(wrongOf(state, one, { ...verdict, message }, 'let-in'))
       }
-      if (answer.kind === 'accepted') wrong.push(...removedSession(one))
+      if (answer.kind === 'accepted') wrong.push(...removedSession(one), ...secondAddress(one))
       if (!observed.isSummary && !observed.unknown.includes('answer'))
         for (const problem of shape(state, call, answer, span))
           if (problem.requirement !== 'limits/ten-keys' || isOfCreated(id))
@@ -385,6 +392,38 @@ export function followTraffic(options: FollowOptions): Follower {
     const requirement = isRefresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
     const message = `${describeCaseCall(state, one)} was accepted, although ${newer} sessions are newer than its own`
     return [wrongOf(state, one, { requirement, level: levelOf(requirement), message }, 'let-in')]
+  }
+
+  /**
+   * Which address the server sees is not known, but on one connection it is always the same: of two tokens for different addresses that were
+   * accepted on it, one should have been refused.
+   */
+  const secondAddress = (one: Ended): Wrong[] => {
+    const { observed, call } = one
+    const { found } = readCall(state, call)
+    const [address = '', ...more] = wordsBehind(found?.pair.scope ?? [], 'ipAddr:')
+    const isUsed = found?.exact === true && readBody(call.body).method !== 'manager/auth'
+    if (!isUsed || more.length > 0 || !plainAddress.test(address)) return []
+    if (observed.connection === 0 || observed.address === '') return []
+    // A gateway may speak for many callers on one connection.
+    const forwarded = observed.headers.filter(([name]) => /^(x-forwarded-.*|forwarded|via)$/i.test(name))
+    const place = JSON.stringify([observed.connection, observed.address, forwarded])
+    const before = boundOn.get(place) ?? []
+    const isRefreshed = found.pair.generation > 0
+    if (!before.some((other) => other.address === address && other.isRefreshed === isRefreshed)) {
+      boundOn.set(place, [...before.slice(1 - mostAddresses), { address, isRefreshed }])
+      const [oldest] = boundOn.keys()
+      if (oldest !== undefined && boundOn.size > mostPairs) boundOn.delete(oldest)
+    }
+    const others = before.filter((other) => other.address !== address)
+    // Which of the two is wrong is not known.
+    const broken = others.map((other) =>
+      isRefreshed || other.isRefreshed ? 'refresh/address-kept' : 'addresses/bound',
+    )
+    return [...new Set(broken)].map((requirement) => {
+      const message = `${describeCaseCall(state, one)}, which is bound to ${address}, was accepted on a connection on which one bound to ${others[0]?.address} was accepted, too`
+      return wrongOf(state, one, { requirement, level: levelOf(requirement), message }, 'let-in')
+    })
   }
 
   const isOfCreated = (id: string | undefined): boolean =>

@@ -50,6 +50,44 @@ test('a client is not warned of what the calls that were left out may explain', 
   expect(clients.flatMap(({ checks }) => checks).filter(({ verdict }) => verdict !== 'passed')).toEqual([])
 })
 
+describe('tokens for two addresses that are accepted', () => {
+  const forAddress = (atMs: number, name: string, address: string): Observed =>
+    granted(atMs, name, ['solution', `ipAddr:${address}`])
+  const used = (atMs: number, name: string, connection: number, more = {}): Observed =>
+    withToken(atMs, name, { result: listed, connection, ...more })
+  const grants = [forAddress(0, 'a', '192.0.2.1'), forAddress(10, 'b', '192.0.2.2')]
+
+  test('on one connection accuse the server, also where one of them was refreshed', () => {
+    expect(judgedTraffic([...grants, used(20, 'a', 7), used(30, 'b', 7)]).ids).toEqual(['found/addresses/bound/let-in'])
+    const renewal = renewed(20, 'a', 'c', { result: pairNamed('c', ['solution', 'ipAddr:192.0.2.1']) })
+    expect(judgedTraffic([...grants, renewal, used(30, 'c', 7), used(40, 'b', 7)]).ids).toEqual([
+      'found/refresh/address-kept/let-in',
+    ])
+  })
+
+  test.each([
+    ['on two connections', [used(20, 'a', 7), used(30, 'b', 8)]],
+    ['where the connection is not known', [used(20, 'a', 0), used(30, 'b', 0)]],
+    ['where the client is not known', [used(20, 'a', 7, { address: '' }), used(30, 'b', 7, { address: '' })]],
+    [
+      'through a gateway that speaks for two callers',
+      [
+        used(20, 'a', 7, { more: [['X-Forwarded-For', '192.0.2.1']] }),
+        used(30, 'b', 7, { more: [['X-Forwarded-For', '192.0.2.2']] }),
+      ],
+    ],
+    ['but for one that was refused', [used(20, 'a', 7), withToken(30, 'b', { connection: 7 })]],
+  ])('%s accuse nobody', (_, calls) => {
+    expect(judgedTraffic([...grants, ...calls]).ids).toEqual([])
+  })
+
+  test('in two files accuse nobody, because each counts its connections from 1', () => {
+    const session = openSession({ terms, keys: [], requirements: [] })
+    replay(session, [[...grants, used(20, 'a', 1)], [used(30, 'b', 1)]])
+    expect(session.finish().found).toEqual([])
+  })
+})
+
 describe('a refusal is explained', () => {
   test('by the mistake in a signature, if the secret is known', () => {
     const text = body('solution/listSolutions')

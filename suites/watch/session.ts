@@ -258,12 +258,17 @@ const sizeOf = ({ headers, body, answer }: Observed): number =>
 export function replay(session: Session, lists: readonly (readonly Observed[])[]): void {
   let number = 0
   let shift = 0
+  let connections = 0
   for (const list of lists) {
+    const before = connections
     const all = list
       .toSorted((one, other) => one.order.from - other.order.from)
       .map((observed): Observed => {
         const { from, to } = observed.order
-        return { ...observed, number: ++number, order: { from: from + shift, to: to + shift } }
+        // Each file counts its connections from 1; 0: not known.
+        const connection = observed.connection === 0 ? 0 : observed.connection + before
+        connections = Math.max(connections, connection)
+        return { ...observed, number: ++number, connection, order: { from: from + shift, to: to + shift } }
       })
     const events = all
       .flatMap((observed) => [
