@@ -1,11 +1,12 @@
 /** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and records what every answer shows. */
 
 import { defined, isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
-import { classify, envelopeProblems } from '../judge/classify.ts'
+import { type Classified, classify, envelopeProblems } from '../judge/classify.ts'
 import { type Called, type CallTime, type Delivered, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import {
+  actor,
   anyUser,
   type Build,
   type Conversation,
@@ -16,6 +17,7 @@ import {
 } from './conversation.ts'
 import { cutAnswer } from './exchange.ts'
 import {
+  isUnavailable,
   isWorthRepeating,
   mayBeLost,
   narrowOffset,
@@ -567,4 +569,23 @@ function noteAccepted(
   if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
   if (typeof refreshTokenExpiry === 'number')
     facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - answeredAtMs))
+}
+
+/** Nothing answered, or something in front of the target answered for it. */
+export const isAway = (answer: Classified): answer is Extract<Classified, { outcome: 'broken' }> =>
+  answer.outcome === 'broken' && (answer.status === null || isUnavailable(answer.status))
+
+/** Checks after an unanswered call whether a lasting target is still there; otherwise the run ends. */
+export async function noticeGone(talk: Conversation): Promise<void> {
+  const { stopping, target } = talk.run
+  if (!target.lasting || stopping.reason !== null) return
+  // On a new connection: a server that is shutting down may still answer on a kept one. With the root key: a target may hang up on others.
+  const auth = { key: actor(talk, 'root') }
+  const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth, freshConnection: true })
+  if (!isAway(answer)) return
+  const { refusedConnection, reason } = answer
+  const because = refusedConnection
+    ? ({ kind: 'refuses-connections' } as const)
+    : ({ kind: 'no-answers', reason } as const)
+  stopping.stop({ kind: 'gone', target: target.name, because })
 }

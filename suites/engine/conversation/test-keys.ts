@@ -1,8 +1,7 @@
 /** The test keys of a run: each is created in its declared way, which is evidence by itself, or else in any way that works. */
 import { membersOf } from '../json.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
-import type { Called } from '../judge/judge-case.ts'
-import { type Attempt, type StepVerdict, stepEnd, takenStep } from '../judge/judge-case.ts'
+import { type Attempt, type Called, type StepVerdict, stepEnd, takenStep } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, TestKey } from '../language/fixture-types.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
@@ -19,9 +18,8 @@ import {
   type Run,
   standInOf,
 } from './conversation.ts'
-import { isAway, noticeGone } from './other-causes.ts'
 import { recordCase } from './outcome.ts'
-import { makeCall } from './send.ts'
+import { isAway, makeCall, noticeGone } from './send.ts'
 
 type Way = (typeof ways)[number]
 
