@@ -677,8 +677,8 @@ function sessionFact(state: State, pair: Pair, span: Span, requirement: string):
   return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')
 }
 
-/** Addresses that no caller has, and those of a documentation network: ours is surely none of them. */
-const isOfNobody = (address: string): boolean => /^(203\.0\.113\.\d+|0\.0\.0\.0|255\.255\.255\.255)$/.test(address)
+/** No caller has these. One of a documentation network may be ours, behind something that translates addresses. */
+const isOfNobody = (address: string): boolean => /^(0\.0\.0\.0|255\.255\.255\.255)$/.test(address)
 
 /** addresses/bound; after a refresh refresh/address-kept. @param from the caller's address as the server sees it; empty where that is not known */
 function addressFact(pair: Pair, from: string): Fact {

@@ -41,6 +41,16 @@ test('every level is that of spec/requirements.yaml', () => {
   for (const { id, level } of requirements) expect({ id, level: levelOf(id) }).toEqual({ id, level })
 })
 
+test.each([
+  ['0.0.0.0', '', 'refused'],
+  ['203.0.113.1', '127.0.0.1', 'refused'],
+  // Behind something that translates addresses, it may be ours.
+  ['203.0.113.1', '', 'open'],
+])('a token for %s from the address "%s" is %s', (address, from, verdict) => {
+  const state = afterGrants(newState(), ['pair'], ['solution', `ipAddr:${address}`])
+  expect(judged(state, listWith(tokenHeader('pair'), listBody, from), at(2000)).is).toBe(verdict)
+})
+
 describe('names of members in another letter case', () => {
   const folded = (from: string, to: string, text: string): string => text.replace(`"${from}"`, `"${to}"`)
 
