@@ -82,7 +82,7 @@ export interface FollowOptions {
   diagnose(input: DiagnoseInput): Diagnosis | null
   onJudged(judged: Judged): void
   /** How many pairs of tokens are remembered. */
-  mostPairs?: number
+  mostPairs: number
 }
 
 /** A call that began. */
@@ -127,7 +127,6 @@ interface Doubted {
   signed: SignatureShown | undefined
 }
 
-const defaultMostPairs = 20_000
 /** Of one connection more addresses are not remembered. */
 const mostAddresses = 8
 /** Another spelling of an address is open. */
@@ -142,7 +141,7 @@ const remembered = 200
 const notableJumpMs = 3000
 
 export function followTraffic(options: FollowOptions): Follower {
-  const { terms, mostPairs = defaultMostPairs } = options
+  const { terms, mostPairs } = options
   const nobody = keyWith(idOfNobody)
   let state: State = {
     ...initialState({ ...terms, fresh: false }, nobody),

@@ -51,6 +51,18 @@ describe('a HAR', () => {
     return { ...judgedTraffic(observed), lacks, others }
   }
 
+  test.each([
+    ['https://service.example/api', '443', 0],
+    ['https://service.example/api', '51234', 51234],
+    ['http://service.example:8080/api', '8080', 0],
+    ['http://service.example:8080/api', '80', 80],
+    ['http://service.example/api', '80', 0],
+    ['https://service.example/api', 'no number', 0],
+  ])('of %s tells connection %s apart only if it is no port of the server', (url, connection, expected) => {
+    const { observed } = readTraffic(har({ ...entry({ headers: [token], url }), connection }), 'x.har')
+    expect(observed.map((one) => one.connection)).toEqual([expected])
+  })
+
   test('is judged in the order of its times, and entries of other sites are left out', () => {
     const late = entry({ started: '2026-01-01T00:00:09.000Z', headers: [token] })
     const { observed, others, lacks } = readTraffic(

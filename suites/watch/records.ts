@@ -317,6 +317,13 @@ function baseOf(entries: readonly Entry[]): string | undefined {
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
 }
 
+/** 0: not known. Some tools write the port of the server there, which all connections share. */
+function connectionOf({ url, connection }: Entry): number {
+  const { protocol = '', port = '' } = URL.canParse(url) ? new URL(url) : {}
+  const ofServer = port || (protocol === 'https:' ? '443' : '80')
+  return connection === ofServer ? 0 : Number(connection) || 0
+}
+
 function fromEntry(
   entry: Entry,
   number: number,
@@ -337,7 +344,7 @@ function fromEntry(
   ]
   return {
     number,
-    connection: Number(entry.connection) || 0,
+    connection: connectionOf(entry),
     address: entry.address,
     startedMs,
     receivedMs: startedMs,
