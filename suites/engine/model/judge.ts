@@ -120,6 +120,8 @@ export function facts(state: State, call: Call, span: Span): Fact[] {
   const read = readCall(state, call)
   const { body, params } = read
   const isGrant = body.method === 'manager/auth'
+  // A grant stands in its body alone, so that every part of it is open.
+  if (body.isTwofold && /manager\\?\/auth/.test(call.body)) return [unsure('envelope/request-members')]
   const envelope = only(
     envelopeFacts(state, body),
     // Whether a body in chunks is accepted is open, until one was.
@@ -168,11 +170,14 @@ function envelopeFacts(state: State, body: ReadBody): Fact[] {
   if (!body.json) return [no('envelope/malformed-answered')]
   const { members, method, params, id } = body
   if (members === null) return [unsure('envelope/request-members')]
+  if (body.isTwofold && (typeof method !== 'string' || !isKnown(state, method)))
+    return [unsure('envelope/unknown-method')]
   if (typeof method !== 'string') return [no('envelope/request-members')]
   const { jsonrpc, method: _method, params: _params, id: _id, ...extra } = members
   const noParams = params === undefined || params === null || Array.isArray(params)
-  if (!noParams && !isObject(params)) return [no('envelope/request-members')]
-  const isPlain = jsonrpc === '2.0' && Number.isSafeInteger(id) && !noParams && !body.duplicates && isEmpty(extra)
+  if (!noParams && !isObject(params))
+    return [body.isTwofold ? unsure('envelope/request-members') : no('envelope/request-members')]
+  const isPlain = jsonrpc === '2.0' && Number.isSafeInteger(id) && !noParams && !body.isOdd && isEmpty(extra)
   const taken = Math.max(safeBytes, state.sizes.get(kindOfBody(body)) ?? 0)
   return only(
     methodFact(state, method),
@@ -192,13 +197,15 @@ function oddFact(state: State, { method, form }: ReadBody): Fact {
 
 /** envelope/unknown-method; names that another method of the service may have are open. */
 function methodFact(state: State, method: string): Fact {
-  if (documented.has(method) || state.terms.probes.has(method)) return yes('envelope/method-names', method)
+  if (isKnown(state, method)) return yes('envelope/method-names', method)
   if (state.terms.otherMethods?.has(method) === true) return unsure('envelope/unknown-method')
   // A reader may skip white space around a name; another letter makes another name.
   const near = documented.has(method.trim())
   const plausible = /^\w+\/(list|get|create|update|delete|add|remove|set|enable|disable|auth)[A-Z]\w*$/.test(method)
   return near || plausible ? unsure('envelope/unknown-method') : no('envelope/unknown-method')
 }
+
+const isKnown = ({ terms }: State, method: string): boolean => documented.has(method) || terms.probes.has(method)
 
 const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
 

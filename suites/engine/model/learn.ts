@@ -530,7 +530,7 @@ export function shape(state: State, call: Call, answer: Answer, span: Span): Pro
   const problems: Problem[] = []
   if (answer.jsonrpc !== '2.0')
     problems.push(problem('envelope/response-jsonrpc', `jsonrpc is ${show(answer.jsonrpc)}`))
-  if (Number.isSafeInteger(body.id) && !body.duplicates && answer.id !== body.id)
+  if (Number.isSafeInteger(body.id) && !body.isOdd && answer.id !== body.id)
     problems.push(problem('envelope/id-echo', `The request has the id ${show(body.id)}, the answer ${show(answer.id)}`))
   const { result } = answer
   if (hasDocumentedResult(String(body.method))) {

@@ -51,6 +51,29 @@ test.each([
   expect(judged(state, listWith(tokenHeader('pair'), listBody, from), at(2000)).is).toBe(verdict)
 })
 
+describe('a member that is written twice', () => {
+  const twice = (members: string): string => `{"jsonrpc":"2.0","id":1,${members}}`
+
+  test.each([
+    '"method":"solution/listSolutions","method":"solution/noSuchOperation","params":{}',
+    '"method":"solution/noSuchOperation","method":"solution/listSolutions","params":{}',
+    '"method":"solution/listSolutions","METHOD":"solution/noSuchOperation","params":{}',
+    '"method":"solution/listSolutions","method":7,"params":{}',
+    '"method":"solution/listSolutions","params":{},"params":7',
+  ])('leaves a right call open, and none with a wrong secret: %s', (members) => {
+    expect(verdictOf(basicHeader(), twice(members))).toBe('open')
+    expect(verdictOf(basicHeader(rootKey.id, 'another'), twice(members))).toBe('refused')
+  })
+
+  test.each(['apiKeySecret', 'APIKEYSECRET'])('leaves a grant open, whichever is right: %s', (name) => {
+    const { body: right, ...grant } = grantCall(['solution'])
+    for (const secret of ['another', rootSecret])
+      expect(
+        judged(newState(), { ...grant, body: right.replace('"scope"', `"${name}":"${secret}","scope"`) }, at(0)).is,
+      ).toBe('open')
+  })
+})
+
 describe('names of members in another letter case', () => {
   const folded = (from: string, to: string, text: string): string => text.replace(`"${from}"`, `"${to}"`)
 

@@ -172,8 +172,10 @@ interface ReadBody {
   readonly params: unknown
   readonly id: unknown
   readonly members: JsonObject | null
-  /** A member is written twice, or something else about the text is open. */
-  readonly duplicates: boolean
+  /** Something about the text is open: a byte order mark, the spelling of the id, the letter case of a name, or a member that is written twice. */
+  readonly isOdd: boolean
+  /** A member is written twice: which of the two counts is open (envelope/duplicate-members). */
+  readonly isTwofold: boolean
   readonly bytes: number
   /** The text, its id apart: bodies of one form are taken alike. */
   readonly form: string
@@ -196,7 +198,17 @@ export function readBody(body: string): ReadBody {
 function parseBody(body: string): ReadBody {
   const bytes = utf8(body).length
   const form = formOf(body)
-  const nothing = { method: undefined, params: undefined, id: undefined, members: null, duplicates: false, bytes, form }
+  const isTwofold = hasDuplicateMembers(body)
+  const nothing = {
+    method: undefined,
+    params: undefined,
+    id: undefined,
+    members: null,
+    isOdd: isTwofold,
+    isTwofold,
+    bytes,
+    form,
+  }
   try {
     // Whether a byte order mark in front matters is open (envelope/encoding).
     const marked = body.startsWith('\ufeff')
@@ -212,7 +224,8 @@ function parseBody(body: string): ReadBody {
       params,
       id,
       members,
-      duplicates: marked || isFolded || hasDuplicateMembers(body) || idWithFractionOrExponent.test(body),
+      isOdd: marked || isFolded || isTwofold || idWithFractionOrExponent.test(body),
+      isTwofold,
       bytes,
       form,
     }
@@ -227,9 +240,10 @@ const memberNames = new Map(
     .map((name) => [name.toLowerCase(), name]),
 )
 
+const spelled = (name: string): string => memberNames.get(name.toLowerCase()) ?? name
+
 /** The same object where all names are written as in the document. Whether another letter case counts is open (envelope/member-case). */
 function folded(object: JsonObject): JsonObject {
-  const spelled = (name: string): string => memberNames.get(name.toLowerCase()) ?? name
   if (Object.keys(object).every((name) => spelled(name) === name)) return object
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [spelled(name), value]))
 }
@@ -258,7 +272,7 @@ export function looksOf(text: string): string[] {
   ]
 }
 
-/** Whether a body writes a member of one object twice: which of the two counts is open (envelope/duplicate-members). */
+/** Whether a body writes a member of one object twice, perhaps in another letter case. */
 function hasDuplicateMembers(json: string): boolean {
   const open: Set<string>[] = []
   const marks = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g
@@ -266,7 +280,7 @@ function hasDuplicateMembers(json: string): boolean {
     if (mark === '{') open.push(new Set())
     else if (mark === '}') open.pop()
     else if (colon !== undefined) {
-      const name = unescaped(mark.slice(0, mark.lastIndexOf('"') + 1))
+      const name = spelled(unescaped(mark.slice(0, mark.lastIndexOf('"') + 1)))
       const names = open.at(-1)
       if (names?.has(name)) return true
       names?.add(name)
