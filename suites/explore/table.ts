@@ -313,7 +313,9 @@ export async function callCells(caller: Caller, table: Table, portion: Portion):
   const lanes = lanesFor(caller.x)
   // What is granted changes what others meet, so such calls are made alone.
   const harmless = wanted.filter(isHarmless)
-  if (lanes > 1) await Promise.all(Array.from({ length: lanes }, (_, at) => ask(harmless, at + 1)))
+  const beside = lanes > 1 ? Array.from({ length: lanes }, (_, at) => ask(harmless, at + 1)) : []
+  // Where the target is gone, each lane finds it out: none goes on alone.
+  for (const lane of await Promise.allSettled(beside)) if (lane.status === 'rejected') throw lane.reason
   await ask(wanted, 0)
   table.left = table.left.filter((cell) => !begun.has(cell))
 }
