@@ -14,7 +14,6 @@ import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/lang
 import { didYouMean, suggestion } from '../engine/language/yaml-source.ts'
 import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/build.ts'
-
 import { hanging, table } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore.ts'
@@ -104,7 +103,10 @@ function showScenario(scenario: Scenario, id: string, items: readonly Item[]): s
     `  ${scenario.file}`,
     ...listedIfAny('needs', scenario.needs),
     ...listedIfAny('proves', proves),
-    ...listedIfAny('runs alone', [...new Set(cases.flatMap((item) => aloneReasons(claimsOf(item))))].map(aloneText)),
+    ...listedIfAny(
+      'runs alone',
+      [...new Set(cases.flatMap((item) => aloneReasons(claimsOf(item))))].map((reason) => aloneTexts[reason]),
+    ),
     ...(mine !== undefined && mine.key !== scenario.id ? [] : listed('cases', cases.map(keyOf))),
     `  npx svc-conformance run --only ${id} --trace`,
   ]
@@ -292,12 +294,10 @@ export function casesText(corpus: Corpus): string {
   return `${corpus.scenarios.length} scenarios with ${cases} cases (${cases + testKeys + ofAnswers} in a run, with ${testKeys} that create the test keys and ${ofAnswers} that check every answer)`
 }
 
+/** Why a case does not run at the same time as every other case. */
 const aloneTexts: { readonly [reason in AloneReason]: string } = {
   'makes-keys': 'it may create keys, so it runs alone among the cases that do',
   'fills-sessions': 'it fills the sessions of a user, so no other case with such sessions runs at the same time',
   'fills-keys': 'it fills the places for keys, so it runs after all other cases',
   race: 'it makes calls at once to race them, so no other case runs at the same time',
 }
-
-/** Describes why a case does not run at the same time as every other case. */
-const aloneText = (reason: AloneReason): string => aloneTexts[reason]

@@ -14,9 +14,9 @@ import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
-import { isRefusal } from './replay.ts'
+import { isRefusal, unreported } from './replay.ts'
 import { findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
-import { areAccepted, closure, inSequence, type PlainCall, plainCallsOf, reproduce, unreported } from './shrink.ts'
+import { areAccepted, closure, inSequence, type PlainCall, plainCallsOf, reproduce } from './shrink.ts'
 import {
   basic,
   type CallStep,

@@ -231,10 +231,10 @@ function aboutOwnKey(x: Explorer, name: string): string | undefined {
   return `a key with ${key.publicKey === null ? '' : 'a public key and '}${scope}${creation}`
 }
 
-/** The wanted keys that exist. */
 /** Keys that may only list solutions; a run has some that its cases created. */
 export const solutionKeys = ['solution-key', 'second-solution-key', 'third-solution-key'] as const
 
+/** The wanted keys that exist. */
 export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {
   const has = (name: string): boolean => x.names.has(name)
   const rootIsSecret = x.names.get('root')?.seed === undefined

@@ -86,16 +86,19 @@ async function waitFor(x: Explorer, ms: number, next: CallStep | undefined): Pro
     if (!keeps) return
     const { connection = 0, from } = next
     if (left > longestQuietMs)
-      await unreported(x, list(byRoot(x), { connection, ...(from === undefined ? {} : { from }) }))
+      await unreported(x, () => x.call(list(byRoot(x), { connection, ...(from === undefined ? {} : { from }) })))
   }
 }
 
-/** A call of no sequence shows no finding. */
-async function unreported(x: Explorer, step: CallStep): Promise<void> {
+/** Calls of no sequence show no finding. */
+export async function unreported<Result>(x: Explorer, make: () => Promise<Result>): Promise<Result> {
   const { report } = x
   x.report = () => {}
-  await x.call(step)
-  x.report = report
+  try {
+    return await make()
+  } finally {
+    x.report = report
+  }
 }
 
 /** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, and its digits before `$digits`, so that sessions and keys get new names too */

@@ -5,7 +5,7 @@
 import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import { isRefusal, shows } from './replay.ts'
+import { isRefusal, shows, unreported } from './replay.ts'
 import { isCrowd, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
 import {
   type CallStep,
@@ -192,16 +192,6 @@ export function plainCallsOf(step: Step): PlainCall[] {
     const who = grantedTo(call)
     return who === undefined ? [] : [{ who, way: 'grant', right: grant(who, ['solution'], { connection: 'new' }) }]
   })
-}
-
-export async function unreported<Result>(x: Explorer, make: () => Promise<Result>): Promise<Result> {
-  const before = x.report
-  x.report = () => {}
-  try {
-    return await make()
-  } finally {
-    x.report = before
-  }
 }
 
 /** On a new instance no earlier activity need be over. */

@@ -1,6 +1,5 @@
 /** What worlds may name: keys by kind, addresses, words of the target, and lists that follow from what is known of it (fixtures/worlds/README.md). */
 import { alterOf } from '../engine/language/deviations.ts'
-
 import { toBase64, toHex } from '../engine/signer/bytes.ts'
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
