@@ -46,6 +46,13 @@ test('the model gets the keys of the cases that may only list solutions', () => 
   expect(after(entries).knownKeys.map(({ name }) => name)).toEqual(['narrow', 'another'])
 })
 
+test('the model creates no keys where wrong creations were accepted, so that places are left for the race for them', () => {
+  const right = made('right', { secret: 's', scope: ['solution'] })
+  expect(after([right]).allow.keys).toBe(true)
+  expect(after([right, made('erin', { secret: 's', member: 'erin' })]).allow.keys).toBe(true)
+  expect(after([right, made('wrong', { secret: 's' })]).allow.keys).toBe(false)
+})
+
 test('the model calls with it', async () => {
   const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret: 'root-secret' } })
   const root = { kind: 'secret', id: 'root', secret: 'root-secret' } as const

@@ -51,7 +51,7 @@ export interface CreatedKey {
   privateKey?: string
   /** The name of the test key, if it is one. */
   member?: string
-  /** The scope that a case requested for it. */
+  /** The scope that a case requested for it; undefined also where its creation should have been refused. */
   scope?: readonly string[]
 }
 

@@ -77,7 +77,8 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
         ...(method === createApiKey ? { creates: keyName(params) } : {}),
         key: {
           ...(privateKey === undefined ? {} : { privateKey }),
-          ...(member === undefined ? (isStrings(scope) ? { scope } : {}) : { member }),
+          // What a key may do whose creation should have been refused is not known.
+          ...(member === undefined ? (isStrings(scope) && mustBeRefused !== true ? { scope } : {}) : { member }),
         },
       }
     },
