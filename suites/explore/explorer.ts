@@ -527,7 +527,7 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
 
 const privateKeyOfSeed = ofFewKeys(toHex, (seed) => createPrivateKey(ed25519KeyPair(seed).privateKeyPem))
 
-/** By Node, in a tenth of the time that noble takes: that both sign alike is what the cases and the signature vectors show. */
+/** Node signs in a tenth of the time that noble takes. sign.test.ts shows that both make the same signatures. */
 const signQuickly = (seed: Uint8Array, data: Uint8Array): Uint8Array => sign(null, data, privateKeyOfSeed(seed))
 
 function keyOf(member: unknown): SigningKey {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
+import { TargetGone } from './explorer-types.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { foundIn } from './test-findings.ts'
 
@@ -33,6 +34,28 @@ async function callSome(answerMs: number, concurrency?: number) {
   )
   return { most, found: new Set(found.map(({ requirement, script }) => `${requirement} in ${script}`)) }
 }
+
+test('where the target is gone, no lane goes on', async () => {
+  let calls = 0
+  const around: NonNullable<ServerOptions['around']> =
+    (handle, { clock }) =>
+    async (request) => {
+      const number = ++calls
+      for (let turn = 0; turn < number % 5; turn += 1) await new Promise(setImmediate)
+      clock.advance(20)
+      return { ...(await handle(request)), hangUp: number > 100 }
+    }
+  const gone = foundIn({ around }, async (caller) => {
+    const { x } = caller
+    Object.assign(x.options.clock, { controlled: false })
+    const table = openTable(cells(x.options.operations, seededRandom(1)).filter(({ way }) => way === 'basic'))
+    await callCells(caller, table, { isOver: () => false })
+  })
+  await expect(gone).rejects.toBeInstanceOf(TargetGone)
+  const atEnd = calls
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+  expect(calls).toBe(atEnd)
+})
 
 test('far answers are awaited four at once, as the target takes them, and the findings are the same', async () => {
   const near = await callSome(1)

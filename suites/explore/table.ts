@@ -330,7 +330,7 @@ function lanesFor({ log, options: { clock, instance } }: Explorer): number {
 
 const recentCalls = 20
 const mostLanes = 4
-/** An answer that takes as long as this for each lane is worth the lanes. */
+/** There is one lane for each 5 ms that an answer takes. */
 const laneMs = 5
 
 /** Makes calls beside those of other lanes. */

@@ -46,7 +46,7 @@ test('the model gets the keys of the cases that may only list solutions', () => 
   expect(after(entries).knownKeys.map(({ name }) => name)).toEqual(['narrow', 'another'])
 })
 
-test('the model creates no keys where wrong creations were accepted, so that places are left for the race for them', () => {
+test('the model creates no keys where wrong creations were accepted: the race for keys needs the places', () => {
   const right = made('right', { secret: 's', scope: ['solution'] })
   expect(after([right]).allow.keys).toBe(true)
   expect(after([right, made('erin', { secret: 's', member: 'erin' })]).allow.keys).toBe(true)

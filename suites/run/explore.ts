@@ -127,7 +127,7 @@ export function afterCases({
   return {
     allow: {
       sessions: allow.includes('sessions'),
-      // Where the target took creations that it should refuse, those of the model would leave no place for the race for the last one.
+      // A target that takes wrong creations would take those of the model, too, and no place would be left for the race for keys.
       keys: hasPlaces && !isLax && allow.includes('keys'),
       limits: allow.includes('limits'),
     },

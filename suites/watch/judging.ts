@@ -46,7 +46,7 @@ export function openJudging(options: JudgingOptions, print: (lines: readonly Pri
 }
 
 function judgeInThread(file: string, options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
-  // Most of what a call needs is soon garbage: with more room for it, a busy proxy takes half as much memory again.
+  // Most memory of a call is soon free again. With Node's default here, a busy proxy takes half as much again.
   const worker = new Worker(file, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 8 } })
   const outcome = new Promise<Outcome>((resolve, reject) => {
     worker.on('message', (reply: Reply) => {

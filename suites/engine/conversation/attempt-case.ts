@@ -96,7 +96,7 @@ export async function attemptCase(
   return { taken, left }
 }
 
-/** Whether a step counts that no more than so many credentials work. */
+/** Whether a step checks that at most a number of credentials work. */
 const isUpperBound = ({ step, given }: PlacedStep): boolean =>
   !given && 'tally' in step && String(step.tally?.accepted).startsWith('at-most')
 

@@ -77,7 +77,7 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
         ...(method === createApiKey ? { creates: keyName(params) } : {}),
         key: {
           ...(privateKey === undefined ? {} : { privateKey }),
-          // What a key may do whose creation should have been refused is not known.
+          // If the creation should have been refused, what its key may do is not known.
           ...(member === undefined ? (isStrings(scope) && mustBeRefused !== true ? { scope } : {}) : { member }),
         },
       }
@@ -166,7 +166,7 @@ const isSpoilt = ({ auth, changes = [], mustBeRefused = false }: CallSpec): bool
 
 /** The key whose secret a request proves, and how; undefined for a token or no authorization. */
 export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'id' | 'way'> | undefined {
-  // A grant may be accepted whatever its header says.
+  // The Authorization header of a grant may have no effect.
   if (mentions(body, 'grantType')) {
     const { apiKeyId } = paramsIn(body)
     return typeof apiKeyId === 'string' ? { id: apiKeyId, way: 'grant' } : undefined
