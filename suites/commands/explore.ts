@@ -14,7 +14,7 @@ import { buildReport } from '../report/build.ts'
 import type { Document } from '../report/document.ts'
 import { renderersOf, testRun } from '../report/formats.ts'
 import { stopText } from '../report/problem-text.ts'
-import type { Report } from '../report/report.ts'
+import { isShownAgain, type Report } from '../report/report.ts'
 import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -229,7 +229,7 @@ function exploreReport(corpus: Corpus, exploration: Exploration, meta: ExploreMe
 
 function ownExitCodeOf({ findings, gone }: Exploration, { stopped }: ExploreMeta): number {
   if (stopped !== null) return interruptedExitCode
-  if (findings.length > 0) return 1
+  if (findings.some(isShownAgain)) return 1
   return gone === null ? 0 : goneExitCode
 }
 

@@ -9,7 +9,7 @@ import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import { hintText } from '../report/problem-text.ts'
-import type { Finding, HistoryCall, Since } from '../report/report.ts'
+import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
 import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
@@ -59,9 +59,6 @@ const mostShrunk = 12
 const mostChances = 4
 /** After this many refusals of one kind that were not seen again, no more are tried: a server that locks keys now and then would be asked thousands of times. */
 const mostNotSeenAgain = 8
-
-/** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict of a run. */
-export const isShownAgain = ({ reproduced: { failed, tries } }: Found): boolean => failed > 0 || tries === 0
 
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
   const found: Found[] = []

@@ -427,6 +427,16 @@ describe('a finding of the model', () => {
     expect([report.requirements[0]?.verdict, report.verdict, report.exitCode]).toEqual(expected)
   })
 
+  test.each([
+    [0, 30, 'conforms'],
+    [1, 30, 'does-not-conform'],
+    // A creation is not tried again.
+    [0, 0, 'does-not-conform'],
+  ])('that was seen %i times in %i further tries: %s', (failed, tries, verdict) => {
+    const again = { ...finding, reproduced: { failed, tries } }
+    expect(build(cases('one:passed'), { findings: [again] }).verdict).toBe(verdict)
+  })
+
   test('is counted in the conclusion, and an update of the baseline adds it', () => {
     expect(seen('must').conclusion).toEqual(['The model found 1 answer that the document does not allow'])
     expect(seen('must', [entry]).findings[0]?.known).toEqual({ reason: 'r', issue: null })

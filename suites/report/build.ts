@@ -401,7 +401,7 @@ export function updatedKnown(
     requirement,
   }))
   const found = findings
-    .filter(({ known, level }) => known === null && level === 'must')
+    .filter((one) => verdictOfFinding(one) === 'failed')
     .map(({ id, requirement }) => ({ scenario: id, requirement }))
   return [...kept, ...[...added, ...found].map((entry) => ({ ...entry, reason: unexplained, issue: null }))]
 }
@@ -559,8 +559,8 @@ function standingOf({ summary, cases, findings, requirements }: Evidence) {
   const [passed, failed] = [keysOf('passed'), keysOf('failed')]
   const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
   return {
-    failures: summary.failed + fresh.filter(({ level }) => level === 'must').length,
-    warnings: summary.warned + fresh.filter(({ level }) => level === 'implied').length,
+    failures: summary.failed + fresh.filter((one) => verdictOfFinding(one) === 'failed').length,
+    warnings: summary.warned + fresh.filter((one) => verdictOfFinding(one) === 'warned').length,
     known: summary.known + (findings.length - fresh.length),
     /** Cases that are blocked by something other than a known failure. */
     blocked: summary.blocked - excused,
@@ -594,7 +594,7 @@ function whatHappened(
   const { failed, notRun } = summary
   const causes = toldLines(requirements, cases, []).filter(({ verdict }) => verdict === 'failed').length
   const forCauses = causes < failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
-  const found = findings.filter((one) => one.known === null && one.level === 'must').length
+  const found = findings.filter((one) => verdictOfFinding(one) === 'failed').length
   const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')
   const throttled = counted(throttledCalls, 'call was', 'calls were')
   const prove = (count: number): string => `so ${count === 1 ? 'it proves' : 'they prove'} nothing`

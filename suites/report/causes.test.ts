@@ -143,6 +143,7 @@ describe('a defect is told in one line', () => {
     requirement,
     level,
     known: null,
+    reproduced: { failed: 3, tries: 3 },
   })
 
   test('with what breaks the same sentence in another way', () => {

@@ -2,7 +2,14 @@
 import { countBy, groupBy } from '../engine/group.ts'
 import type { Hint, Mismatch, Problem, Verdict } from '../engine/judge/problem.ts'
 import { joinReasons, keyOfReason, reasonText } from './problem-text.ts'
-import type { CaseReport, Finding, Report, ReportedProblem, RequirementReport } from './report.ts'
+import {
+  type CaseReport,
+  type Finding,
+  isShownAgain,
+  type Report,
+  type ReportedProblem,
+  type RequirementReport,
+} from './report.ts'
 import { verdictOrder } from './verdict-words.ts'
 
 /** The level and kind of each requirement, and what seems broken too where it is. */
@@ -25,7 +32,7 @@ interface ToldLine {
   blocks: string[]
 }
 
-type Findings = readonly Pick<Finding, 'id' | 'requirement' | 'level' | 'known'>[]
+type Findings = readonly Pick<Finding, 'id' | 'requirement' | 'level' | 'known' | 'reproduced'>[]
 
 /** Something that is wrong, and what else is told with it. */
 interface Wrong extends ToldLine {
@@ -222,9 +229,9 @@ function isRefusedAlike(one: Problem | null, other: Problem | null): boolean {
 }
 
 /** The verdict that a case would have for the same defect. */
-export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {
-  if (known !== null) return 'known'
-  return level === 'must' ? 'failed' : 'warned'
+export function verdictOfFinding(finding: Pick<Finding, 'level' | 'known' | 'reproduced'>): Verdict {
+  if (finding.known !== null) return 'known'
+  return finding.level === 'must' && isShownAgain(finding) ? 'failed' : 'warned'
 }
 
 /**

@@ -136,8 +136,9 @@ describe('JUnit and CTRF', () => {
 
 describe('badge', () => {
   const must = 'must' as const
-  const fresh = [{ known: null, level: must }]
-  const listed = [{ known: { reason: 'see issue 7', issue: null }, level: must }]
+  const reproduced = { failed: 3, tries: 3 }
+  const fresh = [{ known: null, level: must, reproduced }]
+  const listed = [{ known: { reason: 'see issue 7', issue: null }, level: must, reproduced }]
   test.each([
     ['conforms', 0, 0, 0, [], 'conforms', 'brightgreen'],
     ['conforms', 1, 0, 0, [], 'conforms, but not strictly', 'yellow'],

@@ -4,6 +4,7 @@ import { defined } from '../engine/json.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
 import { html, htmlLines, type Markup } from '../page/markup.ts'
+import { verdictOfFinding } from './causes.ts'
 import type { Document } from './document.ts'
 import { markdownOfDocument } from './markdown.ts'
 import type { Finding, Meta, Report } from './report.ts'
@@ -13,7 +14,7 @@ import { type Look, textOfDocument, unwrappedText } from './text.ts'
 /** The part of a report that a badge needs, of a server or of a client; only the first has findings of the model. */
 type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & {
   summary: Pick<Report['summary'], 'failed' | 'known'>
-  findings?: readonly Pick<Finding, 'known' | 'level'>[]
+  findings?: readonly Pick<Finding, 'known' | 'level' | 'reproduced'>[]
 }
 
 /** How one kind of report is told. */
@@ -285,7 +286,7 @@ function badgeOf({ verdict, exitCode, summary, findings = [] }: BadgeInput): [me
   if (verdict === 'conforms')
     return exitCode === 0 ? ['conforms', 'brightgreen'] : ['conforms, but not strictly', 'yellow']
   if (verdict === 'inconclusive') return ['inconclusive', exitCode === 0 ? 'yellow' : 'orange']
-  const failed = summary.failed + findings.filter((one) => one.known === null && one.level === 'must').length
+  const failed = summary.failed + findings.filter((one) => verdictOfFinding(one) === 'failed').length
   const known = summary.known + findings.filter((one) => one.known !== null).length
   if (failed > 0) return [`does not conform: ${failed} failed`, 'red']
   if (known > 0) return [`does not conform: ${known} known`, 'orange']

@@ -117,6 +117,10 @@ export interface Finding {
   known: KnownReason | null
 }
 
+/** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it as a warning, and a run leaves it out. */
+export const isShownAgain = ({ reproduced: { failed, tries } }: Pick<Finding, 'reproduced'>): boolean =>
+  failed > 0 || tries === 0
+
 /** What came before a wrong answer, since something was right. */
 export interface Since {
   /** What was right then, as a sentence without its full stop. */

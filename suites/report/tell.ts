@@ -252,7 +252,7 @@ export function reproducedSentence({
   if (tries === 0)
     return `It was seen once, and not tried again${message.includes('manager/createApiKey') ? ', because each try may take a place for a key' : ''}`
   const often = `Repeated ${counted(tries, 'time')}, seen ${counted(failed, 'time')}`
-  if (failed === 0) return `${often}: it rests on what happened before, or on chance`
+  if (failed === 0) return `${often}: it rests on what happened before, or on chance, and is a warning at most`
   if (failed < tries) return `${often}: it depends on timing or chance`
   return least === true ? `${often}; not seen without any single one of these steps and words of scope` : often
 }

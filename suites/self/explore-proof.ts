@@ -2,6 +2,7 @@
  * What finds a server that was broken, or accuses one that conforms: the scripted cases, the model after them, and the model alone.
  * The servers' clocks are moved, so that nothing waits.
  */
+
 import { allItems, fillsPlaces, type Item } from '../engine/conversation/cases.ts'
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
@@ -11,7 +12,7 @@ import { levelOf } from '../engine/model/judge.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
-import { isShownAgain } from '../explore/findings.ts'
+import { isShownAgain } from '../report/report.ts'
 import { afterCases, isBroken, tryScenario } from '../run/explore.ts'
 import { openRun } from '../run/run.ts'
 import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
