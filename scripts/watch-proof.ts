@@ -5,7 +5,7 @@
  *     npm run watch-proof [-- --every N] [--first N] [--only PREFIX] [--conforming] [--write]
  *
  * Every tenth server is asked, unless another number is given. `--write` writes the result into docs/watch.md. Exit code 1: a conforming
- * server is accused, or less than 98 % of what is heard, and can be seen, is seen.
+ * server is accused, a scenario fails on the reference server, or less than 98 % of what is heard, and can be seen, is seen.
  */
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { writeBlock } from '../suites/self/sources.ts'

@@ -79,7 +79,8 @@ export interface Exchange extends Omit<RecordedExchange, 'body'> {
 export interface SignatureShown {
   /** The ids of the checks that it shows to hold. */
   shows: readonly string[]
-  faults: readonly { check: string; message: string; diagnosis: readonly string[] }[]
+  /** `mistake`: the id of the known one, where one explains it. */
+  faults: readonly { check: string; message: string; diagnosis: readonly string[]; mistake?: string }[]
 }
 
 /** A journal prepared for checks. `keys` includes those that the client created. */

@@ -50,6 +50,12 @@ export interface CaseCall {
   readonly isPlain: boolean
 }
 
+const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
+
+/** The model knows the method. */
+export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
+  typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
+
 export type ExchangeMade = Extract<RunEvent, { kind: 'exchange-made' }>
 
 /** Our addresses as the target sees them; undefined where that is not known. */

@@ -101,7 +101,7 @@ export interface FixtureInput {
 }
 
 /** A finding as a scenario, or why there is none. */
-type WrittenFinding = { readonly text: string } | { readonly why: string }
+export type WrittenFinding = { readonly text: string } | { readonly why: string }
 
 /** Thrown where the steps prove nothing about another server; the message says why. */
 class Unsayable extends Error {}
@@ -173,7 +173,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   ])
   return printScenario({
     scenario: input.sentence,
-    why: `Found by explore: ${input.message}. See part ${input.part} of the document.`,
+    why: `Found by the model: ${input.message}. See part ${input.part} of the document.`,
     proves: [input.requirement],
     ...(needs.size > 0 ? { needs: [...needs].sort().reverse() } : {}),
     comments: [...commentLines(input, keys), ...whyRepeated(input, judged.step, counts)],

@@ -20,6 +20,7 @@ function conversation() {
     state,
     isFreshEachCase: false,
     seenFrom: { first: '127.0.0.1', second: undefined },
+    requirements: [],
     ownHeaders: new Set(),
   })
   let id = 0

@@ -19,20 +19,12 @@ import type {
   LostPreparation,
   RefusalJudgement,
 } from '../engine/judge/problem.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { authorizationOf, looseBytes, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import {
-  type Call,
-  type Fact,
-  initialState,
-  memberOf,
-  type Pair,
-  type Problem,
-  type State,
-  type Verdict,
-} from '../engine/model/state.ts'
+import { type Call, type Fact, initialState, memberOf, type Pair, type State } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { Instance, Target, WireRequest } from '../engine/target.ts'
@@ -47,7 +39,7 @@ import {
   explainCaseCalls,
   forgetClocks,
   isIndependent,
-  made,
+  isKnownMethod,
   type SeenFrom,
   unknownAddress,
   unknownTextsIn,
@@ -55,6 +47,7 @@ import {
   wronglyAccepted,
 } from './case-call.ts'
 import { keyOfRoot, namedMethods } from './open.ts'
+import { type Wrong, wrongAnswer } from './wrong-answer.ts'
 
 interface ListenOptions {
   /** What is known of the target before the first exchange. */
@@ -68,6 +61,7 @@ interface ListenOptions {
   readonly unknownTexts?: readonly string[]
   /** Names of headers, in lower case, that every call carries. */
   readonly ownHeaders: ReadonlySet<string>
+  readonly requirements: readonly Requirement[]
 }
 
 export interface Listening {
@@ -202,13 +196,13 @@ function judgeOne(listener: Listener, caseCall: CaseCall): void {
   if (isPlain && isJudged(listener.state, caseCall)) {
     listener.counts[verdict.is === 'open' ? 'open' : 'judged'] += 1
     if (isCertain(listener, caseCall, known) && verdict.is === 'refused' && contradicts(verdict, answer))
-      report(
-        listener,
-        caseCall,
-        { ...verdict, message: `${describeCaseCall(listener.state, caseCall)} was accepted` },
-        'let-in',
-      )
-    for (const problem of shape(listener.state, call, answer, span)) report(listener, caseCall, problem, 'shape')
+      report(listener, caseCall, {
+        ...verdict,
+        kind: 'let-in',
+        message: `${describeCaseCall(listener.state, caseCall)} was accepted`,
+      })
+    for (const problem of shape(listener.state, call, answer, span))
+      report(listener, caseCall, { ...problem, kind: 'shape' })
   }
   take(listener, caseCall, known)
 }
@@ -227,7 +221,7 @@ function judgeHistory(listener: Listener, together: readonly CaseCall[]): void {
     return
   }
   const wrong = found.is === 'impossible' ? wronglyAccepted(listener.state, together) : undefined
-  if (wrong !== undefined) report(listener, wrong.caseCall, wrong.verdict, 'history')
+  if (wrong !== undefined) report(listener, wrong.caseCall, { ...wrong.verdict, kind: 'history', group: together })
   for (const caseCall of [...together].sort((one, other) => one.order.to - other.order.to)) take(listener, caseCall)
   listener.state = doubtTouched(listener.state, together)
 }
@@ -250,12 +244,6 @@ function withClockOf(state: State, { call, answer, span }: CaseCall): State {
   return Number.isFinite(timestamp) && timestamp > 1e12 ? { ...state, signatureClock: timestamp - span.from } : state
 }
 
-const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
-
-/** The model knows the method. */
-export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
-  typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
-
 const isJudged = (state: State, { call }: CaseCall): boolean => isKnownMethod(state, readBody(call.body).method)
 
 /** The model followed how its credentials were issued. */
@@ -272,39 +260,14 @@ function isCertain(listener: Listener, caseCall: CaseCall, known: readonly Fact[
   return isKnown(listener, caseCall) && !(caseCall.call.from === unknownAddress && onlyAddress)
 }
 
-/** What a baseline names: one for each requirement, kind of finding and what the fact is about. */
-export function findingId(requirement: string, kind: string, about = ''): string {
-  const slug = about
-    .replace(/[^A-Za-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-    .toLowerCase()
-  return `found/${requirement}/${kind}${slug === '' ? '' : `-${slug}`}`
-}
-
-type Reported = Pick<Problem, 'requirement' | 'level' | 'message'> & Partial<Verdict>
-
 function report(
-  listener: Listener,
+  { options: { requirements }, known, found, state, log }: Listener,
   caseCall: CaseCall,
-  { requirement, level, message, fact }: Reported,
-  kind: string,
+  wrong: Wrong,
 ): void {
-  const id = findingId(requirement, kind, fact?.about)
-  if (listener.known.has(id)) return
-  listener.known.add(id)
-  const steps = [
-    ...stepsBefore(listener, caseCall),
-    `${describeCaseCall(listener.state, caseCall)}: ${caseCall.answer.kind}`,
-  ]
-  listener.found.push({ id, requirement, level, message, steps })
-}
-
-/** The grants and refreshes on which a call rests. */
-function stepsBefore({ log, state }: Listener, caseCall: CaseCall): string[] {
-  return log
-    .filter((one) => made(state, one, caseCall))
-    .slice(-5)
-    .map((one) => `${describeCaseCall(state, one)}: accepted`)
+  const answer = wrongAnswer({ state, log, requirements, known }, caseCall, wrong)
+  if (!known.has(answer.id)) found.push(answer)
+  known.add(answer.id)
 }
 
 interface Refusals {
@@ -514,12 +477,13 @@ function attemptedKey({ authorization, body }: Call): string | undefined {
 
 interface ListensTo {
   target: Target
+  corpus: Pick<Corpus, 'requirements'>
   keptTestKeys?: readonly CreatedKey[]
   earlierKeys?: readonly CreatedKeysEntry[]
 }
 
 export function listenToCases(
-  { target, keptTestKeys = [], earlierKeys = [] }: ListensTo,
+  { target, corpus, keptTestKeys = [], earlierKeys = [] }: ListensTo,
   { root, settings }: Instance,
   facts: TargetFacts,
 ): Listening {
@@ -552,6 +516,7 @@ export function listenToCases(
       second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
     },
     unknownTexts: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
+    requirements: corpus.requirements,
     ownHeaders: new Set(Object.keys(settings.headers).map((name) => name.toLowerCase())),
   })
 }
@@ -606,9 +571,8 @@ export function listeningFindings(outcomes: readonly CaseOutcome[], explored: re
 }
 
 /** The model made no call for it, so it repeats none. */
-const notRepeated: Pick<Finding, 'reproduced' | 'fixture' | 'exchanges' | 'history'> = {
+const notRepeated: Pick<Finding, 'reproduced' | 'exchanges' | 'history'> = {
   reproduced: { failed: 0, tries: 0 },
-  fixture: null,
   exchanges: [],
   history: [],
 }

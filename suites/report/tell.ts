@@ -125,7 +125,9 @@ function printedReport(report: Report) {
 }
 
 /** Findings with the verdict that a case would have for the same defect; the lines of their fixtures stay lines. */
-function toTell(findings: readonly Finding[]) {
+export function toTell(
+  findings: readonly Finding[],
+): (Omit<Finding, 'fixture'> & { fixture: string[]; verdict: Verdict })[] {
   const order: readonly Verdict[] = ['failed', 'warned', 'known']
   return findings
     .map((finding) => ({
@@ -181,8 +183,6 @@ function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
     ...sinceLines(finding).flatMap((line) => fact('', line)),
     ...fact('Known', known && knownWords(known)),
   ]
-  const howToUse =
-    'This scenario shows it. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use run --fixtures DIR:'
   return {
     kind: 'told',
     verdict,
@@ -194,11 +194,17 @@ function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
       { kind: 'facts', items: facts },
       historyBlock(history),
       ...exchangeBlocks(exchanges),
-      ...(fixture.length === 0
-        ? []
-        : [{ kind: 'code' as const, label: 'Scenario', heading: howToUse, lines: fixture.map((line) => `  ${line}`) }]),
+      ...scenarioBlocks(fixture),
     ],
   }
+}
+
+/** The scenario that shows a finding, and how it is used. */
+export function scenarioBlocks(lines: readonly Printable[]): Block[] {
+  if (lines.length === 0) return []
+  const heading =
+    'This scenario shows it. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use run --fixtures DIR:'
+  return [{ kind: 'code', label: 'Scenario', heading, lines: lines.map((line) => `  ${line}`) }]
 }
 
 /** The sentences that failed, or for a blocked case those that stay open. */

@@ -170,6 +170,7 @@ export function conversation() {
     isFreshEachCase: false,
     seenFrom: { first: '127.0.0.1', second: undefined },
     ownHeaders: new Set(),
+    requirements: [],
   })
   const lostPreparation = (refused: WireRequest) => {
     const judged = judgeRefusal(refused)

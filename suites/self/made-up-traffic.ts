@@ -115,7 +115,7 @@ export const terms: SessionOptions['terms'] = { scheme, tokenPrefix: null, uri: 
 /** Judges calls, one list after the other. */
 export function judgedTraffic(
   observed: readonly Observed[],
-  { keys = [], ...more }: Partial<Pick<SessionOptions, 'keys' | 'most' | 'diagnose'>> = {},
+  { keys = [], ...more }: Partial<Pick<SessionOptions, 'keys' | 'most' | 'diagnose' | 'requirements'>> = {},
 ): Outcome & { calls: number; lines: Judged[]; ids: string[] } {
   const lines: Judged[] = []
   const session = openSession({

@@ -6,6 +6,7 @@ import type { Corpus } from '../engine/language/fixture-types.ts'
 import { fromUtf8, toBase64 } from '../engine/signer/bytes.ts'
 import type { Target, WireRequest } from '../engine/target.ts'
 import { namedMethods } from '../explore/open.ts'
+import { isBroken, tryScenario } from '../run/explore.ts'
 import { runAll } from '../run/run.ts'
 import { type BrokenServer, bundledSettings, type ConformingServer, lastingTarget } from '../targets/bundled.ts'
 import { readTraffic } from '../watch/records.ts'
@@ -22,6 +23,8 @@ export interface WatchProof {
   seen: string[]
   /** Findings that make a server fail, not those that only warn. */
   accused: string[]
+  /** Findings, and what their scenarios show: here on the same server, elsewhere on the reference server; null without a scenario. */
+  scenarios: { id: string; shown: { here: string; elsewhere: string } | null }[]
 }
 
 export async function proveWatch(server: BrokenServer | ConformingServer, corpus: Corpus): Promise<WatchProof> {
@@ -48,8 +51,21 @@ export async function proveWatch(server: BrokenServer | ConformingServer, corpus
   const { found, calls, judged } = session.finish()
   const requirementsOf = (all: readonly { requirement: string }[]): string[] =>
     [...new Set(all.map(({ requirement }) => requirement))].sort()
+  const scenarios: WatchProof['scenarios'] = []
+  for (const { id, requirement, fixture } of found) {
+    const verdictOn = (tried?: typeof server) =>
+      tryScenario(
+        fixture ?? '',
+        requirement,
+        corpus,
+        tried && { settings, create: () => ({ profile, ...tried.create() }) },
+      )
+    const shown = fixture === null ? null : { here: await verdictOn(server), elsewhere: await verdictOn() }
+    scenarios.push({ id, shown })
+  }
   return {
     id: server.id,
+    scenarios,
     calls,
     judged,
     heard: requirementsOf(outcomes.flatMap(({ findings = [] }) => findings)),
@@ -145,12 +161,18 @@ export function watchSummary(
   const share = showable === 0 ? 1 : 1 - missed.length / showable
   const more = broken.reduce((sum, one) => sum + one.seen.filter((two) => !one.heard.includes(two)).length, 0)
   const accused = conforming.filter((one) => one.accused.length > 0)
+  const scenarios = broken.flatMap((one) => one.scenarios.map((two) => ({ ...two, id: `${one.id}: ${two.id}` })))
+  const tried = scenarios.flatMap(({ id, shown }) => (shown === null ? [] : [{ id, ...shown }]))
+  const repeated = tried.filter(({ here }) => isBroken(here))
+  const unfair = tried.filter(({ elsewhere }) => elsewhere !== 'passed')
   const calls = [...broken, ...conforming].reduce((sum, one) => sum + one.calls, 0)
   const judged = [...broken, ...conforming].reduce((sum, one) => sum + one.judged, 0)
   return {
     details: [
       ...missed.map(({ id, requirement }) => `${id}: MISSED ${requirement}`),
       ...hidden.map(({ id, requirement }) => `${id}: cannot be seen: ${requirement}`),
+      ...tried.filter(({ here }) => !isBroken(here)).map(({ id, here }) => `${id}: its scenario shows ${here}`),
+      ...unfair.map(({ id, elsewhere }) => `${id}: its scenario shows ${elsewhere} on the reference server: UNFAIR`),
       ...accused.map(({ id, accused: all }) => `${id}: ACCUSED ${all.join('; ')}`),
     ],
     text: [
@@ -158,7 +180,8 @@ export function watchSummary(
       `The model that listened found something at ${heard.length} places; of the ${showable} that traffic alone can show, ${showable - missed.length} are found (${(100 * share).toFixed(1)} %), and ${more} more.`,
       `${hidden.length === 1 ? 'One is' : `${hidden.length} are`} a call with a token or an id that was never issued in sight, which stays open.`,
       `${accused.length} of the ${counted(conforming.length, 'conforming server')} ${accused.length === 1 ? 'is' : 'are'} accused.`,
+      `Of ${counted(scenarios.length, 'finding')} ${tried.length} can be asked again by a scenario, which ${repeated.length} of these servers fail; the reference server fails ${unfair.length === 0 ? 'none' : unfair.length}.`,
     ].join(' '),
-    isProved: share >= 0.98 && accused.length === 0,
+    isProved: share >= 0.98 && accused.length === 0 && unfair.length === 0,
   }
 }

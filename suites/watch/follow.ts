@@ -6,6 +6,7 @@
 import { judgeSignature, shownByRight } from '../client/checks/signatures.ts'
 import { type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
 import { isObject } from '../engine/json.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areas, contradicts, facts, judge, levelOf } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { authorizationOf, keyIdOf, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
@@ -14,7 +15,6 @@ import {
   type Fact,
   initialState,
   type Key,
-  type Level,
   layered,
   type Pair,
   type State,
@@ -30,12 +30,12 @@ import {
   doubtTouched,
   explainCaseCalls,
   forgetClocks,
-  made,
+  isKnownMethod,
   unknownAddress,
   withShortAnswer,
   wronglyAccepted,
 } from '../explore/case-call.ts'
-import { findingId, isKnownMethod } from '../explore/listen.ts'
+import { type Wrong as WrongCall, wrongAnswer } from '../explore/wrong-answer.ts'
 import type { DiagnoseInput, Diagnosis } from '../lab/diagnose.ts'
 import type { NamedKey, Observed } from './records.ts'
 import { whyRefused } from './why.ts'
@@ -43,14 +43,7 @@ import { whyRefused } from './why.ts'
 /** How a call is authorized, as far as it can be read. */
 type Way = 'hmac' | 'ecc' | 'basic' | 'token' | 'grant' | 'refresh' | 'none' | 'other'
 
-export interface Wrong {
-  /** `found/REQUIREMENT/KIND`: what a baseline names. */
-  id: string
-  requirement: string
-  level: Level
-  message: string
-  /** The calls on which it rests, one line each. */
-  steps: string[]
+export interface Wrong extends ReturnType<typeof wrongAnswer> {
   /** The call that shows it. */
   observed: Observed
 }
@@ -76,8 +69,7 @@ export interface FollowOptions {
   terms: Pick<Terms, 'scheme' | 'tokenPrefix' | 'uri' | 'probes'> & Partial<Terms>
   /** The keys that the user names. */
   keys: readonly NamedKey[]
-  /** The sentence of a requirement. */
-  sentenceOf(requirement: string): string
+  requirements: readonly Requirement[]
   /** Searches for the mistake in a signature; null where there is no time for it. */
   diagnose(input: DiagnoseInput): Diagnosis | null
   onJudged(judged: Judged): void
@@ -142,6 +134,7 @@ const notableJumpMs = 3000
 
 export function followTraffic(options: FollowOptions): Follower {
   const { terms, mostPairs } = options
+  const sentences = new Map(options.requirements.map(({ id, text }) => [id, text]))
   const nobody = keyWith(idOfNobody)
   let state: State = {
     ...initialState({ ...terms, fresh: false }, nobody),
@@ -167,6 +160,8 @@ export function followTraffic(options: FollowOptions): Follower {
   /** By the order of their ends. */
   let queue: Ended[] = []
   const log: CaseCall[] = []
+  /** The ids of what was found. */
+  const known = new Set<string>()
   const lastUseMs = new Map<string, number>()
   const families = createFamilies(mostPairs)
   /** By connection: the addresses for which tokens were accepted on it. */
@@ -208,7 +203,8 @@ export function followTraffic(options: FollowOptions): Follower {
     const before = state
     for (const one of group) {
       const isIt = wrong?.caseCall === one
-      const told = isIt && wrong !== undefined ? [wrongOf(before, one, wrong.verdict, 'history')] : []
+      const told =
+        isIt && wrong !== undefined ? [wrongOf(before, one, { ...wrong.verdict, kind: 'history', group })] : []
       judgeOne(one, told)
     }
     state = doubtTouched(state, group)
@@ -260,13 +256,13 @@ export function followTraffic(options: FollowOptions): Follower {
     if (judgedAnswer) {
       if (verdict.is === 'refused' && contradicts(verdict, answer)) {
         const message = `${describeCaseCall(state, one)} was accepted`
-        wrong.push(wrongOf(state, one, { ...verdict, message }, 'let-in'))
+        wrong.push(wrongOf(state, one, { ...verdict, message, kind: 'let-in' }))
       }
       if (answer.kind === 'accepted') wrong.push(...removedSession(one), ...secondAddress(one))
       if (!observed.isSummary && !observed.unknown.includes('answer'))
         for (const problem of shape(state, call, answer, span))
           if (problem.requirement !== 'limits/ten-keys' || isOfCreated(id))
-            wrong.push(wrongOf(state, one, problem, 'shape'))
+            wrong.push(wrongOf(state, one, { ...problem, kind: 'shape' }))
     }
     const pair = pairOf(state, sent)
     const hasForm = answer.kind === 'accepted' && observed.isSummary !== true && !observed.unknown.includes('answer')
@@ -292,7 +288,7 @@ export function followTraffic(options: FollowOptions): Follower {
               offsetMs,
               lastUseMs: useOf(pair),
               isUnproved,
-              sentenceOf: options.sentenceOf,
+              sentenceOf: (requirement) => sentences.get(requirement) ?? requirement,
             })
           : [],
       wrong,
@@ -325,7 +321,7 @@ export function followTraffic(options: FollowOptions): Follower {
       if (fact === undefined) continue
       const { requirement } = fact
       const message = `${describeCaseCall(state, one)} was accepted`
-      wrong.push(wrongOf(state, one, { requirement, level: levelOf(requirement), message, fact }, 'let-in'))
+      wrong.push(wrongOf(state, one, { requirement, level: levelOf(requirement), message, fact, kind: 'let-in' }))
     }
   }
 
@@ -390,7 +386,7 @@ export function followTraffic(options: FollowOptions): Follower {
     const isRefresh = readBody(one.call.body).method === 'manager/auth'
     const requirement = isRefresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
     const message = `${describeCaseCall(state, one)} was accepted, although ${newer} sessions are newer than its own`
-    return [wrongOf(state, one, { requirement, level: levelOf(requirement), message }, 'let-in')]
+    return [wrongOf(state, one, { requirement, level: levelOf(requirement), message, kind: 'let-in' })]
   }
 
   /**
@@ -421,7 +417,7 @@ export function followTraffic(options: FollowOptions): Follower {
     )
     return [...new Set(broken)].map((requirement) => {
       const message = `${describeCaseCall(state, one)}, which is bound to ${address}, was accepted on a connection on which one bound to ${others[0]?.address} was accepted, too`
-      return wrongOf(state, one, { requirement, level: levelOf(requirement), message }, 'let-in')
+      return wrongOf(state, one, { requirement, level: levelOf(requirement), message, kind: 'let-in' })
     })
   }
 
@@ -479,24 +475,12 @@ export function followTraffic(options: FollowOptions): Follower {
     if (state.nonces.size > 4 * mostPairs) state = { ...state, nonces: new Set() }
   }
 
-  const wrongOf = (
-    before: State,
-    one: Ended,
-    { requirement, level, message, fact }: Pick<Wrong, 'requirement' | 'level' | 'message'> & { fact?: Fact },
-    kind: string,
-  ): Wrong => {
-    const steps = log.filter((earlier) => made(before, earlier, one)).slice(-5)
-    return {
-      id: findingId(requirement, kind, fact?.about),
-      requirement,
-      level,
-      message,
-      steps: [
-        ...steps.map((step) => `${describeCaseCall(before, step)}, accepted`),
-        `${describeCaseCall(before, one)}, ${one.answer.kind}`,
-      ],
-      observed: one.observed,
-    }
+  const wrongOf = (before: State, one: Ended, wrong: WrongCall): Wrong => {
+    const [mistake, ...others] = one.observed.signed?.faults ?? []
+    const told = { ...wrong, mistake: others.length === 0 ? mistake?.mistake : undefined }
+    const answer = wrongAnswer({ state: before, log, requirements: options.requirements, known }, one, told)
+    known.add(answer.id)
+    return { ...answer, observed: one.observed }
   }
 
   const noticeClock = ({ answer, answeredMs }: Observed): void => {

@@ -8,12 +8,11 @@ import { createRedactor, type Redactor, redactExchange, redactValue } from '../e
 import { utf8 } from '../engine/signer/bytes.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { buildReport } from '../report/build.ts'
-import { verdictOfFinding } from '../report/causes.ts'
 import { conclusionItems, type Document, fact, soft, type Told } from '../report/document.ts'
 import { type ReportedTest, renderersOf, type TestRun } from '../report/formats.ts'
 import { htmlOfDocument } from '../report/html.ts'
-import type { Finding, KnownEntry, Meta, Report, RunVerdict } from '../report/report.ts'
-import { exchangeBlocks } from '../report/tell.ts'
+import type { KnownEntry, Meta, Report, RunVerdict } from '../report/report.ts'
+import { exchangeBlocks, scenarioBlocks, toTell } from '../report/tell.ts'
 import { unwrappedText } from '../report/text.ts'
 import { knownWords, words } from '../report/verdict-words.ts'
 import type { Observed } from './records.ts'
@@ -71,15 +70,11 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     },
     outcomes: [],
     corpus,
-    findings: outcome.found.map(({ id, requirement, level, message, steps, observed, times }) => ({
-      id,
+    findings: outcome.found.map(({ message, observed, times, ...found }) => ({
+      ...found,
       case: 'watch',
-      requirement,
-      level,
       message: times === 1 ? message : `${message} (seen ${times} times)`,
-      steps,
       reproduced: { failed: 0, tries: 0 },
-      fixture: null,
       exchanges: [shownExchange(observed, redactor)],
       history: [],
     })),
@@ -192,12 +187,16 @@ const clientName = ({ key, address }: Pick<ClientReport, 'key' | 'address'>): st
 
 /** The report in every format. */
 export const watchRenderers = renderersOf<WatchReport>({
-  document: (report) => tellTraffic(printed(report) as WatchReport),
-  page: (report) => htmlOfDocument(tellTraffic(printed(report) as WatchReport)),
+  document: (report) => tellTraffic(inPrint(report)),
+  page: (report) => htmlOfDocument(tellTraffic(inPrint(report))),
   tests: testRun,
 })
 
-function tellTraffic(report: WatchReport): Document {
+/** Findings with their verdicts, and scenarios as lines. */
+const inPrint = (report: WatchReport) => printed({ ...report, findings: toTell(report.findings) })
+type PrintedReport = ReturnType<typeof inPrint>
+
+function tellTraffic(report: PrintedReport): Document {
   const { meta, findings, clients, watched, verdict, exitCode, conclusion } = report
   const ofClients = clients.flatMap((client) => client.checks.flatMap((check) => tellCheck(client, check)))
   const told = [...findings.map((finding) => tellFinding(report, finding)), ...ofClients]
@@ -236,12 +235,12 @@ function tellTraffic(report: WatchReport): Document {
   }
 }
 
-function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: Finding): Told {
-  const { id, requirement, level, message, steps, known, exchanges } = finding
+function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: PrintedReport['findings'][number]): Told {
+  const { id, requirement, level, message, steps, known, exchanges, fixture, verdict } = finding
   const { text = '', anchor = '' } = requirements.find((one) => one.id === requirement) ?? {}
   return {
     kind: 'told',
-    verdict: verdictOfFinding(finding),
+    verdict,
     id,
     title: message,
     message,
@@ -255,6 +254,7 @@ function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: Fi
         ],
       },
       ...exchangeBlocks(exchanges),
+      ...scenarioBlocks(fixture),
     ],
   }
 }
@@ -280,18 +280,17 @@ function tellCheck(client: ClientReport, { id, level, verdict, message }: Client
 }
 
 function testRun(raw: WatchReport): TestRun {
-  const report = printed(raw) as WatchReport
+  const report = inPrint(raw)
   const { meta, exitCode, verdict, findings, clients, watched } = report
   const ofServer = findings.map((finding): ReportedTest => {
-    const { id, level, message, requirement, known } = finding
+    const { id, level, message, requirement, known, verdict: own } = finding
     const outcome = known !== null ? 'skipped' : level === 'must' ? 'failed' : 'warned'
     const text = unwrappedText(tellFinding(report, finding))
-    const verdictWord = verdictOfFinding(finding)
     return {
       id,
       name: id,
       outcome,
-      verdict: verdictWord,
+      verdict: own,
       suite: ['server'],
       durationMs: 0,
       message,

@@ -77,7 +77,6 @@ const diagnosisEveryMs = 10_000
 
 export function openSession({ terms, keys, requirements, onJudged, most = {}, ...own }: SessionOptions): Session {
   const bounds = { ...defaultMost, ...most }
-  const sentences = new Map(requirements.map(({ id, text }) => [id, text]))
   const found = new Map<string, Found>()
   const open = new Map<string, Outcome['open'][number]>()
   /** `part`: between two of them calls were left out, so what follows what is not known. */
@@ -98,7 +97,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
     terms,
     keys,
     mostPairs: bounds.pairs,
-    sentenceOf: (requirement) => sentences.get(requirement) ?? requirement,
+    requirements,
     diagnose: (input) => search(input, nowMs),
     onJudged(judged) {
       const { observed, wrong, answer } = judged

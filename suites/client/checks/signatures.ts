@@ -229,6 +229,7 @@ const diagnosedFaults = (diagnosis: Diagnosis, key: JournalKey): Fault[] =>
     check: checkOfMistake(mistake, key.kind),
     message: `${mistake.title}. ${mistake.fix}`,
     diagnosis: linesOf(diagnosis),
+    mistake: mistake.id,
   }))
 
 const unexplained = (diagnosis: Diagnosis): Fault => ({

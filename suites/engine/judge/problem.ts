@@ -300,6 +300,8 @@ export interface ListeningFinding {
   message: string
   /** One line for each call that led to it, and its own as the last. */
   steps: string[]
+  /** The scenario that asks for it again; null where another answer may be right another time. */
+  fixture: string | null
 }
 
 export interface EnvelopeNote {
