@@ -13,6 +13,7 @@ import { readArguments } from './arguments.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
 import { bundledMeasure, installationMeasure, startMeasure, testsMeasure, urlMeasures } from './bench/runs.ts'
 import { eccMeasure, hmacMeasure, journalMeasure, longHmacMeasure } from './bench/server.ts'
+import { watchMeasure, watchMemoryMeasure } from './bench/watch.ts'
 
 const measures: readonly Measure[] = [
   installationMeasure,
@@ -23,6 +24,8 @@ const measures: readonly Measure[] = [
   longHmacMeasure,
   eccMeasure,
   journalMeasure,
+  watchMeasure,
+  watchMemoryMeasure,
   testsMeasure,
 ]
 

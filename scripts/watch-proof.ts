@@ -33,7 +33,7 @@ async function proveAll(servers: readonly (BrokenServer | ConformingServer)[]): 
     const proof = await proveWatch(server, corpus)
     proofs.push(proof)
     console.log(
-      `${proof.id}: ${proof.judged} of ${proof.calls} judged; heard ${proof.heard.join(', ') || '-'}; seen ${proof.seen.join(', ') || '-'}`,
+      `${proof.id}: ${proof.judged} of ${proof.calls} judged; heard ${proof.heard.map(({ requirement }) => requirement).join(', ') || '-'}; seen ${proof.seen.join(', ') || '-'}`,
     )
   }
   return proofs

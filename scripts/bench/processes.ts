@@ -12,6 +12,8 @@ export interface Started {
   process: ChildProcess
   /** CPU time of the process so far, in ms, as Linux counts it; 0 elsewhere. */
   cpuMs(): number
+  /** Memory of the process now, in MB, as Linux counts it; 0 elsewhere. */
+  memoryMb(): number
   stop(): Promise<void>
 }
 
@@ -24,6 +26,8 @@ export async function startScript(path: string, args: string[], nodeArgs: string
   const line = await new Promise<string>((resolve, reject) => {
     let text = ''
     child.stdout?.on('data', (chunk: Buffer) => {
+      // What follows is read and not kept.
+      if (text.includes('\n')) return
       text += chunk.toString()
       if (text.includes('\n')) resolve(text.split('\n', 1)[0] ?? '')
     })
@@ -36,6 +40,7 @@ export async function startScript(path: string, args: string[], nodeArgs: string
     startMs: performance.now() - begun,
     process: child,
     cpuMs: () => cpuMsOf(child.pid),
+    memoryMb: () => memoryMbOf(child.pid),
     stop: () =>
       new Promise((resolve) => {
         child.removeAllListeners('exit')
@@ -53,6 +58,11 @@ function cpuMsOf(pid: number | undefined): number {
   // The name of the program is in parentheses and may hold spaces; user and system time are the 14th and the 15th field.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * tickMs
+}
+
+function memoryMbOf(pid: number | undefined): number {
+  if (process.platform !== 'linux' || pid === undefined) return 0
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
 }
 
 export interface LoadResult {

@@ -2,6 +2,8 @@
  * A wrong answer to a call that was only listened to: the calls on which it rests, and the scenario that asks for it again. The scenario is told
  * from what the model knows of a pair and its keys, so that no earlier call is needed, and takes no value of the traffic over but words of scope.
  */
+
+import { isStrings } from '../engine/json.ts'
 import type { ListeningFinding } from '../engine/judge/problem.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
@@ -214,7 +216,9 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
         key === undefined || auth.secret === key.secret ? [] : [changeBetween('basic-secret', key.secret, auth.secret)]
       return { auth: basic(name), changes }
     }
-    const signed = key?.publicKey === null ? hmac(name) : ecc(name)
+    const isHmac = key === undefined ? auth.fields.at(-1)?.length === lengthOfHmac : key.publicKey === null
+    if (key === undefined && !isHmac) throw new NotTold('what key it has is not known')
+    const signed = isHmac ? hmac(name) : ecc(name)
     const isWrong = caseCall.call.signature?.is === 'no' || requirement.startsWith('signatures/')
     if (!isWrong) return { auth: signed, changes: [] }
     if (mistakeById(mistake ?? '')?.made !== true) throw new NotTold('no known mistake explains its signature')
@@ -223,21 +227,24 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
 
   const paramsOf = (caseCall: CaseCall): { params: CallStep['params']; changes: Change[] } => {
     const { body, params = {}, key } = readCall(state, caseCall.call)
+    const { grantType = 'api_key_credentials', refreshToken, apiKeySecret, scope, publicKey } = params
+    const shown = paramsOfMethod[String(body.method)] ?? []
+    const isShown = Object.entries(params).every(
+      ([name, value]) => shown.includes(name) && (name === 'scope' ? isStrings(value) : typeof value === 'string'),
+    )
+    if (!isShown) throw new NotTold('its params are not those that the document shows')
+    if (typeof refreshToken === 'string')
+      return { params: { grantType: String(grantType), refreshToken: reference(refreshToken) }, changes: [] }
+    const words = wordsOf(isStrings(scope) ? scope : [])
     if (body.method === 'manager/auth') {
-      if (typeof params.refreshToken === 'string' && params.grantType === 'refresh_token')
-        return { params: { grantType: 'refresh_token', refreshToken: reference(params.refreshToken) }, changes: [] }
-      const name = nameOfKey(key)
-      const sent = typeof params.apiKeySecret === 'string' ? params.apiKeySecret : ''
-      const isRight = key === undefined || sent === key.secret
-      const changes = isRight ? [] : [changeBetween('param apiKeySecret', key.secret, sent)]
-      return { params: grant(name, wordsOf(stringsIn(params.scope))).params, changes }
+      const isRight = key === undefined || apiKeySecret === key.secret
+      const changes = isRight ? [] : [changeBetween('param apiKeySecret', key.secret, String(apiKeySecret))]
+      return { params: { ...grant(nameOfKey(key), words).params, grantType: String(grantType) }, changes }
     }
-    if (body.method === 'manager/createApiKey') {
-      const publicKey = 'publicKey' in params ? { publicKey: '$new-own.publicKey' } : {}
-      return { params: { name: 'new-$unique', scope: wordsOf(stringsIn(params.scope)), ...publicKey }, changes: [] }
-    }
-    if (Object.keys(params).length > 0) throw new NotTold('its params are of this server')
-    return { params: {}, changes: [] }
+    if (body.method !== 'manager/createApiKey') return { params: {}, changes: [] }
+    if (publicKey === undefined) return { params: { name: 'new-$unique', scope: words }, changes: [] }
+    if (requirement.startsWith('keys/public-key')) throw new NotTold('its public key is not told')
+    return { params: { name: 'new-$unique', scope: words, publicKey: '$new-own.publicKey' }, changes: [] }
   }
 
   return {
@@ -270,8 +277,11 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
     call(caseCall: CaseCall, mistake: string | undefined): CallStep {
       const { body, params } = readCall(state, caseCall.call)
       const { jsonrpc: _jsonrpc, id: _id, method, params: _params, ...others } = body.members ?? {}
-      if (typeof method !== 'string' || params === undefined || Object.keys(others).length > 0 || body.isOdd)
-        throw new NotTold('its body is not one that the document shows')
+      const isPlain = params !== undefined && Object.keys(others).length === 0 && !body.isOdd
+      if (typeof method !== 'string' || !isPlain) throw new NotTold('its body is not one that the document shows')
+      const asWritten = JSON.stringify({ jsonrpc: '2.0', id: body.id, method, params })
+      if (requirement.startsWith('envelope/') && (asWritten !== caseCall.call.body || !Number.isInteger(body.id)))
+        throw new NotTold('its body is written in another way')
       const { auth, changes } = authOf(caseCall, mistake)
       const sent = paramsOf(caseCall)
       const all = [...changes, ...sent.changes]
@@ -280,10 +290,12 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
   }
 }
 
-const stringsIn = (value: unknown): string[] => {
-  if (!Array.isArray(value) || !value.every((word) => typeof word === 'string'))
-    throw new NotTold('its scope is no list of strings')
-  return value
+/** 20 bytes in BASE64. */
+const lengthOfHmac = 28
+
+const paramsOfMethod: { readonly [method: string]: readonly string[] } = {
+  'manager/auth': ['grantType', 'apiKeyId', 'apiKeySecret', 'scope', 'refreshToken'],
+  'manager/createApiKey': ['name', 'scope', 'publicKey'],
 }
 
 /** The operation of the language that makes one text of the other. */

@@ -203,7 +203,7 @@ function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
 export function scenarioBlocks(lines: readonly Printable[]): Block[] {
   if (lines.length === 0) return []
   const heading =
-    'This scenario shows it. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use run --fixtures DIR:'
+    'This scenario asks for it again. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use run --fixtures DIR:'
   return [{ kind: 'code', label: 'Scenario', heading, lines: lines.map((line) => `  ${line}`) }]
 }
 

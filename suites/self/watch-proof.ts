@@ -18,13 +18,13 @@ export interface WatchProof {
   /** Calls of which the answer was certain. */
   judged: number
   /** Requirements at which the model found something while it listened. */
-  heard: string[]
+  heard: { requirement: string; message: string }[]
   /** Those at which something was found in the traffic. */
   seen: string[]
   /** Findings that make a server fail, not those that only warn. */
   accused: string[]
   /** Findings, and what their scenarios show: here on the same server, elsewhere on the reference server; null without a scenario. */
-  scenarios: { id: string; shown: { here: string; elsewhere: string } | null }[]
+  scenarios: { id: string; fixture: string | null; shown: { here: string; elsewhere: string } | null }[]
 }
 
 export async function proveWatch(server: BrokenServer | ConformingServer, corpus: Corpus): Promise<WatchProof> {
@@ -49,8 +49,7 @@ export async function proveWatch(server: BrokenServer | ConformingServer, corpus
   })
   replay(session, [readTraffic(recorder.har(), `${server.id}.har`).observed])
   const { found, calls, judged } = session.finish()
-  const requirementsOf = (all: readonly { requirement: string }[]): string[] =>
-    [...new Set(all.map(({ requirement }) => requirement))].sort()
+  const heard = outcomes.flatMap(({ findings = [] }) => findings)
   const scenarios: WatchProof['scenarios'] = []
   for (const { id, requirement, fixture } of found) {
     const verdictOn = (tried?: typeof server) =>
@@ -61,15 +60,15 @@ export async function proveWatch(server: BrokenServer | ConformingServer, corpus
         tried && { settings, create: () => ({ profile, ...tried.create() }) },
       )
     const shown = fixture === null ? null : { here: await verdictOn(server), elsewhere: await verdictOn() }
-    scenarios.push({ id, shown })
+    scenarios.push({ id, fixture, shown })
   }
   return {
     id: server.id,
     scenarios,
     calls,
     judged,
-    heard: requirementsOf(outcomes.flatMap(({ findings = [] }) => findings)),
-    seen: requirementsOf(found),
+    heard: [...new Map(heard.map((one) => [one.requirement, one])).values()],
+    seen: [...new Set(found.map(({ requirement }) => requirement))].sort(),
     accused: found.filter(({ level }) => level === 'must').map(({ id, message }) => `${id}: ${message}`),
   }
 }
@@ -146,6 +145,11 @@ function contentOf(bytes: Uint8Array) {
  * before, so it stays open. The model that listens knows all that its server ever issued.
  */
 const needsAllIssued = /^(signatures|basic|grants)\/key-id$|^tokens\/authorize$|^refresh\/token$/
+/** Nor is it known which words for a scheme, or which other ways to authorize, a server has beside those of the document. */
+const needsAllWays = /^(signatures\/scheme|authorization\/required)$/
+
+const isOpenInTraffic = ({ requirement, message }: WatchProof['heard'][number]): boolean =>
+  needsAllIssued.test(requirement) || (needsAllWays.test(requirement) && !message.includes('without authorization'))
 
 /** The result as lines: each finding that was heard and not seen, each accused server, and last the counts. */
 export function watchSummary(
@@ -153,32 +157,40 @@ export function watchSummary(
   conforming: readonly WatchProof[],
 ): { text: string; details: string[]; isProved: boolean } {
   const heard = broken.flatMap(({ id, heard: all, seen }) =>
-    all.map((requirement) => ({ id, requirement, isSeen: seen.includes(requirement) })),
+    all.map((one) => ({ id, ...one, isSeen: seen.includes(one.requirement) })),
   )
-  const hidden = heard.filter(({ requirement, isSeen }) => !isSeen && needsAllIssued.test(requirement))
-  const missed = heard.filter(({ requirement, isSeen }) => !isSeen && !needsAllIssued.test(requirement))
+  const hidden = heard.filter((one) => !one.isSeen && isOpenInTraffic(one))
+  const missed = heard.filter((one) => !one.isSeen && !isOpenInTraffic(one))
   const showable = heard.length - hidden.length
   const share = showable === 0 ? 1 : 1 - missed.length / showable
-  const more = broken.reduce((sum, one) => sum + one.seen.filter((two) => !one.heard.includes(two)).length, 0)
+  const more = broken.reduce(
+    (sum, one) => sum + one.seen.filter((two) => !one.heard.some(({ requirement }) => requirement === two)).length,
+    0,
+  )
   const accused = conforming.filter((one) => one.accused.length > 0)
   const scenarios = broken.flatMap((one) => one.scenarios.map((two) => ({ ...two, id: `${one.id}: ${two.id}` })))
-  const tried = scenarios.flatMap(({ id, shown }) => (shown === null ? [] : [{ id, ...shown }]))
+  const tried = scenarios.flatMap(({ shown, ...one }) => (shown === null ? [] : [{ ...one, ...shown }]))
   const repeated = tried.filter(({ here }) => isBroken(here))
   const unfair = tried.filter(({ elsewhere }) => elsewhere !== 'passed')
   const calls = [...broken, ...conforming].reduce((sum, one) => sum + one.calls, 0)
   const judged = [...broken, ...conforming].reduce((sum, one) => sum + one.judged, 0)
   return {
     details: [
-      ...missed.map(({ id, requirement }) => `${id}: MISSED ${requirement}`),
+      ...missed.map(({ id, requirement, message }) => `${id}: MISSED ${requirement}: ${message}`),
       ...hidden.map(({ id, requirement }) => `${id}: cannot be seen: ${requirement}`),
-      ...tried.filter(({ here }) => !isBroken(here)).map(({ id, here }) => `${id}: its scenario shows ${here}`),
-      ...unfair.map(({ id, elsewhere }) => `${id}: its scenario shows ${elsewhere} on the reference server: UNFAIR`),
+      ...tried
+        .filter(({ here }) => !isBroken(here))
+        .map(({ id, here }) => `${id}: its scenario shows ${here.slice(0, 80)}`),
+      ...unfair.map(
+        ({ id, elsewhere, fixture }) =>
+          `${id}: its scenario shows ${elsewhere} on the reference server: UNFAIR\n${fixture}`,
+      ),
       ...accused.map(({ id, accused: all }) => `${id}: ACCUSED ${all.join('; ')}`),
     ],
     text: [
       `${counted(broken.length, 'broken server')} and ${counted(conforming.length, 'conforming one')}, ${calls.toLocaleString('en')} calls, of which the document decides ${((100 * judged) / Math.max(1, calls)).toFixed(0)} %.`,
       `The model that listened found something at ${heard.length} places; of the ${showable} that traffic alone can show, ${showable - missed.length} are found (${(100 * share).toFixed(1)} %), and ${more} more.`,
-      `${hidden.length === 1 ? 'One is' : `${hidden.length} are`} a call with a token or an id that was never issued in sight, which stays open.`,
+      `${hidden.length === 1 ? 'One is' : `${hidden.length} are`} a call with a token or an id that was never issued in sight, or with another word for its scheme, which stays open.`,
       `${accused.length} of the ${counted(conforming.length, 'conforming server')} ${accused.length === 1 ? 'is' : 'are'} accused.`,
       `Of ${counted(scenarios.length, 'finding')} ${tried.length} can be asked again by a scenario, which ${repeated.length} of these servers fail; the reference server fails ${unfair.length === 0 ? 'none' : unfair.length}.`,
     ].join(' '),

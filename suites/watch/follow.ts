@@ -114,7 +114,6 @@ interface Ended extends CaseCall {
 /** An accepted call whose key was not known, or was never shown to be right; another call may show it later. */
 interface Doubted {
   one: Ended
-  key: string
   /** What its signature shows about the client, if that key is right. */
   signed: SignatureShown | undefined
 }
@@ -125,8 +124,11 @@ const mostAddresses = 8
 const plainAddress = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/
 /** The model begins with a key; nobody can have this one. */
 const idOfNobody = '\u0000'
-/** More calls that wait for one that is under way are judged without it, and what they touched is unknown. As many are doubted at most. */
+/** More calls that wait for one that is under way are judged without it, and what they touched is unknown. */
 const mostWaiting = 400
+/** Of each key whose calls are doubted the latest are remembered, and the latest keys. */
+const mostDoubted = 50
+const mostDoubtedKeys = 8
 /** How many calls before a finding are looked through for those that it rests on. */
 const remembered = 200
 /** The Date header has a resolution of a second; a larger difference is another clock. */
@@ -152,7 +154,8 @@ export function followTraffic(options: FollowOptions): Follower {
       'secret' in key ? { ...keyWith(key.id), secret: key.secret } : { ...keyWith(key.id), publicKey: key.publicKey },
     )
   }
-  let doubted: Doubted[] = []
+  /** By the id of the key. */
+  const doubted = new Map<string, Doubted[]>()
   /** By the id of an unproved key: how many accepted calls do not fit it. */
   const misfits = new Map<string, number>()
   const counts = { calls: 0, judged: 0, forgotten: 0, bodies: 0 }
@@ -251,7 +254,7 @@ export function followTraffic(options: FollowOptions): Follower {
     if (isMisfit && isBodyOpen) counts.bodies += 1
     if (isLetIn && !isBodyOpen && id !== undefined && (isMisfit || (key === undefined && auth.kind === 'signature'))) {
       if (isMisfit) misfits.set(id, (misfits.get(id) ?? 0) + 1)
-      doubted = [...doubted.slice(1 - mostWaiting), { one, key: id, signed: signature?.signed }]
+      doubt(id, { one, signed: signature?.signed })
     }
     if (judgedAnswer) {
       if (verdict.is === 'refused' && contradicts(verdict, answer)) {
@@ -299,6 +302,14 @@ export function followTraffic(options: FollowOptions): Follower {
     options.onJudged(judged)
   }
 
+  const doubt = (id: string, call: Doubted): void => {
+    const before = doubted.get(id) ?? []
+    doubted.delete(id)
+    doubted.set(id, [...before.slice(1 - mostDoubted), call])
+    const [oldest] = doubted.keys()
+    if (oldest !== undefined && doubted.size > mostDoubtedKeys) doubted.delete(oldest)
+  }
+
   /** Once a key is known to be right, what earlier calls show about it is certain, whatever else was on the server then. */
   const settleDoubts = ({ wrong, settled }: Judged): void => {
     const isSettled = (id: string): boolean => state.keys.has(id) && !unproved.has(id)
@@ -307,10 +318,9 @@ export function followTraffic(options: FollowOptions): Follower {
       misfits.delete(id)
       counts.judged += calls
     }
-    const over = doubted.filter(({ key }) => isSettled(key))
-    if (over.length === 0) return
-    doubted = doubted.filter(({ key }) => !isSettled(key))
-    for (const { one, key: id, signed } of over) {
+    const over = [...doubted].filter(([id]) => isSettled(id))
+    for (const [id] of over) doubted.delete(id)
+    for (const [id, { one, signed }] of over.flatMap(([id, all]) => all.map((each) => [id, each] as const))) {
       const { call, span, observed } = one
       const key = state.keys.get(id) as Key
       const signature = authorizationOf(state, call).kind === 'signature' ? signatureOf(observed, key, true) : undefined
@@ -672,7 +682,8 @@ function keyNamedIn({ keys }: State, { authorization = '' }: Ended['call']): Key
 function tokensIn({ authorization, body }: Ended['call']): string[] {
   const { params } = readBody(body)
   const presented = isObject(params) ? presentedToken(params) : undefined
-  return [presented, authorization?.split(' ').at(-1)].filter((text) => text !== undefined)
+  const isOfKey = authorization === undefined || authorization.includes(';') || /^basic /i.test(authorization)
+  return [presented, isOfKey ? undefined : authorization.split(' ').at(-1)].filter((text) => text !== undefined)
 }
 
 /** Which calls belong to one line of pairs, before the model has judged them. Of the oldest nothing is known any more. */

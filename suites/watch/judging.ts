@@ -6,6 +6,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { hasDocumentedResult } from '../engine/document.ts'
 import { type Printable, printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Begun, Judged } from './follow.ts'
@@ -21,13 +22,14 @@ interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requir
 }
 
 interface Judging {
-  begin(number: number, call: Begun): void
+  begin(number: number, tell: () => Begun): void
   end(observed: Observed): void
   finish(): Promise<Outcome>
 }
 
 type Message =
-  | { kind: 'begin'; number: number; call: Begun }
+  /** `call` is absent where the end of the call is in the same batch. */
+  | { kind: 'begin'; number: number; call?: Begun }
   | { kind: 'end'; observed: Observed }
   /** Calls were left out: their numbers. */
   | { kind: 'lost'; numbers: number[] }
@@ -38,6 +40,9 @@ type Reply = { kind: 'lines'; lines: Printable[]; done: number; bytes: number } 
 /** Calls that wait to be judged; more of them are left out. */
 const mostWaiting = 4000
 const mostWaitingBytes = 64 * 1024 * 1024
+/** Most calls are over in this time, and are handed on once. */
+const batchMs = 20
+const mostInBatch = 200
 
 /** In a thread of its own where there is a built worker; the sources run in the same thread. */
 export function openJudging(options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
@@ -47,7 +52,7 @@ export function openJudging(options: JudgingOptions, print: (lines: readonly Pri
 
 function judgeInThread(file: string, options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
   // Most memory of a call is soon free again. With Node's default here, a busy proxy takes half as much again.
-  const worker = new Worker(file, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 8 } })
+  const worker = new Worker(file, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 16 } })
   const outcome = new Promise<Outcome>((resolve, reject) => {
     worker.on('message', (reply: Reply) => {
       if (reply.kind === 'outcome') resolve(reply.outcome)
@@ -64,14 +69,33 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
   let waiting = 0
   let bytes = 0
   let lost: number[] = []
-  const post = (message: Message): void => worker.postMessage(message)
+  let batch: (Message | { kind: 'begin'; number: number; tell: () => Begun })[] = []
+  let timer: NodeJS.Timeout | null = null
+  const flush = (): void => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const ended = new Set(batch.map((one) => (one.kind === 'end' ? one.observed.number : undefined)))
+    // Most calls are over when they are handed on; then their end says all.
+    const told = batch.map((one): Message => {
+      if (!('tell' in one)) return one
+      const { kind, number, tell } = one
+      return ended.has(number) ? { kind, number } : { kind, number, call: tell() }
+    })
+    if (told.length > 0) worker.postMessage(told)
+    batch = []
+  }
+  const post = (message: (typeof batch)[number]): void => {
+    batch.push(message)
+    if (batch.length >= mostInBatch || message.kind === 'finish') flush()
+    else timer ??= setTimeout(flush, batchMs)
+  }
   const tellLost = (): void => {
     if (lost.length > 0) post({ kind: 'lost', numbers: lost })
     lost = []
   }
   return {
-    begin(number, call) {
-      if (lost.length === 0) post({ kind: 'begin', number, call })
+    begin(number, tell) {
+      if (lost.length === 0) post({ kind: 'begin', number, tell })
     },
     end(observed) {
       if (waiting >= mostWaiting || bytes > mostWaitingBytes) {
@@ -93,6 +117,16 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
   }
 }
 
+function* withCalls(batch: readonly Message[]): Generator<Message> {
+  const ends = new Map(
+    batch.flatMap((one) => (one.kind === 'end' ? [[one.observed.number, one.observed] as const] : [])),
+  )
+  for (const message of batch) {
+    const ended = message.kind === 'begin' && message.call === undefined ? ends.get(message.number) : undefined
+    yield ended === undefined ? message : ({ ...message, call: { ...ended, from: ended.order.from } } as Message)
+  }
+}
+
 const bytesOf = ({ body, answer }: Observed): number => body.length + (answer?.body.length ?? 0)
 
 function judgeHere(options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
@@ -103,7 +137,7 @@ function judgeHere(options: JudgingOptions, print: (lines: readonly Printable[])
     return outcome
   }
   return {
-    begin: (number, call) => void setImmediate(take, { kind: 'begin', number, call }),
+    begin: (number, tell) => void setImmediate(take, { kind: 'begin', number, call: tell() }),
     end: (observed) => void setImmediate(take, { kind: 'end', observed }),
     finish: () =>
       new Promise((resolve) => {
@@ -123,18 +157,17 @@ function openDesk({ save, trace, ...options }: JudgingOptions) {
     onJudged(judged) {
       lines.push(...linesOf(judged, (id) => texts.get(id) ?? id, trace))
       // A call whose signature was open until now is written again; the later line counts.
-      for (const observed of [...judged.settled, judged.observed])
-        write(marks?.line(observed) ?? JSON.stringify(observed, readableBytes))
+      if (file !== null)
+        for (const observed of [...judged.settled, judged.observed])
+          write(file, marks?.line(observed) ?? JSON.stringify(observed, readableBytes))
     },
   })
-  const write = (line: string): void => {
-    if (file !== null) writeSync(file, `${line}\n`)
-  }
-  if (file !== null) write(marks?.head(options.keys) ?? JSON.stringify({ keys: options.keys }, readableBytes))
+  const write = (to: number, line: string): void => void writeSync(to, `${line}\n`)
+  if (file !== null) write(file, marks?.head(options.keys) ?? JSON.stringify({ keys: options.keys }, readableBytes))
   return (message: Message): { lines: Printable[]; outcome: Outcome | null } => {
     lines = []
     let outcome: Outcome | null = null
-    if (message.kind === 'begin') session.begin(message.number, message.call)
+    if (message.kind === 'begin' && message.call !== undefined) session.begin(message.number, message.call)
     if (message.kind === 'end') session.end(message.observed)
     if (message.kind === 'lost') session.lose(message.numbers)
     if (message.kind === 'finish') {
@@ -160,8 +193,11 @@ function linesOf(
   const status = observed.answer === null || observed.answer.status === 0 ? '' : ` ${observed.answer.status}`
   const took = answeredMs === null ? '' : ` ${Math.max(0, Math.round(answeredMs - startedMs))} ms`
   const what = oursBecause ?? `${answer}${status}${took}`
-  const secrets = [...secretsIn(observed)]
-  const redact = trace || secrets.length === 0 ? (text: string) => text : createRedactor(secrets).text
+  // Nothing foreign stands in the line of an accepted call but the id of its key.
+  const isPlain =
+    answer === 'accepted' && hasDocumentedResult(method) && wrong.length === 0 && oursBecause === undefined
+  const secrets = trace || isPlain ? [] : [...secretsIn(observed)]
+  const redact = secrets.length === 0 ? (text: string) => text : createRedactor(secrets).text
   const line = (text: string): Printable => printable(redact(text))
   return [
     line(
@@ -200,18 +236,20 @@ if (parentPort !== null && (workerData as { terms?: unknown } | null)?.terms !==
     done = 0
     bytes = 0
   }
-  port.on('message', (message: Message) => {
-    const made = desk(message)
-    lines.push(...made.lines)
-    if (message.kind === 'end') {
-      done += 1
-      bytes += bytesOf(message.observed)
+  port.on('message', (batch: Message[]) => {
+    for (const message of withCalls(batch)) {
+      const made = desk(message)
+      lines.push(...made.lines)
+      if (message.kind === 'end') {
+        done += 1
+        bytes += bytesOf(message.observed)
+      }
+      // A search takes half a second, and lines are awaited.
+      if (made.lines.length > 1) flush()
+      if (made.outcome === null) continue
+      flush()
+      port.postMessage({ kind: 'outcome', outcome: made.outcome } satisfies Reply)
     }
-    // One message for many calls that came together.
-    if (lines.length >= 50 || done >= 50) flush()
-    else setImmediate(flush)
-    if (made.outcome === null) return
     flush()
-    port.postMessage({ kind: 'outcome', outcome: made.outcome } satisfies Reply)
   })
 }

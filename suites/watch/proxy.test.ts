@@ -99,7 +99,7 @@ test('headers keep their case, their number and their values; the body is the sa
 
 test('a body is in memory of its own, because whoever judges it in another thread keeps all of that memory', async () => {
   const begun: Uint8Array[] = []
-  const { url, next } = await before(await echo(), { begin: (_, { body }) => begun.push(body) })
+  const { url, next } = await before(await echo(), { begin: (_, tell) => begun.push(tell().body) })
   const seen = next()
   await raw(url, `${head}Content-Length: 3\r\n\r\nabc`, 'abc')
   for (const body of [...begun, (await seen).body]) expect(structuredClone(body).buffer.byteLength).toBe(3)

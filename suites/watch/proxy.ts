@@ -31,7 +31,8 @@ export interface ProxyOptions {
   forwards: boolean
   /** How long the server may take to begin an answer, and to go on with it. */
   timeoutMs: number
-  begin(number: number, call: Begun): void
+  /** `tell` may be asked until the call is over. */
+  begin(number: number, tell: () => Begun): void
   end(observed: Observed): void
   /** A request that is no call of the interface. */
   other(): void
@@ -75,8 +76,9 @@ function copyInto(copy: Copy, chunk: Buffer): void {
   copy.bytes += chunk.length
 }
 
+const { timeOrigin } = performance
 /** On the same clock as everything else here, and finer than a millisecond. */
-const preciseNow = (): number => performance.timeOrigin + performance.now()
+const preciseNow = (): number => timeOrigin + performance.now()
 
 /** @throws SuiteError (`usage`) where the port is taken */
 export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
@@ -223,13 +225,14 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
       flush(done) {
         call.receivedMs = preciseNow()
         const { method: httpMethod = '', url = '' } = request
-        options.begin(call.number, {
+        const { rawHeaders } = request
+        options.begin(call.number, () => ({
           httpMethod,
           target: url,
-          headers: pairsOf(request.rawHeaders),
+          headers: pairsOf(rawHeaders),
           body: joined(call.request.chunks),
           from: call.from,
-        })
+        }))
         done()
       },
     })
