@@ -50,6 +50,17 @@ test('a client is not warned of what the calls that were left out may explain', 
   expect(clients.flatMap(({ checks }) => checks).filter(({ verdict }) => verdict !== 'passed')).toEqual([])
 })
 
+test('a wrong signature is told even if many calls came after it', () => {
+  const spaced = body('solution/listSolutions').replaceAll(':', ': ').replaceAll(',', ', ')
+  const later = Array.from({ length: 50 }, (_, at) => signedCall(100 + at, { result: listed }))
+  const calls = [granted(0, 'a'), signedCall(50, { signedText: spaced }), ...later]
+  const { clients, lacks } = judgedTraffic(calls, { most: { calls: 20 } })
+  expect(lacks).toEqual([expect.stringMatching(/^The oldest 31 calls were forgotten/)])
+  expect(clients[0]?.checks).toContainEqual(
+    expect.objectContaining({ id: 'signature/body-as-sent', verdict: 'failed' }),
+  )
+})
+
 describe('tokens for two addresses that are accepted', () => {
   const forAddress = (atMs: number, name: string, address: string): Observed =>
     granted(atMs, name, ['solution', `ipAddr:${address}`])

@@ -68,7 +68,9 @@ export interface Outcome {
   secrets: string[]
 }
 
-const defaultMost = { pairs: 10_000, calls: 10_000, bytes: 64 * 1024 * 1024 }
+const defaultMost = { pairs: 10_000, calls: 5000, bytes: 32 * 1024 * 1024 }
+/** Calls with a wrong signature that are remembered longer than others. */
+const mostFaulty = 100
 /** Of a longer body the checks of clients need only the beginning. */
 const keptBody = 64 * 1024
 /** A client that signs wrongly does so again: a search is made for the first calls, then for one in ten seconds. */
@@ -81,6 +83,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   const open = new Map<string, Outcome['open'][number]>()
   /** `part`: between two of them calls were left out, so what follows what is not known. */
   const kept: { client: string; part: number; observed: Observed }[] = []
+  const faulty: typeof kept = []
   const clients = new Map<string, { key: string | null; address: string; calls: number }>()
   const counts = { refused: 0, ours: 0, dropped: 0, lost: 0, bytes: 0, parts: 0 }
   let searches = diagnosesAtOnce
@@ -136,7 +139,10 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       const oldest = kept.shift()
       if (oldest === undefined) break
       counts.bytes -= sizeOf(oldest.observed)
-      counts.dropped += 1
+      // A wrong signature is wrong whatever came before and after it.
+      if ((oldest.observed.signed?.faults.length ?? 0) > 0 && faulty.length < mostFaulty)
+        faulty.push({ ...oldest, part: -1 - faulty.length })
+      else counts.dropped += 1
     }
   }
 
@@ -148,7 +154,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   }
 
   const judgeClients = (): Client[] => {
-    const calls = groupBy(kept, ({ client }) => clientOf(client))
+    const calls = groupBy([...faulty, ...kept], ({ client }) => clientOf(client))
     const all = follower.keys()
     return [...calls].map(([name, mine]) => {
       const { key, address } = clients.get(name) ?? { key: null, address: '' }
