@@ -11,6 +11,11 @@ export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
+/** The members of the object that a body holds; an empty object for any other bytes. */
+export function membersIn(body: Uint8Array | undefined): JsonObject {
+  return membersOf(parseJson(new TextDecoder().decode(body)))
+}
+
 /** The members that have a value: an optional member is left out rather than undefined. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never

@@ -339,7 +339,7 @@ async function search(talk: Conversation, maxWaitMs: number): Promise<Observatio
   const signed = (but: { timestamp: number } | { nonce: string }): Auth =>
     (root.kind === 'secret' ? { hmac: 'root', but } : { ecc: 'root', but }) as Auth
   const accepts = async (auth: Auth, bytes?: number): Promise<boolean> => {
-    const call = { method: 'solution/listSolutions', params: {}, auth, mayBeRefused: true }
+    const call = { method: 'solution/listSolutions', params: {}, auth }
     const { answer } = await makeCall(talk, bytes === undefined ? call : { ...call, form: { size: bytes } })
     return answer.outcome === 'accepted'
   }

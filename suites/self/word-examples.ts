@@ -1,15 +1,28 @@
 /** What each word of the fixture language makes of one request: for those who write a runner in another language. */
-import { bodyForms, otherBodyForms, writeBody } from '../engine/conversation/call.ts'
+import { bodyForms, writeBody } from '../engine/conversation/call.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { basicWords, changesOf, readDeviations } from '../engine/language/deviations.ts'
-import { wordsOf } from '../engine/language/schemas.ts'
-import { brokenBodies } from '../engine/signer/bodies.ts'
+import { readSchema } from '../engine/language/schemas.ts'
+import { brokenBodies, cutLetterForms, bodyForms as sameJson } from '../engine/signer/bodies.ts'
 import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
 import { type Change, type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
 import { type KnownMistake, mistakes } from '../engine/signer/mistakes.ts'
 import { alterWords, changeBytes, changeText } from '../engine/signer/operations.ts'
 import { type Mistake, type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
+
+type Definitions = { [name: string]: { else?: { enum?: string[] } } }
+
+/** The words that the schema of the language allows in a place, such as `alteration`. */
+export function wordsOf(definition: string): readonly string[] {
+  const { $defs } = readSchema('fixture') as { $defs: Definitions }
+  return $defs[definition]?.else?.enum ?? []
+}
+
+/** Forms that `explore` uses: some of them say more or other than the call. */
+export const otherBodyForms: readonly string[] = [...Object.keys(sameJson), ...Object.keys(cutLetterForms)].filter(
+  (form) => !bodyForms.includes(form),
+)
 
 /** The keys of a mistake whose value is a word. */
 export const mistakeGroups = ['data', 'signature', 'fields'] as const

@@ -1,11 +1,10 @@
 /** One try of a case: takes its steps in order until one ends it, each with its calls or its wait, and has each judged. */
 import { SuiteError } from '../errors.ts'
 import { countBy } from '../group.ts'
-import { isObject, type JsonObject, membersOf, parseJson } from '../json.ts'
+import { isObject, type JsonObject, membersIn, membersOf, parseJson } from '../json.ts'
 import { describe, showJson, summarizeAnswer } from '../judge/classify.ts'
 import {
   type Attempt,
-  brokenBy,
   type Called,
   endOfTimestampsMs,
   expiryProblem,
@@ -47,7 +46,7 @@ import {
   UnsendableCredentials,
   UnusableValue,
 } from './conversation.ts'
-import { makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
+import { listSolutions, makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
 import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, type TargetFacts } from './target-facts.ts'
 
 interface CaseContext {
@@ -170,8 +169,7 @@ async function takeCalls(context: CaseContext, placed: Calling): Promise<TakenSt
     const isOptional = typeof step.expect === 'object' && 'refused-or' in step.expect
     if (isOptional && verdict.sides.includes('refused')) for (const [name] of kept) notGiven.add(name)
   }
-  const broken = verdict.kind === 'broke' ? brokenBy(verdict.problem, proves) : proves
-  return takenStep({ ...placed, proves: broken }, verdict, calls)
+  return takenStep(placed, verdict, calls)
 }
 
 /** The path of a time that follows from the request alone, not from anything the server reported. */
@@ -386,22 +384,10 @@ async function warmUp(talk: Conversation, connections: number): Promise<void> {
 }
 
 function makeRound(talk: Conversation, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
-  const isRefusable = mayBeRefused(step)
-  const timeoutMs = isRefusable ? patienceForRefusalMs(talk) : undefined
-  return 'send' in step
-    ? sendRaw(talk, {
-        ...rawSpec(talk, step, names),
-        timeoutMs,
-        sharedBy,
-        mayBeRefused: isRefusable || step.expect === undefined,
-      })
-    : makeCall(talk, {
-        ...callSpec(talk, step, names),
-        timeoutMs,
-        sharedBy,
-        mayBeRefused: isRefusable || step.expect === undefined,
-        mustBeRefused: step.expect === 'refused',
-      })
+  const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(talk) : undefined
+  if ('send' in step) return sendRaw(talk, { ...rawSpec(talk, step, names), timeoutMs, sharedBy })
+  const mustBeRefused = step.expect === 'refused'
+  return makeCall(talk, { ...callSpec(talk, step, names), timeoutMs, sharedBy, mustBeRefused })
 }
 
 /** Several calls, or one per item. */
@@ -614,7 +600,7 @@ async function confirmRefusals(talk: Conversation, calls: Called[]): Promise<voi
   const [first] = broken
   if (first === undefined || talk.run.stopping.reason !== null) return
   for (const called of broken) noteSilence(talk, called.wire)
-  const { answer } = await plainCall(talk)
+  const { answer } = await listSolutions(talk, { key: 'root' }, { freshConnection: true })
   for (const called of broken) {
     called.confirmation =
       answer.outcome === 'accepted'
@@ -623,22 +609,12 @@ async function confirmRefusals(talk: Conversation, calls: Called[]): Promise<voi
   }
 }
 
-/** An ordinary call of the root key, on a new connection. */
-function plainCall(talk: Conversation): Promise<Called> {
-  return makeCall(talk, {
-    method: 'solution/listSolutions',
-    params: {},
-    auth: { key: 'root' },
-    freshConnection: true,
-  })
-}
-
 async function checkEffect(talk: Conversation, called: Called): Promise<NonNullable<Called['confirmation']>> {
   const effect = effectOf(called)
   if (effect === undefined) return { kind: 'confirmed' }
   // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
   if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
-  const result = resultIn(called.wire.body)
+  const result = membersOf(membersIn(called.wire.body).result)
   const isShown = effect === 'token' ? await tokenWorks(talk, result) : await keyWorks(talk, result)
   if (isShown === undefined) return { kind: 'effect-unknown', effect }
   return isShown ? { kind: 'effect-shown', effect } : { kind: 'confirmed' }
@@ -651,27 +627,18 @@ function effectOf({ request }: Called): Effect | undefined {
   return text.includes('manager/auth') ? 'token' : undefined
 }
 
-function resultIn(body: Uint8Array): JsonObject {
-  return membersOf(membersOf(parseJson(new TextDecoder().decode(body))).result)
-}
-
 /** An answer without a token gives the talk nothing. */
 async function tokenWorks(talk: Conversation, { accessToken }: JsonObject): Promise<boolean> {
   if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
-  const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
-  return (await makeCall(talk, call)).answer.outcome === 'accepted'
+  const { answer } = await listSolutions(talk, { token: accessToken }, { freshConnection: true })
+  return answer.outcome === 'accepted'
 }
 
 /** An answer without a key proves nothing: the key may exist and take one of the ten places. */
 async function keyWorks(talk: Conversation, { id, secret }: JsonObject): Promise<boolean | undefined> {
   if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
-  const call = {
-    method: 'solution/listSolutions',
-    params: {},
-    auth: { key: { id, secret } as never },
-    freshConnection: true,
-  }
-  const works = (await makeCall(talk, call)).answer.outcome === 'accepted'
+  const { answer } = await listSolutions(talk, { key: { id, secret } as never }, { freshConnection: true })
+  const works = answer.outcome === 'accepted'
   // A key that works must be removed after the run, and may take a place.
   if (works) talk.createdKeys.note({ created: { id, name: '(in a broken answer)', secret } })
   return works
@@ -747,17 +714,12 @@ export function observedValue(question: string, { answer, time }: Called): strin
 }
 
 const answers: { readonly [question: string]: (result: Result, nowMs: number) => string | undefined } = {
-  'limits/token-lifetimes': (result, nowMs) =>
-    joined([
-      ['access token', lifetime(result.accessTokenExpiry, nowMs)],
-      ['refresh token', lifetime(result.refreshTokenExpiry, nowMs)],
-    ]),
-  'sessions/lifetime': (result, nowMs) => joined([['its refresh token', lifetime(result.refreshTokenExpiry, nowMs)]]),
-  'expires-in/too-long': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
-  'expires-in/forms': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
-  'refresh/lifetime-renewed': (result, nowMs) =>
-    joined([['refresh token', lifetime(result.refreshTokenExpiry, nowMs)]]),
-  'refresh/expires-in-kept': (result, nowMs) => joined([['access token', lifetime(result.accessTokenExpiry, nowMs)]]),
+  'limits/token-lifetimes': lifetimesOf({ accessTokenExpiry: 'access token', refreshTokenExpiry: 'refresh token' }),
+  'sessions/lifetime': lifetimesOf({ refreshTokenExpiry: 'its refresh token' }),
+  'expires-in/too-long': lifetimesOf({ accessTokenExpiry: 'access token' }),
+  'expires-in/forms': lifetimesOf({ accessTokenExpiry: 'access token' }),
+  'refresh/lifetime-renewed': lifetimesOf({ refreshTokenExpiry: 'refresh token' }),
+  'refresh/expires-in-kept': lifetimesOf({ accessTokenExpiry: 'access token' }),
   'grants/scope-echo': grantedScope,
   'grants/empty-scope': grantedScope,
   'grants/unknown-scope': grantedScope,
@@ -785,6 +747,12 @@ function members(result: Result): string {
 function joined(parts: [what: string, value: string | undefined][]): string | undefined {
   const known = parts.filter(([, value]) => value !== undefined)
   return known.length === 0 ? undefined : known.map(([what, value]) => `${what}: ${value}`).join(', ')
+}
+
+/** @param names what the expiries of a result are called */
+function lifetimesOf(names: { readonly [expiry: string]: string }) {
+  return (result: Result, nowMs: number): string | undefined =>
+    joined(Object.entries(names).map(([expiry, name]) => [name, lifetime(result[expiry], nowMs)]))
 }
 
 const unitsShown: [name: string, ms: number][] = [

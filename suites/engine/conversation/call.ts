@@ -36,7 +36,6 @@ interface AnySpec {
   timeoutMs?: number | undefined
   /** How many calls a step makes whose answers are judged together. */
   sharedBy?: number | undefined
-  mayBeRefused?: boolean
 }
 
 /** A JSON-RPC call with its references resolved. */
@@ -71,33 +70,25 @@ export interface RawSpec extends AnySpec {
   body: Uint8Array
 }
 
-const compact = (members: readonly Member[]): string => JSON.stringify(Object.fromEntries(members))
-
 type Member = readonly [name: string, value: unknown]
 
 /** The ways to write the JSON of a call without changing its meaning; each of them is "the body exactly as sent". */
-const forms: { readonly [form: string]: (members: readonly Member[]) => string } = {
-  compact,
-  spaced: (members) => compact(members).replaceAll('":', '" : ').replaceAll(',"', ' , "'),
-  indented: (members) => JSON.stringify(Object.fromEntries(members), null, 2),
-  crlf: (members) => JSON.stringify(Object.fromEntries(members), null, 2).replaceAll('\n', '\r\n'),
-  'trailing-newline': (members) => `${compact(members)}\n`,
-  'members-reordered': (members) => compact([...members].reverse()),
-  'leading-space': (members) => `  ${compact(members)}`,
+const forms: typeof sameJson = {
+  compact: (body) => body,
+  spaced: (body) => body.replaceAll('":', '" : ').replaceAll(',"', ' , "'),
+  indented: (body) => JSON.stringify(JSON.parse(body), null, 2),
+  crlf: (body) => JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\r\n'),
+  'trailing-newline': (body) => `${body}\n`,
+  'members-reordered': (body) => JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(body)).reverse())),
+  'leading-space': (body) => `  ${body}`,
 }
 
 export const bodyForms: readonly string[] = Object.keys(forms)
 
-/** Forms that `explore` uses: some of them say more or other than the call. */
-export const otherBodyForms: readonly string[] = [...Object.keys(sameJson), ...Object.keys(cutLetterForms)].filter(
-  (form) => !bodyForms.includes(form),
-)
-
-/** Writes a call in a body form; `{ size }` pads with spaces at the beginning of the object to that many bytes. */
+/** Writes a call in one of these forms, or of those that `explore` uses, which may say more or other than the call; `{ size }` pads with spaces at the beginning of the object to that many bytes. */
 export function writeBody(members: readonly Member[], form: BodyForm = 'compact'): string {
-  const written = compact(members)
-  if (typeof form === 'string')
-    return forms[form]?.(members) ?? (sameJson[form] ?? cutLetterForms[form])?.(written) ?? written
+  const written = JSON.stringify(Object.fromEntries(members))
+  if (typeof form === 'string') return (forms[form] ?? sameJson[form] ?? cutLetterForms[form])?.(written) ?? written
   return `{${' '.repeat(Math.max(0, form.size - Buffer.byteLength(written)))}${written.slice(1)}`
 }
 

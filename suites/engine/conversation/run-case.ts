@@ -1,6 +1,6 @@
 /** Runs one case, as often as what happened meanwhile makes worthwhile, and returns its outcome. */
 
-import { membersOf, parseJson } from '../json.ts'
+import { membersIn, membersOf } from '../json.ts'
 import {
   type Attempt,
   type Called,
@@ -26,7 +26,7 @@ import {
   standInOf,
 } from './conversation.ts'
 import { recordCase } from './outcome.ts'
-import { isAway, keyCalledWith, makeCall, noticeGone, serverNow } from './send.ts'
+import { isAway, keyCalledWith, listSolutions, makeCall, noticeGone, serverNow } from './send.ts'
 import { mayBeLost, noteLost, requestsSession } from './target-facts.ts'
 import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 
@@ -152,7 +152,6 @@ function isLate({ kind, problem, called }: CaseStop): boolean {
 
 // What else can be behind a verdict: a lock, removed sessions, a misread secret.
 
-const listSolutions = 'solution/listSolutions'
 const createApiKey = 'manager/createApiKey'
 
 /** Returns why a case cannot even begin, because of what the run has shown so far; undefined if it can. */
@@ -336,7 +335,7 @@ function plainCallOf(talk: Conversation, { id, way }: KeyTries): PlainCall | und
   const auth = { [way === 'basic' ? 'basic' : key.seed === undefined ? 'hmac' : 'ecc']: name } as Auth
   return {
     name,
-    make: (freshConnection) => makeCall(talk, { method: listSolutions, params: {}, auth, freshConnection }),
+    make: (freshConnection) => listSolutions(talk, auth, { freshConnection }),
   }
 }
 
@@ -389,8 +388,7 @@ interface SessionParams {
   scope: unknown[]
 }
 
-const paramsOf = ({ request }: Exchanged): unknown =>
-  membersOf(parseJson(new TextDecoder().decode(request.body))).params
+const paramsOf = ({ request }: Exchanged): unknown => membersIn(request.body).params
 
 /** Too few keys work. A target may refuse the others with something that is no JSON-RPC error. */
 const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not-answered']
@@ -449,7 +447,7 @@ async function endedSessions(
   if (!isSuspected || newest === undefined || talk.run.stopping.reason !== null) return undefined
   const isEnded = async ({ token }: GrantedSession): Promise<boolean> => {
     const quiet = withoutModel(talk)
-    const called = await makeCall(quiet, { method: listSolutions, params: {}, auth: { token } })
+    const called = await listSolutions(quiet, { token })
     talk.calls = quiet.calls
     return isRefused(called)
   }
@@ -487,8 +485,8 @@ function sessionsOf(taken: readonly TakenStep[]): GrantedSession[] {
   const sessions: GrantedSession[] = []
   for (const called of taken.flatMap(({ calls }) => calls)) {
     const { wire } = called
-    const answer = parseJson(new TextDecoder().decode('body' in wire ? wire.body : undefined))
-    const { accessToken: token, accessTokenExpiry: expiry, refreshToken } = membersOf(membersOf(answer).result)
+    const { result } = membersIn('body' in wire ? wire.body : undefined)
+    const { accessToken: token, accessTokenExpiry: expiry, refreshToken } = membersOf(result)
     if (typeof token !== 'string' || !isSendable(token)) continue
     const pair = { token, refreshToken, expiryMs: typeof expiry === 'number' ? expiry : Number.POSITIVE_INFINITY }
     const params = paramsOf(called)
@@ -528,12 +526,13 @@ async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise
   if (step.alter !== undefined) return undefined
   const misread = misreadSecret(talk, step.auth)
   if (misread !== undefined) return misread
-  if (step.call !== listSolutions && !isSignedBeyondAscii(step.auth, refused)) return undefined
+  const isPlain = step.call === 'solution/listSolutions'
+  if (!isPlain && !isSignedBeyondAscii(step.auth, refused)) return undefined
   if (typeof step.auth === 'object' && 'token' in step.auth)
     return step.auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
   const quiet = withoutModel(talk)
   // A call with an effect is not made again.
-  const again = step.call === listSolutions ? refused.request : undefined
+  const again = isPlain ? refused.request : undefined
   const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)
   talk.calls = quiet.calls
   // The failure tells already what may explain the refusal.

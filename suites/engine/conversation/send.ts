@@ -1,8 +1,9 @@
 /** Makes calls: waits for their turn, waits out throttling, repeats what did not arrive, and records what every answer shows. */
 
-import { defined, isStrings, type JsonObject, membersOf, parseJson } from '../json.ts'
+import { defined, isStrings, type JsonObject, membersIn, membersOf } from '../json.ts'
 import { type Classified, classify, envelopeProblems } from '../judge/classify.ts'
 import { type Called, type CallTime, type Delivered, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
+import type { Auth } from '../language/fixture-types.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import {
@@ -37,6 +38,11 @@ export async function makeCall(talk: Conversation, spec: CallSpec): Promise<Call
   const [called] = await makeCalls(talk, [spec])
   if (called === undefined) throw new Error('a call without an answer')
   return called
+}
+
+/** An ordinary call: it succeeds unless something is wrong with its authorization. */
+export function listSolutions(talk: Conversation, auth: Auth, how: Partial<CallSpec> = {}): Promise<Called> {
+  return makeCall(talk, { method: 'solution/listSolutions', params: {}, auth, ...how })
 }
 
 /** Makes one call, or several at once as a race, and notes every key that is created. */
@@ -171,13 +177,16 @@ export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'i
     const { apiKeyId } = paramsIn(body)
     return typeof apiKeyId === 'string' ? { id: apiKeyId, way: 'grant' } : undefined
   }
-  const header = headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1]
-  const [word = '', credentials = ''] = header?.split(' ') ?? []
+  const [word = '', credentials = ''] = authorizationIn(headers).split(' ')
   const [id = ''] = credentials.split(';')
   if (credentials.includes(';')) return { id, way: 'signature' }
   if (!/^basic$/i.test(word)) return undefined
   return { id: Buffer.from(credentials, 'base64').toString().split(':')[0] ?? '', way: 'basic' }
 }
+
+/** The value of the Authorization header; empty where there is none. */
+const authorizationIn = (headers: WireRequest['headers']): string =>
+  headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
 
 /** The number of created keys that the interface allows (part 8); the initial key may count. */
 const leastKeyLimit = 9
@@ -377,8 +386,7 @@ async function arrived(line: Line, sending: Sending, first: Delivered): Promise<
 }
 
 function isSignedAlike({ request: one }: Delivered, { request: other }: Delivered): boolean {
-  const header = ({ headers }: WireRequest) => headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1]
-  return keyCalledWith(one)?.way === 'signature' && header(one) === header(other)
+  return keyCalledWith(one)?.way === 'signature' && authorizationIn(one.headers) === authorizationIn(other.headers)
 }
 
 function concludeOne(line: Line, request: WireRequest, wire: WireAnswer, sentAtMs: number): Delivered {
@@ -442,7 +450,7 @@ function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key
 /** The ids of keys that a call of the method for clean-up names; the target file says which param holds one. */
 function idsRemovedBy({ body }: WireRequest, { cleanup }: Instance['settings']): string[] {
   if (cleanup === undefined || !mentions(body, cleanup.method)) return []
-  const { method, params } = membersOf(parseJson(new TextDecoder().decode(body)))
+  const { method, params } = membersIn(body)
   if (method !== cleanup.method) return []
   const ids = Object.entries(membersOf(cleanup.params)).filter(([, value]) => value === '$id')
   return ids.map(([param]) => membersOf(params)[param]).filter((id) => typeof id === 'string')
@@ -452,8 +460,7 @@ const mentions = (body: Uint8Array, word: string): boolean =>
   Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(word)
 
 /** The params of a body, which may be anything but JSON. */
-const paramsIn = (body: Uint8Array): JsonObject =>
-  membersOf(membersOf(parseJson(new TextDecoder().decode(body))).params)
+const paramsIn = (body: Uint8Array): JsonObject => membersOf(membersIn(body).params)
 
 /** Words that cases send in place of credentials, or before them. Treated as secrets, they would be cut out of every header. */
 const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
@@ -466,7 +473,6 @@ const secretParams = ['apiKeySecret', 'refreshToken']
  */
 function rememberSent({ redactor, instance, facts, createdKeys }: Line, { headers, body }: WireRequest): void {
   if (redactor === null) return
-  const header = headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
   const params = secretParams.some((name) => mentions(body, name)) ? paramsIn(body) : {}
   const inParams = secretParams.map((name) => params[name]).filter((value) => typeof value === 'string')
   const { settings, root } = instance
@@ -474,7 +480,7 @@ function rememberSent({ redactor, instance, facts, createdKeys }: Line, { header
   // The prefix in use may be the token type that the server reported. The words of a header are not case-sensitive.
   const prefixes = [settings.scheme, wordOfTokens(settings, facts) ?? '', wordOfTokens({}, facts) ?? '']
   const words = new Set([...ordinaryWords, ...prefixes].map((word) => word.toLowerCase()))
-  for (const text of [...credentialsIn(header), ...inParams])
+  for (const text of [...credentialsIn(authorizationIn(headers)), ...inParams])
     if (!isId(text) && !words.has(text.trim().toLowerCase())) redactor.add(text)
 }
 
@@ -492,7 +498,7 @@ function credentialsIn(header: string): string[] {
 function rememberGiven({ redactor }: Line, answer: Delivered['answer'], wire: WireAnswer): void {
   if (redactor === null || wire.kind !== 'answer') return
   const isBroken = answer.outcome === 'broken' && mentions(wire.body, 'result')
-  const inBody = isBroken ? membersOf(parseJson(new TextDecoder().decode(wire.body))).result : undefined
+  const inBody = isBroken ? membersIn(wire.body).result : undefined
   const result = membersOf(answer.outcome === 'accepted' ? answer.result : inBody)
   for (const name of ['secret', 'accessToken', 'refreshToken']) {
     const value = result[name]
@@ -581,8 +587,7 @@ export async function noticeGone(talk: Conversation): Promise<void> {
   const { stopping, target } = talk.run
   if (!target.lasting || stopping.reason !== null) return
   // On a new connection: a server that is shutting down may still answer on a kept one. With the root key: a target may hang up on others.
-  const auth = { key: actor(talk, 'root') }
-  const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth, freshConnection: true })
+  const { answer } = await listSolutions(talk, { key: actor(talk, 'root') }, { freshConnection: true })
   if (!isAway(answer)) return
   const { refusedConnection, reason } = answer
   const because = refusedConnection

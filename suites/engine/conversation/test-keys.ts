@@ -19,11 +19,10 @@ import {
   standInOf,
 } from './conversation.ts'
 import { recordCase } from './outcome.ts'
-import { isAway, makeCall, noticeGone } from './send.ts'
+import { isAway, listSolutions, makeCall, noticeGone } from './send.ts'
 
 type Way = (typeof ways)[number]
 
-const listSolutions = 'solution/listSolutions'
 const createApiKey = 'manager/createApiKey'
 
 /**
@@ -188,7 +187,7 @@ async function awaitKey(talk: Conversation, { name, scope }: TestKey): Promise<v
   if (!talk.run.target.lasting || clock.controlled) return
   const isKnown = async (): Promise<boolean> =>
     scope.includes('solution')
-      ? (await makeCall(talk, { method: listSolutions, params: {}, auth: { key: name } })).answer.outcome === 'accepted'
+      ? (await listSolutions(talk, { key: name })).answer.outcome === 'accepted'
       : (await tokenOf(talk, name, scope)) !== undefined
   for (let pauseMs = firstPauseMs; pauseMs <= longestPauseMs; pauseMs *= 2) {
     if (talk.run.stopping.reason !== null || (await isKnown())) return
@@ -293,12 +292,12 @@ async function whyRefused(
   const token = way === 'token' ? await tokenOf(talk, by, ['solution']) : undefined
   if (way === 'token' && token === undefined) return blocked({ kind: 'no-token', testKey: by })
   const auth = (token === undefined ? { [way]: by } : { token }) as Auth
-  const control = await makeCall(talk, { method: listSolutions, params: {}, auth })
+  const control = await listSolutions(talk, auth)
   const end = (kind: 'broke' | 'blocked', called: Called) =>
     stepEnd(kind, { kind: 'wrong-outcome', expected: 'accepted', got: summarizeAnswer(called.answer) }, [called])
   if (control.answer.outcome !== 'accepted') {
     const verdict = { ...end('blocked', control), inPreparation: true as const }
-    const step = { ...creationStep, call: listSolutions }
+    const step = { ...creationStep, call: 'solution/listSolutions' }
     const attempt = { taken: [takenStep({ step, given: true, proves: testKey.proves }, verdict)], left: [] }
     return { attempt, hint: await run.diagnose?.signature(talk, auth) }
   }

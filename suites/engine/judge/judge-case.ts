@@ -120,10 +120,10 @@ export function stepEnd(kind: StepEnd['kind'], problem: ProblemFacts, called: Ca
 }
 
 /**
- * Of the requirements about the members of one result, those of the wrong member: `grants/result-token-type` is about `tokenType`. All of them
+ * What a step that broke proves: of the requirements about the members of one result, those of the wrong member: `grants/result-token-type` is about `tokenType`. All of them
  * where the problem names no such member.
  */
-export function brokenBy(problem: ProblemFacts, proves: readonly string[]): string[] {
+function brokenBy(problem: ProblemFacts, proves: readonly string[]): string[] {
   const mismatch = problem.kind === 'wrong-value' && problem.path === 'result' ? problem.mismatch : undefined
   if (mismatch?.rule !== 'schema') return [...proves]
   const member = /required property '(\w+)'/.exec(mismatch.wanted)?.[1] ?? mismatch.place.split('/')[1] ?? ''
@@ -140,9 +140,11 @@ export function takenStep(
   observation?: CaseObservation,
 ): TakenStep {
   const shown = calls.map(({ request, wire, throttled }): Exchanged => ({ request, wire, throttled }))
-  const isOwn = isOf(placed.proves)
+  const proves = verdict.kind === 'broke' ? brokenBy(verdict.problem, placed.proves) : placed.proves
+  const isOwn = isOf(proves)
   return {
     ...placed,
+    proves,
     verdict,
     calls: shown,
     accepted: calls.filter(({ answer }) => answer.outcome === 'accepted').length,

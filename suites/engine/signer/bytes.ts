@@ -1,5 +1,8 @@
 /** Bytes and their texts. Works in node and in browsers alike: no Buffer. */
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { hexToBytes } from '@noble/hashes/utils.js'
+
+/** Lower-case hex; and one array after the other. */
+export { bytesToHex as toHex, concatBytes as concat } from '@noble/hashes/utils.js'
 
 const encoder = new TextEncoder()
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -62,11 +65,6 @@ export function fromWindows1252(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => windowsLetters[byte - 0x80] ?? String.fromCharCode(byte)).join('')
 }
 
-/** Lower-case hex. */
-export function toHex(bytes: Uint8Array): string {
-  return bytesToHex(bytes)
-}
-
 /** The bytes of hex in either case, or null where the text is not hex. */
 export function fromHex(text: string): Uint8Array | null {
   return text.length % 2 === 0 && /^[0-9a-fA-F]*$/.test(text) ? hexToBytes(text) : null
@@ -92,19 +90,6 @@ export function fromBase64Loose(text: string): Uint8Array | null {
 /** base64url of RFC 4648 §5, with padding: what a change of alphabet alone makes. */
 export function toBase64url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_')
-}
-
-/** One array after the other. */
-export function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  let length = 0
-  for (const part of parts) length += part.length
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }
 
 /** Whether two byte arrays are the same. Not in constant time: this is the side that knows the secret. */
