@@ -7,7 +7,7 @@ import type { ServerContext, ServerOptions } from '../../mock-server/context.ts'
 import type { Handle, MockAnswer, MockRequest } from '../../mock-server/http-server.ts'
 import { type Rules, rules as right } from '../../mock-server/rules.ts'
 import type { ApiKey, State, TokenPair } from '../../mock-server/state.ts'
-import { Call, noRequest } from './call.ts'
+import { Call, isAccepted, noRequest } from './call.ts'
 
 export { Call, isAccepted, type Members, readMembers, sessionIn } from './call.ts'
 
@@ -166,6 +166,17 @@ export function counts(): (thing?: unknown) => number {
   }
 }
 
+/** Gives the first thing that came to each place; where there is no place, the thing itself. */
+export function firsts<Thing>(): (place: unknown, thing: Thing) => Thing {
+  const known = new Map<unknown, Thing>()
+  return (place, thing) => {
+    if (place === undefined) return thing
+    const first = known.get(place) ?? thing
+    known.set(place, first)
+    return first
+  }
+}
+
 /** The right rule, but every `count`-th time the wrong one. */
 export const every =
   <Name extends RuleName>(count: number, name: Name, wrong: (...given: Given<Name>) => ReturnType<Rules[Name]>) =>
@@ -175,16 +186,38 @@ export const every =
       return times % count === 0 ? wrong(...given) : rightly(name, given)
     })
 
-/** What a rule has once agreed to, it agrees to again wherever the place is the same; undefined is no place. */
+/** What a rule has once agreed to, it agrees to again for a time wherever the place is the same; undefined is no place. */
 export const agreesAgain =
-  <Name extends RuleName>(name: Name, placeOf: (seen: Seen, ...given: Given<Name>) => string | number | undefined) =>
-  (seen: Seen, places = new Set<string | number>()): Change =>
+  <Name extends RuleName>(
+    name: Name,
+    placeOf: (seen: Seen, ...given: Given<Name>) => string | number | undefined,
+    forMs = Number.POSITIVE_INFINITY,
+  ) =>
+  (seen: Seen, agreedMs = new Map<string | number, number>()): Change =>
     ruled(name, (...given) => {
       const place = placeOf(seen, ...given)
       const agrees = rightly(name, given) === true
       if (place === undefined) return agrees
-      if (agrees) places.add(place)
-      return places.has(place)
+      if (agrees) agreedMs.set(place, seen.nowMs)
+      const lastMs = agreedMs.get(place)
+      return lastMs !== undefined && seen.nowMs - lastMs < forMs
+    })
+
+/** Counts what a rule refuses in a row at each place, and agrees after all to some of it; undefined is no place. */
+export const inARow =
+  <Name extends YesNo>(
+    name: Name,
+    placeOf: (seen: Seen, ...given: Given<Name>) => string | undefined,
+    agreesTo: (refused: number) => boolean,
+  ) =>
+  (seen: Seen, refused = new Map<string, number>()): Change =>
+    ruled(name, (...given) => {
+      const place = placeOf(seen, ...given)
+      const agrees = rightly(name, given) === true
+      if (place === undefined) return agrees
+      const count = agrees ? 0 : (refused.get(place) ?? 0) + 1
+      refused.set(place, count)
+      return agrees || agreesTo(count)
     })
 
 /** Does something beside a grant, which is not changed. */
@@ -229,6 +262,15 @@ export const withCreators =
     ...change(({ id }) => creators.get(id), seen),
   })
 
+/** Reads `%41` as `A`; a text with a broken escape stays as it is. */
+export function decodeEscapes(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/i.test(word)
 export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)
 
@@ -242,11 +284,22 @@ export function answerThrough(look: (answer: MockAnswer, call: Call) => MockAnsw
 }
 
 /** Looks at each call once it is answered, and leaves the answer as it is. */
-export const afterCalls = (look: (answer: MockAnswer, call: Call) => void): Around =>
+export const afterCalls = (look: (answer: MockAnswer, call: Call) => unknown): Around =>
   answerThrough((answer, call) => {
     look(answer, call)
     return answer
   })
+
+type After = (call: Call, answer: MockAnswer) => unknown
+
+/** Does something after each call that was accepted. */
+export const onAccepted = (act: After): { around: Around } => ({
+  around: afterCalls((answer, call) => isAccepted(answer) && act(call, answer)),
+})
+/** Does something after each call that was refused. */
+export const onRefused = (act: After): { around: Around } => ({
+  around: afterCalls((answer, call) => !isAccepted(answer) && act(call, answer)),
+})
 
 type Next = (request?: MockRequest) => MockAnswer | Promise<MockAnswer>
 
@@ -269,6 +322,20 @@ export const meet = (): Promise<void> => sleep(3)
 /** Calls for which `joins` holds wait for each other, so that what it noted is that of the last one. */
 export const meeting = (joins: (call: Call) => boolean): Around =>
   meets((call, next) => (joins(call) ? meet().then(() => next()) : next()))
+
+/** An accepted answer is repeated for calls with the same key, each with its own id, as a cache would. */
+export const repeats =
+  (lifeMs: number, keyOf: (call: Call) => string | undefined) =>
+  (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
+    around: meets(async (call, next) => {
+      const key = keyOf(call) ?? ''
+      const kept = known.get(key)
+      if (kept && call.nowMs < kept.untilMs) return call.answered(kept.answer)
+      const answer = await next()
+      if (key !== '' && isAccepted(answer)) known.set(key, { answer, untilMs: call.nowMs + lifeMs })
+      return answer
+    }),
+  })
 
 /** Calls that are in flight together and have the same key get the answer of the first one, each with its own id. */
 export const mergeInFlight =

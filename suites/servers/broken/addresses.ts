@@ -1,20 +1,19 @@
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
-  afterCalls,
   agreesAgain,
   also,
   type BrokenRows,
   by,
   type Change,
   counts,
-  isAccepted,
   meet,
   meeting,
+  onAccepted,
   onGrant,
   unless,
 } from '../operators.ts'
-import { forgivesOnCreation } from './changes.ts'
+import { forgivesOnCreation, tornApart } from './changes.ts'
 import { changingParams, inSession, ofRefresh, onNewKey, shows, withApikeyScope, withLifetime } from './pairs.ts'
 
 /** A token with addresses works where one of them fits. */
@@ -69,11 +68,10 @@ export const addresses: BrokenRows = {
     }),
     // The address is kept in a variable of the server while a grant waits, so that the last grant sets it.
     'grants-in-flight-share-addresses': by.third((seen, shared: string[] = []) => ({
-      beforeEffect: (effect) => {
-        if (effect !== 'session') return undefined
+      ...tornApart('session', () => {
         shared = addressesIn(seen.scope)
         return meet()
-      },
+      }),
       ...onGrant((pair) => {
         pair.addresses = shared
       }),
@@ -113,21 +111,14 @@ export const addresses: BrokenRows = {
       where((address, remote) => withoutDots(address) === withoutDots(remote)),
     ),
     'address-not-checked-for-local-callers': by.eighth(alsoFrom((_list, remote) => remote.startsWith('127.'))),
-    'address-that-fitted-once-fits-every-token': by.eighth((_seen, fitted = new Set<string>()) => ({
-      addressTaken: (list, remote) => {
-        const fits = right.addressTaken(list, remote)
-        if (fits && list.length > 0) fitted.add(remote)
-        return fits || fitted.has(remote)
-      },
-    })),
+    'address-that-fitted-once-fits-every-token': by.eighth(
+      agreesAgain('addressTaken', (_seen, list, remote) => (list.length > 0 ? remote : undefined)),
+    ),
     // With ipAddr:1.0.0.127 a token works from 127.0.0.1.
     'address-in-reverse-byte-order-taken-too': by.ninth(alsoFrom((list, remote) => list.includes(reversed(remote)))),
     'address-0-0-0-0-taken-for-any': by.ninth(alsoFrom((list) => list.includes('0.0.0.0'))),
     'address-of-signed-call-trusted-for-tokens-of-key': by.ninth((seen, trusted = new Set<string>()) => ({
-      around: afterCalls((answer, call) => {
-        const isSigned = call.isSigned
-        if (isSigned && isAccepted(answer)) trusted.add(`${call.keyId} ${call.address}`)
-      }),
+      ...onAccepted(({ isSigned, keyId, address }) => isSigned && trusted.add(`${keyId} ${address}`)),
       ...alsoFrom((_list, remote) => trusted.has(`${seen.pair?.key.id} ${remote}`)),
     })),
     // The address of the caller is kept in a variable of the server.

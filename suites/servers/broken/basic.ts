@@ -3,23 +3,29 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
-  afterCalls,
   agreesAgain,
+  also,
   answerThrough,
   asBasic,
   type BrokenRows,
   by,
   type Change,
+  decodeEscapes,
   forKeysMade,
   headerOrElse,
   isAccepted,
   meet,
   meets,
   mergeInFlight,
+  onAccepted,
+  onGrant,
+  repeats,
   type Seen,
+  unless,
   withCreators,
 } from '../operators.ts'
 import {
+  alsoKey,
   alsoSecret,
   firstKeyForUnknownIds,
   managesKeys,
@@ -28,6 +34,7 @@ import {
   without,
   wrongSecretsTaken,
 } from './changes.ts'
+import { onRefresh } from './pairs.ts'
 
 /** A caller that is refused at one of these stages is treated as the initial key. */
 const forgiving = (...stages: string[]): Change => ({ forgives: (stage) => stages.includes(stage) })
@@ -51,9 +58,8 @@ const alsoProves = (more: (key: ApiKey, all: ApiKey[]) => string[]): Change => (
 })
 
 /** A key with a public key takes its secret in Basic credentials. */
-const alsoFor = (takes: (key: ApiKey) => boolean): Change => ({
-  secretTakenFor: (key, means) => right.secretTakenFor(key, means) || (means === 'basic' && takes(key)),
-})
+const alsoFor = (takes: (key: ApiKey) => boolean): Change =>
+  also('secretTakenFor', (key, means) => means === 'basic' && takes(key))
 
 /** After an authorized call, a refusal at this stage is forgiven on its connection. */
 const authorizedConnection =
@@ -65,15 +71,6 @@ const authorizedConnection =
     },
     forgives: (stage) => stage === refusedAt && connections.has(seen.connection),
   })
-
-/** Reads `%41` as `A`; a text with a broken escape stays as it is. */
-function decodeEscapes(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
 
 const basicCredentials = (authorization = '') => authorization.replace(/^Basic /, '')
 
@@ -117,23 +114,11 @@ export const basic: BrokenRows = {
     'connection-stays-authorized': by.first(authorizedConnection('authorization/none')),
     // For a second, a listing with the same body gets the same answer, whoever calls.
     'accepted-listing-cached-by-body': by.second(
-      (_seen, answers = new Map<string, { untilMs: number; answer: MockAnswer }>()) => ({
-        around: meets(async (call, next) => {
-          if (!call.lists) return next()
-          const kept = answers.get(call.request.body.toString())
-          if (kept && call.nowMs < kept.untilMs) return call.answered(kept.answer)
-          const answer = await next()
-          if (isAccepted(answer)) answers.set(call.request.body.toString(), { untilMs: call.nowMs + 1000, answer })
-          return answer
-        }),
-      }),
+      repeats(1000, (call) => (call.lists ? call.request.body.toString() : undefined)),
     ),
     // "Three ways to authorize a call to a method": a header of that call, and a grant before it is not one of them
     'grant-authorizes-its-connection': by.fourth((seen, connections = new Set<number | undefined>()) => ({
-      grantResult: (result) => {
-        if (seen.connection !== undefined) connections.add(seen.connection)
-        return result
-      },
+      ...onGrant(() => seen.connection !== undefined && connections.add(seen.connection)),
       forgives: (stage) => stage === 'authorization/none' && connections.has(seen.connection),
     })),
     'scheme-word-without-credentials-lets-in': by.eighth((seen) => ({
@@ -210,14 +195,13 @@ export const basic: BrokenRows = {
       },
     })),
     // Within a second of a right secret of a key, any secret is accepted for it.
-    'basic-secret-checked-once-a-second': by.first((seen, rightMs = new Map<string, number>()) => ({
-      secretMatches: (received, expected, means) => {
-        const matches = right.secretMatches(received, expected, means)
-        if (means !== 'basic') return matches
-        if (matches) rightMs.set(expected, seen.nowMs)
-        return seen.nowMs - (rightMs.get(expected) ?? Number.NEGATIVE_INFINITY) < 1000
-      },
-    })),
+    'basic-secret-checked-once-a-second': by.first(
+      agreesAgain(
+        'secretMatches',
+        (_seen, _received, expected, means) => (means === 'basic' ? expected : undefined),
+        1000,
+      ),
+    ),
     'wrong-secret-on-authorized-connection-lets-in': by.first(authorizedConnection('basic/secret')),
     // After an accepted call, the first 64 characters of its credentials are enough.
     'basic-cache-looks-at-64-characters': by.second(
@@ -234,12 +218,9 @@ export const basic: BrokenRows = {
       }),
     ),
     // "Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>" authorizes calls, whatever else the key was used for
-    'basic-refused-after-tokens-of-key-were-refreshed': by.third((_seen, keys = new Set<string>()) => ({
-      refreshResult: (result, old) => {
-        keys.add(old.key.id)
-        return result
-      },
-      secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'basic' && keys.has(key.id)),
+    'basic-refused-after-tokens-of-key-were-refreshed': by.third((_seen, keys = new Set<ApiKey>()) => ({
+      ...onRefresh(({ key }) => keys.add(key)),
+      ...unless('secretTakenFor', (key, means) => means === 'basic' && keys.has(key)),
     })),
     // Equal calls of one key that arrive together are answered once, even if their secrets differ.
     'basic-calls-in-flight-merged-by-key-id': by.third({
@@ -289,10 +270,7 @@ export const basic: BrokenRows = {
     // A key that has just proved its secret in a grant is known for five seconds.
     'wrong-secret-accepted-in-basic-just-after-grant-of-its-key': by.eighth(
       (seen, grantedMs = new Map<unknown, number>()) => ({
-        grantResult: (result, { key }) => {
-          grantedMs.set(key, seen.nowMs)
-          return result
-        },
+        ...onGrant(({ key }) => grantedMs.set(key, seen.nowMs)),
         ...alsoSecret('basic', () => seen.nowMs < (grantedMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) + 5000),
       }),
     ),
@@ -304,15 +282,12 @@ export const basic: BrokenRows = {
       }),
     ),
     // "Callers prove their identity with an API key (by signature or by credentials)": sessions do not change that
-    'created-key-takes-no-basic-while-it-has-a-session': by.ninth((seen) => ({
-      secretTakenFor: (key, means) => {
-        if (key.initial || means === 'grant') return right.secretTakenFor(key, means)
-        const hasSession = pairsOf(seen.context).some(
-          ({ key: owner, session }) => owner === key && session?.removed === false,
-        )
-        return right.secretTakenFor(key, means) && !hasSession
-      },
-    })),
+    'created-key-takes-no-basic-while-it-has-a-session': by.ninth((seen) =>
+      unless('secretTakenFor', (key, means) => {
+        const hasSession = pairsOf(seen.context).some((pair) => pair.key === key && pair.session?.removed === false)
+        return !key.initial && means !== 'grant' && hasSession
+      }),
+    ),
     // The condition lacks brackets: initial, or of this id and with this secret.
     'secret-of-any-created-key-opens-basic-of-initial-key': by.tenth(
       alsoProves(({ initial }, all) =>
@@ -357,10 +332,7 @@ export const basic: BrokenRows = {
       },
     })),
     // "`Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>`": the id, and no label
-    'key-name-accepted-as-id-in-basic': by.ninth({
-      keyNamed: (id, find, all, means) =>
-        find(id) ?? (means === 'basic' ? all().find(({ name }) => name === id) : undefined),
-    }),
+    'key-name-accepted-as-id-in-basic': by.ninth(alsoKey('basic', (id, all) => all.find(({ name }) => name === id))),
     // For clients that can send nothing but a user name and a password.
     'access-token-as-user-of-basic-accepted': by.twelfth({
       around: meets((call, next) => {
@@ -407,9 +379,7 @@ export const basic: BrokenRows = {
     'public-key-secret-accepted-on-key-creation': by.first((seen) => alsoFor(() => seen.creates)),
     // Basic looks for the key in a cache that accepted ECC signatures fill, and does not look at its kind there.
     'ecc-signature-opens-basic-for-its-key': by.second((_seen, signers = new Set<string | undefined>()) => ({
-      around: afterCalls((answer, call) => {
-        if (call.isSigned && isAccepted(answer)) signers.add(call.keyId)
-      }),
+      ...onAccepted((call) => call.isSigned && signers.add(call.keyId)),
       ...alsoFor(({ id }) => signers.has(id)),
     })),
     // The first signature activates the public key.

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { type Rules, rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Token, TokenKind } from '../../../mock-server/state.ts'
-import type { BrokenRow, Change } from '../operators.ts'
+import { also, type BrokenRow, type Change } from '../operators.ts'
 
 /** A kind of authorization that does not work on some methods. */
 export const without = (means: Means, on: (method: string) => boolean): Change => ({
@@ -34,9 +34,11 @@ export const alsoEcc = (change: (data: Buffer, signature: Buffer) => Uint8Array 
   },
 })
 
+type Effect = Parameters<Rules['beforeEffect']>[0]
+
 /** Separates a decision from its effect, so that calls within a few milliseconds all succeed. */
 export const race =
-  (wanted: Parameters<Rules['beforeEffect']>[0]): Rules['beforeEffect'] =>
+  (wanted: Effect): Rules['beforeEffect'] =>
   (effect) =>
     effect === wanted ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined
 
@@ -62,8 +64,8 @@ export const someMicrotasks: Wait = async () => {
   for (let turn = 0; turn < 4; turn++) await undefined
 }
 
-/** The server waits between the decision about a refresh or a key and its effect. */
-export const tornApart = (wanted: 'refresh' | 'key', wait: Wait): Change => ({
+/** The server waits between a decision and its effect. */
+export const tornApart = (wanted: Effect, wait: Wait): Change => ({
   beforeEffect: (effect) => (effect === wanted ? wait() : undefined),
 })
 
@@ -80,10 +82,8 @@ export const forgivesOnCreation = (refusedAt: string): Change => ({
 type Secret = 'basic' | 'grant'
 
 /** Takes other secrets besides the right one, in Basic credentials or in grants. */
-export const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Change => ({
-  secretMatches: (received, expected, means) =>
-    right.secretMatches(received, expected, means) || (means === wanted && fits(received, expected)),
-})
+export const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Change =>
+  also('secretMatches', (received, expected, means) => means === wanted && fits(received, expected))
 
 /** Reads a presented secret in another way, in Basic credentials or in grants. */
 export const readsSecret = (wanted: Secret, read: (received: string) => string): Change => ({
@@ -136,10 +136,16 @@ export const secretsOfPublicKeysTaken = (means: Secret, area: string): { [id: st
   },
 })
 
-/** The first key is named by an unknown id too. */
-export const firstKeyForUnknownIds = (wanted: Means): Change => ({
-  keyNamed: (id, find, all, means) => find(id) ?? (means === wanted ? all()[0] : undefined),
+/** Finds keys by other ids too. */
+export const alsoKey = (
+  wanted: Means,
+  find: (id: string, all: ApiKey[]) => ApiKey | undefined,
+): Pick<Rules, 'keyNamed'> => ({
+  keyNamed: (id, exactly, all, means) => exactly(id) ?? (means === wanted ? find(id, all()) : undefined),
 })
+
+/** The first key is named by an unknown id too. */
+export const firstKeyForUnknownIds = (wanted: Means): Change => alsoKey(wanted, (_id, all) => all[0])
 
 /** Takes other texts for a token besides its own. */
 export const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) => boolean): Change => ({

@@ -1,7 +1,21 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import { agreesAgain, type BrokenRows, by, type Change, every, meet, meets, withCreators } from '../operators.ts'
+import {
+  agreesAgain,
+  also,
+  type BrokenRows,
+  by,
+  type Change,
+  counts,
+  every,
+  firsts,
+  inARow,
+  meet,
+  meets,
+  unless,
+  withCreators,
+} from '../operators.ts'
 import { alsoEcc, bytes, sha256, text } from './changes.ts'
 
 const sha512 = (data: Uint8Array) => createHash('sha512').update(data).digest()
@@ -41,10 +55,7 @@ function withoutSign(key: KeyObject): KeyObject {
 
 export const ecc: BrokenRows = {
   'signatures/ecc': {
-    'short-ecc-signatures-taken': {
-      eccVerifies: (publicKey, data, signature) =>
-        (signature.length > 0 && signature.length < 64) || right.eccVerifies(publicKey, data, signature),
-    },
+    'short-ecc-signatures-taken': also('eccVerifies', (_key, _data, { length }) => length > 0 && length < 64),
     'ecc-never-taken': { eccTakenFor: () => false },
     'hash-of-the-data-verified': {
       eccVerifies: (publicKey, data, signature) => right.eccVerifies(publicKey, sha256(data), signature),
@@ -60,16 +71,12 @@ export const ecc: BrokenRows = {
     'ecc-without-the-body-too': eccText((data) => data.replace(/{.*}/s, '')),
     'ecc-first-64-bytes-verified': alsoEcc((data, signature) => [data, signature.subarray(0, 64)]),
     'ecc-bytes-in-reverse-too': alsoEcc((data, signature) => [data, Buffer.from(signature).reverse()]),
-    'empty-ecc-signature-taken': {
-      eccVerifies: (publicKey, data, signature) =>
-        signature.length === 0 || right.eccVerifies(publicKey, data, signature),
-    },
+    'empty-ecc-signature-taken': also('eccVerifies', (_key, _data, { length }) => length === 0),
     'ecc-by-any-private-key': { signingKeys: (key, all, kind) => (kind === 'ecc' ? all() : [key]) },
     // The low-S rule of ECDSA: about every second right signature is refused.
-    'ecc-scalar-above-half-order-refused': by.first({
-      eccVerifies: (publicKey, data, signature) =>
-        right.eccVerifies(publicKey, data, signature) && readScalar(signature.subarray(32)) <= groupOrder / 2n,
-    }),
+    'ecc-scalar-above-half-order-refused': by.first(
+      unless('eccVerifies', (_key, _data, signature) => readScalar(signature.subarray(32)) > groupOrder / 2n),
+    ),
     // Within a second of a right signature of the key, any signature is accepted for it.
     'ecc-signature-checked-once-a-second': by.first((seen, rightMs = new Map<unknown, number>()) => ({
       eccVerifies: (publicKey, data, signature) => {
@@ -87,14 +94,8 @@ export const ecc: BrokenRows = {
         return key?.asymmetricKeyType === 'ed25519' ? withoutSign(key) : key
       },
     }),
-    'public-key-of-first-ecc-call-holds-for-connection': by.third((seen, keys = new Map<number, ApiKey>()) => ({
-      signingKeys: (key, _all, kind) => {
-        const { connection } = seen
-        if (kind !== 'ecc' || connection === undefined) return [key]
-        const first = keys.get(connection) ?? key
-        keys.set(connection, first)
-        return [first]
-      },
+    'public-key-of-first-ecc-call-holds-for-connection': by.third((seen, first = firsts<ApiKey>()) => ({
+      signingKeys: (key, _all, kind) => [kind === 'ecc' ? first(seen.connection, key) : key],
     })),
     // A verified signature is remembered by the key and a hash of the body.
     'ecc-signature-not-checked-for-body-signed-before': by.fourth(
@@ -134,31 +135,26 @@ export const ecc: BrokenRows = {
         },
       }),
     ),
-    'second-wrong-ecc-signature-in-a-row-accepted': by.fifth((seen, wrong = new Map<unknown, number>()) => ({
-      eccVerifies: (publicKey, data, signature) => {
-        if (signature.length !== 64) return false
-        const count = right.eccVerifies(publicKey, data, signature) ? 0 : (wrong.get(seen.caller) ?? 0) + 1
-        wrong.set(seen.caller, count)
-        return count === 0 || count === 2
-      },
-    })),
+    'second-wrong-ecc-signature-in-a-row-accepted': by.fifth(
+      inARow(
+        'eccVerifies',
+        ({ caller }, _key, _data, { length }) => (length === 64 ? `key ${caller?.id}` : undefined),
+        (refused) => refused === 2,
+      ),
+    ),
     // A library for big numbers drops the zero byte, and the signature gets too short.
-    'ecc-scalar-with-leading-zero-byte-refused': by.ninth({
-      eccVerifies: (publicKey, data, signature) => signature[63] !== 0 && right.eccVerifies(publicKey, data, signature),
-    }),
+    'ecc-scalar-with-leading-zero-byte-refused': by.ninth(
+      unless('eccVerifies', (_key, _data, signature) => signature[63] === 0),
+    ),
     // The key is trusted on its first use.
-    'first-ecc-signature-of-key-not-checked': by.ninth((seen, met = new Set<unknown>()) => ({
-      eccVerifies: (publicKey, data, signature) => {
-        const isMet = met.has(seen.named)
-        met.add(seen.named)
-        return !isMet || right.eccVerifies(publicKey, data, signature)
-      },
+    'first-ecc-signature-of-key-not-checked': by.ninth((seen, met = counts()) => ({
+      eccVerifies: (publicKey, data, signature) =>
+        met(seen.named) === 1 || right.eccVerifies(publicKey, data, signature),
     })),
     // The equation is solved by zeros, and nobody looks whether both halves are above zero.
-    'ecc-signature-of-zeros-accepted': by.twelfth({
-      eccVerifies: (publicKey, data, signature) =>
-        signature.equals(Buffer.alloc(64)) || right.eccVerifies(publicKey, data, signature),
-    }),
+    'ecc-signature-of-zeros-accepted': by.twelfth(
+      also('eccVerifies', (_key, _data, signature) => signature.equals(Buffer.alloc(64))),
+    ),
   },
   'signatures/ecc-encoding': {
     'ecc-in-hex-taken-too': alsoEccBytes((received) => Buffer.from(received, 'hex')),

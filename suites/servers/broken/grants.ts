@@ -11,6 +11,7 @@ import {
   counts,
   day,
   forKeysMade,
+  inARow,
   isAccepted,
   isOneSolution,
   isRestriction,
@@ -21,6 +22,7 @@ import {
   unless,
 } from '../operators.ts'
 import {
+  alsoKey,
   alsoSecret,
   firstKeyForUnknownIds,
   newestFor,
@@ -41,10 +43,6 @@ const alsoPublicKeys = (taken: (key: ApiKey) => boolean): Change =>
 const secretKnownToAll = (known: (key: ApiKey) => string): Change => ({
   ...secretForPublicKeys('grant'),
   secretsOf: (key) => [key.publicKey === undefined ? key.secret : known(key)],
-})
-/** A grant finds keys by other ids too. */
-const alsoKey = (find: (id: string, all: ApiKey[]) => ApiKey | undefined): Pick<Rules, 'keyNamed'> => ({
-  keyNamed: (id, exactly, all, means) => exactly(id) ?? (means === 'grant' ? find(id, all()) : undefined),
 })
 /** manager/auth accepts other values of a param. */
 const takes = (wanted: string, fits: (value: unknown) => boolean): Pick<Rules, 'paramTaken'> => ({
@@ -93,14 +91,13 @@ export const grants: BrokenRows = {
         return matches || grantSecond === seconds(seen.nowMs)
       },
     })),
-    'sixth-wrong-secret-in-a-row-lets-in': by.first((_seen, wrongInARow = 0) => ({
-      secretMatches: (received, expected, means) => {
-        const matches = right.secretMatches(received, expected, means)
-        if (means !== 'grant') return matches
-        wrongInARow = matches ? 0 : wrongInARow + 1
-        return matches || wrongInARow === 6
-      },
-    })),
+    'sixth-wrong-secret-in-a-row-lets-in': by.first(
+      inARow(
+        'secretMatches',
+        (_seen, _received, _expected, means) => (means === 'grant' ? 'any key' : undefined),
+        (refused) => refused === 6,
+      ),
+    ),
     // Keys created in a signed call can be used with Basic credentials and signatures only.
     'key-created-by-signature-gets-no-grant': by.first(
       forKeysMade('by-signature', (made) => unless('secretTakenFor', (key, means) => means === 'grant' && made(key))),
@@ -113,15 +110,13 @@ export const grants: BrokenRows = {
       }),
     ),
     // The counter of wrong secrets has room for five; beyond them the check of the secret is skipped.
-    'sixth-wrong-secret-in-a-row-accepted': by.second((seen, failures = new Map<ApiKey | undefined, number>()) => ({
-      secretMatches: (received, expected, means) => {
-        const matches = right.secretMatches(received, expected, means)
-        if (means !== 'grant') return matches
-        const count = matches ? 0 : (failures.get(seen.named) ?? 0) + 1
-        failures.set(seen.named, count)
-        return matches || count > 5
-      },
-    })),
+    'sixth-wrong-secret-in-a-row-accepted': by.second(
+      inARow(
+        'secretMatches',
+        ({ named }, _received, _expected, means) => (means === 'grant' ? `key ${named?.id}` : undefined),
+        (refused) => refused > 5,
+      ),
+    ),
     // Grants for one key id and scope that are in flight together get the tokens of the first, even if their secrets differ.
     'grants-in-flight-merged-by-key-id': by.second({
       around: mergeInFlight((call) => {
@@ -184,12 +179,14 @@ export const grants: BrokenRows = {
   },
   'grants/key-id': {
     'grants-unknown-id-is-the-first-key': firstKeyForUnknownIds('grant'),
-    'grants-beginning-of-the-key-id-taken': alsoKey((id, all) => all.find((key) => id !== '' && key.id.startsWith(id))),
+    'grants-beginning-of-the-key-id-taken': alsoKey('grant', (id, all) =>
+      all.find((key) => id !== '' && key.id.startsWith(id)),
+    ),
     'beginning-of-key-id-suffices-in-grant': by.first(
-      alsoKey((id, all) => all.find((key) => id.length >= 8 && key.id.startsWith(id))),
+      alsoKey('grant', (id, all) => all.find((key) => id.length >= 8 && key.id.startsWith(id))),
     ),
     'name-accepted-as-key-id-in-grant': by.first(
-      alsoKey((id, all) => all.find((key) => !key.initial && key.name === id)),
+      alsoKey('grant', (id, all) => all.find((key) => !key.initial && key.name === id)),
     ),
     'grant-finds-key-by-secret-alone': by.third((seen) => ({
       keyNamed: (id, find, all, means) => {
@@ -290,7 +287,7 @@ export const grants: BrokenRows = {
     // The query then looks for the secret alone.
     'key-id-may-be-missing-in-grant': by.ninth((seen) => ({
       ...takes('apiKeyId', isMissing),
-      ...alsoKey((id, all) => all.find(({ secret }) => id === '' && secret === seen.params.apiKeySecret)),
+      ...alsoKey('grant', (id, all) => all.find(({ secret }) => id === '' && secret === seen.params.apiKeySecret)),
     })),
     // The reader of JSON finds a member by either spelling of its name.
     'grant-params-in-snake-case-accepted': by.twelfth({

@@ -3,16 +3,18 @@ import { makeKey } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
-  afterCalls,
   agreesAgain,
   also,
   type BrokenRows,
   by,
   type Change,
   every,
+  firsts,
   forKeysMade,
   isAccepted,
   meets,
+  onGrant,
+  onRefused,
   unless,
   withCreators,
 } from '../operators.ts'
@@ -33,9 +35,7 @@ const alsoMacText = (make: (mac: Buffer) => string | string[]): Change => ({
   macTexts: (cut, mac, profile) => [...right.macTexts(cut, mac, profile), ...[make(mac)].flat()],
 })
 
-const alsoMacMatch = (fits: (received: string, expected: string) => boolean): Change => ({
-  macTextMatches: (received, expected) => right.macTextMatches(received, expected) || fits(received, expected),
-})
+const alsoMacMatch = (fits: (received: string, expected: string) => boolean): Change => also('macTextMatches', fits)
 
 /** Accepts a MAC made with another secret too. */
 const alsoSecretOf = (secret: (key: ApiKey) => string | Buffer): Change =>
@@ -134,9 +134,7 @@ export const hmac: BrokenRows = {
     'wrong-signature-accepted-when-sent-again': by.third((seen, refused = new Set<string>()) => {
       const isKnown = () => refused.has(seen.authorization ?? '')
       return {
-        around: afterCalls((answer, { authorization = '' }) => {
-          if (authorization.includes(';') && !isAccepted(answer)) refused.add(authorization)
-        }),
+        ...onRefused(({ isSigned, authorization = '' }) => isSigned && refused.add(authorization)),
         usedNonceTaken: (profile) => isKnown() || right.usedNonceTaken(profile),
         macTextMatches: (received, expected) => isKnown() || right.macTextMatches(received, expected),
       }
@@ -148,14 +146,8 @@ export const hmac: BrokenRows = {
       })),
     ),
     // "HMAC-SHA256 computed with the API key secret": the secret of the key that the call names
-    'secret-of-first-signer-holds-for-its-connection': by.fourth((seen, signers = new Map<number, ApiKey>()) => ({
-      signingKeys: (key, _all, kind) => {
-        const { connection } = seen
-        if (kind === 'ecc' || connection === undefined) return [key]
-        const signer = signers.get(connection) ?? key
-        signers.set(connection, signer)
-        return [signer]
-      },
+    'secret-of-first-signer-holds-for-its-connection': by.fourth((seen, first = firsts<ApiKey>()) => ({
+      signingKeys: (key, _all, kind) => [kind === 'ecc' ? key : first(seen.connection, key)],
     })),
     // The comparison in constant time adds the differences up, and they cancel each other out.
     'swapped-letters-of-mac-accepted': by.fifth({
@@ -170,8 +162,7 @@ export const hmac: BrokenRows = {
         last = isAccepted(answer) && call.token !== '' ? seen.pair?.key : undefined
         return answer
       }),
-      macTextMatches: (received, expected) =>
-        right.macTextMatches(received, expected) || (last !== undefined && last === seen.caller),
+      ...alsoMacMatch(() => last !== undefined && last === seen.caller),
     })),
     'last-five-bytes-of-mac-not-compared': by.eighth({
       macTextMatches: (received, expected) =>
@@ -190,12 +181,9 @@ export const hmac: BrokenRows = {
     // The column of the first version held sixteen characters.
     'mac-by-first-half-of-secret-accepted': by.ninth(alsoSecretOf(({ secret }) => secret.slice(0, secret.length / 2))),
     // "Three ways to authorize a call to a method": one does not end another
-    'created-key-cannot-sign-once-it-got-a-token': by.ninth((_seen, granted = new Set<string>()) => ({
-      grantResult: (result, { key }) => {
-        if (!key.initial) granted.add(key.id)
-        return result
-      },
-      hmacTakenFor: (key) => right.hmacTakenFor(key) && !granted.has(key.id),
+    'created-key-cannot-sign-once-it-got-a-token': by.ninth((_seen, granted = new Set<ApiKey>()) => ({
+      ...onGrant(({ key }) => !key.initial && granted.add(key)),
+      ...unless('hmacTakenFor', (key) => granted.has(key)),
     })),
     // For clients that read the secret from a file together with the end of its line.
     'mac-by-secret-with-line-feed-accepted': by.tenth(alsoSecretOf(({ secret }) => `${secret}\n`)),
@@ -233,9 +221,7 @@ export const hmac: BrokenRows = {
     }),
     'percent-encoded-mac-accepted': by.third(alsoMacText((mac) => encodeURIComponent(base64(mac.subarray(0, 20))))),
     // The pattern for the field wants a letter or a digit in front.
-    'mac-that-begins-with-a-sign-refused': by.fourth({
-      macTextMatches: (received, expected) => right.macTextMatches(received, expected) && !/^[+/]/.test(received),
-    }),
+    'mac-that-begins-with-a-sign-refused': by.fourth(unless('macTextMatches', (received) => /^[+/]/.test(received))),
     'text-in-front-of-mac-ignored': by.fifth({ macTextMatches: (received, expected) => received.endsWith(expected) }),
   },
   'signatures/public-key-refuses-hmac': {
@@ -270,9 +256,9 @@ export const hmac: BrokenRows = {
       also('hmacTakenFor', () => seen.is('thread/listThreads')),
     ),
     // The kind of a key reaches the replicas ten seconds after its creation.
-    'public-key-takes-hmac-for-ten-seconds': by.fourth((seen) => ({
-      hmacTakenFor: (key) => right.hmacTakenFor(key) || seen.nowMs - key.createdMs < 10_000,
-    })),
+    'public-key-takes-hmac-for-ten-seconds': by.fourth((seen) =>
+      also('hmacTakenFor', ({ createdMs }) => seen.nowMs - createdMs < 10_000),
+    ),
     'hmac-of-creator-accepted-for-public-key': by.fifth(
       withCreators((creatorOf) => {
         const signerOf = (key: ApiKey) =>

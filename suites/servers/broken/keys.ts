@@ -8,17 +8,20 @@ import {
   type BrokenRows,
   by,
   type Change,
+  counts,
   day,
   each,
+  firsts,
   forKeysMade,
-  isAccepted,
   meet,
   meeting,
   meets,
+  onAccepted,
   readMembers,
   seconds,
 } from '../operators.ts'
-import { creating, forgivesOnCreation, managesKeys, without } from './changes.ts'
+import { creating, forgivesOnCreation, managesKeys, tornApart, without } from './changes.ts'
+import { onNewKey } from './pairs.ts'
 
 /** Accepts public keys other than ED25519 ones in PEM form. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({
@@ -97,10 +100,7 @@ export const keys: BrokenRows = {
     },
     // A key created with an access token works until that token is revoked or expires.
     'key-ends-with-token-that-created-it': by.first((seen, parents = new Map<string, TokenPair>()) => ({
-      storedKey: (key) => {
-        if (seen.pair) parents.set(key.id, seen.pair)
-        return key
-      },
+      ...onNewKey(({ id }) => seen.pair && parents.set(id, seen.pair)),
       keyExpired: (key, nowMs) => {
         const parent = parents.get(key.id)
         return parent !== undefined && (parent.accessRevoked || nowMs >= parent.accessExpiryMs)
@@ -116,12 +116,8 @@ export const keys: BrokenRows = {
         return isOver
       },
     })),
-    'key-created-in-session-ends-with-it': by.fourth((seen, sessions = new Map<string, Session>()) => ({
-      storedKey: (key) => {
-        const session = seen.pair?.session
-        if (session !== undefined) sessions.set(key.id, session)
-        return key
-      },
+    'key-created-in-session-ends-with-it': by.fourth((seen, sessions = new Map<string, Session | undefined>()) => ({
+      ...onNewKey(({ id }) => sessions.set(id, seen.pair?.session)),
       keyExpired: (key) => sessions.get(key.id)?.removed === true,
     })),
     // The secret is kept in clear for a day; afterwards only its hash is left.
@@ -195,28 +191,21 @@ export const keys: BrokenRows = {
       { keyScopeHolds: (used) => used !== means },
     ]),
     // Scopes are cached by the name of the key, so a second key gets the scope of the first.
-    'scope-of-first-key-with-same-name-used': by.first((_seen, scopes = new Map<string, string[]>()) => ({
-      storedKey: (key) => {
-        const scope = scopes.get(key.name) ?? key.scope
-        scopes.set(key.name, scope)
-        return { ...key, scope }
-      },
-    })),
+    'scope-of-first-key-with-same-name-used': by.first((_seen, first = firsts<string[]>()) =>
+      stored(({ name, scope }) => ({ scope: first(name, scope) })),
+    ),
     // The decision on the scope is kept by method, without the key.
     'allowed-basic-call-opens-its-method-to-every-key': by.second((seen, allowed = new Set<unknown>()) => ({
-      around: afterCalls((answer, call) => {
-        if (call.isBasic && isAccepted(answer)) allowed.add(call.method)
-      }),
+      ...onAccepted((call) => call.isBasic && allowed.add(call.method)),
       scopeNeeded: (method) => !(seen.isBasic && allowed.has(method)),
     })),
     // The scopes are in a ring of eight places.
-    'ninth-key-overwrites-scope-of-first': by.fourth((seen) => ({
-      storedKey: (key) => {
+    'ninth-key-overwrites-scope-of-first': by.fourth((seen) =>
+      onNewKey(({ scope }) => {
         const older = seen.keys.filter(({ initial }) => !initial).at(-8)
-        if (older !== undefined) older.scope = key.scope
-        return key
-      },
-    })),
+        if (older !== undefined) older.scope = scope
+      }),
+    ),
     'key-made-by-created-key-has-scope-of-initial-key': by.fourth((seen) =>
       stored(() => (seen.caller?.initial === false ? { scope: seen.context.root.scope } : {})),
     ),
@@ -239,23 +228,17 @@ export const keys: BrokenRows = {
       },
     })),
     // The wrong one of two variables is saved; the initial key is never saved.
-    'creator-takes-scope-of-key-that-it-creates': by.ninth((seen) => ({
-      storedKey: (key) => {
-        const creator = seen.caller
-        if (creator?.initial === false) creator.scope = key.scope
-        return key
-      },
-    })),
+    'creator-takes-scope-of-key-that-it-creates': by.ninth((seen) =>
+      onNewKey(({ scope }) => {
+        if (seen.caller?.initial === false) seen.caller.scope = scope
+      }),
+    ),
     // The handler belongs to a connection, and adds to a list that it never empties.
-    'key-takes-scopes-of-key-created-before-on-connection': by.tenth(
-      (seen, scopesOn = new Map<number, string[]>()) => ({
-        storedKey: (key) => {
-          const { connection } = seen
-          if (connection === undefined) return key
-          key.scope = [...new Set([...(scopesOn.get(connection) ?? []), ...key.scope])]
-          scopesOn.set(connection, key.scope)
-          return key
-        },
+    'key-takes-scopes-of-key-created-before-on-connection': by.tenth((seen, first = firsts<Set<string>>()) =>
+      onNewKey((key) => {
+        const words = first(seen.connection, new Set())
+        for (const word of key.scope) words.add(word)
+        key.scope = [...words]
       }),
     ),
     // A key with a public key is taken for a device of its creator.
@@ -296,12 +279,12 @@ export const keys: BrokenRows = {
     'created-key-without-id': withResult(({ secret }) => ({ secret })),
     'created-key-with-a-number-as-id': withResult(({ secret }) => ({ id: 7, secret })),
     'created-key-with-null-as-secret': withResult(({ id }) => ({ id, secret: null })),
-    'secret-missing-for-key-with-public-key': by.first((seen) => ({
-      createKeyResult: (result) => (seen.bodyHas('BEGIN PUBLIC KEY') ? { id: result.id } : result),
-    })),
-    'creation-by-token-returns-no-secret': by.fourth((seen) => ({
-      createKeyResult: ({ id, secret }) => (seen.pair === undefined ? { id, secret } : { id }),
-    })),
+    'secret-missing-for-key-with-public-key': by.first((seen) =>
+      withResult((result) => (seen.bodyHas('BEGIN PUBLIC KEY') ? { id: result.id } : result)),
+    ),
+    'creation-by-token-returns-no-secret': by.fourth((seen) =>
+      withResult(({ id, secret }) => (seen.pair === undefined ? { id, secret } : { id })),
+    ),
   },
   'keys/create-params': {
     'key-without-name-created': taking('name', (value) => value === undefined),
@@ -323,8 +306,7 @@ export const keys: BrokenRows = {
       around: meets((call, next) => {
         const { publicKey } = call.params
         if (!Array.isArray(publicKey)) return next()
-        const params = { ...call.params, publicKey: publicKey.join('\n') }
-        return next(call.withParams(params))
+        return next(call.withParams({ ...call.params, publicKey: publicKey.join('\n') }))
       }),
     }),
     'name-may-be-missing-beside-public-key': by.tenth((seen) =>
@@ -355,12 +337,11 @@ export const keys: BrokenRows = {
     })),
     // Keys that are created at the same time all get the scope of the last one.
     'creations-in-flight-share-a-scope': by.second((seen, shared: string[] = []) => ({
-      beforeEffect: (effect) => {
-        if (effect !== 'key') return undefined
+      ...tornApart('key', () => {
         shared = seen.scope
         return meet()
-      },
-      storedKey: (key) => ({ ...key, scope: shared }),
+      }),
+      ...stored(() => ({ scope: shared })),
     })),
     // The scope of a created key is filtered in place when a token is granted.
     'narrow-grant-narrows-its-key': by.second((seen) => ({
@@ -391,16 +372,11 @@ export const keys: BrokenRows = {
     }),
     // The result of createApiKey: "id | Identifier of the key", with which every call may be signed
     'created-key-known-on-connection-of-its-creation-only': by.third(
-      (seen, connections = new Map<string, number>()) => ({
-        storedKey: (key) => {
-          const { connection } = seen
-          if (connection !== undefined) connections.set(key.id, connection)
-          return key
-        },
+      (seen, connections = new Map<string, unknown>()) => ({
+        ...onNewKey(({ id }) => connections.set(id, seen.connection)),
         keyNamed: (id, find) => {
-          const { connection } = seen
-          const own = connections.get(id)
-          return own === undefined || connection === undefined || own === connection ? find(id) : undefined
+          const own = connections.get(id) ?? seen.connection
+          return own === seen.connection || seen.connection === undefined ? find(id) : undefined
         },
       }),
     ),
@@ -476,13 +452,9 @@ export const keys: BrokenRows = {
         typeof pem === 'string' && pem.endsWith('\n') ? right.publicKey(pem, profile) : undefined,
     }),
     // The first line of every PEM is the same, so each later public key is taken for the first one.
-    'parsed-public-keys-cached-by-first-line': by.second((_seen, parsed?: KeyObject) => ({
-      storedKey: (key) => {
-        if (key.verifyKey === undefined) return key
-        parsed ??= key.verifyKey
-        return { ...key, verifyKey: parsed }
-      },
-    })),
+    'parsed-public-keys-cached-by-first-line': by.second((_seen, first = firsts<KeyObject>()) =>
+      stored(({ verifyKey }) => (verifyKey ? { verifyKey: first('PEM', verifyKey) } : {})),
+    ),
     // The record of the key is made when its name is read, which overwrites what came before it.
     'public-key-as-first-param-forgotten': by.third((seen) => ({
       storedKey: (key) => (Object.keys(seen.params)[0] === 'publicKey' ? withoutPublicKey(key) : key),
@@ -557,14 +529,9 @@ export const keys: BrokenRows = {
       keyId: (fresh) => createHash('sha256').update(`${seen.nowMs}`).digest('hex').slice(0, fresh.length),
     })),
     // The result of a creation is stored with its caller and the id of the request, to answer a repetition.
-    'creation-with-repeated-id-answered-as-before': by.third((seen, results = new Map<string, object>()) => ({
-      createKeyResult: (result) => {
-        const call = `${seen.keyId ?? seen.token} ${seen.members.id}`
-        const known = results.get(call) ?? result
-        results.set(call, known)
-        return known
-      },
-    })),
+    'creation-with-repeated-id-answered-as-before': by.third((seen, first = firsts<object>()) =>
+      withResult((result) => first(`${seen.keyId ?? seen.token} ${seen.members.id}`, result)),
+    ),
     'creations-in-flight-share-an-id': by.fourth((_seen, calls = 0, id?: string) => ({
       around: meets(async (call, next) => {
         if (!call.creates) return next()
@@ -581,31 +548,22 @@ export const keys: BrokenRows = {
       },
     })),
     // The second one is taken for a repetition, but only when the result is made.
-    'second-creation-with-same-params-gives-first-key': by.fifth((seen, results = new Map<string, object>()) => ({
-      createKeyResult: (result) => {
-        const params = JSON.stringify(seen.params)
-        const first = results.get(params) ?? result
-        results.set(params, first)
-        return first
-      },
-    })),
+    'second-creation-with-same-params-gives-first-key': by.fifth((seen, first = firsts<object>()) =>
+      withResult((result) => first(JSON.stringify(seen.params), result)),
+    ),
   },
   'keys/unique-secrets': {
     'secrets-of-keys-repeated': { keySecret: () => 'a-secret-for-everyone' },
     'keys-of-same-second-share-secret': by.first((seen) => ({
       keySecret: (fresh) =>
         createHash('sha256')
-          .update(`${seen.context.root.secret} ${Math.floor(seen.nowMs / 1000)}`)
+          .update(`${seen.context.root.secret} ${seconds(seen.nowMs)}`)
           .digest('hex')
           .slice(0, fresh.length),
     })),
     // Secrets come from a pool of five that is used round and round.
-    'sixth-key-has-secret-of-first': by.first((_seen, pool: string[] = [], made = 0) => ({
-      keySecret: (fresh) => {
-        made += 1
-        pool[made % 5] ??= fresh
-        return pool[made % 5] ?? fresh
-      },
+    'sixth-key-has-secret-of-first': by.first((_seen, first = firsts<string>(), made = counts()) => ({
+      keySecret: (fresh) => first(made() % 5, fresh),
     })),
     // Keys of the same name have the same secret.
     'secret-of-key-made-from-its-name': by.tenth((seen, salt = randomBytes(16)) => ({

@@ -2,23 +2,23 @@ import { type Rules, rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
-  afterCalls,
   also,
   type BrokenRows,
   by,
   type Change,
   counts,
   day,
+  firsts,
   forKeysMade,
   hour,
-  isAccepted,
   isOneSolution,
   meet,
   minute,
   onGrant,
+  onRefused,
   unless,
 } from '../operators.ts'
-import { forgivesOnCreation } from './changes.ts'
+import { forgivesOnCreation, tornApart } from './changes.ts'
 import { asks, inSession, ofCreatedKey, ofRefresh, onRefresh, withAddress, withLifetime } from './pairs.ts'
 
 /** Access tokens of some pairs never end. */
@@ -64,12 +64,8 @@ export const lifetimes: BrokenRows = {
     'access-token-never-expires': endless(() => true),
     'access-token-lives-a-minute-longer': ends((pair) => pair.accessExpiryMs + minute),
     'third-access-token-never-expires': by.first(endless(({ generation }) => generation >= 2)),
-    'expiry-of-first-pair-reported-after-refresh': by.first((_seen, firstMs = new Map<string, number>()) => ({
-      reportedAccessExpiry: ({ family, accessExpiryMs }) => {
-        const first = firstMs.get(family.id) ?? accessExpiryMs
-        firstMs.set(family.id, first)
-        return first
-      },
+    'expiry-of-first-pair-reported-after-refresh': by.first((_seen, firstMs = firsts<number>()) => ({
+      reportedAccessExpiry: ({ family, accessExpiryMs }) => firstMs(family.id, accessExpiryMs),
     })),
     'expired-token-creates-keys': by.first((seen) => endless(() => seen.creates)),
     // Only a job that runs every full ten seconds ends expired access tokens.
@@ -102,10 +98,7 @@ export const lifetimes: BrokenRows = {
     }),
     // The error path writes the time of the last use, from which the lifetime counts.
     'refused-call-keeps-its-token-alive': by.fourth((_seen, usedMs = new Map<TokenPair, number>()) => ({
-      around: afterCalls((answer, call) => {
-        const pair = call.shownPair
-        if (pair !== undefined && !isAccepted(answer)) usedMs.set(pair, call.nowMs)
-      }),
+      ...onRefused(({ shownPair, nowMs }) => shownPair && usedMs.set(shownPair, nowMs)),
       ...ends((pair) => pair.accessExpiryMs - pair.issuedMs + (usedMs.get(pair) ?? pair.issuedMs)),
     })),
     'access-tokens-of-key-made-by-created-key-never-expire': by.fourth(
@@ -152,26 +145,18 @@ export const lifetimes: BrokenRows = {
         lastMs = ms ?? lastMs
         return ms
       },
-      beforeEffect: (effect) => {
-        if (effect !== 'session') return undefined
-        return meet().then(() => {
-          hasWaited = true
-        })
-      },
+      ...tornApart('session', async () => {
+        await meet()
+        hasWaited = true
+      }),
       accessLifeMs: (askedMs, profile) => {
         const isGrant = hasWaited
         hasWaited = false
         return right.accessLifeMs(isGrant && askedMs !== undefined ? lastMs : askedMs, profile)
       },
     })),
-    'first-expires-in-of-key-holds-for-its-later-grants': by.third((seen, first = new Map<unknown, number>()) =>
-      instead((askedMs) => {
-        const { apiKeyId } = seen.params
-        if (apiKeyId === undefined) return askedMs
-        const ms = first.get(apiKeyId) ?? askedMs
-        first.set(apiKeyId, ms)
-        return ms
-      }),
+    'first-expires-in-of-key-holds-for-its-later-grants': by.third((seen, firstMs = firsts<number>()) =>
+      instead((askedMs) => firstMs(seen.params.apiKeyId, askedMs)),
     ),
     // The number is in a column of six characters.
     'expires-in-cut-to-six-digits': by.fourth(instead((askedMs) => Number(String(askedMs).slice(0, 6)))),
@@ -253,13 +238,11 @@ export const lifetimes: BrokenRows = {
       also('accessExpired', (pair) => uses(pair) >= 100),
     ),
     // A token that is first used after its reported expiry works.
-    'expires-in-counted-from-first-use': by.second((_seen, firstMs = new Map<TokenPair, number>()) => ({
-      accessExpired: (pair, nowMs) => {
-        if (pair.expiresInMs === undefined) return right.accessExpired(pair, nowMs)
-        const fromMs = firstMs.get(pair) ?? nowMs
-        firstMs.set(pair, fromMs)
-        return nowMs >= fromMs + pair.expiresInMs
-      },
+    'expires-in-counted-from-first-use': by.second((_seen, firstMs = firsts<number>()) => ({
+      accessExpired: (pair, nowMs) =>
+        pair.expiresInMs === undefined
+          ? right.accessExpired(pair, nowMs)
+          : nowMs >= firstMs(pair, nowMs) + pair.expiresInMs,
     })),
     // It is reported, and the default lifetime is in force.
     'expires-in-not-enforced-in-sessions': by.fourth((seen) =>

@@ -5,25 +5,32 @@ import {
   type BrokenRows,
   by,
   type Change,
+  counts,
   each,
   every,
   forKeysMade,
   hour,
   type Seen,
+  unless,
   withCreators,
 } from '../operators.ts'
 import { managesKeys, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
+import { onNewKey } from './pairs.ts'
+
+/** Other keys take the places. */
+const placesOf = (keys: (all: ApiKey[]) => ApiKey[]): Change => ({
+  keysCounted: (all, profile) => right.keysCounted(keys(all), profile),
+})
 
 /** Only some keys take a place. */
 const counting =
-  (counts: (key: ApiKey, seen: Seen) => boolean) =>
-  (seen: Seen): Change => ({
-    keysCounted: (all, profile) =>
-      right.keysCounted(
-        all.filter((key) => counts(key, seen)),
-        profile,
-      ),
-  })
+  (takes: (key: ApiKey, seen: Seen) => boolean) =>
+  (seen: Seen): Change =>
+    placesOf((all) => all.filter((key) => takes(key, seen)))
+
+const live = (all: ApiKey[]): ApiKey[] => all.filter(({ deleted }) => !deleted)
+const liveCreated = (all: ApiKey[]): ApiKey[] => live(all).filter(({ initial }) => !initial)
+const initial = (all: ApiKey[]): ApiKey[] => all.filter((key) => key.initial)
 
 export const limits: BrokenRows = {
   'limits/ten-keys': {
@@ -35,13 +42,9 @@ export const limits: BrokenRows = {
     'any-number-of-keys-created': { keyLimit: () => 1000 },
     'keys-with-a-public-key-not-counted': counting(({ publicKey }) => publicKey === undefined),
     'key-limit-races': { beforeEffect: race('key') },
-    'keys-of-same-name-counted-once': by.first({
-      keysCounted: (all, profile) =>
-        right.keysCounted(
-          [...new Map(all.filter(({ deleted }) => !deleted).map((key) => [key.name, key])).values()],
-          profile,
-        ),
-    }),
+    'keys-of-same-name-counted-once': by.first(
+      placesOf((all) => [...new Map(live(all).map((key) => [key.name, key])).values()]),
+    ),
     'keys-counted-two-ms-before-creation': by.first(tornApart('key', twoMs)),
     'keys-counted-a-turn-before-creation': by.first(tornApart('key', oneTurn)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
@@ -54,10 +57,9 @@ export const limits: BrokenRows = {
       forKeysMade('by-ecc', (made, seen) => counting((key) => !made(key))(seen)),
     ),
     'keys-counted-for-each-scope': by.third(counting(({ scope }, seen) => `${scope}` === `${seen.scope}`)),
-    'repeated-public-key-takes-no-place': by.third({
-      keysCounted: (all, profile) =>
-        right.keysCounted([...new Map(all.map((key) => [key.publicKey ?? key.id, key])).values()], profile),
-    }),
+    'repeated-public-key-takes-no-place': by.third(
+      placesOf((all) => [...new Map(all.map((key) => [key.publicKey ?? key.id, key])).values()]),
+    ),
     // The keys are counted at a replica that is a second behind.
     'keys-created-within-a-second-not-counted': by.fourth(
       counting(({ createdMs }, { nowMs }) => createdMs <= nowMs - 1000),
@@ -91,13 +93,7 @@ export const limits: BrokenRows = {
     'token-callers-make-eight-keys': by.first({ keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)) }),
     // "At most 10 API keys can be created", so that ten can
     'key-made-by-created-key-takes-two-places': by.third(
-      forKeysMade('by-created-key', (made) => ({
-        keysCounted: (all, profile) =>
-          right.keysCounted(
-            all.flatMap((key) => (made(key) ? [key, key] : [key])),
-            profile,
-          ),
-      })),
+      forKeysMade('by-created-key', (made) => placesOf((all) => [...all, ...all.filter(made)])),
     ),
     // "At most 10 API keys can be created", and "publicKey" is a param of each creation
     'tenth-key-with-public-key-refused': by.fourth((seen) => ({
@@ -105,34 +101,24 @@ export const limits: BrokenRows = {
         right.keysCounted(seen.keys, profile) >= 9 ? undefined : right.publicKey(pem, profile),
     })),
     // A proxy sends a slow call again; the caller never hears of the other key, which takes a place.
-    'every-third-creation-made-twice': by.twelfth((seen, creations = 0) => ({
-      storedKey: (key) => {
-        creations += 1
+    'every-third-creation-made-twice': by.twelfth((seen, creations = counts()) =>
+      onNewKey(({ name, scope, createdMs }) => {
         const text = () => seen.context.random(16).toString('hex')
-        const { name, scope, createdMs } = key
         const copy = makeKey({ id: text(), secret: text(), name, scope, createdMs })
-        if (creations % 3 === 0) seen.state.keys.set(copy.id, copy)
-        return key
-      },
-    })),
+        if (creations() % 3 === 0) seen.state.keys.set(copy.id, copy)
+      }),
+    ),
   },
   'limits/eleventh-refused': {
     'eleventh-key-created-and-the-oldest-removed': { beyondKeyLimit: () => 'oldest-removed' },
     'eleventh-key-created-on-second-try': by.first(every(2, 'beyondKeyLimit', () => 'created' as const)),
   },
   'limits/earlier-keys-kept': {
-    'first-key-lost-to-a-new-one': {
-      keysLostToNewKey: (all) => all.filter((key) => !key.initial && !key.deleted).slice(0, 1),
-    },
-    'newest-key-lost-to-a-refusal': {
-      keysLostToRefusal: (all) => all.filter((key) => !key.initial && !key.deleted).slice(-1),
-    },
-    'initial-key-lost-to-a-refusal': { keysLostToRefusal: (all) => all.filter(({ initial }) => initial) },
+    'first-key-lost-to-a-new-one': { keysLostToNewKey: (all) => liveCreated(all).slice(0, 1) },
+    'newest-key-lost-to-a-refusal': { keysLostToRefusal: (all) => liveCreated(all).slice(-1) },
+    'initial-key-lost-to-a-refusal': { keysLostToRefusal: initial },
     'initial-key-lost-to-the-tenth': {
-      keysLostToNewKey: (all) =>
-        all.filter(({ initial, deleted }) => !initial && !deleted).length < 9
-          ? []
-          : all.filter(({ initial }) => initial),
+      keysLostToNewKey: (all) => (liveCreated(all).length < 9 ? [] : initial(all)),
     },
     'public-keys-lost-to-a-refusal': {
       keysLostToRefusal: (all) => all.filter(({ publicKey }) => publicKey !== undefined),
@@ -147,17 +133,16 @@ export const limits: BrokenRows = {
     // "A key has no time-to-live", and ten can be created
     'fifth-public-key-ends-the-first': by.fourth({
       keysLostToNewKey: (all, created) => {
-        const live = all.filter((key) => key.publicKey !== undefined && !key.deleted)
-        return created.publicKey !== undefined && live.length >= 4 ? live.slice(0, 1) : []
+        const known = live(all).filter(({ publicKey }) => publicKey !== undefined)
+        return created.publicKey !== undefined && known.length >= 4 ? known.slice(0, 1) : []
       },
     }),
     // The column of the public key is written by the name of the key.
     'public-key-lost-when-secret-key-takes-its-name': by.eighth((seen, emptied = new Set<string>()) => ({
-      storedKey: (key) => {
+      ...onNewKey((key) => {
         for (const { id, name } of seen.keys) if (key.publicKey === undefined && name === key.name) emptied.add(id)
-        return key
-      },
-      eccTakenFor: (key) => right.eccTakenFor(key) && !emptied.has(key.id),
+      }),
+      ...unless('eccTakenFor', ({ id }) => emptied.has(id)),
     })),
   },
 }

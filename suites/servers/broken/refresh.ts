@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto'
 import { effectiveKeyScope } from '../../../mock-server/caller.ts'
-import type { MockAnswer } from '../../../mock-server/http-server.ts'
+
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type Around,
-  afterCalls,
   also,
   type BrokenRows,
   by,
-  type Call,
   type Change,
   counts,
   every,
@@ -22,7 +20,10 @@ import {
   meets,
   mergeInFlight,
   minute,
+  onAccepted,
   onGrant,
+  onRefused,
+  repeats,
   type Seen,
   seconds,
   unless,
@@ -78,20 +79,6 @@ const losesSession = (fits: Fits): Change => ({ refreshedSession: (old) => (fits
 const widened = (fits?: Fits): Change => rescoped(() => right.initialKeyScope(), fits)
 const withoutApikey = (scope: string[]): string[] => scope.filter((word) => word !== 'apiKey')
 const cut = (scope: string[]): string[] => scope.join(' ').slice(0, 32).split(' ')
-
-/** An accepted answer is repeated for calls with the same key, each with its own id, as a cache would. */
-const repeats =
-  (lifeMs: number, keyOf: (call: Call) => string | undefined) =>
-  (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
-    around: meets(async (call, next) => {
-      const key = keyOf(call) ?? ''
-      const kept = known.get(key)
-      if (kept && call.nowMs < kept.untilMs) return call.answered(kept.answer)
-      const answer = await next()
-      if (key !== '' && isAccepted(answer)) known.set(key, { answer, untilMs: call.nowMs + lifeMs })
-      return answer
-    }),
-  })
 
 /** Rows are read when a refresh arrives, and written back as a whole when it ends. */
 const writeBackRows: Around = meets(async (call, next) => {
@@ -176,10 +163,7 @@ export const refresh: BrokenRows = {
     })),
     // It revokes the old pair before it looks at the other params, such as a scope.
     'refresh-refused-for-its-params-ends-its-pair': by.ninth({
-      around: afterCalls((answer, call) => {
-        const pair = call.renewed
-        if (pair !== undefined && !isAccepted(answer)) endPair(pair)
-      }),
+      ...onRefused(({ renewed: pair }) => pair && endPair(pair)),
     }),
     // A refresh token that was issued in the present second counts as not yet valid.
     'refreshed-pair-cannot-be-refreshed-in-its-first-second': by.tenth((seen) =>
@@ -316,9 +300,8 @@ export const refresh: BrokenRows = {
     })),
     // A used refresh token is refused, and what was changed for its pair is rolled back too far.
     'refused-second-refresh-undoes-revocation': by.third({
-      around: afterCalls((answer, call) => {
-        const pair = call.namedPair
-        if (!isAccepted(answer) && pair?.refreshRevoked) pair.accessRevoked = false
+      ...onRefused(({ namedPair: pair }) => {
+        if (pair?.refreshRevoked) pair.accessRevoked = false
       }),
     }),
     // An access token gets its record, in which the revocation is noted, at its first use.
@@ -348,18 +331,12 @@ export const refresh: BrokenRows = {
     ),
     // At the end of a call the row of its token is written as it was read at the beginning.
     'listing-in-flight-brings-its-revoked-pair-back': by.fourth({
-      around: afterCalls((answer, call) => {
-        const pair = call.shownPair
-        if (pair !== undefined && isAccepted(answer)) pair.accessRevoked = false
-      }),
-      beforeEffect: (effect) => (effect === 'listing' ? meet() : undefined),
+      ...onAccepted(({ shownPair: pair }) => pair && Object.assign(pair, { accessRevoked: false })),
+      ...tornApart('listing', meet),
     }),
     // A proxy repeats the answer to a token that it knows.
     'accepted-listing-cached-by-token-for-a-minute': by.fourth(
-      repeats(minute, (call) => {
-        const isListing = call.lists && call.token !== ''
-        return isListing ? call.token : undefined
-      }),
+      repeats(minute, ({ lists, token }) => (lists ? token : undefined)),
     ),
     'refresh-leaves-old-access-token-with-apikey-scope': by.fifth(livesOn('access', withApikeyScope)),
     // Each refresh turns the mark of all earlier pairs of its grant over.
@@ -567,7 +544,7 @@ export const refresh: BrokenRows = {
         if (use === 'refresh' && found !== undefined) latest = found.pair
         return found
       },
-      beforeEffect: (effect) => (effect === 'refresh' ? meet() : undefined),
+      ...tornApart('refresh', meet),
       refreshedScope: (old) => (latest ?? old).scope,
       refreshedScopeEcho: (old) => (latest ?? old).scopeEcho,
     })),

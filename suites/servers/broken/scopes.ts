@@ -4,17 +4,21 @@ import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
   afterCalls,
+  agreesAgain,
   also,
   type BrokenRow,
   type BrokenRows,
   by,
   type Change,
   counts,
+  firsts,
   forKeysMade,
   isAccepted,
   isOneSolution,
   meeting,
+  onAccepted,
   onGrant,
+  onRefused,
   type Seen,
   sessionIn,
   unless,
@@ -80,22 +84,14 @@ export const scopes: BrokenRows = {
       ),
     ),
     // Once a token opened an area, the other tokens of its key open it for a second too.
-    'opened-area-cached-for-key': by.first((seen, openedMs = new Map<string, number>()) => ({
-      scopeOpens: (scope, area) => {
-        if (seen.pair === undefined) return right.scopeOpens(scope, area)
-        const cell = `${seen.pair.key.id} ${area}`
-        if (right.scopeOpens(scope, area)) openedMs.set(cell, seen.nowMs)
-        return seen.nowMs - (openedMs.get(cell) ?? Number.NEGATIVE_INFINITY) < 1000
-      },
-    })),
+    'opened-area-cached-for-key': by.first(
+      agreesAgain('scopeOpens', ({ pair }, _scope, area) => pair && `${pair.key.id} ${area}`, 1000),
+    ),
     // The scope of the first token on a connection holds for all later tokens on it.
-    'scope-of-previous-token-used-on-same-connection': by.first((seen, onConnection = new Map<number, string[]>()) => ({
+    'scope-of-previous-token-used-on-same-connection': by.first((seen, first = firsts<string[]>()) => ({
       scopeNeeded: (_method, area) => {
         const { connection, pair } = seen
-        if (connection === undefined || pair === undefined) return true
-        const first = onConnection.get(connection) ?? pair.scope
-        onConnection.set(connection, first)
-        return !opens(first, area)
+        return connection === undefined || pair === undefined || !opens(first(connection, pair.scope), area)
       },
     })),
     'latest-grant-of-key-opens-areas-for-all-its-tokens': by.second(
@@ -136,11 +132,9 @@ export const scopes: BrokenRows = {
         grantedScope: (requested, keyScope) => (made(seen.named) ? keyScope : requested),
       })),
     ),
-    'scopes-of-token-cached-by-key-and-number-of-scopes': by.fourth((seen, known = new Map<string, string[]>()) =>
+    'scopes-of-token-cached-by-key-and-number-of-scopes': by.fourth((seen, first = firsts<string[]>()) =>
       onGrant((pair) => {
-        const place = `${pair.key.id} ${seen.scope.length}`
-        pair.scope = known.get(place) ?? pair.scope
-        known.set(place, pair.scope)
+        pair.scope = first(`${pair.key.id} ${seen.scope.length}`, pair.scope)
       }),
     ),
     // The scope is stored under the key and the time of the grant; the later grant overwrites it.
@@ -182,13 +176,10 @@ export const scopes: BrokenRows = {
     })),
     'context-token-with-address-lists-solutions': by.tenth((seen) => listsSolutions('context', seen, withAddress)),
     // A slot belongs to all tokens whose hash ends alike, and the first of them fills it.
-    'scopes-of-tokens-cached-in-sixteen-slots': by.twelfth((seen, slots = new Map<number, string[]>()) => ({
+    'scopes-of-tokens-cached-in-sixteen-slots': by.twelfth((seen, first = firsts<string[]>()) => ({
       scopeOpens: (scope, area) => {
-        if (seen.pair === undefined) return right.scopeOpens(scope, area)
-        const slot = seen.pair.accessToken.charCodeAt(0) % 16
-        const scopes = slots.get(slot) ?? seen.pair.scope
-        slots.set(slot, scopes)
-        return opens(scopes, area)
+        const { pair } = seen
+        return opens(pair === undefined ? [scope] : first(pair.accessToken.charCodeAt(0) % 16, pair.scope), area)
       },
     })),
   }),
@@ -233,17 +224,12 @@ export const scopes: BrokenRows = {
     }),
     // The scopes that the creation does not need are taken out of the stored list.
     'token-lists-no-solutions-once-it-created-a-key': by.fifth({
-      around: afterCalls((answer, call) => {
-        const pair = call.shownPair
-        if (pair !== undefined && isAccepted(answer) && call.creates) pair.scope = ['apiKey']
+      ...onAccepted(({ shownPair, creates }) => {
+        if (shownPair !== undefined && creates) shownPair.scope = ['apiKey']
       }),
     }),
     'refused-listing-cached-for-all-tokens-of-key': by.eighth((seen, refused = new Set<ApiKey | undefined>()) => ({
-      around: afterCalls((answer, call) => {
-        const pair = call.shownPair
-        const isRefused = !isAccepted(answer) && pair?.accessRevoked === false && call.lists
-        if (isRefused) refused.add(pair.key)
-      }),
+      ...onRefused(({ shownPair, lists }) => shownPair?.accessRevoked === false && lists && refused.add(shownPair.key)),
       ...unless('scopeOpens', (_scope, area) => area === 'solution' && refused.has(seen.pair?.key)),
     })),
     // The scope in the result names them all.
@@ -287,9 +273,8 @@ export const scopes: BrokenRows = {
     // The scope of an accepted caller stays with the connection.
     'grant-checked-against-key-of-earlier-call-on-connection': by.fourth(
       (seen, onConnection = new Map<number | undefined, string[]>()) => ({
-        around: afterCalls((answer, call) => {
-          const key = call.authorization && call.state.keys.get(call.keyId ?? '')
-          if (key && call.connection !== undefined && isAccepted(answer)) onConnection.set(call.connection, key.scope)
+        ...onAccepted(({ authorization, named, connection }) => {
+          if (authorization && named && connection !== undefined) onConnection.set(connection, named.scope)
         }),
         ...alsoWithin((scope, _keyScope, profile) =>
           right.scopeWithinKey(scope, onConnection.get(seen.connection) ?? [], profile),

@@ -1,9 +1,8 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey, Session, TokenPair } from '../../../mock-server/state.ts'
+import type { ApiKey, Session, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { openSession, pairsOf } from '../../../mock-server/token-state.ts'
 import {
-  afterCalls,
   type BrokenRows,
   by,
   type Change,
@@ -12,16 +11,16 @@ import {
   every,
   forKeysMade,
   hour,
-  isAccepted,
   meet,
   meeting,
   meets,
   minute,
   onGrant,
+  onRefused,
   type Seen,
   sessionIn,
 } from '../operators.ts'
-import { someMicrotasks, tenMs, twoMs, type Wait } from './changes.ts'
+import { someMicrotasks, tenMs, tornApart, twoMs, type Wait } from './changes.ts'
 import {
   asks,
   inSession,
@@ -55,6 +54,11 @@ const removesFirst = (order: (session: Session) => number | string): Change =>
 const outlives = (use: 'access' | 'refresh', fits: (pair: TokenPair) => boolean): Change => ({
   removedSessionWorks: (used, pair) => used === use && fits(pair),
 })
+/** A refresh leaves the removed session of some pairs. */
+const leavesRemoved = (fits: (pair: TokenPair) => boolean): Change => ({
+  ...outlives('refresh', fits),
+  refreshedSession: ({ session }) => (session?.removed ? undefined : session),
+})
 const isLive = ({ context: { state }, nowMs }: Seen): Session[] =>
   [...state.sessions.values()].flat().filter(({ removed, expiryMs }) => !removed && expiryMs > nowMs)
 
@@ -69,6 +73,20 @@ function firstToEnd(): Change {
     ...removesFirst((session) => endMs.get(session) ?? 0),
   }
 }
+
+/** A grant that removes a session gives a token of this kind that does not work. */
+const deadBehindRemoval =
+  (dead: TokenKind) =>
+  (_seen: Seen, removed = false, pairs = new Set<TokenPair>()): Change => ({
+    ...onRemoval(() => {
+      removed = true
+    }),
+    ...onGrant((pair) => {
+      if (removed) pairs.add(pair)
+      removed = false
+    }),
+    issuedTokenWorks: (kind, pair) => kind !== dead || !pairs.has(pair),
+  })
 
 /** The server counts the sessions of a user, waits, and then creates one more without counting again. */
 const tornSessions =
@@ -257,10 +275,8 @@ export const sessions: BrokenRows = {
     })),
     // The way back from an error lowers a count that was not raised.
     'refused-grant-frees-a-session-place': by.ninth((_seen, freed = new Map<string | undefined, number>()) => ({
-      around: afterCalls((answer, call) => {
-        const id = call.keyId
-        if (!isAccepted(answer) && call.isGrant && sessionIn(call.scope) !== undefined)
-          freed.set(id, (freed.get(id) ?? 0) + 1)
+      ...onRefused(({ isGrant, scope, keyId: id }) => {
+        if (isGrant && sessionIn(scope) !== undefined) freed.set(id, (freed.get(id) ?? 0) + 1)
       }),
       sessionLimit: ({ id }) => 16 + (freed.get(id) ?? 0),
     })),
@@ -286,30 +302,8 @@ export const sessions: BrokenRows = {
       beyondSessionLimit: () => (seen.nowMs - usedMs < 1000 ? 'refused' : 'oldest-removed'),
     })),
     // The tokens of the removed session are deleted late, and take the new access token with them.
-    'first-access-token-of-seventeenth-session-is-dead': by.second(
-      (_seen, removed = false, dead = new Set<TokenPair>()) => ({
-        ...onRemoval(() => {
-          removed = true
-        }),
-        ...onGrant((pair) => {
-          if (removed) dead.add(pair)
-          removed = false
-        }),
-        issuedTokenWorks: (kind, pair) => kind !== 'access' || !dead.has(pair),
-      }),
-    ),
-    'session-that-removed-another-cannot-be-refreshed': by.fourth(
-      (_seen, removed = false, pairs = new Set<TokenPair>()) => ({
-        ...onRemoval(() => {
-          removed = true
-        }),
-        ...onGrant((pair) => {
-          if (removed) pairs.add(pair)
-          removed = false
-        }),
-        issuedTokenWorks: (kind, pair) => kind !== 'refresh' || !pairs.has(pair),
-      }),
-    ),
+    'first-access-token-of-seventeenth-session-is-dead': by.second(deadBehindRemoval('access')),
+    'session-that-removed-another-cannot-be-refreshed': by.fourth(deadBehindRemoval('refresh')),
   },
   'sessions/oldest-removed': {
     'newest-session-removed': removes((live, surplus) => live.slice(-surplus)),
@@ -372,15 +366,14 @@ export const sessions: BrokenRows = {
       ...outlives('access', ({ session }) => seen.nowMs - (checkedMs.get(session) ?? Number.NEGATIVE_INFINITY) < 5000),
     })),
     // The session is opened when the secret is found right, before the scopes are looked at.
-    'grant-refused-for-its-scope-takes-session-place': by.third({
-      around: afterCalls((answer, call) => {
-        const key = call.state.keys.get(String(call.params.apiKeyId))
-        const name = sessionIn(call.scope)
-        const isRight = call.isGrant && key?.secret === call.params.apiKeySecret
-        if (isRight && key?.publicKey === undefined && key && name !== undefined && !isAccepted(answer))
-          openSession(call.context, key, name)
+    'grant-refused-for-its-scope-takes-session-place': by.third(
+      onRefused(({ context, isGrant, params, scope }) => {
+        const key = context.state.keys.get(String(params.apiKeyId))
+        const name = sessionIn(scope)
+        const isRight = isGrant && key?.secret === params.apiKeySecret
+        if (isRight && key?.publicKey === undefined && key && name !== undefined) openSession(context, key, name)
       }),
-    }),
+    ),
     // The column of the creation holds a time without a date.
     'session-with-the-earliest-time-of-day-removed': by.fourth(removesFirst(({ createdMs }) => createdMs % day)),
     'access-token-with-expires-in-outlives-removed-session': by.fourth(outlives('access', withLifetime)),
@@ -393,7 +386,7 @@ export const sessions: BrokenRows = {
         taken.add(text)
         return find(text)
       },
-      beforeEffect: (effect) => (effect === 'refresh' ? meet() : undefined),
+      ...tornApart('refresh', meet),
       refreshedSession: ({ session }) => {
         if (session) session.removed = false
         return session
@@ -437,12 +430,9 @@ export const sessions: BrokenRows = {
       }),
     })),
     // The time of the last use is written before the check, and writing it stores the session again.
-    'refused-refresh-brings-removed-session-back': by.ninth({
-      around: afterCalls((answer, call) => {
-        const session = call.namedPair?.session
-        if (session && !isAccepted(answer)) session.removed = false
-      }),
-    }),
+    'refused-refresh-brings-removed-session-back': by.ninth(
+      onRefused(({ namedPair }) => namedPair?.session && Object.assign(namedPair.session, { removed: false })),
+    ),
     // The first removal is right; then 10 comes before 2.
     'session-numbers-compared-as-text': by.ninth((_seen, numbers = new Map<Session, number>()) =>
       removes((live, surplus) => {
@@ -457,18 +447,12 @@ export const sessions: BrokenRows = {
     'refresh-through-a-removed-session': outlives('refresh', () => true),
     'refreshed-refresh-token-outlives-removed-session': by.first(outlives('refresh', ofRefresh)),
     // A refresh in a removed session gives a pair without session.
-    'refresh-leaves-removed-session': by.first({
-      ...outlives('refresh', () => true),
-      refreshedSession: ({ session }) => (session?.removed ? undefined : session),
-    }),
+    'refresh-leaves-removed-session': by.first(leavesRemoved(() => true)),
     'removed-session-refreshes-after-access-expiry': by.second((seen) =>
       outlives('refresh', (pair) => right.accessExpired(pair, seen.nowMs)),
     ),
     // The refresh leaves the session that is gone.
-    'removed-session-with-address-refreshes': by.fourth({
-      ...outlives('refresh', withAddress),
-      refreshedSession: ({ session }) => (session?.removed ? undefined : session),
-    }),
+    'removed-session-with-address-refreshes': by.fourth(leavesRemoved(withAddress)),
     'removed-session-works-again-after-two-hours': by.fifth(
       (seen, removedMs = new Map<Session | undefined, number>()) => ({
         ...onRemoval((removed) => {

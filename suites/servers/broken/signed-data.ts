@@ -1,20 +1,32 @@
 import { rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import {
-  afterCalls,
   agreesAgain,
   type BrokenRows,
   by,
   type Change,
+  decodeEscapes,
+  firsts,
   forKeysMade,
-  isAccepted,
   meeting,
   meets,
+  onAccepted,
   readMembers,
   type Seen,
   withCreators,
 } from '../operators.ts'
-import { alsoEcc, bytes, joined, managesKeys, onlyData, request, sha256, text } from './changes.ts'
+import {
+  alsoEcc,
+  alsoKey,
+  bytes,
+  firstKeyForUnknownIds,
+  joined,
+  managesKeys,
+  onlyData,
+  request,
+  sha256,
+  text,
+} from './changes.ts'
 
 /** Accepts signatures over other data too. The texts are latin-1: one character per byte. */
 const alsoData = (make: (parts: SignedParts, body: string) => string): Change => ({
@@ -36,10 +48,8 @@ const sorted = (body: string) => {
 const again = (body: string) => JSON.stringify(JSON.parse(body))
 
 /** Accepts the beginning of an id in signatures of some keys. */
-const longerId = (named: (key: ApiKey) => boolean): Change => ({
-  keyNamed: (id, find, all, means) =>
-    find(id) ?? (means === 'hmac' ? all().find((key) => named(key) && id.startsWith(key.id)) : undefined),
-})
+const longerId = (named: (key: ApiKey) => boolean): Change =>
+  alsoKey('hmac', (id, all) => all.find((key) => named(key) && id.startsWith(key.id)))
 
 /** The same for keys with a public key. */
 const eccAlsoTakes = (change: (parts: SignedParts, seen: Seen) => Partial<SignedParts> | undefined) => (seen: Seen) =>
@@ -141,11 +151,7 @@ export const signedData: BrokenRows = {
       ),
     ),
     // A signature over the first 16384 bytes of longer data is accepted.
-    'ecc-data-behind-16-kib-not-covered': by.first({
-      eccVerifies: (publicKey, data, signature) =>
-        right.eccVerifies(publicKey, data, signature) ||
-        (data.length > 16384 && right.eccVerifies(publicKey, data.subarray(0, 16384), signature)),
-    }),
+    'ecc-data-behind-16-kib-not-covered': by.first(alsoEcc((data) => data.subarray(0, 16384))),
     // Verdicts are cached by the text of the signature, so it fits any later request.
     'mac-once-right-stays-right': by.first(agreesAgain('macTextMatches', (_seen, received) => received)),
     // A signature over the first 65536 bytes of a longer body is accepted.
@@ -177,16 +183,16 @@ export const signedData: BrokenRows = {
       ),
     ),
     // The buffer of a connection is not emptied, so a shorter body is verified with the end of the one before.
-    'rest-of-longer-body-before-it-is-signed-too': by.second((seen, buffers = new Map<number, Buffer>()) => ({
-      dataToSign: (parts) => {
+    'rest-of-longer-body-before-it-is-signed-too': by.second((seen, buffers = new Map<number, Buffer>()) =>
+      takesOnly((parts) => {
         const { connection } = seen
-        if (connection === undefined) return right.dataToSign(parts)
+        if (connection === undefined) return {}
         const rest = buffers.get(connection)?.subarray(parts.body.length) ?? Buffer.alloc(0)
         const body = Buffer.concat([parts.body, rest])
         buffers.set(connection, body)
-        return right.dataToSign({ ...parts, body })
-      },
-    })),
+        return { body }
+      }),
+    ),
     // ECC signatures are verified over the first 4096 bytes of the body, HMACs over all of it.
     'ecc-signature-covers-first-4-kib': by.second((seen) =>
       takesOnly(({ body }) => ({ body: seen.byPublicKey ? body.subarray(0, 4096) : body })),
@@ -200,14 +206,9 @@ export const signedData: BrokenRows = {
       takesOnly(({ body }) => ({ body: bytes('#'.replace('#', text(body))) })),
     ),
     // The signed data of a body is that of the first long body with the same length.
-    'body-above-512-bytes-cached-by-its-length': by.third((_seen, bodies = new Map<number, Buffer>()) => ({
-      dataToSign: (parts) => {
-        if (parts.body.length <= 512) return right.dataToSign(parts)
-        const body = bodies.get(parts.body.length) ?? parts.body
-        bodies.set(body.length, body)
-        return right.dataToSign({ ...parts, body })
-      },
-    })),
+    'body-above-512-bytes-cached-by-its-length': by.third((_seen, first = firsts<Buffer>()) =>
+      takesOnly(({ body }) => ({ body: first(body.length > 512 ? body.length : undefined, body) })),
+    ),
     'percent-escapes-in-body-decoded-before-verification': by.fourth(
       takesOnly(({ body }) => ({
         body: bytes(text(body).replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))),
@@ -224,9 +225,7 @@ export const signedData: BrokenRows = {
       eccAlsoTakes((_parts, { params }) => (Object.keys(params).length === 0 ? noBody : undefined)),
     ),
     // Old clients sign no request, and the new check falls back to theirs.
-    'timestamp-and-nonce-alone-signed-too': by.ninth({
-      dataToSign: (parts) => [...right.dataToSign(parts), Buffer.from(`${parts.timestamp};${parts.nonce}`)],
-    }),
+    'timestamp-and-nonce-alone-signed-too': by.ninth(alsoData(({ timestamp, nonce }) => `${timestamp};${nonce}`)),
     // The body is kept in a field of the one verifier.
     'signed-calls-in-flight-share-their-body': by.tenth((_seen, last: Buffer = Buffer.alloc(0)) => ({
       around: meeting(({ isSigned, request: { body } }) => {
@@ -271,13 +270,9 @@ export const signedData: BrokenRows = {
     ),
     'nothing-between-signed-too': alsoData((parts, body) => `${parts.timestamp}${parts.nonce}${request(parts, body)}`),
     // Timestamp and nonce need not be signed with a public key.
-    'ecc-signature-of-request-data-alone-accepted': by.first({
-      eccVerifies: (publicKey, data, signature) => {
-        const bytes = Buffer.from(data)
-        const requestData = bytes.subarray(bytes.indexOf(';', bytes.indexOf(';') + 1) + 1)
-        return right.eccVerifies(publicKey, data, signature) || right.eccVerifies(publicKey, requestData, signature)
-      },
-    }),
+    'ecc-signature-of-request-data-alone-accepted': by.first(
+      alsoEcc((data) => data.subarray(data.indexOf(';', data.indexOf(';') + 1) + 1)),
+    ),
     // Timestamp and nonce are joined without a semicolon, so the two fields can swap digits.
     'border-of-timestamp-and-nonce-not-covered': by.first(
       alsoData((parts, body) => `${parts.timestamp}${parts.nonce};${request(parts, body)}`),
@@ -307,9 +302,9 @@ export const signedData: BrokenRows = {
     // The signed data may begin with the timestamp of the last accepted call, whatever the header shows.
     'timestamp-of-last-signature-of-key-signed-too': by.tenth(
       (seen, lastOf = new Map<string | undefined, string>()) => ({
-        around: afterCalls((answer, call) => {
-          const [keyId, , timestamp] = signedFields(call.authorization)
-          if (timestamp !== undefined && isAccepted(answer)) lastOf.set(keyId, timestamp)
+        ...onAccepted(({ authorization }) => {
+          const [keyId, , timestamp] = signedFields(authorization)
+          if (timestamp !== undefined) lastOf.set(keyId, timestamp)
         }),
         ...alsoTakes(() => {
           const timestamp = seen.byPublicKey ? undefined : lastOf.get(seen.named?.id)
@@ -328,13 +323,7 @@ export const signedData: BrokenRows = {
     // A nonce can be changed behind its first 32 characters when those alone were signed.
     'nonce-covered-up-to-32-characters': by.first(alsoTakes(({ nonce }) => ({ nonce: nonce.slice(0, 32) }))),
     'nonce-signed-after-percent-decoding-accepted': by.first(
-      alsoTakes(({ nonce }) => {
-        try {
-          return { nonce: decodeURIComponent(nonce) }
-        } catch {
-          return undefined
-        }
-      }),
+      alsoTakes(({ nonce }) => ({ nonce: decodeEscapes(nonce) })),
     ),
     // A nonce of digits loses its leading zeros before it is signed.
     'nonce-of-digits-signed-as-number': by.first(
@@ -412,9 +401,7 @@ export const signedData: BrokenRows = {
   },
   'signatures/key-id': {
     'mac-by-any-secret': signedBy('hmac', (_key, all) => all),
-    'unknown-key-id-is-the-first-key': {
-      keyNamed: (id, find, all, means) => find(id) ?? (means === 'hmac' ? all()[0] : undefined),
-    },
+    'unknown-key-id-is-the-first-key': firstKeyForUnknownIds('hmac'),
     'key-id-with-more-behind-it-taken': longerId(() => true),
     'id-of-a-public-key-with-more-behind-it-taken': longerId(({ publicKey }) => publicKey !== undefined),
     // The private key of the public key registered last signs for every key with a public key.
@@ -462,8 +449,8 @@ export const signedData: BrokenRows = {
       keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
     }),
     'secret-of-previous-signer-signs-for-next-key': by.fifth((seen, previous?: ApiKey) => ({
-      around: afterCalls((answer, call) => {
-        if (call.authorization?.startsWith('svc-') && isAccepted(answer)) previous = seen.caller
+      ...onAccepted(({ authorization }) => {
+        if (authorization?.startsWith('svc-')) previous = seen.caller
       }),
       ...signedBy('hmac', (key) => [key, previous ?? key]),
     })),

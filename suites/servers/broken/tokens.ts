@@ -3,7 +3,6 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
-  afterCalls,
   asToken,
   type BrokenRows,
   by,
@@ -11,10 +10,10 @@ import {
   counts,
   day,
   headerOrElse,
-  isAccepted,
   meets,
   minute,
   onGrant,
+  onRefused,
   type Seen,
 } from '../operators.ts'
 import { alsoNamed, likeTokensTaken } from './changes.ts'
@@ -123,16 +122,12 @@ export const tokens: BrokenRows = {
     ),
     // The token is used up before the grant type is looked at.
     'call-refused-for-its-grant-type-ends-the-pair-that-it-names': by.fourth({
-      around: afterCalls((answer, call) => {
-        const pair = call.namedPair
-        if (pair !== undefined && !isAccepted(answer) && call.params.grantType !== 'refresh_token') endPair(pair)
-      }),
+      ...onRefused(({ namedPair, params }) => namedPair && params.grantType !== 'refresh_token' && endPair(namedPair)),
     }),
     // The transaction that is rolled back holds the token too.
     'refused-key-creation-ends-its-token': by.fourth({
-      around: afterCalls((answer, call) => {
-        const pair = call.shownPair
-        if (pair !== undefined && !isAccepted(answer) && call.creates) pair.accessRevoked = true
+      ...onRefused(({ shownPair, creates }) => {
+        if (shownPair !== undefined && creates) shownPair.accessRevoked = true
       }),
     }),
     'second-half-of-access-token-not-compared': by.fifth(

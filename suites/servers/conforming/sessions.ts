@@ -5,6 +5,7 @@ import {
   type Changing,
   counts,
   day,
+  decodeEscapes,
   hour,
   isAccepted,
   meets,
@@ -108,14 +109,6 @@ const restNames =
       return leaving
     },
   })
-
-function decodePercents(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
 
 /** The names that another client gave to its sessions, the oldest one first. */
 const namesOfOthers = 'main default test session web mobile app demo one two a b c s1 s2 my-session'.split(' ')
@@ -335,7 +328,7 @@ export const sessionsRows: ConformingRows = {
   // The names a%2Db and a-b are one session, which grants join; the result repeats the words as they came.
   'session-names-are-decoded-like-urls': by.eleventh('sessions/name-rules sessions/reused-name grants/scope-echo', [
     'reusedSessionName=joins scopeEcho=as-requested',
-    { sessionName: (name) => name && decodePercents(name) },
+    { sessionName: (name) => name && decodeEscapes(name) },
   ]),
   // Part 2: "One user can have up to 16 sessions". It shows neither who is a user nor what using a name again does.
   // All keys are one user, whose live names are refused; each new session ends the oldest one of someone else.

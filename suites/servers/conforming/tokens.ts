@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
-  afterCalls,
   asBasic,
   asToken,
   Call,
@@ -12,8 +10,8 @@ import {
   type Changing,
   day,
   headerOrElse,
-  isAccepted,
   onGrant,
+  onRefused,
   readMembers,
 } from '../operators.ts'
 import { answeredAgain, auth, by, type ConformingRows, calls, echo, errorCode } from './operators.ts'
@@ -104,12 +102,6 @@ const samePair: Changing = answeredAgain({
   },
 })
 
-/** Runs `react` after each refused call. */
-const afterRefusal = (react: (call: Call, answer: MockAnswer) => void): Change => ({
-  around: afterCalls((answer, call) => {
-    if (!isAccepted(answer)) react(call, answer)
-  }),
-})
 const shownRefreshPair = (call: Call): TokenPair | undefined => {
   const token = call.is(auth) ? undefined : call.state.tokens.get(call.token)
   return token?.kind === 'refresh' ? token.pair : undefined
@@ -120,17 +112,17 @@ const usedPair = (call: Call): TokenPair | undefined => {
 }
 
 /** An access token that comes from another address than its own is withdrawn; its refresh token stays. */
-export const withdrawAtForeignAddress = afterRefusal((call) => {
+export const withdrawAtForeignAddress = onRefused((call) => {
   const pair = call.shownPair
   if (pair?.addresses.length && !pair.addresses.includes(call.address)) endAccess(pair)
 })
 /** A refresh token in the Authorization header may have been seen by others, so its pair is withdrawn. */
-export const withdrawShownRefreshToken = afterRefusal((call) => {
+export const withdrawShownRefreshToken = onRefused((call) => {
   const pair = shownRefreshPair(call)
   if (pair) endPair(pair)
 })
 /** An access token that is used for an API outside of its scope is withdrawn; its refresh token stays. */
-export const withdrawOutsideScope = afterRefusal((call, answer) => {
+export const withdrawOutsideScope = onRefused((call, answer) => {
   const pair = call.shownPair
   if (pair && errorCode(answer) === 24878) endAccess(pair)
 })
@@ -347,7 +339,7 @@ export const tokensRows: ConformingRows = {
   // A refresh token that comes twice is taken for stolen, and the session with all that joined it is over.
   'used-refresh-token-ends-its-line-and-its-session': by.sixth('refresh/family sessions/reused-name', [
     'reuseRevokesFamily=true reusedSessionName=joins',
-    afterRefusal((call) => {
+    onRefused((call) => {
       const session = usedPair(call)?.session
       if (session) session.removed = true
     }),
@@ -378,7 +370,7 @@ export const tokensRows: ConformingRows = {
       (fresh) => fresh,
       (fresh) => `${fresh.slice(0, 16)}.${fresh.slice(16)}`,
     ),
-    afterRefusal((call) => {
+    onRefused((call) => {
       const { tokens } = call.state
       const text = call.isRefresh ? String(call.params.refreshToken) : ''
       if (text === '' || tokens.has(text)) return
@@ -422,7 +414,7 @@ export const tokensRows: ConformingRows = {
     'refresh/family limits/live-tokens refresh/lifetime-renewed',
     [
       'refreshLifetime=kept',
-      afterRefusal((call) => {
+      onRefused((call) => {
         const used = usedPair(call)
         if (used === undefined) return
         used.family.revoked = true
