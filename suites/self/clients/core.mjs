@@ -422,6 +422,9 @@ export const defaultParts = {
   ...tokenParts,
 }
 
+/** Makes rows of the catalogue: clients with these ways to authorize and, if they are broken, the check that they do not pass. */
+export const clientOf = (auth, check) => (id, about, parts) => ({ id, auth, check, about, parts })
+
 /** @param env the environment that the contract names (`SVC_URL`, …) */
 export function createClient(env, parts = {}) {
   const url = new URL(env.SVC_URL)

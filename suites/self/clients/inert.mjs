@@ -1,5 +1,6 @@
 /** Clients that prove nothing, since no call of theirs reaches the server. */
 import { connect } from 'node:net'
+import { clientOf } from './core.mjs'
 
 const printLines = (word) => async (client) => {
   const calls = Number(client.env.SVC_CALLS || 1)
@@ -7,55 +8,35 @@ const printLines = (word) => async (client) => {
 }
 
 export const inertClients = [
-  {
-    id: 'exits-at-once',
-    auth: ['hmac', 'ecc', 'basic', 'token'],
-    about: 'Exits with 0 and prints nothing',
-    parts: { runCalls: async () => undefined },
-  },
-  {
-    id: 'exits-with-one',
-    auth: ['hmac'],
-    about: 'Exits with 1 and prints nothing, like an adapter with a mistake in its first line',
-    parts: {
+  clientOf(['hmac', 'ecc', 'basic', 'token'])('exits-at-once', 'Exits with 0 and prints nothing', {
+    runCalls: async () => undefined,
+  }),
+  clientOf(['hmac'])(
+    'exits-with-one',
+    'Exits with 1 and prints nothing, like an adapter with a mistake in its first line',
+    {
       runCalls: async () => {
         process.exitCode = 1
       },
     },
-  },
-  {
-    id: 'ok-without-a-call',
-    auth: ['hmac', 'ecc', 'basic', 'token'],
-    about: 'Prints ok for every call and makes none',
-    parts: { runCalls: printLines('ok') },
-  },
-  {
-    id: 'error-without-a-call',
-    auth: ['hmac', 'token'],
-    about: 'Prints error for every call and makes none',
-    parts: { runCalls: printLines('error') },
-  },
-  {
-    id: 'calls-another-port',
-    auth: ['hmac', 'token'],
-    about: 'Makes its calls to a port where nobody listens',
-    parts: {
-      start: async (client) => {
-        client.url = new URL('http://127.0.0.1:9')
-      },
+  ),
+  clientOf(['hmac', 'ecc', 'basic', 'token'])('ok-without-a-call', 'Prints ok for every call and makes none', {
+    runCalls: printLines('ok'),
+  }),
+  clientOf(['hmac', 'token'])('error-without-a-call', 'Prints error for every call and makes none', {
+    runCalls: printLines('error'),
+  }),
+  clientOf(['hmac', 'token'])('calls-another-port', 'Makes its calls to a port where nobody listens', {
+    start: async (client) => {
+      client.url = new URL('http://127.0.0.1:9')
     },
-  },
-  {
-    id: 'connects-only',
-    auth: ['hmac'],
-    about: 'Opens a connection, sends nothing, and prints error',
-    parts: {
-      runCalls: async (client) => {
-        const socket = connect(Number(client.url.port), client.url.hostname)
-        await new Promise((resolve) => socket.once('connect', resolve).once('error', resolve))
-        socket.destroy()
-        await printLines('error')(client)
-      },
+  }),
+  clientOf(['hmac'])('connects-only', 'Opens a connection, sends nothing, and prints error', {
+    runCalls: async (client) => {
+      const socket = connect(Number(client.url.port), client.url.hostname)
+      await new Promise((resolve) => socket.once('connect', resolve).once('error', resolve))
+      socket.destroy()
+      await printLines('error')(client)
     },
-  },
+  }),
 ]

@@ -1,11 +1,10 @@
 /** Clients that read answers wrongly. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
-const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
-const errorIn200 = of('answers/error-in-200', ['hmac', 'token'])
-const foreignId = of('answers/foreign-id-rejected', ['hmac', 'token'])
-const malformed = of('answers/malformed-survived', ['hmac', 'token'])
+const errorIn200 = clientOf(['hmac', 'token'], 'answers/error-in-200')
+const foreignId = clientOf(['hmac', 'token'], 'answers/foreign-id-rejected')
+const malformed = clientOf(['hmac', 'token'], 'answers/malformed-survived')
 
 const parsed = (text) => {
   try {

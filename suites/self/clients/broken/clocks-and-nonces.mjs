@@ -1,10 +1,9 @@
 /** Clients whose nonces repeat, or that trust a wrong clock. */
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
 const auth = ['hmac', 'ecc']
-const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
-const unique = of('nonce/unique')
-const skew = of('clock/skew-survived')
+const unique = clientOf(auth, 'nonce/unique')
+const skew = clientOf(auth, 'clock/skew-survived')
 
 /** The sequence of a generator whose seed is the same at every start. */
 function seeded() {

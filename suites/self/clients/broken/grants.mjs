@@ -1,11 +1,10 @@
 /** Clients that call `manager/auth` wrongly: interface.md §4.2. */
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
 const auth = ['token']
-const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
-const noAuthorization = of('grants/no-authorization')
-const params = of('grants/params')
-const noScope = of('refresh/no-scope')
+const noAuthorization = clientOf(auth, 'grants/no-authorization')
+const params = clientOf(auth, 'grants/params')
+const noScope = clientOf(auth, 'refresh/no-scope')
 
 const refreshWith = (further) => ({
   refreshParams: (client, refreshToken) => ({

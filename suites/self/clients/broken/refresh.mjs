@@ -1,14 +1,13 @@
 /** Clients that use or renew a pair of tokens wrongly: interface.md §3, §4.2 and §5.3. */
 import { readFileSync } from 'node:fs'
-import { defaultParts, fileOf, removeOldFiles, savePair } from '../core.mjs'
+import { clientOf, defaultParts, fileOf, removeOldFiles, savePair } from '../core.mjs'
 
 const auth = ['token']
-const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
-const oldPairGone = of('refresh/old-pair-gone')
-const newestUsed = of('refresh/newest-used')
-const notANewGrant = of('refresh/not-a-new-grant')
-const noExpiredToken = of('refresh/no-expired-token-sent')
-const lostAnswer = of('refresh/lost-answer')
+const oldPairGone = clientOf(auth, 'refresh/old-pair-gone')
+const newestUsed = clientOf(auth, 'refresh/newest-used')
+const notANewGrant = clientOf(auth, 'refresh/not-a-new-grant')
+const noExpiredToken = clientOf(auth, 'refresh/no-expired-token-sent')
+const lostAnswer = clientOf(auth, 'refresh/lost-answer')
 
 const isPastHalfLife = (client, { expiryMs, receivedAtMs }) =>
   client.parts.now(client) >= receivedAtMs + Math.max(0, expiryMs - receivedAtMs) / 2

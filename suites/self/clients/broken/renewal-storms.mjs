@@ -1,11 +1,10 @@
 /** Clients that renew too often: two at once, after a late refusal, after a refused refresh. */
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
 const auth = ['token']
-const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
-const singleFlight = of('refresh/single-flight')
-const lateLoser = of('refresh/late-loser-keeps-the-newer-pair')
-const noLoop = of('refresh/no-loop-after-refusal')
+const singleFlight = clientOf(auth, 'refresh/single-flight')
+const lateLoser = clientOf(auth, 'refresh/late-loser-keeps-the-newer-pair')
+const noLoop = clientOf(auth, 'refresh/no-loop-after-refusal')
 
 /** Tries once; the client handles the outcome. */
 const askOnce = (client, refreshToken) =>

@@ -1,11 +1,10 @@
 /** Clients that retry wrongly: RFC 9110 §9.2.2 and §10.2.3. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call, defaultParts } from '../core.mjs'
+import { call, clientOf, defaultParts } from '../core.mjs'
 
-const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
-const afterIsKept = of('retry/after-is-kept', ['hmac', 'token'])
-const signedAnew = of('retry/signed-anew', ['hmac', 'ecc'])
-const keyNotRepeated = of('retry/create-key-not-repeated', ['hmac', 'token'])
+const afterIsKept = clientOf(['hmac', 'token'], 'retry/after-is-kept')
+const signedAnew = clientOf(['hmac', 'ecc'], 'retry/signed-anew')
+const keyNotRepeated = clientOf(['hmac', 'token'], 'retry/create-key-not-repeated')
 
 const retryAfter = (retryAfterMs) => ({
   retryAfterMs: (text, date) => retryAfterMs(defaultParts.retryAfterMs(text, date)),
@@ -38,7 +37,7 @@ export const retryClients = [
       return outcome.kind === 'accepted' && !pair ? { kind: 'broken', reason: 'No pair' } : { ...outcome, pair }
     },
   }),
-  of('retry/after-is-kept', ['token'])(
+  clientOf(['token'], 'retry/after-is-kept')(
     'retry-after-not-kept-by-auth',
     'Heeds Retry-After for calls, and tries manager/auth again at once',
     {
@@ -62,7 +61,7 @@ export const retryClients = [
   signedAnew('retry-of-the-same-bytes', 'Sends the same bytes again whatever went wrong, in its transport', {
     exchange: resend(({ status }) => status !== 200),
   }),
-  of('nonce/unique', ['hmac', 'ecc'])(
+  clientOf(['hmac', 'ecc'], 'nonce/unique')(
     'retry-with-old-nonce',
     'Uses the old nonce for a retry, with a new timestamp and signature',
     {

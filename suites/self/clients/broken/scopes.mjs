@@ -1,15 +1,14 @@
 /** Clients that ask for other scopes than they should, or do not read what they got: interface.md §5.4 and §8, RFC 9700 §2.3. */
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
-import { call, createClient, defaultParts } from '../core.mjs'
+import { call, clientOf, createClient, defaultParts } from '../core.mjs'
 
 const auth = ['token']
-const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
-const lifetime = of('scopes/lifetime')
-const addressAndSession = of('scopes/address-and-session')
-const least = of('scopes/least')
-const grantedIsRead = of('scopes/granted-is-read')
-const reused = of('limits/keys-and-sessions-reused')
+const lifetime = clientOf(auth, 'scopes/lifetime')
+const addressAndSession = clientOf(auth, 'scopes/address-and-session')
+const least = clientOf(auth, 'scopes/least')
+const grantedIsRead = clientOf(auth, 'scopes/granted-is-read')
+const reused = clientOf(auth, 'limits/keys-and-sessions-reused')
 
 const elsewhere = new Agent({ localAddress: '127.0.0.12' })
 

@@ -1,10 +1,9 @@
 /** Clients that show a secret to somebody who should not see it: RFC 6750 §5.3. */
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
-const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
-const notInUrl = (id, about, auth, parts) => of('secrets/not-in-url', auth)(id, about, parts)
-const notAfterRedirect = of('secrets/not-after-redirect', ['hmac', 'token'])
-const onlyToAuth = of('secrets/refresh-token-only-to-auth', ['token'])
+const notInUrl = (id, about, auth, parts) => clientOf(auth, 'secrets/not-in-url')(id, about, parts)
+const notAfterRedirect = clientOf(['hmac', 'token'], 'secrets/not-after-redirect')
+const onlyToAuth = clientOf(['token'], 'secrets/refresh-token-only-to-auth')
 
 const withQuery = (query) => ({
   path: (client, request) => `${client.basePath}/api${query(client, request)}`,
@@ -52,7 +51,7 @@ export const secretClients = [
   notAfterRedirect('redirect-followed-by-get', 'Follows redirects with GET, and sends its Authorization header', {
     ...follows(asGet, ({ purpose }) => purpose === 'call'),
   }),
-  of('secrets/not-after-redirect', ['token'])(
+  clientOf(['token'], 'secrets/not-after-redirect')(
     'redirect-of-auth-followed',
     'Follows redirects of manager/auth, with the credentials in the body',
     { ...follows(withoutAuthorization, ({ purpose }) => purpose !== 'call') },

@@ -1,15 +1,14 @@
 /** Clients that make the signature or its header wrong: interface.md §5.1, steps 1, 3, 4 and 5. */
 import { createHash, createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
-const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
-const twentyBytes = of('signature/twenty-bytes', ['hmac'])
-const base64 = of('signature/base64', ['hmac', 'ecc'])
-const fiveFields = of('signature/five-fields', ['hmac', 'ecc'])
-const valuesAsSigned = of('signature/values-as-signed', ['hmac', 'ecc'])
-const timestampMs = of('signature/timestamp-ms', ['hmac', 'ecc'])
-const signsOnly = of('keys/public-key-signs-only', ['ecc'])
+const twentyBytes = clientOf(['hmac'], 'signature/twenty-bytes')
+const base64 = clientOf(['hmac', 'ecc'], 'signature/base64')
+const fiveFields = clientOf(['hmac', 'ecc'], 'signature/five-fields')
+const valuesAsSigned = clientOf(['hmac', 'ecc'], 'signature/values-as-signed')
+const timestampMs = clientOf(['hmac', 'ecc'], 'signature/timestamp-ms')
+const signsOnly = clientOf(['ecc'], 'keys/public-key-signs-only')
 
 export const signatureClients = [
   twentyBytes('whole-mac', 'Sends all 32 bytes of the MAC', { shortenMac: (mac) => mac }),
@@ -82,13 +81,17 @@ export const signatureClients = [
   valuesAsSigned('key-id-signed-too', 'Puts the key id before the timestamp in the data to sign', {
     dataToSign: ({ timestamp, nonce, requestData, keyId }) => `${keyId};${timestamp};${nonce};${requestData}`,
   }),
-  of('signature/values-as-signed', ['hmac'])('secret-decoded-from-hex', 'Decodes the secret from hex first', {
+  clientOf(['hmac'], 'signature/values-as-signed')('secret-decoded-from-hex', 'Decodes the secret from hex first', {
     mac: (secret, data) => createHmac('sha256', Buffer.from(secret, 'hex')).update(data).digest(),
   }),
-  of('signature/values-as-signed', ['ecc'])('ecc-signs-a-hash', 'Signs the SHA-256 of the data with the private key', {
-    eccSignature: (privateKey, data) =>
-      defaultParts.eccSignature(privateKey, createHash('sha256').update(data).digest()),
-  }),
+  clientOf(['ecc'], 'signature/values-as-signed')(
+    'ecc-signs-a-hash',
+    'Signs the SHA-256 of the data with the private key',
+    {
+      eccSignature: (privateKey, data) =>
+        defaultParts.eccSignature(privateKey, createHash('sha256').update(data).digest()),
+    },
+  ),
 
   timestampMs('timestamp-seconds', 'Signs and sends the time in seconds', {
     timestamp: (client) => String(Math.floor(client.parts.now(client) / 1000)),

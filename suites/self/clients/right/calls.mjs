@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { Agent } from 'node:http'
 import { createInterface } from 'node:readline'
-import { defaultParts } from '../core.mjs'
+import { clientOf, defaultParts } from '../core.mjs'
 
-const all = ['hmac', 'ecc', 'basic', 'token']
+const inEveryWay = clientOf(['hmac', 'ecc', 'basic', 'token'])
 
 const withAgent = (options) => ({
   start: async (client) => {
@@ -14,107 +14,62 @@ const withAgent = (options) => ({
 })
 
 export const callingClients = [
-  { id: 'plain', auth: all, about: 'The core as it is', parts: {} },
-  {
-    id: 'connection-per-call',
-    auth: all,
-    about: 'Opens a connection for every request and closes it after the answer',
-    parts: withAgent({ keepAlive: false }),
-  },
-  {
-    id: 'one-connection',
-    auth: all,
-    about: 'Sends everything over one connection, one request after the other',
-    parts: withAgent({ keepAlive: true, maxSockets: 1 }),
-  },
-  {
-    id: 'random-ids',
-    auth: all,
-    about: 'Chooses random ids up to 2^47',
-    parts: { nextId: () => randomInt(2 ** 47) },
-  },
-  {
-    id: 'descending-ids',
-    auth: all,
-    about: 'Counts its ids down from zero',
-    parts: { nextId: (client) => client.lastId-- },
-  },
-  {
-    id: 'constant-id',
-    auth: all,
-    about: 'Uses the id 1 for every request, since HTTP itself says which answer belongs to which',
-    parts: { nextId: () => 1 },
-  },
-  {
-    id: 'spaced-json',
-    auth: all,
-    about: 'Writes its JSON with spaces, line breaks and the members in another order, and signs exactly that',
-    parts: {
+  inEveryWay('plain', 'The core as it is', {}),
+  inEveryWay(
+    'connection-per-call',
+    'Opens a connection for every request and closes it after the answer',
+    withAgent({ keepAlive: false }),
+  ),
+  inEveryWay(
+    'one-connection',
+    'Sends everything over one connection, one request after the other',
+    withAgent({ keepAlive: true, maxSockets: 1 }),
+  ),
+  inEveryWay('random-ids', 'Chooses random ids up to 2^47', { nextId: () => randomInt(2 ** 47) }),
+  inEveryWay('descending-ids', 'Counts its ids down from zero', { nextId: (client) => client.lastId-- }),
+  inEveryWay('constant-id', 'Uses the id 1 for every request, since HTTP itself says which answer belongs to which', {
+    nextId: () => 1,
+  }),
+  inEveryWay(
+    'spaced-json',
+    'Writes its JSON with spaces, line breaks and the members in another order, and signs exactly that',
+    {
       envelope: ({ id, method, params }) => ({ params, method, id, jsonrpc: '2.0' }),
       writeBody: (envelope) => `${JSON.stringify(envelope, null, 2)}\n`,
     },
-  },
-  {
-    id: 'escaped-json',
-    auth: all,
-    about: 'Writes the slash of a method as \\/ as some JSON writers do, and signs exactly that',
-    parts: { writeBody: (envelope) => JSON.stringify(envelope).replaceAll('/', '\\/') },
-  },
-  {
-    id: 'content-type-charset',
-    auth: all,
-    about: 'Sends Content-Type: application/json; charset=utf-8',
-    parts: { contentType: () => 'application/json; charset=utf-8' },
-  },
-  {
-    id: 'further-headers',
-    auth: all,
-    about: 'Sends further headers: Accept, User-Agent, a request id',
-    parts: {
-      furtherHeaders: () => ({ Accept: 'application/json', 'User-Agent': 'svc-client/1.0', 'X-Request-Id': 'r1' }),
+  ),
+  inEveryWay('escaped-json', 'Writes the slash of a method as \\/ as some JSON writers do, and signs exactly that', {
+    writeBody: (envelope) => JSON.stringify(envelope).replaceAll('/', '\\/'),
+  }),
+  inEveryWay('content-type-charset', 'Sends Content-Type: application/json; charset=utf-8', {
+    contentType: () => 'application/json; charset=utf-8',
+  }),
+  inEveryWay('further-headers', 'Sends further headers: Accept, User-Agent, a request id', {
+    furtherHeaders: () => ({ Accept: 'application/json', 'User-Agent': 'svc-client/1.0', 'X-Request-Id': 'r1' }),
+  }),
+  inEveryWay('chunked-bodies', 'Sends its bodies chunked, without Content-Length', {
+    exchange: (client, { headers: { 'content-length': _length, ...headers }, ...wire }) =>
+      defaultParts.exchange(client, { ...wire, headers: { ...headers, 'transfer-encoding': 'chunked' } }),
+  }),
+  inEveryWay('fetch', 'Sends with fetch and does not follow redirects', {
+    async exchange(client, { httpMethod: method, path, headers, body }) {
+      const { 'content-length': _length, ...further } = headers
+      const init = { method, headers: further, body, redirect: 'manual', signal: AbortSignal.timeout(4000) }
+      const response = await fetch(new URL(path, client.url), init)
+      return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() }
     },
-  },
-  {
-    id: 'chunked-bodies',
-    auth: all,
-    about: 'Sends its bodies chunked, without Content-Length',
-    parts: {
-      exchange: (client, { headers: { 'content-length': _length, ...headers }, ...wire }) =>
-        defaultParts.exchange(client, { ...wire, headers: { ...headers, 'transfer-encoding': 'chunked' } }),
-    },
-  },
-  {
-    id: 'fetch',
-    auth: all,
-    about: 'Sends with fetch and does not follow redirects',
-    parts: {
-      async exchange(client, { httpMethod: method, path, headers, body }) {
-        const { 'content-length': _length, ...further } = headers
-        const init = { method, headers: further, body, redirect: 'manual', signal: AbortSignal.timeout(4000) }
-        const response = await fetch(new URL(path, client.url), init)
-        return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() }
-      },
-    },
-  },
-  {
-    id: 'no-retries',
-    auth: all,
-    about:
-      'Never makes a call twice: what is refused, throttled or lost is an error; the next call heeds what was learnt',
-    parts: { triesAgain: () => false },
-  },
-  {
-    id: 'one-retry',
-    auth: all,
-    about: 'Makes a call at most twice',
-    parts: { triesAgain: (client, made) => made.tries < 2 && defaultParts.triesAgain(client, made) },
-  },
-  {
-    id: 'two-processes',
-    auth: all,
-    about: 'Shares its parallel calls between two processes, each with its own tokens',
-    parts: { runCalls: runInTwoProcesses },
-  },
+  }),
+  inEveryWay(
+    'no-retries',
+    'Never makes a call twice: what is refused, throttled or lost is an error; the next call heeds what was learnt',
+    { triesAgain: () => false },
+  ),
+  inEveryWay('one-retry', 'Makes a call at most twice', {
+    triesAgain: (client, made) => made.tries < 2 && defaultParts.triesAgain(client, made),
+  }),
+  inEveryWay('two-processes', 'Shares its parallel calls between two processes, each with its own tokens', {
+    runCalls: runInTwoProcesses,
+  }),
 ]
 
 async function runInTwoProcesses(client) {
