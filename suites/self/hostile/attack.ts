@@ -54,6 +54,10 @@ export interface Attack {
 /** Attacks by their id. */
 export type Attacks = { readonly [id: string]: Attack }
 
+/** Attacks that must end with one of these exit codes, unless they say otherwise. */
+export const endingWith = (exits: readonly number[], attacks: Attacks): Attacks =>
+  Object.fromEntries(Object.entries(attacks).map(([id, attack]) => [id, { exits, ...attack }]))
+
 /** The most memory that a run may take, in MiB. */
 const mostMiB = 400
 
@@ -368,6 +372,15 @@ export async function spoiltServer(
   })
   return { url: server.url, close: () => void server.close() }
 }
+
+/** The reference server with other members in every result, or in those of one method. */
+export const serverWithMembers = (members: { [name: string]: unknown }, only?: string): Promise<HostileServer> =>
+  spoiltServer((answer, method) => {
+    if (only !== undefined && method !== only) return
+    const body = JSON.parse(answer.body)
+    if (body.result === undefined) return
+    answer.body = JSON.stringify({ ...body, result: { ...body.result, ...members } })
+  })
 
 /** The reference server behind another one, where `meets` says whether it has met a call itself. */
 export async function serverBehind(

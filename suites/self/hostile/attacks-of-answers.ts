@@ -6,11 +6,12 @@ import {
   type Attacks,
   against,
   attackKey,
+  endingWith,
   hostileServer,
   type Received,
   runs,
   sendJson,
-  spoiltServer,
+  serverWithMembers,
 } from './attack.ts'
 
 /** Runs `run --url` against a server that answers every call in this way. */
@@ -203,36 +204,26 @@ export const attacksOfAnswers: Attacks = {
 /** Runs against a reference server whose accepted answers of `method` have these members in their result. */
 const withResult = (method: string, members: { [name: string]: unknown }, ...only: string[]) =>
   against(
-    () =>
-      spoiltServer((answer, called) => {
-        if (called !== method) return
-        const body = JSON.parse(answer.body)
-        if (body.result === undefined) return
-        answer.body = JSON.stringify({ ...body, result: { ...body.result, ...members } })
-      }),
+    () => serverWithMembers(members, method),
     runs('--disposable', '--no-explore', '--timeout', '30', ...only.flatMap((id) => ['--only', id])),
   )
 
-const exits = [1]
 const create = 'manager/createApiKey'
 const auth = 'manager/auth'
 
 /** Attacks through keys, tokens and timestamps that a server issues. */
-export const attacksOfValues: Attacks = {
+export const attacksOfValues: Attacks = endingWith([1], {
   'key-id-with-escapes': {
     about: 'terminal escapes in the id of a created key',
-    exits,
     saysNot: /^Verdict: conforms/m,
     setUp: withResult(create, { id: evilText }, 'test-keys'),
   },
   'key-id-with-line-feeds': {
     about: 'a header field smuggled into the id of a key',
-    exits,
     setUp: withResult(create, { id: 'x\r\nx-evil: 1' }, 'test-keys'),
   },
   'key-id-of-a-megabyte': {
     about: 'a key id of 1 MB',
-    exits,
     setUp: withResult(create, { id: 'x'.repeat(mebibyte) }, 'test-keys'),
   },
   'key-id-that-is-a-path': {
@@ -242,7 +233,6 @@ export const attacksOfValues: Attacks = {
   },
   'key-id-that-is-an-object': {
     about: 'an object as the id of a key',
-    exits,
     setUp: withResult(create, { id: { toString: 'x' } }, 'test-keys'),
   },
   'secret-of-a-megabyte': {
@@ -257,28 +247,23 @@ export const attacksOfValues: Attacks = {
   },
   'token-with-line-feeds': {
     about: 'a header field smuggled into a token',
-    exits,
     setUp: withResult(auth, { accessToken: 'x\r\nx-evil: 1' }, 'tokens/authorize'),
   },
   'token-with-escapes': {
     about: 'terminal escapes in a token',
-    exits,
     setUp: withResult(auth, { accessToken: evilText, refreshToken: evilText }, 'refresh/new-pair'),
   },
   'token-of-a-megabyte': {
     about: 'a token of 1 MB',
-    exits,
     setUp: withResult(auth, { accessToken: 'x'.repeat(mebibyte) }, 'tokens/authorize'),
   },
   'refresh-token-of-two-megabytes': {
     about: 'a refresh token of 2 MB, in every pair of a run',
-    exits,
     withinMs: 35_000,
     setUp: withResult(auth, { refreshToken: 'x'.repeat(2 * mebibyte) }),
   },
   'token-that-is-a-number': {
     about: 'a number as token',
-    exits,
     setUp: withResult(auth, { accessToken: 12 }, 'tokens'),
   },
   'expiry-beyond-time': {
@@ -320,4 +305,4 @@ export const attacksOfValues: Attacks = {
     exits: [0, 1],
     setUp: withResult('solution/listSolutions', { list: [evilText], [evilText]: evilText }, 'solutions'),
   },
-}
+})

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../engine/language/package-root.ts'
-import type { Attack, Attacks, Setup } from './attack.ts'
+import { type Attack, type Attacks, endingWith, type Setup } from './attack.ts'
 
 const secret = 'the-secret-that-stands-in-a-file'
 const url = 'http://127.0.0.1:1'
@@ -13,6 +13,14 @@ const withFiles =
   async (folder: string): Promise<Setup> => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
     return { args, ...more }
+  }
+
+/** Starts the command line beside a named pipe, which nobody writes into. */
+const withPipe =
+  (name: string, args: string[]) =>
+  async (folder: string): Promise<Setup> => {
+    execFileSync('mkfifo', [join(folder, name)])
+    return { args }
   }
 
 const keeps =
@@ -28,6 +36,9 @@ const keeps =
 const target = `url: ${url}\nroot: { id: some-id, secret: "${secret}" }\n`
 const baseline = '- scenario: sessions/race\n  reason: known\n'
 const usage = [2]
+const runTarget = ['run', '--target', 'target.yaml']
+const verifyKey = ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem']
+const signing = ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET']
 const showsSecret = new RegExp(secret)
 
 /** Folder names that have a meaning in shells, globs and URLs. */
@@ -43,17 +54,14 @@ const oddFolders: { [id: string]: string } = {
 }
 
 /** Attacks through files, the disk and the place of installation. */
-export const attacksOfFiles: Attacks = {
+export const attacksOfFiles: Attacks = endingWith(usage, {
   'report-is-target-file': {
     about: 'a report that would overwrite the target file',
-    exits: usage,
     saysNot: showsSecret,
-    setUp: (folder) =>
-      keeps('target.yaml', target)(folder, ['run', '--target', 'target.yaml', '--report', 'json=target.yaml']),
+    setUp: (folder) => keeps('target.yaml', target)(folder, [...runTarget, '--report', 'json=target.yaml']),
   },
   'report-is-baseline': {
     about: 'a report that would overwrite the baseline',
-    exits: usage,
     setUp: (folder) =>
       keeps('known.yaml', baseline)(folder, [
         'run',
@@ -67,63 +75,41 @@ export const attacksOfFiles: Attacks = {
   },
   'report-is-link-to-target': {
     about: 'the same through a symbolic link',
-    exits: usage,
     setUp: async (folder) => {
-      const setup = await keeps('target.yaml', target)(folder, [
-        'run',
-        '--target',
-        'target.yaml',
-        '--report',
-        'html=report.html',
-      ])
+      const setup = await keeps('target.yaml', target)(folder, [...runTarget, '--report', 'html=report.html'])
       symlinkSync(join(folder, 'target.yaml'), join(folder, 'report.html'))
       return setup
     },
   },
   'two-reports-one-file': {
     about: 'two reports into one file',
-    exits: usage,
     setUp: withFiles({}, ['run', '--report', 'json=a', '--report', 'html=a']),
   },
   'root-misspelt': {
     about: 'a misspelt root in a target file, which holds a secret',
-    exits: usage,
     saysNot: showsSecret,
     says: /root/,
-    setUp: withFiles({ 'target.yaml': `url: ${url}\nrot: { id: some-id, secret: "${secret}" }\n` }, [
-      'run',
-      '--target',
-      'target.yaml',
-    ]),
+    setUp: withFiles({ 'target.yaml': `url: ${url}\nrot: { id: some-id, secret: "${secret}" }\n` }, runTarget),
   },
   'secret-behind-anchor': {
     about: 'a secret after an anchor',
-    exits: usage,
     saysNot: showsSecret,
-    setUp: withFiles({ 'target.yaml': `url: ${url}\nx: &s "${secret}"\nroot: { id: some-id, secret: *s }\n` }, [
-      'run',
-      '--target',
-      'target.yaml',
-    ]),
+    setUp: withFiles(
+      { 'target.yaml': `url: ${url}\nx: &s "${secret}"\nroot: { id: some-id, secret: *s }\n` },
+      runTarget,
+    ),
   },
   'secret-in-broken-yaml': {
     about: 'YAML that does not parse at the line of the secret',
-    exits: usage,
     saysNot: showsSecret,
-    setUp: withFiles({ 'target.yaml': `url: ${url}\nroot: { id: some-id, secret: "${secret}\n` }, [
-      'run',
-      '--target',
-      'target.yaml',
-    ]),
+    setUp: withFiles({ 'target.yaml': `url: ${url}\nroot: { id: some-id, secret: "${secret}\n` }, runTarget),
   },
   'baseline-includes-itself': {
     about: 'a baseline whose anchor contains itself',
-    exits: usage,
     setUp: withFiles({ 'known.yaml': '&a [*a]\n' }, ['run', '--known', 'known.yaml']),
   },
   'billion-laughs': {
     about: 'YAML that grows a billionfold',
-    exits: usage,
     setUp: withFiles(
       {
         'known.yaml': `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
@@ -136,38 +122,30 @@ export const attacksOfFiles: Attacks = {
   },
   'target-is-folder': {
     about: 'a folder as target file',
-    exits: usage,
     setUp: async (folder) => {
       mkdirSync(join(folder, 'target.yaml'))
-      return { args: ['run', '--target', 'target.yaml'] }
+      return { args: runTarget }
     },
   },
   'target-is-pipe': {
     about: 'a named pipe as target file',
-    exits: usage,
     withinMs: 5000,
-    setUp: async (folder) => {
-      execFileSync('mkfifo', [join(folder, 'target.yaml')])
-      return { args: ['run', '--target', 'target.yaml'] }
-    },
+    setUp: withPipe('target.yaml', runTarget),
   },
   'target-of-100-megabytes': {
     about: 'a target file of 100 MB',
-    exits: usage,
     setUp: async (folder) => {
       writeFileSync(join(folder, 'target.yaml'), 'url: x\n')
       truncateSync(join(folder, 'target.yaml'), 100 * 1024 * 1024)
-      return { args: ['run', '--target', 'target.yaml'] }
+      return { args: runTarget }
     },
   },
   'json-report-that-is-none': {
     about: '--failed with a file that is no report',
-    exits: usage,
     setUp: withFiles({ 'report.json': '{"cases":7}' }, ['run', '--failed', 'report.json']),
   },
   'full-disk': {
     about: 'stdout on a full disk',
-    exits: usage,
     setUp: async () => ({
       args: ['run', '--only', 'basic'],
       ...(existsSync('/dev/full') ? { stdoutFile: '/dev/full' } : {}),
@@ -175,7 +153,6 @@ export const attacksOfFiles: Attacks = {
   },
   'full-disk-of-serve': {
     about: 'the same for serve',
-    exits: usage,
     withinMs: 5000,
     setUp: async () => ({ args: ['serve'], stdoutFile: '/dev/full' }),
   },
@@ -186,47 +163,29 @@ export const attacksOfFiles: Attacks = {
   },
   'private-key-is-pipe': {
     about: 'a named pipe as private key',
-    exits: usage,
     withinMs: 5000,
-    setUp: async (folder) => {
-      execFileSync('mkfifo', [join(folder, 'key.pem')])
-      return { args: ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem'] }
-    },
+    setUp: withPipe('key.pem', ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem']),
   },
   'body-without-end-to-sign': {
     about: 'a device that never ends as body',
-    exits: usage,
     withinMs: 5000,
-    setUp: async () => ({
-      args: ['sign', '--body-file', '/dev/zero', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
-    }),
+    setUp: withFiles({}, [...signing, '--body-file', '/dev/zero']),
   },
   'slow-standard-input': {
     about: 'a body that comes late on standard input',
     exits: [0],
     withinMs: 5000,
-    setUp: async () => ({
-      args: ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
-      stdin: { text: '{}', afterMs: 700 },
-    }),
+    setUp: withFiles({}, signing, { stdin: { text: '{}', afterMs: 700 } }),
   },
   'standard-input-of-100-megabytes': {
     about: '100 MB on standard input',
-    exits: usage,
     withinMs: 10_000,
-    setUp: async () => ({
-      args: ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
-      stdin: { text: ' '.repeat(100 * 1024 * 1024), afterMs: 0 },
-    }),
+    setUp: withFiles({}, signing, { stdin: { text: ' '.repeat(100 * 1024 * 1024), afterMs: 0 } }),
   },
   'baseline-of-a-client-is-pipe': {
     about: 'a named pipe as baseline of a client',
-    exits: usage,
     withinMs: 5000,
-    setUp: async (folder) => {
-      execFileSync('mkfifo', [join(folder, 'known.yaml')])
-      return { args: ['client', '--known', 'known.yaml', '--', 'true'] }
-    },
+    setUp: withPipe('known.yaml', ['client', '--known', 'known.yaml', '--', 'true']),
   },
   ...Object.fromEntries(
     Object.entries(oddFolders).map(([id, name]): [string, Attack] => [
@@ -239,7 +198,7 @@ export const attacksOfFiles: Attacks = {
       },
     ]),
   ),
-}
+})
 
 /** A copy of the package as an installation has it, its dependencies linked. */
 function installedIn(place: string): Setup {
@@ -252,10 +211,9 @@ function installedIn(place: string): Setup {
 }
 
 /** Key files and headers that are not what they should be. */
-export const attacksOfKeys: Attacks = {
+export const attacksOfKeys: Attacks = endingWith(usage, {
   'encrypted-private-key': {
     about: 'an encrypted private key',
-    exits: usage,
     setUp: withFiles(
       {
         'key.pem':
@@ -266,16 +224,10 @@ export const attacksOfKeys: Attacks = {
   },
   'certificate-as-key': {
     about: 'a certificate where a public key belongs',
-    exits: usage,
-    setUp: withFiles({ 'key.pem': '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUX\n-----END CERTIFICATE-----\n' }, [
-      'verify',
-      '--header',
-      'svc-hmac-sha256 a;1;1;n;c2ln',
-      '--body',
-      '{}',
-      '--public-key',
-      'key.pem',
-    ]),
+    setUp: withFiles(
+      { 'key.pem': '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUX\n-----END CERTIFICATE-----\n' },
+      verifyKey,
+    ),
   },
   'small-order-key': {
     about: 'a public key of small order',
@@ -286,15 +238,14 @@ export const attacksOfKeys: Attacks = {
           Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from([1]), Buffer.alloc(31)]),
         ),
       },
-      ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem'],
+      verifyKey,
     ),
   },
   'key-not-on-the-curve': {
     about: 'a public key that is no point',
-    exits: usage,
     setUp: withFiles(
       { 'key.pem': pem(Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.alloc(32, 0x02)])) },
-      ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem'],
+      verifyKey,
     ),
   },
   'huge-header-to-diagnose': {
@@ -310,7 +261,7 @@ export const attacksOfKeys: Attacks = {
       'SVC_KEY_SECRET',
     ]),
   },
-}
+})
 
 function pem(der: Buffer): string {
   return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`

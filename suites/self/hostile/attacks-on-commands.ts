@@ -11,6 +11,7 @@ import {
   rawServer,
   type Setup,
   sendJson,
+  serverWithMembers,
   spoiltServer,
 } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
@@ -58,12 +59,7 @@ export const attacksOnCommands: Attacks = {
     about: 'objects, huge numbers and nested arrays where facts expects texts',
     exits: [0, 3],
     setUp: measuring(() =>
-      spoiltServer((answer) => {
-        const body = JSON.parse(answer.body)
-        if (body.result === undefined) return
-        const odd = { accessTokenExpiry: 1e300, refreshTokenExpiry: [[]], scope: { length: -1 }, tokenType: {} }
-        answer.body = JSON.stringify({ ...body, result: { ...body.result, ...odd } })
-      }),
+      serverWithMembers({ accessTokenExpiry: 1e300, refreshTokenExpiry: [[]], scope: { length: -1 }, tokenType: {} }),
     ),
   },
   'diff-of-escapes': {

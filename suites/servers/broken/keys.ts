@@ -236,6 +236,7 @@ export const keys: BrokenRows = {
     // The handler belongs to a connection, and adds to a list that it never empties.
     'key-takes-scopes-of-key-created-before-on-connection': by.tenth((seen, first = firsts<Set<string>>()) =>
       onNewKey((key) => {
+        if (seen.connection === undefined) return
         const words = first(seen.connection, new Set())
         for (const word of key.scope) words.add(word)
         key.scope = [...words]
