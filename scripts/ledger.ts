@@ -2,12 +2,15 @@
  * What each way shows of every broken and every conforming server of the project, so that a change of the house loses nothing unnoticed.
  *
  *     npm run ledger -- --way cases|run|explore [--sample N] [--part I/N] [--only PREFIX] [--calls N] [--out FILE]
+ *                       [--breaks PATTERN] [--unmoved]
  *     npm run ledger -- --compare BEFORE AFTER
  *
  * --way cases     the scripted cases of a disposable run
  * --way run       a disposable run: the cases, then the model with the keys that they left
  * --way explore   the model alone on a fresh server
  * --sample        every N-th server, always the same ones
+ * --breaks        only servers that break a requirement of this pattern; '' for conforming ones
+ * --unmoved       nobody moves the clock, as at a URL; but waiting takes no time
  * --compare       what AFTER lost, gained, and accuses; servers that only one of the files names are counted apart
  *
  * Everything is in memory, with clocks that are moved. Results are appended to FILE, one line each; servers that it names already are
@@ -45,6 +48,8 @@ const { values, positionals } = readArguments({
     only: { type: 'string', default: '' },
     calls: { type: 'string', default: '16000' },
     out: { type: 'string', default: '.build/ledger.jsonl' },
+    breaks: { type: 'string' },
+    unmoved: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
   },
 })
@@ -75,6 +80,7 @@ async function record(): Promise<void> {
   const known = new Set(existsSync(out) ? readLines(out).map((line) => `${line.way} ${line.id}`) : [])
   const chosen = (await allServers())
     .filter(({ id }) => id.startsWith(values.only) && turnOf(id) % Number(values.sample) === 0)
+    .filter(({ breaks }) => values.breaks === undefined || new RegExp(values.breaks || '^$').test(breaks))
     .filter((_, index) => index % parts === part)
   for (const server of chosen) {
     if (known.has(`${way} ${server.id}`)) continue
@@ -86,6 +92,7 @@ async function record(): Promise<void> {
       walks: 40,
       stopAtFirst: server.breaks !== '' && way !== 'cases',
       casesOnly: way === 'cases',
+      unmoved: values.unmoved,
     })
     const { user, system } = process.cpuUsage(cpu)
     const tell = (wanted: string) => [

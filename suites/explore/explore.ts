@@ -19,6 +19,7 @@ import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
 import {
   findWorkingAuthorization,
   learnAddresses,
+  learnAges,
   learnLiveTokens,
   learnSignatures,
   learnSolution,
@@ -426,6 +427,7 @@ async function quietStages(all: Stages): Promise<void> {
       isOver: () => isOver(all),
     }),
   )
+  await stage('ages of sessions', () => ages(all))
   for (const name of ['sessions', 'tokens', 'scopes']) {
     await worlds(all, name)
     await stage('what must still be valid', () => someStillWork(caller, all.pick))
@@ -444,6 +446,14 @@ async function quietStages(all: Stages): Promise<void> {
   if (options.fillsKeys === false && caller.x.state().created < 9) await worlds(all, 'right creation')
   await worlds(all, 'keys of one scope')
   await stage('what must still be valid', () => everyKeyWorks(caller))
+}
+
+/** Where pauses cost time, learns how long those between sessions must be. */
+async function ages({ caller, sizes }: Stages): Promise<void> {
+  const { x, keyring } = caller
+  const who = new Map(valuesOf(caller, sizes)).get('narrowSecond')
+  if (x.options.clock.controlled || !keyring.grants || !keyring.limits || sizes.storms === 0) return
+  if (typeof who === 'string') await learnAges(x, who)
 }
 
 /** The rows of the table and of the matrix that the user names. */

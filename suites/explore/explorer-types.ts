@@ -120,6 +120,10 @@ export interface Explorer {
   call(step: CallStep, only?: Verdict['is'], lane?: number): Promise<Seen | null>
   burst(step: BurstStep): Promise<(Seen | null)[]>
   wait(ms: number): Promise<void>
+  /** How long a pause is that tells the ages of sessions apart. In ms. */
+  readonly apartMs: number
+  /** Whether the target keeps the ages of sessions to the millisecond, as far as it is known. */
+  keepsFineAges(isSo: boolean): void
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]

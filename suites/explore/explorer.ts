@@ -11,7 +11,7 @@ import { type Exchange, explain } from '../engine/model/explain.ts'
 import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { doubted, doubtLine, forgetSessions, learn, mayStemFrom, shape } from '../engine/model/learn.ts'
 import { keyIdOf } from '../engine/model/read-call.ts'
-import type { Span } from '../engine/model/sessions.ts'
+import { type Span, slackMs, withSlack } from '../engine/model/sessions.ts'
 import {
   type Answer,
   type Call,
@@ -115,6 +115,12 @@ export function createExplorer(options: ExplorerOptions): Explorer {
       core.log.push({ step: pause(ms), seen: [], script: core.script, at: clock.now() })
       await clock.sleep(ms)
     },
+    apartMs: coarse.apartMs,
+    keepsFineAges: (isSo) => {
+      const { apartMs, slackMs } = isSo ? fine : coarse
+      core.apartMs = apartMs
+      core.known = { ...core.known, sessions: withSlack(core.known.sessions, slackMs) }
+    },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
       core.made + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
     giveWay: () => {
@@ -134,6 +140,10 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   }
   return core
 }
+
+/** Where ages may be kept in whole seconds, and where they are kept in milliseconds, by clocks that may differ a little. In ms. */
+const coarse = { apartMs: 1250, slackMs }
+const fine = { apartMs: 75, slackMs: 50 }
 
 function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): void {
   const { known: state } = core
@@ -447,6 +457,7 @@ async function takesRoot(core: Core, from?: string): Promise<boolean> {
 interface Core extends Explorer {
   readonly line: Line
   readonly pairNames: string[]
+  apartMs: number
   /** When wrong credentials were tried, for one key and for all. */
   readonly tries: Map<string | null, { readonly ms: number; readonly entry: number }[]>
   /** The problems of answers since the last check. */

@@ -3,7 +3,7 @@ import { hintText } from '../report/problem-text.ts'
 import { loadVariants, type ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
 import { expectAccepted, expectRefused, granted } from './keyring.ts'
-import { learnAddresses, learnLiveTokens, learnWithdrawals } from './preflight.ts'
+import { learnAddresses, learnAges, learnLiveTokens, learnWithdrawals } from './preflight.ts'
 import { list, token } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
@@ -53,6 +53,23 @@ describe('what a misused token costs', () => {
     })
     expect([x.calls() > 20, found]).toEqual([true, []])
   })
+})
+
+test.each<[name: string, isFine: boolean, server: Server]>([
+  ['as the reference server does', true, {}],
+  ['by their last use', true, { profile: { oldestSession: 'longest-unused' } }],
+  [
+    'in whole seconds, in any order',
+    false,
+    { rules: { sessionsRemoved: (live, surplus) => live.slice(1, 1 + surplus) } },
+  ],
+  ['and removes no session', false, { rules: { sessionsRemoved: () => [] } }],
+])('a server that keeps the ages of sessions %s needs short pauses: %s', async (_, isFine, server) => {
+  const { x, found } = await foundIn(server, async ({ x }) => {
+    await learnAddresses(x, 'root', true)
+    await learnAges(x, 'root')
+  })
+  expect([x.apartMs < 100, found]).toEqual([isFine, []])
 })
 
 test('a server where a grant takes the place of one for the same scope keeps no earlier token for sure', async () => {

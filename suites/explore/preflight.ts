@@ -1,3 +1,4 @@
+import { sessionLimit } from '../engine/document.ts'
 import type { Misuse } from '../engine/model/state.ts'
 import type { Address, Explorer } from './explorer-types.ts'
 import { creation, everyScope, expectRefused, freshName, granted } from './keyring.ts'
@@ -70,6 +71,32 @@ async function learnPrefix(x: Explorer, pair: string, prefix: string | undefined
 async function learnSessionNames(x: Explorer, who: string): Promise<void> {
   const seen = await x.call(grant(who, ['solution', 'session:first-of-all-sessions-$unique']))
   x.setTerms({ longSessionNames: seen?.answer.kind === 'accepted' })
+}
+
+/** So many removals in a row are right by chance only if ages are known: each could have met any of seventeen sessions. */
+const removalsTried = 4
+
+/**
+ * Learns whether the target tells the ages of sessions apart that were made one right after another; then no pauses between them are needed. A
+ * server that keeps whole seconds may do so, too, if it removes what came first; then pauses show nothing more there.
+ *
+ * @param who a key without public key
+ */
+export async function learnAges(x: Explorer, who: string): Promise<void> {
+  x.script = 'preflight'
+  const sessions: string[] = []
+  const lives = async (pair: string): Promise<boolean> => (await x.call(list(token(pair))))?.answer.kind === 'accepted'
+  for (let made = 0; made < sessionLimit + removalsTried; made++) {
+    const pair = freshName(x)
+    await x.call(grant(who, ['solution', `session:${pair}-$unique`], { as: pair }))
+    if (!x.lines.has(pair)) return
+    sessions.push(pair)
+    // One that lives is younger from now on.
+    const oldest = sessions[made - sessionLimit]
+    if (oldest !== undefined && (await lives(oldest))) return
+  }
+  for (const pair of sessions.slice(removalsTried)) if (!(await lives(pair))) return
+  x.keepsFineAges(true)
 }
 
 /** Solutions that the user names and that are tried. */

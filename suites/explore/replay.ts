@@ -2,7 +2,7 @@
 
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
-import { madeBy, type Outcome, type Shown } from './sequences.ts'
+import { madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
 import { type CallStep, isBurst, isCall, list, nameOf, namesIn, type Step, waitMs, withReferences } from './step.ts'
 
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
@@ -45,6 +45,9 @@ export async function shows(
     if (isSame(found, candidate) && ((isLast && !isStrict) || found.requirement === candidate.requirement)) shown = true
   }
   x.script = 'again'
+  // What is told must hold for a target that keeps ages in whole seconds, too.
+  const isFine = keepsFineAges(x)
+  if (isFine) x.keepsFineAges(false)
   replays += 1
   const mine = new Map(steps.flatMap(madeBy).map((name) => [name, `${name}r${replays}`]))
   const outcomes: Outcome[] = []
@@ -60,9 +63,13 @@ export async function shows(
   } finally {
     x.report = before
     x.script = script
+    if (isFine) x.keepsFineAges(true)
   }
   return null
 }
+
+/** Whether pauses between sessions are shorter than where ages may be kept in whole seconds. */
+export const keepsFineAges = ({ apartMs }: Explorer): boolean => apartMs < quietMs / 2
 
 /** @param next the call after a pause */
 async function run(x: Explorer, step: Step, next: CallStep | undefined): Promise<Outcome> {

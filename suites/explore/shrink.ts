@@ -5,7 +5,7 @@
 import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import { isRefusal, shows, unreported } from './replay.ts'
+import { isRefusal, keepsFineAges, shows, unreported } from './replay.ts'
 import { isCrowd, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
 import {
   type CallStep,
@@ -537,14 +537,15 @@ function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: bo
 
 /** The steps in the order of the log, each once, with the time that passed between them. */
 function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
-  const wanted = new Set(steps)
-  const timed = x.log.slice(0, at + 1).filter((one) => wanted.has(one.step))
+  const own = new Set(steps)
+  const timed = x.log.slice(0, at + 1).filter((one) => own.has(one.step))
   let left = longestWaitMs
   return timed.flatMap(({ step, at: when }, index): Step[] => {
     const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
     const isPause = isWait(step) || isWait(timed[index - 1]?.step)
     // After a shorter pause, too, tokens of a short life have expired.
-    const waited = !isPause && gap > notableGapMs ? Math.min(gap, longestGapMs, left) : 0
+    const wanted = gap > notableGapMs ? Math.min(gap, longestGapMs) : keepsFineAges(x) && gap >= x.apartMs ? quietMs : 0
+    const waited = isPause ? 0 : Math.min(wanted, left)
     left -= waited
     return waited > 0 ? [pause(Math.ceil(waited)), step] : [step]
   })

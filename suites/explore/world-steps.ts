@@ -86,6 +86,10 @@ export function readWorlds(): Worlds {
 
 const unitMs: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+/** The pause that tells ages of sessions apart, as worlds name it; it is this long where the target may keep them in whole seconds. */
+const apart = '$apart'
+const longestApart = '1250ms'
+
 /** @param text such as `1250ms` or `26h`; without a unit milliseconds */
 export function durationMs(text: unknown): number {
   const [, count = '0', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)?$/.exec(String(text)) ?? []
@@ -98,7 +102,11 @@ export function pausesOf(name: string, column: Sizes['column']): number {
     steps.reduce<number>((sum, step) => {
       if (typeof step === 'string') return sum
       const times = typeof step.repeat === 'string' ? 1 : sized(step.repeat ?? 1, column)
-      return sum + durationMs(step.wait) + times * ofSteps((step.steps ?? []) as World['steps'])
+      return (
+        sum +
+        durationMs(step.wait === apart ? longestApart : step.wait) +
+        times * ofSteps((step.steps ?? []) as World['steps'])
+      )
     }, 0)
   const { before = [], steps = [] } = readWorlds().worlds.get(name) ?? {}
   return ofSteps(before) + ofSteps(steps)

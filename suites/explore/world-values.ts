@@ -44,6 +44,8 @@ export function valuesOf(
     // One that gets few other pairs.
     keeper: narrow.find((one) => one === 'solution-key') ?? secret.at(-1) ?? null,
     latePairs: [],
+    // Tells ages of sessions apart.
+    apart: () => `${x.apartMs}ms`,
     ...Object.fromEntries(caller.left),
     other: secret[1] ?? null,
     last: secret.at(-1) ?? null,

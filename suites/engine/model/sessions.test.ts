@@ -29,6 +29,7 @@ import {
   observeSession,
   type Reading,
   type SessionTable,
+  slackMs,
   type Touch,
   touchSession,
 } from './sessions.ts'
@@ -257,7 +258,7 @@ function wrongly(reading: Reading, age: Age, seed: number): string[] {
   const server = simulatedServer(reading, age, random)
   const members: Member[] = []
   const wrong: string[] = []
-  let table: SessionTable = { reading, users: new Map() }
+  let table: SessionTable = { slackMs, reading, users: new Map() }
   let nowMs = 0
   const look = (member: Member, isObserved: boolean): void => {
     const [said, lives] = [liveness(table, member), server.lives(member)]
@@ -293,7 +294,7 @@ function wronglyAtOnce(reading: Reading, age: Age, seed: number): string[] {
   const random = seededRandom(seed)
   const server = simulatedServer(reading, age, random)
   const memberOf = (line: number): Member => ({ key: 'a', keyName: 'twin', isRoot: false, line, name: `s${line}` })
-  let table: SessionTable = { reading, users: new Map() }
+  let table: SessionTable = { slackMs, reading, users: new Map() }
   const before = random.below(20)
   const atOnce = 2 + random.below(22)
   for (let line = 0; line < before; line++) {

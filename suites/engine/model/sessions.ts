@@ -6,7 +6,7 @@ export interface Span {
   readonly to: number
 }
 
-/** A server may store times in whole seconds, so nothing is judged closer to one than this. In ms. */
+/** A server may store times in whole seconds, so nothing is judged closer to one than this, unless it showed that it stores finer ones. In ms. */
 export const slackMs = 1200
 
 /**
@@ -68,10 +68,10 @@ function touchedAt({ used }: Age, how: Touch, when: Span): Partial<Age> {
 }
 
 /** Whether one was created, refreshed and used before another. */
-const isSurelyOlder = (one: Age, other: Age): boolean =>
-  one.created.to + slackMs < other.created.from &&
-  one.refreshed.to + slackMs < other.refreshed.from &&
-  one.used.to + slackMs < other.used.from
+const isSurelyOlder = (one: Age, other: Age, slack: number): boolean =>
+  one.created.to + slack < other.created.from &&
+  one.refreshed.to + slack < other.refreshed.from &&
+  one.used.to + slack < other.used.from
 
 /**
  * Sessions of a user (parts 2, 3 and 5.4): at most 16, the oldest removed. Who a user is, what counts and what a name used again does are
@@ -116,13 +116,16 @@ interface Unclear {
 
 export interface SessionTable {
   readonly reading: Reading
+  /** Ages that differ by less may be the same to the target. In ms. */
+  readonly slackMs: number
   readonly users: ReadonlyMap<string, User>
 }
 
 const noSessions: User = { sessions: [], lost: 0, earlierLines: [], unclear: null }
 
 /** One table for each combination of readings. */
-export const everySessionTable = (): SessionTable[] => everyReading().map((reading) => ({ reading, users: new Map() }))
+export const everySessionTable = (): SessionTable[] =>
+  everyReading().map((reading) => ({ reading, slackMs, users: new Map() }))
 
 export interface Member {
   readonly key: string
@@ -162,25 +165,29 @@ const begun = ({ name, besides, line }: Member, when: Span): Session => ({
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
   if (hasNone(table, member)) return table
   const user = userOf(table, member)
-  return withUser(table, member, shared(table.reading, user, member, when))
+  return withUser(table, member, shared(table, user, member, when))
 }
 
 /** What the latest member did to a user, by what a reading says of names. */
 const latest = new WeakMap<User, { readonly member: Member; readonly when: Span; readonly next: Map<string, User> }>()
 
 /** Many tables agree about a user, so a session is added once for all of them. */
-function shared(reading: Reading, user: User, member: Member, when: Span): User {
+function shared(table: SessionTable, user: User, member: Member, when: Span): User {
   let known = latest.get(user)
   if (known?.member !== member || known.when !== when) known = { member, when, next: new Map() }
   latest.set(user, known)
-  const name = `${reading.unnamed} ${reading.reusedName} ${reading.reusedForAnother}`
-  const next = known.next.get(name) ?? added(reading, user, member, when)
+  const { unnamed, reusedName, reusedForAnother } = table.reading
+  const name = `${unnamed} ${reusedName} ${reusedForAnother}`
+  const next = known.next.get(name) ?? added(table, user, member, when)
   known.next.set(name, next)
   return next
 }
 
-function added(reading: Reading, user: User, member: Member, when: Span): User {
-  if (user.unclear !== null) return addedWhileUnclear(user, user.unclear, member, when)
+function added({ reading, slackMs: slack }: SessionTable, user: User, member: Member, when: Span): User {
+  if (user.unclear !== null)
+    return when.from > user.unclear.since + slack
+      ? addedWhileUnclear(user, user.unclear, member, when)
+      : unclearUser(user, member.name, when)
   const isNamed = member.name !== null || reading.unnamed === 'one'
   // Names may be compared in any case.
   const same = ({ name }: Session): boolean => isNamed && lowered(name) === lowered(member.name)
@@ -188,7 +195,7 @@ function added(reading: Reading, user: User, member: Member, when: Span): User {
   if (isAmbiguous(reading, ofName)) return unclearUser(user, member.name, when)
   const reuse = reuseOf(reading, ofName[0], member)
   const uncertain = reuse === 'adds' ? undefined : ofName.find(({ isDoubtful }) => isDoubtful)
-  if (uncertain !== undefined) return usedAgain(user, uncertain, reuse, member, when)
+  if (uncertain !== undefined) return usedAgain(user, uncertain, reuse, member, when, slack)
   const session = begun(member, when)
   const joined = reuse === 'joins' ? ofName[0] : undefined
   if (joined !== undefined) {
@@ -200,8 +207,8 @@ function added(reading: Reading, user: User, member: Member, when: Span): User {
   const next = { ...kept, sessions: [...kept.sessions, session] }
   if (!isFull(kept)) return next
   // Of sessions that were created at once, the server may have created this one first.
-  if (kept.sessions.some(({ used }) => used.to > when.from)) return loseOldest(next)
-  const rest = loseOldest(kept)
+  if (kept.sessions.some(({ used }) => used.to > when.from)) return loseOldest(next, slack)
+  const rest = loseOldest(kept, slack)
   return { ...rest, sessions: [...rest.sessions, session] }
 }
 
@@ -221,10 +228,10 @@ const isFull = ({ sessions, lost }: User): boolean => sessions.length - lost >= 
  * as many lost as before, among those that were in doubt and those that may be the oldest.
  */
 // biome-ignore lint/complexity/useMaxParams: it is the last step of `added`, which has computed them
-function usedAgain(user: User, again: Session, reuse: Reuse, member: Member, when: Span): User {
+function usedAgain(user: User, again: Session, reuse: Reuse, member: Member, when: Span, slack: number): User {
   if (!isFull(user)) return unclearUser(user, member.name, when)
   const others = user.sessions.filter((session) => session !== again)
-  const rest = settled({ ...user, sessions: withDoubt(others) })
+  const rest = settled({ ...user, sessions: withDoubt(others, slack) })
   const session = begun(member, when)
   if (reuse !== 'joins') return { ...rest, sessions: [...rest.sessions, session] }
   // A session that is joined keeps the time of its creation, and its earlier tokens live with it.
@@ -248,7 +255,7 @@ const lowered = (name: string | null): string | null => name?.toLowerCase() ?? n
 /** Sixteen new sessions in a row, with new names, remove all others. */
 function addedWhileUnclear(user: User, { since, names }: Unclear, member: Member, when: Span): User {
   const name = lowered(member.name)
-  const isNew = name !== null && !names.has(name) && when.from > since + slackMs
+  const isNew = name !== null && !names.has(name)
   if (!isNew) return unclearUser(user, member.name, when)
   const sessions = [...user.sessions, begun(member, when)]
   if (sessions.length === sessionLimit) return { ...noSessions, sessions }
@@ -256,18 +263,18 @@ function addedWhileUnclear(user: User, { since, names }: Unclear, member: Member
 }
 
 /** Of the sessions that may be the oldest, one is lost. */
-function loseOldest(user: User): User {
-  return settled({ ...user, sessions: withDoubt(user.sessions), lost: user.lost + 1 })
+function loseOldest(user: User, slack: number): User {
+  return settled({ ...user, sessions: withDoubt(user.sessions, slack), lost: user.lost + 1 })
 }
 
 /** The sessions, with doubt about those that may be the oldest of those that are left. */
-function withDoubt(sessions: readonly Session[]): Session[] {
+function withDoubt(sessions: readonly Session[], slack: number): Session[] {
   const live = sessions.filter(({ isDoubtful }) => !isDoubtful)
   const doubtful = sessions.filter(({ isDoubtful }) => isDoubtful)
   const mayBeOldest = (session: Session): boolean =>
-    !live.some((other) => isSurelyOlder(other, session)) &&
+    !live.some((other) => isSurelyOlder(other, session, slack)) &&
     // Any doubtful one may be the one that is left.
-    (doubtful.length === 0 || !doubtful.every((other) => isSurelyOlder(other, session)))
+    (doubtful.length === 0 || !doubtful.every((other) => isSurelyOlder(other, session, slack)))
   return sessions.map((session) =>
     !session.isDoubtful && mayBeOldest(session) ? { ...session, isDoubtful: true } : session,
   )
@@ -343,6 +350,9 @@ function nameOf({ user }: Reading, { key, keyName, keyScope, isRoot }: Member): 
   if (user === 'keys of one scope') return keyScope === undefined ? key : `scope ${keyScope}`
   return user === 'created keys' && isRoot ? key : ''
 }
+
+/** The same tables for a target of which it is known how fine it keeps ages. */
+export const withSlack = (tables: Tables, ms: number): Tables => tables.map((table) => ({ ...table, slackMs: ms }))
 
 /** Whether every reading that is left takes each member for another user, so that what one does leaves the sessions of the others as they are. */
 export const areApart = (tables: Tables, members: readonly Member[]): boolean =>
