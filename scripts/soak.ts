@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readArguments, wrongArgument } from './arguments.ts'
+import { median } from './bench/measure.ts'
 import { basicRequest, grantRequests, type Started, sendAll, signedRequests, startScript } from './bench/processes.ts'
 
 const { positionals } = readArguments({ allowPositionals: true })
@@ -112,10 +113,6 @@ async function advance({ line }: Started, ms: number): Promise<number> {
 
 function residentMiB({ process: { pid } }: Started): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 /** Callers that try to exhaust a server. Each is repeated: memory that one round leaves occupied shows in the next one. */

@@ -39,6 +39,27 @@ export function medianRatio(values: readonly number[], reference: readonly numbe
   return median(values.map((value, turn) => value / (reference[turn] ?? value)))
 }
 
+interface Measured {
+  name: string
+  values: readonly number[]
+}
+
+/** A figure of values beside those of a reference, which were measured in the same turns. */
+export const figureBeside = (
+  { name, values }: Measured,
+  reference: Measured,
+  unit: Figure['unit'],
+  wanted: Wanted,
+): Figure => ({
+  name,
+  value: median(values),
+  unit,
+  runs: values.length,
+  reference: { name: reference.name, value: median(reference.values) },
+  ratio: medianRatio(values, reference.values),
+  wanted,
+})
+
 export function isMet({ value, ratio, wanted }: Figure): boolean {
   const { atMost = Number.POSITIVE_INFINITY, ratioAtMost = Number.POSITIVE_INFINITY, ratioAtLeast = 0 } = wanted
   return value <= atMost && (ratio ?? 0) <= ratioAtMost && (ratio ?? Number.POSITIVE_INFINITY) >= ratioAtLeast
@@ -104,6 +125,17 @@ export function npm(script: string): void {
 }
 
 export const emptyTest = 'vitest with one empty test'
+
+/** The figure of work that is done in turns with an empty test. */
+export async function besideEmptyTest(name: string, work: () => void, turns: number, wanted: Wanted): Promise<Figure> {
+  const ours: number[] = []
+  const empty: number[] = []
+  for (let turn = 0; turn < turns; turn += 1) {
+    ours.push(await seconds(work))
+    empty.push(await emptyTestSeconds())
+  }
+  return figureBeside({ name, values: ours }, { name: emptyTest, values: empty }, 's', wanted)
+}
 
 /** The time that any run of vitest takes. */
 export async function emptyTestSeconds(): Promise<number> {

@@ -1,20 +1,21 @@
 /** How long runs and starts take, from the start of the process to its end, as users have them built. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
+import { type HostileServer, tcpServer } from '../../suites/self/hostile/attack.ts'
 import { runBuilt } from '../../suites/self/printed-by.ts'
 import {
+  besideEmptyTest,
   bin,
   emptyTest,
   emptyTestSeconds,
   type Figure,
+  figureBeside,
   type Measure,
-  median,
-  medianRatio,
   node,
   npm,
   seconds,
@@ -23,25 +24,9 @@ import { basicRequest, sendAll, startScript } from './processes.ts'
 
 export const bundledMeasure: Measure = {
   id: 'bundled-run',
-  async run(turns) {
-    const ours: number[] = []
-    const empty: number[] = []
-    for (let turn = 0; turn < turns; turn += 1) {
-      ours.push(await seconds(() => node([bin, 'run'])))
-      empty.push(await emptyTestSeconds())
-    }
-    return [
-      {
-        name: 'A bundled run, all cases',
-        value: median(ours),
-        unit: 's',
-        runs: turns,
-        reference: { name: emptyTest, value: median(empty) },
-        ratio: medianRatio(ours, empty),
-        wanted: { atMost: 1.5, ratioAtMost: 4 },
-      },
-    ]
-  },
+  run: async (turns) => [
+    await besideEmptyTest('A bundled run, all cases', () => node([bin, 'run']), turns, { atMost: 1.5, ratioAtMost: 4 }),
+  ],
 }
 
 export const startMeasure: Measure = {
@@ -55,15 +40,8 @@ export const startMeasure: Measure = {
       version.push(1000 * (await seconds(() => node([bin, '--version']))))
       serve.push(await firstAnswerMs())
     }
-    const figure = (name: string, values: readonly number[], ratioAtMost: number): Figure => ({
-      name,
-      value: median(values),
-      unit: 'ms',
-      runs: turns,
-      reference: { name: 'node -e 0', value: median(nothing) },
-      ratio: medianRatio(values, nothing),
-      wanted: { ratioAtMost },
-    })
+    const figure = (name: string, values: readonly number[], ratioAtMost: number): Figure =>
+      figureBeside({ name, values }, { name: 'node -e 0', values: nothing }, 'ms', { ratioAtMost })
     return [
       figure('`svc-conformance --version`', version, 1.5),
       figure('`svc-conformance serve`, to its first answer', serve, 2.5),
@@ -80,23 +58,8 @@ export const testsMeasure: Measure = {
       { name: '`npm run test:fast`', script: 'test:fast', atMost: 15 },
     ]
     const figures: Figure[] = []
-    for (const { name, script, atMost } of commands) {
-      const ours: number[] = []
-      const empty: number[] = []
-      for (let turn = 0; turn < turns; turn += 1) {
-        ours.push(await seconds(() => npm(script)))
-        empty.push(await emptyTestSeconds())
-      }
-      figures.push({
-        name,
-        value: median(ours),
-        unit: 's',
-        runs: turns,
-        reference: { name: emptyTest, value: median(empty) },
-        ratio: medianRatio(ours, empty),
-        wanted: { atMost },
-      })
-    }
+    for (const { name, script, atMost } of commands)
+      figures.push(await besideEmptyTest(name, () => npm(script), turns, { atMost }))
     return figures
   },
 }
@@ -178,17 +141,8 @@ export const urlMeasures: readonly Measure[] = urlRuns.map(({ id, name, roundTri
     }
     const times = results.map(({ runSeconds }) => runSeconds)
     const references = results.map(({ referenceSeconds }) => referenceSeconds)
-    return [
-      {
-        name,
-        value: median(times),
-        unit: 's',
-        runs: turns,
-        reference: { name: roundTripMs === 0 ? emptyTest : 'one call', value: median(references) },
-        ratio: medianRatio(times, references),
-        wanted: atMost === undefined ? {} : { atMost },
-      },
-    ]
+    const reference = { name: roundTripMs === 0 ? emptyTest : 'one call', values: references }
+    return [figureBeside({ name, values: times }, reference, 's', atMost === undefined ? {} : { atMost })]
   },
 }))
 
@@ -211,7 +165,7 @@ async function urlTurn(roundTripMs: number, args: string[]): Promise<UrlTurn> {
     const referenceSeconds = proxy === undefined ? await emptyTestSeconds() : await callSeconds(url)
     return { referenceSeconds, runSeconds: await seconds(() => urlRun(['run', '--url', url, ...args], folder)) }
   } finally {
-    await proxy?.close()
+    proxy?.close()
     await server.stop()
     rmSync(folder, { recursive: true })
   }
@@ -237,41 +191,25 @@ async function urlRun(args: string[], folder: string): Promise<void> {
   throw new Error([`svc-conformance ${args.join(' ')} ended with ${code}`, ...lines].join('\n  '))
 }
 
-interface DelayingProxy {
-  url: string
-  close(): Promise<void>
-}
-
 /**
  * A server that is far away: every byte of a connection arrives half of `roundTripMs` later, in both directions, and opening a connection
  * takes a round trip, as the handshake of TCP does. Used by the benchmark only.
  */
-async function startDelayingProxy(port: number, roundTripMs: number): Promise<DelayingProxy> {
-  const sockets = new Set<Socket>()
-  const server = createServer((near) => {
+function startDelayingProxy(port: number, roundTripMs: number): Promise<HostileServer> {
+  return tcpServer((near, keep) => {
     const far = connect(port, '127.0.0.1')
+    keep(far)
     const openedAtMs = performance.now() + roundTripMs
     delay(near, far, () => Math.max(openedAtMs, performance.now()) + roundTripMs / 2)
     delay(far, near, () => performance.now() + roundTripMs / 2)
     for (const socket of [near, far]) {
       socket.setNoDelay(true)
-      sockets.add(socket)
       socket.on('error', () => {
         near.destroy()
         far.destroy()
       })
-      socket.on('close', () => sockets.delete(socket))
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
-  }
 }
 
 /** Bytes leave in the order in which they came: a timer for each chunk would let one overtake another. */

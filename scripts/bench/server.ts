@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Figure, type Measure, median, medianRatio } from './measure.ts'
+import { type Figure, figureBeside, type Measure, medianRatio } from './measure.ts'
 import { type LoadResult, type Signer, sendAll, signedRequests, startScript } from './processes.ts'
 
 const script = (name: string): string => new URL(name, import.meta.url).href
@@ -76,15 +76,13 @@ async function besideBare(compared: Compared, turns: number): Promise<Figure[]> 
   const bare = { file: script('./bare-server.js'), args: bareArgs }
   const { one, other } = await inTurns(bare, ours, turns, load.connections, () => signedRequests(signer, count))
   const of = (results: readonly Turn[], member: keyof LoadResult): number[] => results.map((result) => result[member])
-  const figure = (what: string, member: keyof LoadResult, unit: Figure['unit'], wanted: Figure['wanted']): Figure => ({
-    name: `${name} signed calls, ${what}`,
-    value: median(of(other, member)),
-    unit,
-    runs: turns,
-    reference: { name: 'bare node:http', value: median(of(one, member)) },
-    ratio: medianRatio(of(other, member), of(one, member)),
-    wanted,
-  })
+  const figure = (what: string, member: keyof LoadResult, unit: Figure['unit'], wanted: Figure['wanted']): Figure =>
+    figureBeside(
+      { name: `${name} signed calls, ${what}`, values: of(other, member) },
+      { name: 'bare node:http', values: of(one, member) },
+      unit,
+      wanted,
+    )
   return [
     figure(`over ${load.connections} connections`, 'callsPerSecond', 'calls/s', { ratioAtLeast: 0.9 }),
     figure('99th percentile of an answer', 'p99Ms', 'ms', { ratioAtMost: 1.1 }),

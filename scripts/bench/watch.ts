@@ -1,5 +1,5 @@
 /** What `watch` costs, compared with a bare proxy of the same library before the same server; all are separate processes. */
-import { type Figure, type Measure, median, medianRatio } from './measure.ts'
+import { type Figure, figureBeside, type Measure, median } from './measure.ts'
 import { type LoadResult, sendAll, signedRequests, startScript } from './processes.ts'
 
 const script = (name: string): string => new URL(name, import.meta.url).href
@@ -60,15 +60,12 @@ function addedFigure({ bare, watch }: Results): Figure {
 
 function rateFigure({ bare, watch }: Results, connections: number): Figure {
   const rates = (side: readonly LoadResult[]): number[] => side.map(({ callsPerSecond }) => callsPerSecond)
-  return {
-    name: `Calls through \`watch\` over ${connections} connections`,
-    value: median(rates(watch)),
-    unit: 'calls/s',
-    runs: watch.length,
-    reference: { name: 'a bare proxy', value: median(rates(bare)) },
-    ratio: medianRatio(rates(watch), rates(bare)),
-    wanted: { ratioAtLeast: 0.5 },
-  }
+  return figureBeside(
+    { name: `Calls through \`watch\` over ${connections} connections`, values: rates(watch) },
+    { name: 'a bare proxy', values: rates(bare) },
+    'calls/s',
+    { ratioAtLeast: 0.5 },
+  )
 }
 
 const millionCalls = 1_000_000
