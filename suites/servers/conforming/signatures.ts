@@ -2,7 +2,6 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import {
   type Around,
-  afterCalls,
   answerThrough,
   type Call,
   type Change,
@@ -13,6 +12,7 @@ import {
   hour,
   isAccepted,
   minute,
+  onAccepted,
   type Seen,
 } from '../operators.ts'
 import {
@@ -68,10 +68,10 @@ const macBytes = (text: string): Buffer | undefined =>
 
 /** A timestamp is at most five seconds before the last accepted one of its key, and one second in the future. */
 const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>()) => ({
-  around: afterCalls((answer, call) => {
+  ...onAccepted((call) => {
     const [, , timestamp] = signatureFields(call)
     const id = keyName(call)
-    if (timestamp !== undefined && isAccepted(answer)) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
+    if (timestamp !== undefined) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
   }),
   timestampTaken: (timestamp, nowMs) => {
     const ms = Number(timestamp)
@@ -83,9 +83,7 @@ const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>())
 /** A repeated signature is changed, so that it is wrong. */
 const signaturesOnce: Changing = (_seen, used = new Set<string>()) => ({
   around: chain(
-    afterCalls((answer, { authorization = '' }) => {
-      if (authorization.includes(';') && isAccepted(answer)) used.add(authorization)
-    }),
+    onAccepted(({ isSigned, authorization = '' }) => isSigned && used.add(authorization)).around,
     before((call) => {
       const { authorization = '' } = call
       return used.has(authorization) ? call.withAuthorization(`${authorization}used`) : undefined
