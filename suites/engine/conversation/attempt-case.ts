@@ -60,13 +60,19 @@ interface CaseContext {
   spoilt: string | undefined
 }
 
+interface Trying {
+  scenario: Scenario
+  testCase: Case
+  /** The names of those that it uses. */
+  testKeys: Iterable<string>
+  /** Of the try, from 1. */
+  number: number
+}
+
 /** Runs the given steps and then the others, in order, until one ends the case. */
-export async function attemptCase(
-  talk: Conversation,
-  names: Names,
-  scenario: Scenario,
-  testCase: Case,
-): Promise<Attempt> {
+export async function attemptCase(talk: Conversation, trying: Trying): Promise<Attempt> {
+  const { scenario, testCase } = trying
+  const names = builtInNames(talk, trying)
   const spoilt = talk.run.target.lasting && limitOf(scenario) === 'keys' ? talk.run.spoilt.get('keys') : undefined
   const context = { talk, names, notGiven: new Set<string>(), requestedTimes: new Set<string>(), spoilt }
   const isMust = isMustIn(talk.run.corpus)
@@ -204,12 +210,7 @@ function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, { n
 export const tokensWork = 'tokens/authorize'
 
 /** The built-in names of a case (fixtures/README.md); `beyond`, `holder` and `created` are read when they are used. */
-export function builtInNames(
-  talk: Conversation,
-  { scenario, testCase }: { scenario: Scenario; testCase: Case },
-  members: Iterable<string>,
-  attempt: number,
-): Names {
+function builtInNames(talk: Conversation, { scenario, testCase, testKeys, number }: Trying): Names {
   const { run, facts, createdKeys, instance } = talk
   const { scopeNames, solutions, probes } = instance.settings
   const letters = 'abcdefghijklmnopqrstuvwxyz'
@@ -217,7 +218,7 @@ export function builtInNames(
   const unique = shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
   const names: Names = {
     case: testCase.values,
-    life: suitableLifeMs(talk, attempt, claimsOfCase(scenario, testCase).grants),
+    life: suitableLifeMs(talk, number, claimsOfCase(scenario, testCase).grants),
     apikey: scopeNames.apikey ?? facts.apikey,
     solutions,
     // The scope that each probe needs in addition to that of its area.
@@ -242,7 +243,7 @@ export function builtInNames(
       return [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
     },
   }
-  for (const member of members) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
+  for (const member of testKeys) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
   return names
 }
 

@@ -1,7 +1,7 @@
 /** A call becomes bytes: its body is written, authorized and altered. */
 
 import { SuiteError } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { defined, isObject } from '../json.ts'
 import type { Called } from '../judge/judge-case.ts'
 import { basicWords, readDeviations } from '../language/deviations.ts'
 import type { Auth, BodyForm } from '../language/fixture-types.ts'
@@ -274,11 +274,8 @@ const keptTogether = 64
 const keptBeside = ({ method }: CallSpec): number => (method.startsWith('manager/') ? keptTogether : 1)
 
 /** From where a request is sent, and the limits of its answer. */
-const howOf = ({ from, timeoutMs, sharedBy }: AnySpec): Pick<WireRequest, 'from' | 'timeoutMs' | 'sharedBy'> => ({
-  ...(from === undefined ? {} : { from }),
-  ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  ...(sharedBy === undefined ? {} : { sharedBy }),
-})
+const howOf = ({ from, timeoutMs, sharedBy }: AnySpec): Pick<WireRequest, 'from' | 'timeoutMs' | 'sharedBy'> =>
+  defined({ from, timeoutMs, sharedBy })
 
 function connectionOf(
   { run }: Conversation,

@@ -3,6 +3,7 @@
  * beside each other.
  */
 import { SuiteError } from '../errors.ts'
+import { defined } from '../json.ts'
 import { showJson } from '../judge/classify.ts'
 import type { CaseOutcome, Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
 import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
@@ -396,16 +397,9 @@ interface Credential {
 }
 
 /** What calls with this key are authorized with. A root key has the same members as a created one. */
-export function credentialOfKey({
-  id,
-  secret,
-  privateKey,
-}: Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>): Credential {
-  return {
-    id,
-    ...(privateKey === undefined ? {} : { seed: seedFromPkcs8(privateKey) }),
-    ...(secret === undefined ? {} : { secret }),
-  }
+export function credentialOfKey(key: Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>): Credential {
+  const { id, secret, privateKey } = key
+  return { id, ...defined({ secret, seed: privateKey === undefined ? undefined : seedFromPkcs8(privateKey) }) }
 }
 
 /** Whether a requirement of the corpus is a must; one that the corpus does not name counts as a must. */
@@ -433,7 +427,7 @@ export function credentialFor(talk: Conversation, member: unknown): Credential {
   }
   // A key that was created here with a public key of ours.
   const { privateKey } = talk.createdKeys.keys.find(({ id }) => id === key.id) ?? {}
-  return credentialOfKey({ ...(privateKey === undefined ? {} : { privateKey }), ...key })
+  return credentialOfKey({ ...defined({ privateKey }), ...key })
 }
 
 /** The test key to use where a step needs the secret of a test key: root may have a stand-in. */
@@ -630,7 +624,6 @@ function createGate<Item>(isKeptOut: (item: Item, before: readonly Item[]) => bo
   return {
     startNext,
     waiting: (): number => waiting.length,
-    underWay: (): number => inside.size,
     /** Resolves when the item may start; true if it had to wait. */
     enter(item: Item, isFirst: boolean): { started: Promise<void>; hasToWait: boolean } {
       const started = new Promise<void>((start) => waiting.push({ item, isFirst, start }))

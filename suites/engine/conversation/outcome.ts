@@ -1,4 +1,5 @@
 /** Turns what an attempt showed into the outcome of a case: verdicts and evidence, without secrets. */
+import { defined } from '../json.ts'
 import { type Attempt, type CaseStop, type Exchanged, type JunkControl, judgeCase } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, Problem } from '../judge/problem.ts'
 import type { Case, Scenario } from '../language/fixture-types.ts'
@@ -67,11 +68,10 @@ function problemOf(
   const { step, called, problem, proves, inPreparation } = because.stop
   const told = {
     ...problem,
-    ...(inPreparation === undefined ? {} : { inPreparation }),
+    ...defined({ inPreparation, hint }),
     requirements: proves,
     step: nameOfStep(step),
     where: `${scenario.file}:${step.at.line}:${step.at.column}`,
-    ...(hint === undefined ? {} : { hint }),
     exchanges: [],
   }
   return { told, shown: all.length > 0 ? all : called.slice(0, shownExchanges) }

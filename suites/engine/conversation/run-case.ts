@@ -13,7 +13,7 @@ import type { CaseOutcome, Hint, Obstacle, ProblemFacts } from '../judge/problem
 import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
 import { caseKey, withCase } from '../language/resolve.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
-import { attemptCase, builtInNames, tokensWork } from './attempt-case.ts'
+import { attemptCase, tokensWork } from './attempt-case.ts'
 import { claimsOfCase, hasRace, isWaitedFor, limitOf, namesIn, testKeysUsed, unjudged } from './cases.ts'
 import {
   actor,
@@ -89,10 +89,9 @@ async function tryCase(
   const missing = await ensureTestKeys(talk, testKeys)
   if (missing !== undefined)
     return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
-  const names = builtInNames(talk, { scenario, testCase }, testKeys, number)
   const jumpsBefore = facts.clockJumps
   const perhapsCounted = createdKeys.perhapsCounted + createdKeys.unanswered.length
-  const attempt = await attemptCase(talk, names, scenario, testCase)
+  const attempt = await attemptCase(talk, { scenario, testCase, testKeys, number })
   const stops = stopsOf(attempt)
   const jumped = facts.clockJumps > jumpsBefore && stops.length > 0
   if (talk.skipsSessionWaits && stops.some(({ kind }) => kind === 'broke')) {

@@ -2,7 +2,7 @@
 
 import { isObject, isStrings, type JsonObject } from '../json.ts'
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
-import { ed25519Verifier, isOrdinaryPoint, withLowS } from '../signer/ed25519.ts'
+import { ed25519Verifier, publicKeyProblem, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { findPair, looseBytes, type ReadCall, readCall } from './read-call.ts'
@@ -412,7 +412,7 @@ function publicKeyFact(state: State, publicKey: unknown): Fact {
     const bytes = publicKeyFromPem(publicKey)
     const written = publicKeyToPem(bytes) === publicKey
     const isNew = [...state.keys.values()].every((key) => key.publicKey === null || !sameBytes(key.publicKey, bytes))
-    return written && isNew && isOrdinaryPoint(bytes) ? yes('keys/public-key') : unsure('keys/public-key-material')
+    return written && isNew ? yes('keys/public-key') : unsure('keys/public-key-material')
   } catch {
     return looksLikePem(publicKey) ? unsure('keys/public-key-material') : no('keys/public-key-material')
   }
@@ -567,7 +567,9 @@ function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null 
   if (strict?.length === eccBytes) {
     // A point of small order is open (signatures/weak-keys).
     if (fits(strict))
-      return isOrdinaryPoint(strict.subarray(0, 32)) ? yes('signatures/ecc', key.origin) : unsure('signatures/ecc')
+      return publicKeyProblem(strict.subarray(0, 32)) === null
+        ? yes('signatures/ecc', key.origin)
+        : unsure('signatures/ecc')
     const low = withLowS(strict)
     return low !== null && fits(low) ? no('signatures/ecc-malleability') : null
   }

@@ -15,7 +15,7 @@ interface Style {
   indent: string
 }
 
-export const compact: Style = {
+const compact: Style = {
   comma: ',',
   colon: ':',
   escape: (quoted) => quoted,
@@ -23,7 +23,7 @@ export const compact: Style = {
   sorted: false,
   indent: '',
 }
-export const spaced: Style = { ...compact, comma: ', ', colon: ': ' }
+export const spaced: Partial<Style> = { comma: ', ', colon: ': ' }
 
 const unicodeEscape = (mark: string): string => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`
 const nonAscii = (quoted: string): string => quoted.replace(/[\u0080-\uffff]/g, unicodeEscape)
@@ -51,15 +51,15 @@ const textOf = (bytes: Uint8Array): string => (fromUtf8(bytes) ?? '').replace(/^
 /** The value of a JSON text, or undefined for any other text. Lenient parsers skip a byte order mark, and so does this. */
 export const jsonOf = (bytes: Uint8Array): unknown => parseJson(textOf(bytes))
 
-/** The JSON text in another style, or null if it is not JSON. @param number writes a number as it stood; otherwise they go through a double */
-export function rewrite(bytes: Uint8Array, style: Style, number?: WriteNumber): Uint8Array | null {
+/** The JSON text in a style that differs so from the compact one, or null if it is not JSON. @param number writes a number as it stood; otherwise they go through a double */
+export function rewrite(bytes: Uint8Array, style: Partial<Style>, number?: WriteNumber): Uint8Array | null {
   const numbers = number === undefined ? [] : numbersOf(textOf(bytes))
   // A text that no body has stands for a number, because the parser would make a double of it.
   const marked = number === undefined ? textOf(bytes) : withNumbers(textOf(bytes), (_, at) => `"\\u0000${at}"`)
   const value = parseJson(marked)
   if (value === undefined) return null
   const restored = (_: string, at: string): string => number?.(numbers[Number(at)] ?? '', Number(at)) ?? ''
-  return utf8(writeJson(value, style).replace(/"\\u0000(\d+)"/g, restored))
+  return utf8(writeJson(value, { ...compact, ...style }).replace(/"\\u0000(\d+)"/g, restored))
 }
 
 /** Another way to write a number, from its text. */
@@ -105,22 +105,22 @@ function withExponent(literal: string, mark: string, from: number): string {
   return mark === 'E' && !written.includes('.') ? written.replace(mark, `.0${mark}`) : written
 }
 
-const knownStyles = new WeakMap<Uint8Array, Style>()
+const knownStyles = new WeakMap<Uint8Array, Partial<Style>>()
 
-/** The style in which a JSON text is written; compact where no known one gives the same bytes. */
-export function styleOf(bytes: Uint8Array): Style {
-  const styles = [compact, spaced, { ...spaced, escape: nonAscii }, { ...compact, colon: ': ', indent: '  ' }]
-  const isSame = (style: Style): boolean => {
+/** Another value in the style in which a JSON text is written; compact where no known style gives the same bytes. */
+export function writtenLike(bytes: Uint8Array, value: unknown): Uint8Array {
+  const styles = [{}, spaced, { ...spaced, escape: nonAscii }, { colon: ': ', indent: '  ' }]
+  const isSame = (style: Partial<Style>): boolean => {
     const written = rewrite(bytes, style)
     return written !== null && sameBytes(written, bytes)
   }
-  const style = knownStyles.get(bytes) ?? styles.find(isSame) ?? compact
+  const style = knownStyles.get(bytes) ?? styles.find(isSame) ?? {}
   knownStyles.set(bytes, style)
-  return style
+  return utf8(writeJson(value, { ...compact, ...style }))
 }
 
 /** A value as a serialiser writes it. */
-export function writeJson(value: unknown, style: Style, margin = ''): string {
+function writeJson(value: unknown, style: Style, margin = ''): string {
   if (typeof value === 'number') return style.number(value)
   if (value === null || typeof value !== 'object') {
     return typeof value === 'string' ? style.escape(JSON.stringify(value)) : JSON.stringify(value)
@@ -202,7 +202,7 @@ const quotedPython: Print = {
 }
 
 /** How languages print a parsed value that was never serialised: str(dict), Map.toString(), fmt.Sprint. */
-export const prints = {
+const prints = {
   python,
   'python-quoted': quotedPython,
   java,
@@ -211,8 +211,10 @@ export const prints = {
   'ruby-3-4': { ...ruby, colon: ' => ' },
 } as const
 
+export const printedBy = (language: keyof typeof prints, value: unknown): string => printValue(value, prints[language])
+
 /** A value as a language prints it. */
-export function printValue(value: unknown, print: Print): string {
+function printValue(value: unknown, print: Print): string {
   if (value === null) return print.nothing
   if (typeof value === 'boolean') return value ? print.yes : print.no
   if (typeof value === 'string') return print.text(value)

@@ -1,7 +1,7 @@
 /** What can be done to which part of a signed call: functions from a draft to a draft. Mistakes are made of them, and the key `alter` of a step. */
 import { isObject, type JsonObject } from '../json.ts'
-import { jsonOf, styleOf, writeJson } from './bodies.ts'
-import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
+import { jsonOf, writtenLike } from './bodies.ts'
+import { fromUtf8, sameBytes } from './bytes.ts'
 import { type Draft, joinPieces, type Origin, type Piece, piece } from './draft.ts'
 
 export interface DraftChange {
@@ -50,7 +50,7 @@ export function ofBodyValue(change: (value: JsonObject) => unknown): DraftChange
   return ofBytes('body', (raw) => {
     const value = jsonOf(raw)
     const made = isObject(value) ? change(value) : undefined
-    return made === undefined ? null : utf8(writeJson(made, styleOf(raw)))
+    return made === undefined ? null : writtenLike(raw, made)
   })
 }
 

@@ -189,6 +189,3 @@ function littleEndian(bytes: Uint8Array): bigint {
 function toLittleEndian(number: bigint): Uint8Array {
   return Uint8Array.from({ length: 32 }, (_, at) => Number((number >> BigInt(8 * at)) & 0xffn))
 }
-
-/** Whether 32 bytes are a point of the curve that is not of small order: what an ordinary public key is. */
-export const isOrdinaryPoint = (publicKey: Uint8Array): boolean => publicKeyProblem(publicKey) === null

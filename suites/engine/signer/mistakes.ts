@@ -5,18 +5,7 @@
  */
 import { defaultScheme } from '../document.ts'
 import { isObject } from '../json.ts'
-import {
-  bodyForms,
-  compact,
-  escapes,
-  jsonOf,
-  prints,
-  printValue,
-  pythonBytes,
-  rewrite,
-  spaced,
-  type WriteNumber,
-} from './bodies.ts'
+import { bodyForms, escapes, jsonOf, printedBy, pythonBytes, rewrite, spaced, type WriteNumber } from './bodies.ts'
 import {
   concat,
   fromBase64Loose,
@@ -203,17 +192,20 @@ const body = (word: string, when: string, write: (bytes: Uint8Array) => Uint8Arr
   row(word, when, ofBytes('body', write))
 const form = (word: string, when: string, name: string): Row =>
   on('body', word, when, bodyForms[name] ?? ((text) => text))
-/** The body parsed and written again in the first style that changes it; styles say how they differ from `compact`. */
-const written = (word: string, how: string, ...styles: readonly Partial<typeof compact>[]): Row =>
+/** How a style differs from that of JSON.stringify. */
+type Style = Parameters<typeof rewrite>[1]
+
+/** The body parsed and written again in the first style that changes it. */
+const written = (word: string, how: string, ...styles: readonly Style[]): Row =>
   body(word, `the body is parsed and written again ${how} before it is signed`, (raw) => {
-    const made = styles.map((style) => rewrite(raw, { ...compact, ...style }))
+    const made = styles.map((style) => rewrite(raw, style))
     return made.find((bytes) => bytes !== null && !sameBytes(bytes, raw)) ?? null
   })
 
-/** A way to write JSON that a serialiser has: the word of its mistake, how it is told, and the difference from `compact`. */
-type Spelling = readonly [word: string, how: string, style: Partial<typeof compact>]
+/** A way to write JSON that a serialiser has: the word of its mistake, how it is told, and its style. */
+type Spelling = readonly [word: string, how: string, style: Style]
 const spellings: readonly Spelling[] = [
-  ['with-body-compact', 'without white space (as JSON.stringify does)', compact],
+  ['with-body-compact', 'without white space (as JSON.stringify does)', {}],
   ['with-body-spaced', 'with spaces (as json.dumps of Python does)', spaced],
   [
     'with-body-python-escapes',
@@ -257,7 +249,7 @@ const rareSpellings: readonly Spelling[] = [
 export function spellingsWith(number: WriteNumber): KnownMistake[] {
   const rows = [...spellings, ...rareSpellings].map(([word, how, style]) => ({
     ...written(word, how, style),
-    change: ofBytes('body', (raw) => rewrite(raw, { ...compact, ...style }, number)),
+    change: ofBytes('body', (raw) => rewrite(raw, style, number)),
   }))
   return about('request-body', 'data', lab, rows)
 }
@@ -269,10 +261,10 @@ export const spellingIds: ReadonlySet<string> = new Set(
 
 const value = (word: string, when: string, change: Parameters<typeof ofBodyValue>[0]): Row =>
   row(word, when, ofBodyValue(change))
-const printedBy = (print: keyof typeof prints, what: string): Row =>
-  body(`with-body-printed-by-${print}`, `the body is signed as the printed form of ${what}`, (raw) => {
+const printed = (language: Parameters<typeof printedBy>[0], what: string): Row =>
+  body(`with-body-printed-by-${language}`, `the body is signed as the printed form of ${what}`, (raw) => {
     const parsed = jsonOf(raw)
-    return isObject(parsed) ? utf8(printValue(parsed, prints[print])) : null
+    return isObject(parsed) ? utf8(printedBy(language, parsed)) : null
   })
 const bom = Uint8Array.of(0xef, 0xbb, 0xbf)
 /** Little endian, without a byte order mark. */
@@ -644,7 +636,7 @@ export const mistakes: readonly KnownMistake[] = [
   // ---- the body that is signed; the body on the wire stays
   // For fixtures: the first style that changes the bytes. The diagnosis looks for each style under its own name.
   ...about('request-body', 'data', { found: false }, [
-    written('with-body-reserialised', 'with other spacing', spaced, compact),
+    written('with-body-reserialised', 'with other spacing', spaced, {}),
   ]),
   ...about('request-body', 'data', {}, [
     ...spellings.map((spelling) => written(...spelling)),
@@ -677,12 +669,12 @@ export const mistakes: readonly KnownMistake[] = [
     written('with-body-floats', 'with whole numbers as 1.0', {
       number: (it) => (Number.isInteger(it) ? `${it}.0` : JSON.stringify(it)),
     }),
-    printedBy('python', "a dict of Python (str(dict) gives {'a': 1})"),
-    printedBy('python-quoted', 'a dict of Python, its quotes replaced ({"a": False, "b": None})'),
-    printedBy('java', 'a Map of Java (toString() gives {a=1})'),
-    printedBy('go', 'a map of Go (fmt gives map[a:1])'),
-    printedBy('ruby', 'a Hash of Ruby (inspect gives {"a"=>1})'),
-    printedBy('ruby-3-4', 'a Hash of Ruby 3.4 (inspect gives {"a" => 1})'),
+    printed('python', "a dict of Python (str(dict) gives {'a': 1})"),
+    printed('python-quoted', 'a dict of Python, its quotes replaced ({"a": False, "b": None})'),
+    printed('java', 'a Map of Java (toString() gives {a=1})'),
+    printed('go', 'a map of Go (fmt gives map[a:1])'),
+    printed('ruby', 'a Hash of Ruby (inspect gives {"a"=>1})'),
+    printed('ruby-3-4', 'a Hash of Ruby 3.4 (inspect gives {"a" => 1})'),
     ...Object.entries({
       'printed-by-javascript': '[object Object]',
       undefined: 'undefined',
