@@ -7,12 +7,12 @@ import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { lintErrors, parseScenario, readScenario, resultSchemas } from '../engine/language/corpus.ts'
-import { basicWords, problemsOfAlter } from '../engine/language/deviations.ts'
+import { basicWords, problemsOfAlter, readDeviations } from '../engine/language/deviations.ts'
 import type { CallStep, Corpus } from '../engine/language/fixture-types.ts'
 import { lintScenario } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith, readSchema } from '../engine/language/schemas.ts'
-import { partNames, wraps } from '../engine/signer/changed-call.ts'
+import { wraps } from '../engine/signer/changed-call.ts'
 import { alterWords } from '../engine/signer/operations.ts'
 import type { Instance, Target, WireAnswer, WireRequest } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
@@ -210,7 +210,7 @@ test.each([
   ['alterations', Object.keys(alterWords)],
   ['words of Basic', Object.keys(basicWords)],
   ['body forms', [...bodyForms]],
-  ['parts of a call', partNames.filter((name) => !name.includes(' '))],
+  ['parts of a call', Object.keys(readDeviations().parts).filter((name) => !name.includes(' '))],
   ['JSON forms of a value', [...wraps]],
   ['kinds of nonces', [...wordsOf('nonceKind')]],
 ])('fixtures/README.md names all %s', (_what, words) => {

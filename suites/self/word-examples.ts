@@ -5,7 +5,7 @@ import { basicWords, changesOf, readDeviations } from '../engine/language/deviat
 import { readSchema } from '../engine/language/schemas.ts'
 import { brokenBodies, cutLetterForms, bodyForms as sameJson } from '../engine/signer/bodies.ts'
 import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
-import { type Change, type Json, partNamed, partNames, writeCall } from '../engine/signer/changed-call.ts'
+import { type Change, type Json, writeCall } from '../engine/signer/changed-call.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
 import { type KnownMistake, mistakes } from '../engine/signer/mistakes.ts'
 import { alterWords, changeBytes, changeText } from '../engine/signer/operations.ts'
@@ -138,9 +138,7 @@ const wordFor = { text: 'letter-appended', bytes: 'first-bit-flipped', 'body for
 
 /** Every part once, and each way to change a value. */
 const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown } }[] = [
-  ...partNames.flatMap((name) => {
-    const part = partNamed(name)
-    const { operations = 'text', callers = ['basic'] } = part ?? {}
+  ...Object.entries(readDeviations().parts).flatMap(([name, { operations, auth: ways = ['basic'] }]) => {
     if (operations === 'values' || name === 'header') return []
     const word =
       operations === 'mistakes'
@@ -148,7 +146,7 @@ const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown
         : operations === 'broken bodies'
           ? 'brace-missing'
           : wordFor[operations]
-    return callers.map((auth) => ({ auth: auth as WayToCall, alter: { [name]: word } }))
+    return ways.map((auth) => ({ auth: auth as WayToCall, alter: { [name]: word } }))
   }),
   ...['removed', 'letter-appended', 'in-list', 'in-object', 'in-list-twice', 'as-json-text', { value: null }].map(
     (word) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Change, partNamed } from '../signer/changed-call.ts'
-import { alterOf, changesOf, problemsOfAlter, readDeviations } from './deviations.ts'
+import type { Change } from '../signer/changed-call.ts'
+import { alterOf, changesOf, partNamed, problemsOfAlter, readDeviations } from './deviations.ts'
 import type { Auth, CallStep } from './fixture-types.ts'
 
 const operations = readDeviations()

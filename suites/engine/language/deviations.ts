@@ -4,14 +4,23 @@ import { join } from 'node:path'
 import { SuiteError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { bodyForms, brokenBodies } from '../signer/bodies.ts'
-import { type Change, type Json, partNamed, partNames, removed, wraps } from '../signer/changed-call.ts'
+import { type Change, type Json, removed, wraps } from '../signer/changed-call.ts'
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
 import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
 import type { Alter, Auth, CallStep } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
 import { type Path, type Problem, readYaml, suggestion } from './yaml-source.ts'
 
-/** A part of a call that can be changed. */
+/** A part of a call that a step can change with `alter`. */
+interface Part {
+  /** What it is, for a reader. */
+  readonly says?: string
+  readonly operations: 'text' | 'bytes' | 'body forms' | 'broken bodies' | 'mistakes' | 'values'
+  /** The ways to authorize that have it; undefined: every call. */
+  readonly auth?: readonly string[]
+}
+
+/** A part of a call that the explorer changes. */
 interface Field {
   readonly field: string
   /** The kinds of authorization, or of manager calls, that have this part. */
@@ -26,12 +35,14 @@ interface DeviationsFile {
   readonly text: { readonly [name: string]: TextOperation | readonly TextOperation[] }
   readonly bytes: { readonly [name: string]: BytesOperation }
   readonly values: { readonly [name: string]: Json }
+  readonly parts: { readonly [name: string]: Part }
   readonly fields: readonly Field[]
   readonly first: readonly string[]
   readonly sets: { readonly [name: string]: readonly string[] }
 }
 
 export interface Operations extends NamedOperations {
+  readonly parts: { readonly [name: string]: Part }
   readonly fields: readonly Field[]
   /** Operations that are tried before all others. */
   readonly first: readonly string[]
@@ -72,6 +83,7 @@ function readPackaged(): Operations {
   }
   const wordsOf = (operations: string): readonly string[] => words[operations] ?? []
   return {
+    parts: file.parts,
     fields: file.fields,
     first: file.first,
     wordsOf,
@@ -107,6 +119,18 @@ function breaksOf(file: DeviationsFile, change: Change | undefined, auth: string
 
 // The key `alter` of a step: one operation of fixtures/deviations.yaml on each of some parts of a call.
 
+/** `param NAME`, `member NAME` (of the request), `name-of NAME`, and `scope 0`: a word of a list. */
+const named: readonly [RegExp, Part][] = [
+  [/^(param|member) \S+$/, { operations: 'values' }],
+  [/^name-of \S+$|^[A-Za-z]+ \d+$/, { operations: 'text' }],
+]
+
+/** undefined: there is no such part. */
+export function partNamed(name: string): Part | undefined {
+  const { parts } = readDeviations()
+  return Object.hasOwn(parts, name) ? parts[name] : named.find(([pattern]) => pattern.test(name))?.[1]
+}
+
 /** @param alter with its references resolved */
 export function changesOf(alter: unknown): Change[] {
   return Object.entries(isObject(alter) ? alter : {}).map(([field, value]): Change => {
@@ -139,12 +163,12 @@ export function problemsOfAlter({ alter, auth, nonce }: Pick<CallStep, 'alter' |
   for (const [name, value] of Object.entries(alter)) {
     const part = partNamed(name)
     if (part === undefined) {
-      say(['alter', name], `unknown part "${name}"${suggestion(name, partNames)}`, true)
+      say(['alter', name], `unknown part "${name}"${suggestion(name, Object.keys(readDeviations().parts))}`, true)
       continue
     }
     const way = wayOf(auth)
-    if (part.callers !== undefined && way !== undefined && !part.callers.includes(way)) {
-      const others = part.callers.join(' or ')
+    if (part.auth !== undefined && way !== undefined && !part.auth.includes(way)) {
+      const others = part.auth.join(' or ')
       say(['alter', name], `a call with "auth: ${way}" has no part "${name}", only one with ${others}`, true)
     }
     const misfit = misfitOf(part.operations, value)
@@ -157,10 +181,7 @@ export function problemsOfAlter({ alter, auth, nonce }: Pick<CallStep, 'alter' |
 }
 
 /** What is wrong with `{ value: … }` in place of a part. */
-function misfitOf(
-  operations: NonNullable<ReturnType<typeof partNamed>>['operations'],
-  value: unknown,
-): string | undefined {
+function misfitOf(operations: Part['operations'], value: unknown): string | undefined {
   if (!isObject(value) || operations === 'values') return undefined
   if (operations !== 'text') return 'only a text or a JSON value can have another "value", write an operation'
   return typeof value.value === 'string' ? undefined : 'this part is a text, write its other "value" in quotes'
