@@ -3,7 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cutAnswer, showExchange } from './conversation/exchange.ts'
 import { showJson } from './judge/classify.ts'
-import { line, lines, longestPrinted, printable, printableJson, printed } from './printable.ts'
+import { line, lines, printable, printableJson, printed } from './printable.ts'
+
+/** Unless another limit is given. */
+const longestPrinted = 1000
+
 import { createRedactor, redactExchange } from './redact.ts'
 
 /** The unit "binary" of fast-check is the same, and first makes a table of a million characters. */

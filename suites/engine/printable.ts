@@ -12,7 +12,7 @@ export type Printable = string & { readonly [brand]: 'printable' }
 type Foreign = string
 
 /** The default limit: a longer text does not tell a reader more. */
-export const longestPrinted = 1000
+const longestPrinted = 1000
 
 /**
  * Returns the text on one line, with control and format characters as visible escapes (`\u001b`), cut at `limit` characters and followed by

@@ -397,7 +397,7 @@ interface Credential {
 }
 
 /** What calls with this key are authorized with. A root key has the same members as a created one. */
-export function credentialOfKey(key: Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>): Credential {
+function credentialOfKey(key: Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>): Credential {
   const { id, secret, privateKey } = key
   return { id, ...defined({ secret, seed: privateKey === undefined ? undefined : seedFromPkcs8(privateKey) }) }
 }

@@ -12,7 +12,7 @@ import {
   type Conversation,
   type CreatedKey,
   closeConversation,
-  credentialOfKey,
+  credentialFor,
   isSendable,
   openConversation,
   type Run,
@@ -165,7 +165,7 @@ async function createWith(talk: Conversation, member: TestKey, auth: Auth, scope
   const key: CreatedKey = { id, name: member.name, ...(hasSecret ? { secret } : {}), ...own }
   // A key with a public key needs no secret, and creating another would take one more of the ten places.
   if (hasSecret || pair !== undefined) {
-    const held = { ...credentialOfKey(key), ...(member.key === 'secret' ? { scope } : {}) }
+    const held = { ...credentialFor(talk, key), ...(member.key === 'secret' ? { scope } : {}) }
     testKeys.set(member.name, held)
     const known = awaitKey(talk, member)
     testKeys.set(member.name, { ...held, known })

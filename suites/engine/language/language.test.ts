@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseQuestions, parseRequirements, parseScenario, parseTestKeys, slugOf } from './corpus.ts'
+import { parseQuestions, parseRequirements, parseScenario, parseTestKeys } from './corpus.ts'
 import type { Expect, Step, Tally } from './fixture-types.ts'
 import { casePath, judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
 import { didYouMean, readYaml, suggestion } from './yaml-source.ts'
@@ -99,7 +99,10 @@ test('a file name that is no id is an error', () => {
 })
 
 test('slugs are lower-case words joined by hyphens', () => {
-  expect(slugOf('  All 32 bytes — of the MAC! ')).toBe('all-32-bytes-of-the-mac')
+  const each = 'each: [{ case: "  All 32 bytes — of the MAC! " }]'
+  const steps = 'steps: [{ call: a/b, auth: none, observe: errors/shape }]'
+  const { cases } = parseScenario(`scenario: x\n${each}\n${steps}`, 'fixtures/scenarios/errors/shape.yaml')
+  expect(cases.map(({ slug }) => slug)).toEqual(['all-32-bytes-of-the-mac'])
 })
 
 test('the test keys keep their order', () => {
