@@ -36,7 +36,7 @@ import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } f
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { isLoopback } from '../target.ts'
 import type { CallSpec, RawSpec } from './call.ts'
-import { allProves, claimsOfCase, hasRace, limitOf } from './cases.ts'
+import { claimsOf, hasRace, limitOf, provesOf } from './cases.ts'
 import {
   actor,
   type Conversation,
@@ -106,7 +106,7 @@ const isUpperBound = ({ step, given }: PlacedStep): boolean =>
   !given && 'tally' in step && String(step.tally?.accepted).startsWith('at-most')
 
 function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
-  const everything = allProves(scenario, testCase)
+  const everything = provesOf({ scenario, testCase })
   const own = testCase.proves ?? scenario.proves
   const place =
     (given: boolean) =>
@@ -210,7 +210,8 @@ function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, { n
 export const tokensWork = 'tokens/authorize'
 
 /** The built-in names of a case (fixtures/README.md); `beyond`, `holder` and `created` are read when they are used. */
-function builtInNames(talk: Conversation, { scenario, testCase, testKeys, number }: Trying): Names {
+function builtInNames(talk: Conversation, trying: Trying): Names {
+  const { testCase, testKeys, number } = trying
   const { run, facts, createdKeys, instance } = talk
   const { scopeNames, solutions, probes } = instance.settings
   const letters = 'abcdefghijklmnopqrstuvwxyz'
@@ -218,7 +219,7 @@ function builtInNames(talk: Conversation, { scenario, testCase, testKeys, number
   const unique = shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
   const names: Names = {
     case: testCase.values,
-    life: suitableLifeMs(talk, number, claimsOfCase(scenario, testCase).grants),
+    life: suitableLifeMs(talk, number, claimsOf(trying).grants),
     apikey: scopeNames.apikey ?? facts.apikey,
     solutions,
     // The scope that each probe needs in addition to that of its area.

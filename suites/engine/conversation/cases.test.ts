@@ -91,7 +91,7 @@ describe('claims', async () => {
     const text = `scenario: made up\n${needs === '' ? '' : `needs: [${needs}]\n`}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
     const scenario = parseScenario(text, 'fixtures/scenarios/made-up/one.yaml')
     const testCase = { name: null, slug: null, values: {} }
-    return claimsOf({ kind: 'case', key: scenario.id, scenario, testCase })
+    return claimsOf({ scenario, testCase })
   }
 
   const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: errors/shape }'

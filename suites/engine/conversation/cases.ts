@@ -27,8 +27,8 @@ export function allItems(corpus: Corpus): Item[] {
   return [...testKeys, ...cases]
 }
 
-/** Every requirement that an item proves. */
-export const provesOf = ({ scenario, testCase }: Item): string[] => allProves(scenario, testCase)
+/** A case as it stands in its scenario. */
+type Placed = Pick<Item, 'scenario' | 'testCase'>
 
 interface Selection {
   only: readonly string[]
@@ -125,7 +125,7 @@ export function skipItem({ scenario, testCase }: Item, reason: ProblemFacts): Ca
 }
 
 /** Every requirement that a case or one of its steps proves. */
-export function allProves(scenario: Scenario, testCase: Case): string[] {
+export function provesOf({ scenario, testCase }: Placed): string[] {
   const ofSteps = [...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? [])
   return [...new Set([...(testCase.proves ?? scenario.proves), ...ofSteps])]
 }
@@ -137,7 +137,7 @@ export function unjudged(
   verdict: 'blocked' | 'not-testable' | 'not-applicable' | 'not-run',
   problem: ProblemFacts | null,
 ): CaseOutcome {
-  const proves = allProves(scenario, testCase)
+  const proves = provesOf({ scenario, testCase })
   return {
     id: scenario.id,
     case: testCase.name,
@@ -263,10 +263,8 @@ export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race
 
 const known = new WeakMap<Case, Claims>()
 
-export const claimsOf = ({ scenario, testCase }: Item): Claims => claimsOfCase(scenario, testCase)
-
 /** The claims of a case; computed once. */
-export function claimsOfCase(scenario: Scenario, testCase: Case): Claims {
+export function claimsOf({ scenario, testCase }: Placed): Claims {
   const claims = known.get(testCase) ?? findClaims(scenario, testCase)
   known.set(testCase, claims)
   return claims

@@ -5,7 +5,7 @@ import type { CaseOutcome, Hint, Problem } from '../judge/problem.ts'
 import type { Case, Scenario } from '../language/fixture-types.ts'
 import { redactExchange, redactValue } from '../redact.ts'
 import type { Exchange } from '../target.ts'
-import { allProves, unjudged } from './cases.ts'
+import { provesOf, unjudged } from './cases.ts'
 import { type Conversation, isMustIn } from './conversation.ts'
 import { showExchange } from './exchange.ts'
 
@@ -24,7 +24,7 @@ interface Tried {
 export function recordCase(tried: Tried, hint: Hint | undefined, junk: JunkControl = tried.talk.facts): CaseOutcome {
   const { talk, scenario, testCase, attempt } = tried
   const { run, facts, redactor } = talk
-  const { because, ...judged } = judgeCase(attempt, allProves(scenario, testCase), junk, isMustIn(run.corpus))
+  const { because, ...judged } = judgeCase(attempt, provesOf(tried), junk, isMustIn(run.corpus))
   const problem = problemOf(tried, because, hint)
   const departures = attempt.taken.flatMap((one) => one.departures).slice(0, shownExchanges)
   const outcome = {

@@ -14,7 +14,7 @@ import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
 import { caseKey, withCase } from '../language/resolve.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { attemptCase, tokensWork } from './attempt-case.ts'
-import { claimsOfCase, hasRace, isWaitedFor, limitOf, namesIn, testKeysUsed, unjudged } from './cases.ts'
+import { claimsOf, hasRace, isWaitedFor, limitOf, namesIn, testKeysUsed, unjudged } from './cases.ts'
 import {
   actor,
   type Conversation,
@@ -51,7 +51,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       calls: 0,
       skipsSessionWaits: number === 1 && maySkipSessionWaits(shared, scenario),
       caseKey: caseKey(scenario, testCase),
-      isUrgent: isWaitedFor(claimsOfCase(scenario, testCase)),
+      isUrgent: isWaitedFor(claimsOf({ scenario, testCase })),
     }
     try {
       const outcome = await tryCase(talk, scenario, testCase, number)
