@@ -236,8 +236,9 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
       const holder = [...talk.testKeys].find(([, { scope }]) => scope?.includes(`solution:${solutions[0]}`))
       return credentialFor(talk, holder?.[0] ?? actor(talk, 'root'))
     },
+    /** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
     get beyond() {
-      return lifeBeyondRefreshMs(talk)
+      return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
     },
     get created() {
       // A server may give one id twice: that is one key.
@@ -555,11 +556,6 @@ function waitMs(talk: Conversation, wait: Wait, doubt: ReturnType<typeof tokenCl
 
 /** More than any uncertainty of clocks and rounding. */
 const clearlyBeyondMs = 60_000
-
-/** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
-function lifeBeyondRefreshMs({ facts }: Conversation): number | undefined {
-  return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
-}
 
 /** The usual number of calls while a token with a requested lifetime is in use. */
 const callsInALife = 4

@@ -109,7 +109,7 @@ export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signa
     const challenge = littleEndian(sha512(concat(commitment, publicKey, data))) % order
     keyTimes ??= windowed(point)
     // R = S·B − k·A.
-    const expected = (s === 0n ? Point.ZERO : Point.BASE.multiply(s, false)).add(keyTimes(challenge)).toBytes()
+    const expected = baseTimes(s).add(keyTimes(challenge)).toBytes()
     return expected.every((byte, at) => byte === commitment[at])
   }
 }
@@ -125,7 +125,7 @@ export function ed25519Matcher(
     const commitment = Point.fromBytes(signature.subarray(0, 32))
     keyTimes = windowed(Point.fromBytes(publicKey))
     // S·B = R + k·A of RFC 8032 §5.1.7, written as S·B − R = k·A.
-    left = multiply(Point.BASE, littleEndian(signature.subarray(32, 64)) % order).subtract(commitment)
+    left = baseTimes(littleEndian(signature.subarray(32, 64)) % order).subtract(commitment)
   } catch {
     return () => false
   }
@@ -155,8 +155,8 @@ export function ed25519SignWithNeutralR(seed: Uint8Array, data: Uint8Array): Uin
   return concat(commitment, toLittleEndian((challenge * scalar) % order))
 }
 
-function multiply(point: Point, scalar: bigint): Point {
-  return scalar === 0n ? Point.ZERO : point.multiply(scalar, false)
+function baseTimes(scalar: bigint): Point {
+  return scalar === 0n ? Point.ZERO : Point.BASE.multiply(scalar, false)
 }
 
 /** Multiplication of one point by many scalars: 64 additions each, out of a table of its multiples by every hex digit. */

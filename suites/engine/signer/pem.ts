@@ -17,7 +17,11 @@ export interface Ed25519KeyPair {
 
 /** The key pair of a 32-byte seed. */
 export function ed25519KeyPair(seed: Uint8Array): Ed25519KeyPair {
-  return { seed, publicKeyPem: publicKeyToPem(publicKeyOfSeed(seed)), privateKeyPem: seedToPkcs8(seed) }
+  return {
+    seed,
+    publicKeyPem: publicKeyToPem(publicKeyOfSeed(seed)),
+    privateKeyPem: pem('PRIVATE KEY', concat(pkcs8Prefix, seed)),
+  }
 }
 
 /** SPKI PEM of a 32-byte public key. */
@@ -53,10 +57,6 @@ export function publicKeyFromPem(text: string): Uint8Array {
   const problem = publicKeyProblem(publicKey)
   if (problem !== null) throw new Error(`expected a usable Ed25519 public key: ${problem}`)
   return publicKey
-}
-
-function seedToPkcs8(seed: Uint8Array): string {
-  return pem('PRIVATE KEY', concat(pkcs8Prefix, seed))
 }
 
 function pem(label: string, der: Uint8Array): string {
