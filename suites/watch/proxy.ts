@@ -11,7 +11,7 @@ import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { createProxyServer } from 'httpxy'
 import { portError } from '../engine/errors.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
-import type { Tls } from '../targets/transport.ts'
+import { noAnswer, type Tls } from '../targets/transport.ts'
 import type { Begun } from './follow.ts'
 import { isCall, type Observed } from './records.ts'
 
@@ -156,7 +156,9 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
       return
     }
     const status = call?.timedOut === true || /^no answer within/.test(error.message) ? 504 : 502
-    const because = `svc-conformance watch: the server gave no answer (${error.message})`
+    const answer = noAnswer(error, false)
+    const why = answer.kind === 'none' ? answer.reason : error.message
+    const because = `svc-conformance watch: the server gave no answer (${why})`
     const text = Buffer.from(`${because}\n`)
     if (response.destroyed || request.socket.destroyed) {
       if (call !== undefined) handOn(call, request, null, response)
