@@ -711,6 +711,9 @@ export const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream
 const isArea = (word: string): boolean => areas.includes(word)
 export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/.test(word)
 export const isSolutionId = (word: string): boolean => word.startsWith('solution:')
+/** The word for one solution, or for all, opens contexts under it; whether it opens the listing, too, is not shown. */
+const mayOpenBySolution = (scope: readonly string[], opener: string): boolean =>
+  (opener === 'solution' || opener === 'context') && scope.some(isSolutionId)
 const isApikeyWord = (word: string): boolean => word.toLowerCase() === 'apikey'
 /** Whether the effect of a word is unknown: it is not in the document, or written in another case. */
 const isForeign = (word: string): boolean =>
@@ -733,7 +736,7 @@ function keyScopeFact(state: State, { scope, doubtful }: Key, method: string): F
   }
   if (doubtful.includes(opener)) return unsure('keys/scope-held')
   if (scope.includes(opener)) return openedFact(state, opener, 'keys/created-key-works')
-  const mayCover = scope.length === 0 || scope.some(isForeign) || (opener === 'solution' && scope.some(isSolutionId))
+  const mayCover = scope.length === 0 || scope.some(isForeign) || mayOpenBySolution(scope, opener)
   return mayCover ? unsure('keys/scope-held') : no('keys/scope-held')
 }
 
@@ -763,8 +766,8 @@ function closedFact(state: State, pair: Pair, key: Key | undefined, method: stri
     return isBeyondKey ? no('scopes/within-key') : unsure('scopes/area-opens')
   }
   const area = limits.find(isArea)
-  // Whether the word for one solution, or for all, opens the listing beside what it limits is not shown.
-  if (opener === 'solution' && (area === undefined || limits.some(isSolutionId))) return unsure('scopes/solution-id')
+  if (mayOpenBySolution(limits, opener) || (area === undefined && opener !== 'apikey'))
+    return unsure('scopes/solution-id')
   if (area !== undefined) return no(isSaidToOpen(pair, opener) ? 'refresh/scopes-kept' : `scopes/${area}`)
   return no(pair.generation > 0 ? 'refresh/scopes-kept' : 'keys/apikey-scope')
 }

@@ -362,6 +362,23 @@ describe('scopes and addresses', () => {
       expect(judged(afterGrants(newState(), ['p'], scope), listWith(tokenHeader('p')), at(9)).is).toBe('open')
   })
 
+  test('the word for a solution may open contexts, and no other area beside one', () => {
+    const verdictOn = (scope: readonly string[], method: string): string => {
+      const { terms, ...state } = afterGrants(newState(), ['p'], scope)
+      const probes = new Map([
+        ['context/list', 'context'],
+        ['thread/list', 'thread'],
+      ])
+      return judged({ ...state, terms: { ...terms, probes } }, listWith(tokenHeader('p'), body(method)), at(9)).is
+    }
+    for (const word of ['solution:a', 'solution:*']) {
+      expect(verdictOn(['solution', word], 'context/list')).toBe('open')
+      expect(verdictOn(['solution', word], 'thread/list')).toBe('refused')
+      expect(verdictOn([word], 'thread/list')).toBe('open')
+    }
+    expect(verdictOn(['solution'], 'context/list')).toBe('refused')
+  })
+
   test('a bound token works from its address only', () => {
     const state = afterGrants(newState(), ['p'], ['solution', 'ipAddr:127.0.0.1'])
     expect(judged(state, listWith(tokenHeader('p')), at(9)).is).toBe('accepted')
