@@ -57,10 +57,11 @@ test('where the target is gone, no lane goes on', async () => {
   expect(calls).toBe(atEnd)
 })
 
-test('far answers are awaited four at once, as the target takes them, and the findings are the same', async () => {
-  const near = await callSome(1)
+test('answers that take their time are awaited several at once, as the target takes them, and the findings are the same', async () => {
+  const near = await callSome(0)
   expect(near.most).toBe(1)
   expect(near.found.size).toBeGreaterThan(0)
   expect(await callSome(20)).toEqual({ ...near, most: 4 })
+  expect(await callSome(1)).toEqual({ ...near, most: 2 })
   expect(await callSome(20, 2)).toEqual({ ...near, most: 2 })
 })

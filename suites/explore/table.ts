@@ -320,7 +320,7 @@ export async function callCells(caller: Caller, table: Table, portion: Portion):
   table.left = table.left.filter((cell) => !begun.has(cell))
 }
 
-/** How many calls are under way at once: several where answers are far away, and most of the time would be spent on waiting. */
+/** How many calls are under way at once: several where most of the time would be spent on waiting for answers. */
 function lanesFor({ log, options: { clock, instance } }: Explorer): number {
   if (clock.controlled) return 1
   const tookMs = log.slice(-recentCalls).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
@@ -330,8 +330,8 @@ function lanesFor({ log, options: { clock, instance } }: Explorer): number {
 
 const recentCalls = 20
 const mostLanes = 4
-/** There is one lane for each 5 ms that an answer takes. */
-const laneMs = 5
+/** There is one lane for each half of a millisecond that an answer takes: about as long as a call is made and judged. */
+const laneMs = 0.5
 
 /** Makes calls beside those of other lanes. */
 function inLane(caller: Caller, script: string, lane: number): Caller {
