@@ -25,7 +25,7 @@ import { basicRequest, sendAll, startScript } from './processes.ts'
 export const bundledMeasure: Measure = {
   id: 'bundled-run',
   run: async (turns) => [
-    await besideEmptyTest('A bundled run, all cases', () => node([bin, 'run']), turns, { atMost: 1.5, ratioAtMost: 4 }),
+    await besideEmptyTest('A bundled run, all cases', () => node([bin, 'run']), turns, { atMost: 1.5, ratioAtMost: 3.5 }),
   ],
 }
 
@@ -96,7 +96,7 @@ const urlRuns: readonly UrlRun[] = [
     name: 'The cases of a disposable run, on the loopback',
     roundTripMs: 0,
     args: disposable,
-    atMost: 6,
+    atMost: 5,
     atOnce: 1,
   },
   {
@@ -104,6 +104,7 @@ const urlRuns: readonly UrlRun[] = [
     name: 'A disposable run on the loopback, with the model',
     roundTripMs: 0,
     args: ['--disposable'],
+    atMost: 20,
     atOnce: 1,
   },
   { id: 'without-allow', name: 'Without --allow, 100 ms away', roundTripMs: 100, args: [], atMost: 8, atOnce: 1 },
