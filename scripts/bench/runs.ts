@@ -25,7 +25,10 @@ import { basicRequest, sendAll, startScript } from './processes.ts'
 export const bundledMeasure: Measure = {
   id: 'bundled-run',
   run: async (turns) => [
-    await besideEmptyTest('A bundled run, all cases', () => node([bin, 'run']), turns, { atMost: 1.5, ratioAtMost: 3.5 }),
+    await besideEmptyTest('A bundled run, all cases', () => node([bin, 'run']), turns, {
+      atMost: 1.5,
+      ratioAtMost: 3.5,
+    }),
   ],
 }
 

@@ -194,8 +194,17 @@ test('a --timeout that leaves no time for a case is named, and ends with 3', asy
   expect(code).toBe(3)
 })
 
+/** A server on a port that the system gives to nobody else, so that it is still free when the next server takes it. */
+async function serverOfOwnPort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const server = await startMockServer({ rootKey, port }).catch(() => null)
+    if (server !== null) return server
+  }
+}
+
 test('--watch runs again when the target comes back', async () => {
-  const one = await startMockServer({ rootKey })
+  const one = await serverOfOwnPort()
   const port = Number(new URL(one.url).port)
   const folder = place(`url: ${one.url}\n`)
   const watching = start(folder, ['--watch', '--only', 'basic/secret-of-another'])
