@@ -204,15 +204,39 @@ describe('show', () => {
     ['envelope/batch', ['open question, part 1', '  observed by:\n']],
     ['whole-mac-expected', ['a server that breaks signatures/hmac', 'serve --mutant whole-mac-expected']],
     ['test-keys/bob', ['the creation of a test key']],
+    ['table/basic', ['\n  table/basic/basic-secret\n']],
+    [
+      'table/basic/basic-secret',
+      [
+        'a call with Basic credentials and changes one part of it: basic-secret',
+        'basic/credentials: Authorization: Basic',
+        ' changes (fixtures/deviations.yaml):\n    ',
+        'first-half',
+      ],
+    ],
+    ['matrix/1', [/^matrix\/1: one combination.*\n {4}address +\S+\n(?: {4}.+\n)* {4}way +\S/]],
+    [
+      'found/refresh/new-pair/let-in-twice',
+      [
+        'a finding of the model about refresh/new-pair\n  refresh/new-pair: The grant',
+        'The target accepted a call that must be refused',
+      ],
+    ],
     ['refresh', ['refresh/new-pair  A refresh returns a pair']],
   ])('%s', async (id, parts) => {
     expect(await call('show', id), captured.complaints).toBe(0)
-    for (const part of parts) expect(captured.out).toContain(part)
+    for (const part of parts) expect(captured.out).toMatch(part)
   })
 
-  test('an unknown id', async () => {
-    expect(await call('show', 'signatures/hmak')).toBe(2)
-    expect(captured.complaints).toBe('Nothing is named "signatures/hmak", did you mean "signatures/hmac"?\n')
+  test.each([
+    ['signatures/hmak', ', did you mean "signatures/hmac"?\n'],
+    ['table/nope', '; "svc-conformance show table" lists the parts'],
+    ['matrix/99999', '; "svc-conformance show matrix" says how many rows there are'],
+    ['matrix/0', '; "svc-conformance show matrix"'],
+    ['found/nope/x', '; the id of a finding is found/REQUIREMENT/FACT'],
+  ])('%s is unknown', async (id, advice) => {
+    expect(await call('show', id)).toBe(2)
+    expect(captured.complaints).toContain(`Nothing is named "${id}"${advice}`)
   })
 })
 

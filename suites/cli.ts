@@ -3,27 +3,28 @@ import { packageVersion } from './commands/console.ts'
 import { SuiteError, usageError } from './engine/errors.ts'
 import { suggestion } from './engine/language/yaml-source.ts'
 import { printable, printableLines } from './engine/printable.ts'
+import type { Command as CommandRow, Table } from './run/flags.ts'
 
 /** Each command is loaded when it is used, so `serve` does not wait for the modules of `run`. */
-const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
-  run: async () => (await import('./commands/run.ts')).registerRun,
-  explore: async () => (await import('./commands/explore.ts')).registerExplore,
-  facts: async () => (await import('./commands/facts.ts')).registerFacts,
-  client: async () => (await import('./commands/client.ts')).registerClient,
-  watch: async () => (await import('./commands/watch.ts')).registerWatch,
-  judge: async () => (await import('./commands/judge.ts')).registerJudge,
-  serve: async () => (await import('./commands/serve.ts')).registerServe,
-  init: async () => (await import('./commands/init.ts')).registerInit,
-  show: async () => (await import('./commands/show.ts')).registerShow,
-  keys: async () => (await import('./commands/keys.ts')).registerKeys,
-  list: async () => (await import('./commands/show.ts')).registerList,
-  compare: async () => (await import('./commands/compare.ts')).registerCompare,
-  diff: async () => (await import('./commands/diff.ts')).registerDiff,
-  vectors: async () => (await import('./commands/signature.ts')).registerVectors,
-  sign: async () => (await import('./commands/signature.ts')).registerSign,
-  verify: async () => (await import('./commands/signature.ts')).registerVerify,
-  diagnose: async () => (await import('./commands/signature.ts')).registerDiagnose,
-  lab: async () => (await import('./commands/lab.ts')).registerLab,
+const commands: { readonly [name: string]: () => Promise<CommandRow<Table, never>> } = {
+  run: async () => (await import('./commands/run.ts')).command,
+  explore: async () => (await import('./commands/explore.ts')).command,
+  facts: async () => (await import('./commands/facts.ts')).command,
+  client: async () => (await import('./commands/client.ts')).command,
+  watch: async () => (await import('./commands/watch.ts')).command,
+  judge: async () => (await import('./commands/judge.ts')).command,
+  serve: async () => (await import('./commands/serve.ts')).command,
+  init: async () => (await import('./commands/init.ts')).command,
+  show: async () => (await import('./commands/show.ts')).show,
+  keys: async () => (await import('./commands/keys.ts')).command,
+  list: async () => (await import('./commands/show.ts')).list,
+  compare: async () => (await import('./commands/compare.ts')).command,
+  diff: async () => (await import('./commands/diff.ts')).command,
+  vectors: async () => (await import('./commands/signature.ts')).commands.vectors,
+  sign: async () => (await import('./commands/signature.ts')).commands.sign,
+  verify: async () => (await import('./commands/signature.ts')).commands.verify,
+  diagnose: async () => (await import('./commands/signature.ts')).commands.diagnose,
+  lab: async () => (await import('./commands/lab.ts')).command,
 }
 
 /** The maximum length of one line of an error. */
@@ -66,19 +67,35 @@ async function commandLine(name: string | undefined): Promise<Command> {
     .addHelpText('after', '\nBegin with "svc-conformance run"; "svc-conformance COMMAND --help" explains each command.')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  for (const load of loadersFor(name)) {
-    const register = await load()
-    register(program)
-  }
+  const names = name !== undefined && Object.hasOwn(commands, name) ? [name] : Object.keys(commands)
+  for (const one of names) declare(program.command(one), await commands[one]?.())
   return program
 }
 
-type Loader = (typeof commands)[string]
-
-/** The help and a did-you-mean need all of them. */
-function loadersFor(name: string | undefined): readonly Loader[] {
-  const one = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
-  return one === undefined ? Object.values(commands) : [one]
+/** Gives a command of commander what the row of ours says. */
+function declare(command: Command, row: CommandRow<Table, unknown> | undefined): void {
+  if (row === undefined) return
+  const { about, operand, flags, help = '', run } = row
+  command.description(about).addHelpText('after', help)
+  if (operand !== undefined) command.argument(...operand)
+  let current: string | undefined
+  for (const { syntax, about, isRepeatable, isRequired, preset, heading, together } of Object.values(flags)) {
+    if (heading !== undefined && heading !== current) command.optionsGroup(heading)
+    current = heading
+    const collect = (text: string, earlier: string[] = []): string[] => {
+      const before = together === undefined ? [] : (command.getOptionValue(together) ?? [])
+      if (together !== undefined)
+        command.setOptionValue(together, [...before, { flag: syntax.split(' ')[0], name: text }])
+      return [...earlier, text]
+    }
+    if (isRequired === true) command.requiredOption(syntax, about)
+    else if (isRepeatable) command.option(syntax, about, collect)
+    else command.option(syntax, about, preset)
+  }
+  command.action(async (first, second) => {
+    const exitCode = await (operand === undefined ? run(first, undefined) : run(second, first))
+    if (typeof exitCode === 'number') process.exitCode = exitCode
+  })
 }
 
 function explain(error: unknown): number {

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { clientAuths } from '../client/journal.ts'
 import { checks, judgeJournals, selectChecks } from '../client/judge.ts'
 import { clientRenderers } from '../client/render.ts'
@@ -15,7 +14,7 @@ import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { writeFormats } from './write-reports.ts'
 
-const afterHelp = `
+const help = `
 CMD is run once per scenario with SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET or SVC_PRIVATE_KEY_FILE, SVC_SCHEME,
 SVC_TOKEN_PREFIX, SVC_SCENARIO, SVC_AUTH, SVC_SCOPE, SVC_METHOD, SVC_CALLS, SVC_PARALLEL and SVC_PAUSE_MS
 in its environment. It makes SVC_CALLS calls and prints "ok" or "error" for each; docs/clients.md shows how.
@@ -51,16 +50,11 @@ const clientFlags = {
   list: flag.mark('--list', 'print the checks and scenarios, and stop'),
 }
 
-/** Adds `client` to the command line. */
-export function registerClient(program: Command): void {
-  const command = program
-    .command('client')
-    .description('judge how a client signs, refreshes and retries')
-    .addHelpText('after', afterHelp)
-    .action(async (typed: flag.Typed<typeof clientFlags>) => {
-      process.exitCode = await judgeClient(flag.read(clientFlags, typed))
-    })
-  flag.addTo(command, clientFlags)
+export const command: flag.Command<typeof clientFlags> = {
+  about: 'judge how a client signs, refreshes and retries',
+  flags: clientFlags,
+  help,
+  run: (typed) => judgeClient(flag.read(clientFlags, typed)),
 }
 
 /** @throws SuiteError (`usage`, `fixture`; exit code 2), (`command`; exit code 3) where the command cannot be started */

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { line, lines } from '../engine/printable.ts'
@@ -22,28 +21,26 @@ const compareFlags = {
   report: { ...reportFlag, about: 'with --merge: as in run; repeatable' },
 }
 
-const afterHelp = `
+const help = `
 Exit codes: 0 compared; 2 wrong usage. With "--merge" the exit code is that of the whole run, see "run --help".
 
   npx svc-conformance compare a.json b.json
   npx svc-conformance compare --html servers.html reports/*.json
   npx svc-conformance compare --merge shard-1.json shard-2.json --report json=whole.json`
 
-/** `compare REPORT…`: reports side by side, on a page of many servers, or with `--merge` the shards of one run as one report. */
-export function registerCompare(program: Command): void {
-  const command = program
-    .command('compare')
-    .description('compare JSON reports side by side, or merge the shards of a run')
-    .argument('<reports...>', 'JSON reports (run --report json=FILE)')
-    .addHelpText('after', afterHelp)
-    .action(async (files: string[], typed: flag.Typed<typeof compareFlags>) => {
-      demandFlagsTogether(typed)
-      const { merge, html, markdown, strict, report } = flag.read(compareFlags, typed)
-      if (merge) return mergeFiles(files, strict, report)
-      if (html !== null) return writePage(files, html)
-      writeOut(renderMatrix(files.map(readReportFile), { files, markdown }))
-    })
-  flag.addTo(command, compareFlags)
+/** Reports side by side, on a page of many servers, or with `--merge` the shards of one run as one report. */
+export const command: flag.Command<typeof compareFlags, string[]> = {
+  about: 'compare JSON reports side by side, or merge the shards of a run',
+  operand: ['<reports...>', 'JSON reports (run --report json=FILE)'],
+  flags: compareFlags,
+  help,
+  run(typed, files) {
+    demandFlagsTogether(typed)
+    const { merge, html, markdown, strict, report } = flag.read(compareFlags, typed)
+    if (merge) return mergeFiles(files, strict, report)
+    if (html !== null) return writePage(files, html)
+    return writeOut(renderMatrix(files.map(readReportFile), { files, markdown }))
+  },
 }
 
 function demandFlagsTogether(typed: flag.Typed<typeof compareFlags>): void {
@@ -59,12 +56,12 @@ async function mergeFiles(
   files: readonly string[],
   strict: boolean,
   asked: readonly flag.ReportRequest[],
-): Promise<void> {
+): Promise<number> {
   const reports = files.map(readReportFile)
   const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
   const merged = mergeReports(reports, await openCorpus(), { strict, set })
   writeReports(merged, flag.withText(asked))
-  process.exitCode = merged.exitCode
+  return merged.exitCode
 }
 
 async function writePage(files: readonly string[], file: string): Promise<void> {

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import type { Item } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
@@ -40,28 +39,25 @@ const diffFlags = {
 
 const usualCalls = 150
 
-const afterHelp = `
+const help = `
 Exit codes: 0 alike, 1 a verdict differs, 2 wrong usage, 3 a server cannot be used. Flags of a key may be
 given once for both servers, or twice: for the first and for the second.
 
   npx svc-conformance diff old.json new.json
   npx svc-conformance diff --url http://127.0.0.1:8080 --url http://127.0.0.1:8081 --allow sessions`
 
-/** `diff REPORT REPORT`: where the verdicts of two reports differ. `diff --url A --url B`: where the answers of two servers differ. */
-export function registerDiff(program: Command): void {
-  const command = program
-    .command('diff')
-    .description('compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ')
-    .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
-    .addHelpText('after', afterHelp)
-    .action(async (files: string[], typed: flag.Typed<typeof diffFlags>) => {
-      const { json, ...ofServers } = typed
-      const comparesServers = Object.keys(ofServers).length > 0
-      if (comparesServers && files.length > 0)
-        throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
-      process.exitCode = comparesServers ? await runDiffServers(typed) : diffReportFiles(files, json === true)
-    })
-  flag.addTo(command, diffFlags)
+export const command: flag.Command<typeof diffFlags, string[]> = {
+  about: 'compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ',
+  operand: ['[reports...]', 'two JSON reports (run --report json=FILE)'],
+  flags: diffFlags,
+  help,
+  run(typed, files) {
+    const { json, ...ofServers } = typed
+    const comparesServers = Object.keys(ofServers).length > 0
+    if (comparesServers && files.length > 0)
+      throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
+    return comparesServers ? runDiffServers(typed) : diffReportFiles(files, json === true)
+  },
 }
 
 /** @returns the exit code */

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
@@ -32,25 +31,19 @@ const defaultSeconds = 60
 /** Per second of `--for`; a call takes half a millisecond on the loopback. */
 const mostCallsPerSecond = 2500
 
-const afterHelp = `
+const help = `
 Exit codes: 0 nothing found; 1 a finding; 2 wrong usage; 3 the target cannot be used; 130 interrupted.
 A seed repeats an exploration. With "--save" each finding is written as a scenario for "run --fixtures".
 
   npx svc-conformance explore                                             the bundled server
   npx svc-conformance explore --url http://127.0.0.1:8080 --disposable --for 60 --save found`
 
-/** Adds `explore` to the command line. */
-export function registerExplore(program: Command): void {
-  const command = program
-    .command('explore')
-    .description(
-      'make calls that no case makes, and look for answers that no reading of the document allows; without --url the bundled server',
-    )
-    .addHelpText('after', afterHelp)
-    .action(async (flags: flag.Typed<typeof exploreFlags>) => {
-      process.exitCode = await run(flags)
-    })
-  flag.addTo(command, exploreFlags)
+export const command: flag.Command<typeof exploreFlags> = {
+  about:
+    'make calls that no case makes, and look for answers that no reading of the document allows; without --url the bundled server',
+  flags: exploreFlags,
+  help,
+  run,
 }
 
 /** @returns the exit code */

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
 import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
@@ -15,26 +14,21 @@ import { packageVersion, writeError, writeOut } from './console.ts'
 
 type Fact = FactSheet['facts'][number]
 
-const afterHelp = `
+const help = `
 Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used; 130 interrupted. Nothing is judged.
 
   npx svc-conformance facts --url http://127.0.0.1:8080 --allow sessions --as-profile profile.json
   npx svc-conformance serve --profile profile.json              a mock of that server`
 
-/** `facts`: what a server does where the document is silent. */
-export function registerFacts(program: Command): void {
-  const command = program
-    .command('facts')
-    .description('measure what a server does where the document is silent; nothing is judged')
-    .argument('[url]', 'the same as --url')
-    .addHelpText('after', afterHelp)
-    .action(async (url: string | undefined, flags: flag.Typed<typeof factsFlags>) => {
-      await run(url === undefined ? flags : { ...flags, url })
-    })
-  flag.addTo(command, factsFlags)
+export const command: flag.Command<typeof factsFlags, string | undefined> = {
+  about: 'measure what a server does where the document is silent; nothing is judged',
+  operand: ['[url]', 'the same as --url'],
+  flags: factsFlags,
+  help,
+  run: (typed, url) => measure(url === undefined ? typed : { ...typed, url }),
 }
 
-async function run(typed: flag.Typed<typeof factsFlags>): Promise<void> {
+async function measure(typed: flag.Typed<typeof factsFlags>): Promise<void> {
   const options = readRunOptions(typed, process.env)
   const { asProfile, plan: isPlan, json, wait, nonceWait } = flag.read(factsFlags, typed)
   const { target } = options

@@ -1,7 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { line, lines } from '../engine/printable.ts'
@@ -14,20 +13,17 @@ const initFlags = {
   force: flag.mark('--force', 'overwrite the file'),
 }
 
-/** `init [FILE]`: writes a commented target file. */
-export function registerInit(program: Command): void {
-  const command = program
-    .command('init')
-    .description('write a commented target file')
-    .argument('[file]', 'file to write', 'svc-target.yaml')
-    .action((file: string, typed: flag.Typed<typeof initFlags>) => {
-      const { url, force } = flag.read(initFlags, typed)
-      const template = readFileSync(join(packageRoot, 'fixtures', 'svc-target.yaml'), 'utf8')
-      const text = template.replace('{schema}', () => schemaFor(file)).replace('url: {url}', () => `url: ${url}`)
-      writeTargetFile(file, text, force)
-      writeOut(lines([line`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`]))
-    })
-  flag.addTo(command, initFlags)
+export const command: flag.Command<typeof initFlags, string> = {
+  about: 'write a commented target file',
+  operand: ['[file]', 'file to write', 'svc-target.yaml'],
+  flags: initFlags,
+  run(typed, file) {
+    const { url, force } = flag.read(initFlags, typed)
+    const template = readFileSync(join(packageRoot, 'fixtures', 'svc-target.yaml'), 'utf8')
+    const text = template.replace('{schema}', () => schemaFor(file)).replace('url: {url}', () => `url: ${url}`)
+    writeTargetFile(file, text, force)
+    writeOut(lines([line`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`]))
+  },
 }
 
 /** The path of the schema for editors, relative to the file: in the project's node_modules, or where this package is installed. */

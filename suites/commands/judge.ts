@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
@@ -16,7 +15,7 @@ const judgeFlags = {
   ...judgingFlags,
 }
 
-const afterHelp = `
+const help = `
 FILE is HAR 1.2, as browsers, proxies and test drivers write it, or lines of JSON, as "watch --save", "serve" and the
 journal of the reference server write them. Several files are judged as one, in the order in which they are named.
 
@@ -26,24 +25,19 @@ call of the interface in the files.
   npx svc-conformance judge traffic.har
   npx svc-conformance judge journal.jsonl --keys keys.yaml --report html=report.html`
 
-/** Adds `judge` to the command line. */
-export function registerJudge(program: Command): void {
-  const command = program
-    .command('judge')
-    .description('judge recorded traffic: the answers of the server, and what each client sent')
-    .argument('<file...>', 'HAR 1.2, or lines of JSON')
-    .addHelpText('after', afterHelp)
-    .action(async (files: string[], typed: flag.Typed<typeof judgeFlags>) => {
-      process.exitCode = await judgeFiles(files, typed)
-    })
-  flag.addTo(command, judgeFlags)
+export const command: flag.Command<typeof judgeFlags, string[]> = {
+  about: 'judge recorded traffic: the answers of the server, and what each client sent',
+  operand: ['<file...>', 'HAR 1.2, or lines of JSON'],
+  flags: judgeFlags,
+  help,
+  run: judgeFiles,
 }
 
 /** The longest file that is read. In bytes. */
 const longestFile = 512 * 1024 * 1024
 
 /** @returns the exit code @throws SuiteError (`usage`, `fixture`; exit code 2) */
-async function judgeFiles(files: readonly string[], typed: flag.Typed<typeof judgeFlags>): Promise<number> {
+async function judgeFiles(typed: flag.Typed<typeof judgeFlags>, files: readonly string[]): Promise<number> {
   const { url, known, strict, trace, ...flags } = flag.read(judgeFlags, typed)
   const reports = flag.withText(flags.report)
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)

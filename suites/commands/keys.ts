@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import * as flag from '../run/flags.ts'
@@ -21,18 +20,15 @@ interface FoundRecord extends NonNullable<ReturnType<typeof readKeyRecord>> {
   holder: number | null
 }
 
-/** `keys`: API keys that past runs created and did not remove. */
-export function registerKeys(program: Command): void {
-  const command = program
-    .command('keys')
-    .description('list the API keys that past runs created and did not remove')
-    .action((typed: flag.Typed<typeof keysFlags>) => {
-      const { json, forget } = flag.read(keysFlags, typed)
-      const records = findRecords(typed)
-      if (forget) forgetRecords(records)
-      else writeOut(json ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
-    })
-  flag.addTo(command, keysFlags)
+export const command: flag.Command<typeof keysFlags> = {
+  about: 'list the API keys that past runs created and did not remove',
+  flags: keysFlags,
+  run(typed) {
+    const { json, forget } = flag.read(keysFlags, typed)
+    const records = findRecords(typed)
+    if (forget) forgetRecords(records)
+    else writeOut(json ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
+  },
 }
 
 function findRecords(typed: flag.Typed<typeof keysFlags>): FoundRecord[] {

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { Command } from 'commander'
 import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
@@ -9,7 +8,7 @@ import type { KnownEntry } from '../report/report.ts'
 import { renderPlan } from '../report/tell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
-import * as flag from '../run/flags.ts'
+import type * as flag from '../run/flags.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
 import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan.ts'
@@ -19,7 +18,7 @@ import { lookOfStdout, writeReports } from './write-reports.ts'
 
 type Progress = ReturnType<typeof startProgress>
 
-const afterHelp = `
+const help = `
 Exit codes: 0 conforms, or only known failures, or some musts are not testable here; 1 a failure, a
 blocked case, or a stale baseline entry; 2 wrong usage; 3 the target cannot be used; 130
 interrupted. The report goes to stdout, the plan and the progress to stderr.
@@ -28,25 +27,20 @@ interrupted. The report goes to stdout, the plan and the progress to stderr.
   npx svc-conformance run --url http://127.0.0.1:8080 --plan    what a run would do there
   npx svc-conformance run --url http://127.0.0.1:8080 --disposable --report html=report.html`
 
-/** Adds `run` to the command line. */
-export function registerRun(program: Command): void {
-  const command = program
-    .command('run')
-    .description(
-      'run every scenario against a server, and report which sentences it breaks; without --url the bundled server',
-    )
-    .argument('[url]', 'the same as --url')
-    .addHelpText('after', afterHelp)
-    .action(async (url: string | undefined, typed: flag.Typed<typeof runFlags>) => {
-      const flags = withUrl(typed, url)
-      const progress = startProgress(process.stderr)
-      try {
-        await runAndReport(readRunOptions(flags, process.env), progress)
-      } finally {
-        progress.end()
-      }
-    })
-  flag.addTo(command, runFlags)
+export const command: flag.Command<typeof runFlags, string | undefined> = {
+  about: 'run every scenario against a server, and report which sentences it breaks; without --url the bundled server',
+  operand: ['[url]', 'the same as --url'],
+  flags: runFlags,
+  help,
+  async run(typed, url) {
+    const flags = withUrl(typed, url)
+    const progress = startProgress(process.stderr)
+    try {
+      await runAndReport(readRunOptions(flags, process.env), progress)
+    } finally {
+      progress.end()
+    }
+  },
 }
 
 /** Matches texts that begin like a URL, or like a host with a port. */

@@ -1,5 +1,4 @@
 import { createPublicKey } from 'node:crypto'
-import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { readText } from '../run/files.ts'
@@ -50,17 +49,15 @@ const serveFlags = {
   cors: flag.many('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', originOf),
 }
 
-/** `serve`: the reference server on its own, until it is stopped. */
-export function registerServe(program: Command): void {
-  const command = program
-    .command('serve')
-    .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
-    .action(async (typed: flag.Typed<typeof serveFlags>) => {
-      const { mutant } = flag.read({ mutant: serveFlags.mutant }, typed)
-      const options = serveOptions(typed)
-      process.exitCode = await serve(mutant.length === 0 ? options : { ...options, ...(await brokenRules(mutant)) })
-    })
-  flag.addTo(command, serveFlags)
+/** The reference server on its own, until it is stopped. */
+export const command: flag.Command<typeof serveFlags> = {
+  about: 'run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}',
+  flags: serveFlags,
+  async run(typed) {
+    const { mutant } = flag.read({ mutant: serveFlags.mutant }, typed)
+    const options = serveOptions(typed)
+    return serve(mutant.length === 0 ? options : { ...options, ...(await brokenRules(mutant)) })
+  },
 }
 
 /** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */

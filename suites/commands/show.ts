@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import {
   type AloneReason,
   allItems,
@@ -21,17 +20,12 @@ import * as flag from '../run/flags.ts'
 import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 
-/** `show ID`: one requirement, scenario, case, test key, open question or mutant, with what belongs to it; or a part of the model's calls. */
-export function registerShow(program: Command): void {
-  program
-    .command('show')
-    .description(
-      'show a requirement with its sentence, cases, mutants and open questions; or a case, a question, a mutant',
-    )
-    .argument('<id>', 'an id from "list" or a report')
-    .action(async (id: string) => {
-      writeOut(printableLines(await textOf(id, await openCorpus(), await loadMutants())))
-    })
+/** One requirement, scenario, case, test key, open question or mutant, with what belongs to it; or a part of the model's calls. */
+export const show: flag.Command<flag.Table, string> = {
+  about: 'show a requirement with its sentence, cases, mutants and open questions; or a case, a question, a mutant',
+  operand: ['<id>', 'an id from "list" or a report'],
+  flags: {},
+  run: async (_typed, id) => writeOut(printableLines(await textOf(id, await openCorpus(), await loadMutants()))),
 }
 
 /** @throws SuiteError (`usage`) for an unknown id */
@@ -149,23 +143,21 @@ const listFlags = {
   matrix: flag.mark('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not"),
 }
 
-/** `list [ID]`: lists scenarios, cases, requirements, open questions, mutants and the pairs of the model's matrix. */
-export function registerList(program: Command): void {
-  const command = program
-    .command('list')
-    .description('list the scenarios with their cases and the requirements that they prove')
-    .argument('[id]', 'only what this id prefix or requirement id names')
-    .action(async (id: string | undefined, typed: flag.Typed<typeof listFlags>) => {
-      const { json, ...flags } = flag.read(listFlags, typed)
-      const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind])
-      if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
-      const [kind = 'scenarios'] = kinds
-      if (kind === 'matrix') return writeOut(await matrixList(id, json))
-      const mutants = kind === 'scenarios' ? [] : await loadMutants()
-      const listed = await listOf(await openCorpus(), mutants, id)
-      writeOut(json ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
-    })
-  flag.addTo(command, listFlags)
+/** Scenarios, cases, requirements, open questions, mutants and the pairs of the model's matrix. */
+export const list: flag.Command<typeof listFlags, string | undefined> = {
+  about: 'list the scenarios with their cases and the requirements that they prove',
+  operand: ['[id]', 'only what this id prefix or requirement id names'],
+  flags: listFlags,
+  async run(typed, id) {
+    const { json, ...flags } = flag.read(listFlags, typed)
+    const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind])
+    if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
+    const [kind = 'scenarios'] = kinds
+    if (kind === 'matrix') return writeOut(await matrixList(id, json))
+    const mutants = kind === 'scenarios' ? [] : await loadMutants()
+    const listed = await listOf(await openCorpus(), mutants, id)
+    writeOut(json ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
+  },
 }
 
 /** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isatty } from 'node:tty'
-import type { Command } from 'commander'
 import { defaultScheme } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { parseRequirements } from '../engine/language/corpus.ts'
@@ -23,13 +22,13 @@ import {
 } from '../lab/diagnose.ts'
 import { readPasted, sentBody } from '../lab/request.ts'
 import { ownDataSentences, type Stage, type Verification, verify } from '../lab/verify.ts'
-import { type Environment, given, readBytes, readStandardInput } from '../run/files.ts'
+import { given, readBytes, readStandardInput } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
 
 /** A secret with its source: a variable or a file. */
 interface NamedSecret {
-  flag: 'secret-env' | 'secret-file'
+  flag: '--secret-env' | '--secret-file'
   name: string
 }
 
@@ -40,8 +39,14 @@ const bodyFlags = {
 
 /** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
 const keyFlags = {
-  secretEnv: flag.many('--secret-env <name>', 'environment variable with the API key secret'),
-  secretFile: flag.many('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)'),
+  secretEnv: {
+    ...flag.many('--secret-env <name>', 'environment variable with the API key secret'),
+    together: 'secrets',
+  },
+  secretFile: {
+    ...flag.many('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)'),
+    together: 'secrets',
+  },
   privateKey: flag.value('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)'),
 }
 
@@ -90,58 +95,35 @@ const checkFlags = {
 /** What commander parsed, with all secrets in the order of the command line. */
 type Typed<F extends flag.Table> = flag.Typed<F> & { secrets?: NamedSecret[] }
 type SignFlags = Typed<typeof signFlags>
-export type CheckFlags = Typed<typeof checkFlags>
-
-/** commander keeps the order of one flag, not of two. */
-function addSigningFlags(command: Command, flags: flag.Table): Command {
-  const secrets: NamedSecret[] = []
-  for (const flag of ['secret-env', 'secret-file'] as const)
-    command.on(`option:${flag}`, (name: string) => {
-      secrets.push({ flag, name })
-      command.setOptionValue('secrets', secrets)
-    })
-  return flag.addTo(command, flags)
-}
-
-/** The flags that `verify` and `diagnose` share. */
-export function addCheckFlags(command: Command): Command {
-  const { verbose: _, ...shared } = checkFlags
-  return addSigningFlags(command, shared)
-}
+type CheckFlags = Typed<typeof checkFlags>
 
 /** `sign`: every stage of a signature, and a header that works. */
-export function registerSign(program: Command): void {
-  const command = program
-    .command('sign')
-    .description('sign a request and show every stage, with a curl line that sends it')
-    .action((typed: SignFlags) => {
-      const input = signInputOf(typed, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
-      const { url, json } = flag.read(signFlags, typed)
-      const signed = sign(input)
-      writeOut(json ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
-    })
-  addSigningFlags(command, signFlags)
+const signing: flag.Command<typeof signFlags> = {
+  about: 'sign a request and show every stage, with a curl line that sends it',
+  flags: signFlags,
+  run(typed: SignFlags) {
+    const input = signInputOf(typed)
+    const { url, json } = flag.read(signFlags, typed)
+    const signed = sign(input)
+    writeOut(json ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
+  },
 }
 
 /** What to sign. @throws SuiteError (`usage`) */
-export function signInputOf(
-  typed: SignFlags,
-  around: Surroundings,
-  fresh: { nowMs: number; nonce: string },
-): SignInput {
+export function signInputOf(typed: SignFlags, readStdin = readPiped): SignInput {
   const flags = flag.read(signFlags, typed)
   const { method, uri, scheme } = flags
   demandOneKey(typed, 'sign')
-  const { key } = readKeys(typed, around)
+  const { key } = readKeys(typed)
   return {
     scheme,
     keyId: fieldText(flags.keyId, '--key-id'),
     key,
     method,
     uri,
-    body: readBody(flags, around),
-    timestamp: flags.timestamp ?? String(fresh.nowMs),
-    nonce: flags.nonce ?? fresh.nonce,
+    body: readBody(flags, readStdin),
+    timestamp: flags.timestamp ?? String(Date.now()),
+    nonce: flags.nonce ?? toBase64(randomBytes(18)),
   }
 }
 
@@ -158,19 +140,16 @@ function fieldText(text: string, name: string): string {
   )
 }
 
-/** What `sign --json` prints. */
-export function signJson({ dataToSign, mac, macFirst20, signature, header }: Signed) {
-  return {
-    dataToSign: fromUtf8(dataToSign) ?? fromLatin1(dataToSign),
-    dataToSignHex: toHex(dataToSign),
-    ...(mac === undefined || macFirst20 === undefined ? {} : { mac: toHex(mac), macFirst20: toHex(macFirst20) }),
-    signature,
-    header,
-  }
-}
+const signJson = ({ dataToSign, mac, macFirst20, signature, header }: Signed) => ({
+  dataToSign: fromUtf8(dataToSign) ?? fromLatin1(dataToSign),
+  dataToSignHex: toHex(dataToSign),
+  ...(mac === undefined || macFirst20 === undefined ? {} : { mac: toHex(mac), macFirst20: toHex(macFirst20) }),
+  signature,
+  header,
+})
 
 /** What `sign` prints for people. @param url the base URL, without a trailing slash */
-export function signText({ method, uri, body }: SignInput, signed: Signed, url: string): string {
+function signText({ method, uri, body }: SignInput, signed: Signed, url: string): string {
   const { requestData, dataToSign, mac, signature, header } = signed
   const section = (title: string, lines: readonly string[]) => [title, ...lines.map((line) => `  ${line}`), '']
   const hex = toHex(mac ?? new Uint8Array(0))
@@ -193,26 +172,24 @@ export function signText({ method, uri, body }: SignInput, signed: Signed, url: 
   ].join('\n')
 }
 
+const { verbose: _verbose, ...verifyFlags } = checkFlags
+
 /** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */
-export function registerVerify(program: Command): void {
-  const command = program.command('verify').description('check a signed header stage by stage')
-  addCheckFlags(command).action((typed: CheckFlags) => {
-    const input = verifyInputOf(typed)
+const verifying: flag.Command<typeof verifyFlags> = {
+  about: 'check a signed header stage by stage',
+  flags: verifyFlags,
+  run(typed: CheckFlags) {
+    // Further secrets are for `diagnose`, to which the same flags can be given.
+    demandOneKey({ ...typed, secrets: typed.secrets?.slice(0, 1) ?? [] }, 'verify')
+    const input = readCheck(typed)
     const result = verify(input)
     writeOut(typed.json === true ? jsonLine(result) : printableLines(verifyText(result, input.header)))
-    process.exitCode = result.valid ? 0 : 1
-  })
-}
-
-/** What to verify. Further secrets are for `diagnose`, to which the same flags can be given. @throws SuiteError (`usage`) */
-export function verifyInputOf(flags: CheckFlags, around?: Surroundings): DiagnoseInput {
-  const [first] = flags.secrets ?? []
-  demandOneKey(first === undefined ? flags : { ...flags, secrets: [first] }, 'verify')
-  return readCheck(flags, around)
+    return result.valid ? 0 : 1
+  },
 }
 
 /** What `verify` prints for people. */
-export function verifyText({ valid, stages }: Verification, header: string): string {
+function verifyText({ valid, stages }: Verification, header: string): string {
   const failed = stages.filter(({ ok }) => !ok).map(({ name }) => name)
   const verdict = valid ? 'Valid: every stage is right' : `Not valid: ${failed.join(', ')}`
   const last = valid ? [] : ['`svc-conformance diagnose` with the same flags looks for the mistake']
@@ -227,24 +204,23 @@ function stageLines({ name, ok, expected, received }: Stage, header: string): st
 }
 
 /** `diagnose`: names the mistake in a refused header; exit 0 valid, 1 explained, 3 unexplained. */
-export function registerDiagnose(program: Command): void {
-  const command = program.command('diagnose').description('name the mistake in a refused header')
-  addSigningFlags(command, checkFlags).action((typed: CheckFlags) => {
+const diagnosing: flag.Command<typeof checkFlags> = {
+  about: 'name the mistake in a refused header',
+  flags: checkFlags,
+  run(typed: CheckFlags) {
     const { json, verbose } = flag.read(checkFlags, typed)
     const input = readCheck(typed)
     const result = diagnose(input)
-    writeOut(json ? jsonLine(diagnoseJson(result)) : printableLines(diagnoseText(input, result, verbose)))
-    process.exitCode = result.valid ? 0 : result.explained ? 1 : 3
-  })
-}
-
-/** What `diagnose --json` prints. */
-export function diagnoseJson({ valid, explained, mistakes, ruledOut }: Diagnosis) {
-  return { valid, explained, mistakes, ruledOut }
+    const { valid, explained, mistakes, ruledOut } = result
+    writeOut(
+      json ? jsonLine({ valid, explained, mistakes, ruledOut }) : printableLines(diagnoseText(input, result, verbose)),
+    )
+    return valid ? 0 : explained ? 1 : 3
+  },
 }
 
 /** What `diagnose` prints for people. */
-export function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose = false): string {
+function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose: boolean): string {
   const lines = result.valid ? ['Valid: the header is right for this request and key'] : [...stagesLine(input), '']
   lines.push(...result.mistakes.flatMap(mistakeLines))
   if (result.alternatives.length > 0) {
@@ -312,29 +288,19 @@ function requirementTexts(): Map<string, string> {
 
 // Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin.
 
-/** Files, environment and stdin, so that tests can replace them. */
-export interface Surroundings {
-  env: Environment
-  /** @param what as in `Cannot read the body` */
-  readFile(path: string, what: string): Uint8Array
-  /** null: stdin is a terminal. */
-  readStdin(): Uint8Array | null
-}
-
 /** The maximum size of a body on standard input; endless input is refused. In bytes. */
 const longestFile = 64 * 2 ** 20
 
-const processSurroundings: Surroundings = {
-  env: process.env,
-  readFile: (path, what) => readBytes(path, what, longestFile),
-  // A look at process.stdin would keep a read from waiting for a slow writer.
-  readStdin: () => (isatty(0) ? null : readStandardInput(longestFile)),
-}
+/** Reads a file that a flag names. @param what as in `Cannot read the body` */
+const readFile = (path: string, what: string): Uint8Array => readBytes(path, what, longestFile)
+
+/** What was piped to stdin; null if it is a terminal. A look at process.stdin would keep a read from waiting for a slow writer. */
+const readPiped = (): Uint8Array | null => (isatty(0) ? null : readStandardInput(longestFile))
 
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
-export function readCheck(typed: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
+export function readCheck(typed: CheckFlags, readStdin = readPiped): DiagnoseInput {
   const flags = flag.read(checkFlags, typed)
-  const pasted = readPasted(textOf(flags.header, around))
+  const pasted = readPasted(textOf(flags.header))
   if (pasted.unreadable !== undefined) throw usageError(`Cannot read "--header": ${pasted.unreadable}`)
   const withheld = pasted.withheld?.header
   if (withheld !== undefined)
@@ -349,15 +315,15 @@ export function readCheck(typed: CheckFlags, around: Surroundings = processSurro
   const url = flags.url ?? (pasted.url?.includes('://') ? pasted.url : undefined)
   return {
     header: pasted.header,
-    ...readKeys(typed, around),
+    ...readKeys(typed),
     scheme: flags.scheme,
     keyId: flags.keyId ?? undefined,
     // curl lines often omit the method when they send a body.
     method: flags.method ?? pasted.method ?? 'POST',
     uri: flags.uri,
     ...(url === undefined ? {} : { url }),
-    ...sentBody(pasted, bodyOf(flags, pasted, around)),
-    callersData: flags.dataToSignFile === null ? undefined : around.readFile(flags.dataToSignFile, 'the data to sign'),
+    ...sentBody(pasted, bodyOf(flags, pasted, readStdin)),
+    callersData: flags.dataToSignFile === null ? undefined : readFile(flags.dataToSignFile, 'the data to sign'),
   }
 }
 
@@ -368,11 +334,11 @@ function calledUrl(url: string): string {
 }
 
 /** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
-function readBody({ body, bodyFile }: flag.Values<typeof bodyFlags>, around: Surroundings): Uint8Array {
+function readBody({ body, bodyFile }: flag.Values<typeof bodyFlags>, readStdin: typeof readPiped): Uint8Array {
   if (body !== null && bodyFile !== null) throw usageError('Give "--body" or "--body-file", not both')
   if (body !== null) return utf8(body)
-  if (bodyFile !== null) return around.readFile(bodyFile, 'the body')
-  const piped = around.readStdin()
+  if (bodyFile !== null) return readFile(bodyFile, 'the body')
+  const piped = readStdin()
   if (piped === null) throw usageError('Give the body: "--body TEXT", "--body-file FILE" or stdin')
   return piped
 }
@@ -382,25 +348,25 @@ function demandOneKey({ secrets = [], ...typed }: CheckFlags | SignFlags, to: st
   const named = [
     ...(typed.privateKey === undefined ? [] : [`"--private-key ${typed.privateKey}"`]),
     ...('publicKey' in typed ? [`"--public-key ${typed.publicKey}"`] : []),
-    ...secrets.map(({ flag, name }) => `"--${flag} ${name}"`),
+    ...secrets.map(({ flag, name }) => `"${flag} ${name}"`),
   ]
   if (named.length > 1) throw usageError(`Give one key to ${to} with: only one of ${named.join(', ')}`)
 }
 
 /** The key of the caller, and the other keys that were given: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
-function readKeys(
-  { secrets = [], ...typed }: CheckFlags | SignFlags,
-  around: Surroundings,
-): { key: SigningKey; otherKeys: { name: string; key: SigningKey }[] } {
+function readKeys({ secrets = [], ...typed }: CheckFlags | SignFlags): {
+  key: SigningKey
+  otherKeys: { name: string; key: SigningKey }[]
+} {
   const { privateKey, publicKey } = flag.read(
     { privateKey: checkFlags.privateKey, publicKey: checkFlags.publicKey },
     typed,
   )
   const keys = [
-    ...(privateKey === null ? [] : [ed25519Key(privateKey, 'private', around)]),
-    ...(publicKey === null ? [] : [ed25519Key(publicKey, 'public', around)]),
+    ...(privateKey === null ? [] : [ed25519Key(privateKey, 'private')]),
+    ...(publicKey === null ? [] : [ed25519Key(publicKey, 'public')]),
     ...secrets.map(({ flag, name }) => {
-      const secret = flag === 'secret-env' ? secretFromEnv(name, around) : secretFromFile(name, around)
+      const secret = flag === '--secret-env' ? secretFromEnv(name) : secretFromFile(name)
       return { name, key: secretKey(secret, name) }
     }),
   ]
@@ -413,29 +379,29 @@ function readKeys(
   return { key: first.key, otherKeys }
 }
 
-function textOf(text: string, around: Surroundings): string {
-  return text.startsWith('@') ? new TextDecoder().decode(around.readFile(text.slice(1), 'the request')) : text
+function textOf(text: string): string {
+  return text.startsWith('@') ? new TextDecoder().decode(readFile(text.slice(1), 'the request')) : text
 }
 
 function bodyOf(
   flags: flag.Values<typeof bodyFlags>,
   pasted: ReturnType<typeof readPasted>,
-  around: Surroundings,
+  readStdin: typeof readPiped,
 ): Uint8Array {
-  if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, around)
+  if (flags.body !== null || flags.bodyFile !== null) return readBody(flags, readStdin)
   if (pasted.bodyFile !== undefined) {
     const { path } = pasted.bodyFile
-    return path === '-' ? readBody({ body: null, bodyFile: null }, around) : around.readFile(path, 'the body')
+    return path === '-' ? readBody({ body: null, bodyFile: null }, readStdin) : readFile(path, 'the body')
   }
   const withheld = pasted.withheld?.body
-  const piped = withheld === undefined ? null : around.readStdin()
+  const piped = withheld === undefined ? null : readStdin()
   // An empty standard input is what a script or a CI has; here a body was sent.
   if (piped !== null && piped.length > 0) return piped
   if (withheld !== undefined)
     throw usageError(
       `Cannot take the body from "--header": ${withheld}; give the body as it was sent with "--body-file FILE"`,
     )
-  return pasted.body ?? readBody(flags, around)
+  return pasted.body ?? readBody(flags, readStdin)
 }
 
 /** @param place as in `Cannot use the secret "key.pem"` @throws SuiteError (`usage`) for a PEM, which is never a secret */
@@ -448,21 +414,21 @@ function secretKey(secret: string | Uint8Array, place: string): SigningKey {
   return { kind: 'secret', secret }
 }
 
-function secretFromEnv(name: string, { env }: Surroundings): string {
-  const secret = given(env[name])
+function secretFromEnv(name: string): string {
+  const secret = given(process.env[name])
   if (secret === undefined) throw usageError(`Set the environment variable "${name}" to the secret: it is not set`)
   return secret
 }
 
-function secretFromFile(path: string, around: Surroundings): Uint8Array {
-  const bytes = around.readFile(path, 'the secret')
+function secretFromFile(path: string): Uint8Array {
+  const bytes = readFile(path, 'the secret')
   const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
   if (end <= 0) throw usageError(`Cannot use the secret "${path}": the file is empty`)
   return bytes.slice(0, end)
 }
 
-function ed25519Key(path: string, half: 'private' | 'public', around: Surroundings): { name: string; key: SigningKey } {
-  const pem = new TextDecoder().decode(around.readFile(path, `the ${half} key`))
+function ed25519Key(path: string, half: 'private' | 'public'): { name: string; key: SigningKey } {
+  const pem = new TextDecoder().decode(readFile(path, `the ${half} key`))
   try {
     const key: SigningKey =
       half === 'private'
@@ -474,17 +440,18 @@ function ed25519Key(path: string, half: 'private' | 'public', around: Surroundin
   }
 }
 
-/** `vectors [--json]`: every signature vector with its stages. */
-export function registerVectors(program: Command): void {
-  program
-    .command('vectors')
-    .description('print every signature vector with its stages')
-    .option('--json', 'print flat JSON for other languages, as in fixtures/vectors.json')
-    .action((flags: { json?: boolean }) => {
-      const flat = flatVectors(loadVectors(packageRoot))
-      writeOut(flags.json === true ? jsonLine(flat, 2) : printableLines(flat.vectors.map(vectorText).join('\n')))
-    })
+const vectorsFlags = { json: flag.mark('--json', 'print flat JSON for other languages, as in fixtures/vectors.json') }
+
+const vectors: flag.Command<typeof vectorsFlags> = {
+  about: 'print every signature vector with its stages',
+  flags: vectorsFlags,
+  run({ json }) {
+    const flat = flatVectors(loadVectors(packageRoot))
+    writeOut(json === true ? jsonLine(flat, 2) : printableLines(flat.vectors.map(vectorText).join('\n')))
+  },
 }
+
+export const commands = { sign: signing, verify: verifying, diagnose: diagnosing, vectors }
 
 /** One vector for people. */
 function vectorText(vector: FlatVector): string {
@@ -522,7 +489,7 @@ function hexRows(hex: string): string[] {
 }
 
 /** A curl line that sends these bytes with this header. */
-export function curlLine(url: string, method: string, header: string, body: Uint8Array): string {
+function curlLine(url: string, method: string, header: string, body: Uint8Array): string {
   const text = fromUtf8(body)
   const head = `curl -sS -X ${method} ${quoted(url)} -H 'Content-Type: application/json' -H ${quoted(`Authorization: ${header}`)}`
   // A shell word cannot hold NUL or bytes that are not text, and unprintable characters would be printed differently.

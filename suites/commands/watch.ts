@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import { jsonLine, lines, printable } from '../engine/printable.ts'
@@ -37,7 +36,7 @@ const watchFlags = {
   ...judgingFlags,
 }
 
-const afterHelp = `
+const help = `
 Point a client at the printed URL and go on working. Each call is one line; below a refused one stands why it was
 refused, and below a wrong answer the sentence that it breaks. Ctrl-C ends it and prints the report.
 
@@ -46,16 +45,11 @@ Exit codes: 0 nothing wrong was seen; 1 the server or a client broke a sentence;
   npx svc-conformance watch --url http://127.0.0.1:8080 --key-id ID
   npx svc-conformance watch --url https://service.example --keys keys.yaml --save traffic.jsonl`
 
-/** Adds `watch` to the command line. */
-export function registerWatch(program: Command): void {
-  const command = program
-    .command('watch')
-    .description('a proxy before a server that judges both sides of what passes, and explains each refusal at once')
-    .addHelpText('after', afterHelp)
-    .action(async (typed: flag.Typed<typeof watchFlags>) => {
-      process.exitCode = await watch(typed)
-    })
-  flag.addTo(command, watchFlags)
+export const command: flag.Command<typeof watchFlags> = {
+  about: 'a proxy before a server that judges both sides of what passes, and explains each refusal at once',
+  flags: watchFlags,
+  help,
+  run: watch,
 }
 
 /** @returns the exit code @throws SuiteError (`usage`, `fixture`; exit code 2) */

@@ -12,7 +12,7 @@ export interface Flag<T> {
   syntax: string
   about: string
   read(typed: never, name: string): T
-  isRepeatable: boolean
+  isRepeatable?: true
   /** The text that counts without the flag; `--help` shows it. */
   preset?: string
   isRequired?: boolean
@@ -20,6 +20,8 @@ export interface Flag<T> {
   heading?: string
   /** The variable of the environment that counts without the flag. */
   variable?: string
+  /** A name under which the texts of several flags are typed too, each with its flag, in the order of the command line. */
+  together?: string
 }
 
 export interface Table {
@@ -36,23 +38,30 @@ export const mark = (syntax: string, about: string): Flag<boolean> => ({
   syntax,
   about,
   read: (typed?: true) => typed === true,
-  isRepeatable: false,
 })
 
+/** What reads a text that stays as it is. */
+const asItIs = (text: string) => text as never
+
 /** A flag with a value, which is null without the flag. */
-export function value(syntax: string, about: string): Flag<string | null>
-export function value<T>(syntax: string, about: string, read: Read<T>): Flag<T | null>
-export function value(syntax: string, about: string, read: Read<unknown> = String): Flag<unknown> {
-  const readText = (text: string | undefined, name: string) => (text === undefined ? null : read(text, name))
-  return { syntax, about, read: readText, isRepeatable: false }
-}
+export const value = <T = string>(syntax: string, about: string, read: Read<T> = asItIs): Flag<NoInfer<T> | null> => ({
+  syntax,
+  about,
+  read: (text: string | undefined, name) => (text === undefined ? null : read(text, name)),
+})
 
 /** A flag that counts as `text` if it is not given. */
-export function preset(syntax: string, about: string, text: string): Flag<string>
-export function preset<T>(syntax: string, about: string, text: string, read: Read<T>): Flag<T>
-export function preset(syntax: string, about: string, text: string, read: Read<unknown> = String): Flag<unknown> {
-  return { syntax, about, read: (typed = text, name: string) => read(typed, name), isRepeatable: false, preset: text }
-}
+export const preset = <T = string>(
+  syntax: string,
+  about: string,
+  text: string,
+  read: Read<T> = asItIs,
+): Flag<NoInfer<T>> => ({
+  syntax,
+  about,
+  read: (typed: string | undefined, name) => read(typed ?? text, name),
+  preset: text,
+})
 
 /** A flag that must be given. */
 export const required = (syntax: string, about: string): Flag<string> => ({
@@ -61,12 +70,12 @@ export const required = (syntax: string, about: string): Flag<string> => ({
 })
 
 /** A flag that may be given several times. */
-export function many(syntax: string, about: string): Flag<string[]>
-export function many<T>(syntax: string, about: string, read: Read<T>): Flag<T[]>
-export function many(syntax: string, about: string, read: Read<unknown> = String): Flag<unknown[]> {
-  const readTexts = (texts: readonly string[] = [], name: string) => texts.map((text) => read(text, name))
-  return { syntax, about, read: readTexts, isRepeatable: true }
-}
+export const many = <T = string>(syntax: string, about: string, read: Read<T> = asItIs): Flag<NoInfer<T>[]> => ({
+  syntax,
+  about,
+  read: (texts: readonly string[] | undefined, name) => (texts ?? []).map((text) => read(text, name)),
+  isRepeatable: true,
+})
 
 /** A flag that the environment can give instead. */
 export const fromEnvironment = <T>(variable: string, flag: Flag<T>): Flag<T> => ({ ...flag, variable })
@@ -75,24 +84,15 @@ export const fromEnvironment = <T>(variable: string, flag: Flag<T>): Flag<T> => 
 export const grouped = <F extends Table>(heading: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, heading }])) as never
 
-/** The part of a command of commander that declares its flags. */
-interface Declaring {
-  optionsGroup(heading: string): unknown
-  option(syntax: string, about: string, preset?: string): unknown
-  option(syntax: string, about: string, collect: (text: string, earlier?: string[]) => string[]): unknown
-  requiredOption(syntax: string, about: string): unknown
-}
-
-export function addTo<C extends Declaring>(command: C, flags: Table): C {
-  let current: string | undefined
-  for (const { syntax, about, isRepeatable, isRequired, preset: text, heading } of Object.values(flags)) {
-    if (heading !== undefined && heading !== current) command.optionsGroup(heading)
-    current = heading
-    if (isRequired === true) command.requiredOption(syntax, about)
-    else if (isRepeatable) command.option(syntax, about, (typed, earlier = []) => [...earlier, typed])
-    else command.option(syntax, about, text)
-  }
-  return command
+/** A command of the command line. `O`: what commander makes of its operand. */
+export interface Command<F extends Table, O = undefined> {
+  about: string
+  operand?: readonly [syntax: string, about: string, preset?: string]
+  flags: F
+  /** What `--help` says below the flags. */
+  help?: string
+  /** @returns the exit code, now or later; nothing where the command does not decide it */
+  run(typed: Typed<F>, operand: O): unknown
 }
 
 /** Reads every flag of the table, in its order; what else was typed is left out. @throws SuiteError (`usage`) */
