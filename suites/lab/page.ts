@@ -4,19 +4,19 @@
 import { defaultScheme } from '../engine/document.ts'
 import type { FlatVector } from '../engine/language/vectors.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
-import type { Piece } from '../engine/signer/draft.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
+import { html, type Part } from '../page/markup.ts'
 import { type LabFields, labResult } from './compute.ts'
 import { type NamedMistake, type NextStep, nextSteps, unexplainedSentence } from './diagnose.ts'
-import type { Stage } from './verify.ts'
-import { ownDataSentences } from './verify.ts'
+import { ownDataSentences, type Stage } from './verify.ts'
 
 type LabResult = ReturnType<typeof labResult>
 
 /** What the build puts into the page. */
 interface LabCorpus {
   vectors: FlatVector[]
-  sentences: Sentences
+  /** What requirements say, by id. */
+  sentences: { readonly [requirement: string]: string }
 }
 
 /** The pause after typing before the page computes. In ms. */
@@ -24,7 +24,6 @@ const pauseMs = 150
 
 const corpus = JSON.parse(byId('corpus').textContent ?? '') as LabCorpus
 const form = byId('fields') as HTMLFormElement
-let timer: ReturnType<typeof setTimeout> | undefined
 
 function field(id: keyof LabFields | 'vector') {
   return byId(id) as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
@@ -45,16 +44,14 @@ function readFields(): LabFields {
   }
 }
 
-function draw(result: LabResult): void {
+function show(result: LabResult): void {
   const verdict = byId('verdict')
   verdict.textContent = verdictOf(result)
   verdict.className = result.kind === 'waiting' ? '' : result.diagnosis.valid ? 'good' : 'bad'
   byId('note').textContent = result.kind === 'waiting' ? '' : result.note
-  const checked = result.kind === 'checked' ? result : null
-  byId('diagnosis').replaceChildren(...(checked === null ? [] : drawDiagnosis(checked, corpus.sentences)))
-  byId('stages').replaceChildren(...(checked === null ? [] : drawStages(checked)))
-  byId('data').replaceChildren(...(checked === null ? [] : drawData(checked)))
-  byId('signature').replaceChildren(...(checked === null ? [] : drawSignature(checked)))
+  const parts = { diagnosis: drawDiagnosis, stages: drawStages, data: drawData, signature: drawSignature }
+  for (const [id, draw] of Object.entries(parts))
+    byId(id).innerHTML = result.kind === 'waiting' ? '' : html`${draw(result)}`.markup
 }
 
 function verdictOf(result: LabResult): string {
@@ -66,14 +63,7 @@ function verdictOf(result: LabResult): string {
   return `Not valid at ${failed.join(', ')}${found}`
 }
 
-function update(): void {
-  draw(labResult(readFields()))
-}
-
-function updateSoon(): void {
-  clearTimeout(timer)
-  timer = setTimeout(update, pauseMs)
-}
+const update = (): void => show(labResult(readFields()))
 
 function load(vector: FlatVector): void {
   const withCr = vector.body === null || vector.body.includes('\r') || vector.body.startsWith('\ufeff')
@@ -96,8 +86,9 @@ function load(vector: FlatVector): void {
 function offerVectors(): void {
   for (const valid of [true, false]) {
     const vectors = corpus.vectors.filter((one) => one.valid === valid)
-    const options = vectors.map(({ id, title }) => element('option', { value: id }, title))
-    field('vector').append(element('optgroup', { label: valid ? 'valid' : 'to be refused' }, ...options))
+    const options = vectors.map(({ id, title }) => html`<option value="${id}">${title}</option>`)
+    const group = html`<optgroup label="${valid ? 'valid' : 'to be refused'}">${options}</optgroup>`
+    field('vector').insertAdjacentHTML('beforeend', group.markup)
   }
 }
 
@@ -124,11 +115,6 @@ function goToField(target: EventTarget | null): void {
 
 type Checked = Extract<LabResult, { kind: 'checked' }>
 
-/** What requirements say, by id. */
-interface Sentences {
-  [requirement: string]: string
-}
-
 const names: { [origin: string]: string } = {
   timestamp: 'timestamp',
   separator: 'semicolon',
@@ -138,21 +124,19 @@ const names: { [origin: string]: string } = {
   body: 'body',
   'line-end': 'line feed',
 }
+const nameOf = (origin: string): string => names[origin] ?? origin
 
 /** The mistakes, or what was ruled out. */
-function drawDiagnosis({ diagnosis, input }: Checked, sentences: Sentences): Child[] {
-  if (diagnosis.valid) return ownDataSentences(input).map((sentence) => element('p', sentence))
-  const alternatives = diagnosis.alternatives.map(({ title, id }) => element('li', `${title} (${id})`))
+function drawDiagnosis({ diagnosis, input }: Checked): Part {
+  const ofOwnData = ownDataSentences(input).map((sentence) => html`<p>${sentence}</p>`)
+  if (diagnosis.valid) return ofOwnData
+  const others = diagnosis.alternatives.map(({ title, id }) => html`<li>${title} (${id})</li>`)
+  const alternatives = html`<p class="quiet">The same bytes come out when</p><ul class="quiet">${others}</ul>`
   return [
-    ...diagnosis.mistakes.map((mistake) => drawMistake(mistake, sentences)),
-    ...(alternatives.length === 0
-      ? []
-      : [
-          element('p', { class: 'quiet' }, 'The same bytes come out when'),
-          element('ul', { class: 'quiet' }, ...alternatives),
-        ]),
-    ...ownDataSentences(input).map((sentence) => element('p', sentence)),
-    ...(diagnosis.explained ? [] : drawUnexplained(diagnosis, input)),
+    diagnosis.mistakes.map(drawMistake),
+    others.length === 0 ? null : alternatives,
+    ofOwnData,
+    diagnosis.explained ? null : drawUnexplained(diagnosis, input),
   ]
 }
 
@@ -166,7 +150,7 @@ const stepTexts: { [step in NextStep]: string } = {
 }
 
 /** The field that a step leads to, by its id in the page. */
-const stepFields: { [step in NextStep]?: string } = {
+const stepFields: { [step in NextStep]: string } = {
   'check-empty-body': 'body',
   'give-own-data': 'ownData',
   'mend-own-data': 'ownData',
@@ -174,125 +158,76 @@ const stepFields: { [step in NextStep]?: string } = {
   'give-url': 'url',
 }
 
-function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input']): Child[] {
+function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input']): Part {
   const steps = nextSteps(input).map((step) => {
-    const button = { type: 'button', 'data-field': stepFields[step] ?? '' }
-    return element('li', `${stepTexts[step]} `, element('button', button, 'Go to the field'))
+    const button = html`<button type="button" data-field="${stepFields[step]}">Go to the field</button>`
+    return html`<li>${stepTexts[step]} ${button}</li>`
   })
-  return [
-    element('p', { class: 'title' }, unexplainedSentence(input, diagnosis)),
-    element('ol', { class: 'steps' }, ...steps),
-    ruledOut(diagnosis.ruledOut),
-  ]
+  const ruledOut = diagnosis.ruledOut.map((id) => html`<li>${mistakeById(id)?.title ?? id}</li>`)
+  return html`<p class="title">${unexplainedSentence(input, diagnosis)}</p><ol class="steps">${steps}</ol>
+<details><summary>Ruled out, alone and together with others: ${ruledOut.length} mistakes</summary><ul>${ruledOut}</ul></details>`
 }
 
-function drawMistake({ id, title, requirement, fix }: NamedMistake, sentences: Sentences): HTMLElement {
-  return element(
-    'article',
-    { class: 'mistake' },
-    element('p', { class: 'title' }, title),
-    element('p', `Fix: ${fix}`),
-    element('p', { class: 'quiet' }, `The interface: ${sentences[requirement] ?? ''} (${requirement})`),
-    element('p', { class: 'quiet' }, 'Mistake ', element('code', id)),
-  )
-}
-
-function ruledOut(ids: readonly string[]): HTMLElement {
-  const items = ids.map((id) => element('li', mistakeById(id)?.title ?? id))
-  return element(
-    'details',
-    element('summary', `Ruled out, alone and together with others: ${ids.length} mistakes`),
-    element('ul', ...items),
-  )
+function drawMistake({ id, title, requirement, fix }: NamedMistake): Part {
+  return html`<article class="mistake"><p class="title">${title}</p><p>Fix: ${fix}</p>
+<p class="quiet">The interface: ${corpus.sentences[requirement] ?? ''} (${requirement})</p>
+<p class="quiet">Mistake <code>${id}</code></p></article>`
 }
 
 /** Each stage ticked or crossed. */
-function drawStages({ verification }: Checked): Child[] {
-  return [element('h2', 'Stages'), element('ul', { class: 'stages' }, ...verification.stages.map(drawStage))]
+function drawStages({ verification }: Checked): Part {
+  return html`<h2>Stages</h2><ul class="stages">${verification.stages.map(drawStage)}</ul>`
 }
 
-function drawStage({ name, ok, expected = '', received = '' }: Stage): HTMLElement {
-  const mark = element('span', { class: 'mark', 'aria-hidden': 'true' }, ok ? '✓' : '✗')
-  const verdict = element('span', ` ${name} ${ok ? 'right' : 'wrong'}`)
-  if (ok) return element('li', { class: 'good' }, mark, verdict)
-  return element(
-    'li',
-    { class: 'bad' },
-    mark,
-    verdict,
-    element('div', 'expected ', element('code', expected)),
-    element('div', 'received ', element('code', received === '' ? '(empty)' : received)),
-  )
+function drawStage({ name, ok, expected = '', received = '' }: Stage): Part {
+  const mark = html`<span class="mark" aria-hidden="true">${ok ? '✓' : '✗'}</span>`
+  if (ok) return html`<li class="good">${mark}<span> ${name} right</span></li>`
+  return html`<li class="bad">${mark}<span> ${name} wrong</span><div>expected <code>${expected}</code></div>
+<div>received <code>${received === '' ? '(empty)' : received}</code></div></li>`
 }
 
 /** The data to sign, coloured by origin, with a table for readers who do not see colours. */
-function drawData({ pieces }: Checked): Child[] {
-  if (pieces === null) return []
+function drawData({ pieces }: Checked): Part {
+  if (pieces === null) return null
   const size = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  // A scrolling or long region must be reachable by keyboard.
-  const region = { class: 'bytes', tabindex: 0, 'aria-label': 'Data to sign as text' }
-  const bytes = element('pre', region, ...pieces.map(drawPiece))
-  return [element('h2', `Data to sign, ${size} bytes`), legend(pieces), bytes, table(pieces)]
-}
-
-function drawPiece({ origin, bytes }: Piece): HTMLElement {
-  return element('span', { class: `piece ${origin}`, title: names[origin] ?? origin }, ...visible(bytes))
-}
-
-function legend(pieces: readonly Piece[]): HTMLElement {
-  const origins = [...new Set(pieces.map(({ origin }) => origin))]
-  const items = origins.map((origin) =>
-    element('li', element('span', { class: `piece ${origin}` }, names[origin] ?? origin)),
+  const text = pieces.map(
+    ({ origin, bytes }) => html`<span class="piece ${origin}" title="${nameOf(origin)}">${visible(bytes)}</span>`,
   )
-  return element('ul', { class: 'legend' }, ...items)
-}
-
-function table(pieces: readonly Piece[]): HTMLElement {
-  const head = element('tr', ...['Part', 'Bytes', 'Hex'].map((title) => element('th', title)))
+  const origins = [...new Set(pieces.map(({ origin }) => origin))]
+  const legend = origins.map((origin) => html`<li><span class="piece ${origin}">${nameOf(origin)}</span></li>`)
   const rows = pieces.map(({ origin, bytes }) => {
     const hex = toHex(bytes.subarray(0, 256)) + (bytes.length > 256 ? '…' : '')
-    const name = element('th', { scope: 'row' }, names[origin] ?? origin)
-    return element('tr', name, element('td', String(bytes.length)), element('td', { class: 'value' }, hex))
+    return html`<tr><th scope="row">${nameOf(origin)}</th><td>${bytes.length}</td><td class="value">${hex}</td></tr>`
   })
-  return element(
-    'details',
-    element('summary', 'Byte by byte'),
-    element('table', element('thead', head), element('tbody', ...rows)),
-  )
+  // A scrolling or long region must be reachable by keyboard.
+  return html`<h2>Data to sign, ${size} bytes</h2><ul class="legend">${legend}</ul>
+<pre class="bytes" tabindex="0" aria-label="Data to sign as text">${text}</pre>
+<details><summary>Byte by byte</summary><table><thead><tr><th>Part</th><th>Bytes</th><th>Hex</th></tr></thead>
+<tbody>${rows}</tbody></table></details>`
 }
 
 /** MAC, the 20 bytes that are sent, signature and header. */
-function drawSignature({ right, input }: Checked): Child[] {
-  if (right === null) return []
+function drawSignature({ right, input }: Checked): Part {
+  if (right === null) return null
   const { mac, signature, header } = right
   const hex = mac === undefined ? '' : toHex(mac)
-  const lines: Child[] =
-    mac === undefined
-      ? []
-      : [
-          element('h2', 'MAC: the first 20 of 32 bytes are sent'),
-          element('p', { class: 'value' }, element('mark', hex.slice(0, 40)), hex.slice(40)),
-        ]
-  const title = input.key.kind === 'secret' ? 'Right signature' : 'Right signature (ED25519)'
   return [
-    ...lines,
-    element('h2', title),
-    element('p', { class: 'value' }, signature),
-    element('h2', 'Right header'),
-    element('p', { class: 'value' }, header),
+    mac === undefined
+      ? null
+      : html`<h2>MAC: the first 20 of 32 bytes are sent</h2><p class="value"><mark>${hex.slice(0, 40)}</mark>${hex.slice(40)}</p>`,
+    html`<h2>Right signature${input.key.kind === 'secret' ? '' : ' (ED25519)'}</h2><p class="value">${signature}</p>
+<h2>Right header</h2><p class="value">${header}</p>`,
   ]
 }
 
 const controls: { [mark: string]: string } = { '\r': 'CR', '\n': 'LF', '\t': 'TAB', '\ufeff': 'BOM' }
 
 /** Shows line ends, tabs and byte order marks by name, because few fonts have signs for them. */
-function visible(bytes: Uint8Array): Child[] {
+function visible(bytes: Uint8Array): Part {
   const text = fromUtf8(bytes) ?? fromLatin1(bytes)
-  return text.split(/([\r\n\t\ufeff])/).flatMap((part) => {
+  return text.split(/([\r\n\t\ufeff])/).map((part) => {
     const name = controls[part]
-    if (name === undefined) return part
-    const control = element('span', { class: 'control' }, name)
-    return part === '\n' ? [control, '\n'] : control
+    return name === undefined ? part : html`<span class="control">${name}</span>${part === '\n' ? part : ''}`
   })
 }
 
@@ -305,34 +240,16 @@ byId('example').addEventListener('click', () => {
   loadVector(exampleId)
 })
 byId('diagnosis').addEventListener('click', (event) => goToField(event.target))
+let timer: ReturnType<typeof setTimeout> | undefined
 form.addEventListener('input', (event) => {
-  if (event.target !== field('vector')) updateSoon()
+  if (event.target === field('vector')) return
+  clearTimeout(timer)
+  timer = setTimeout(update, pauseMs)
 })
 form.addEventListener('submit', (event) => event.preventDefault())
 // The fields are empty only after the event.
 form.addEventListener('reset', () => setTimeout(update))
 update()
-
-type Child = Node | string
-
-interface Attributes {
-  [name: string]: string | number | boolean
-}
-
-/**
- * Attributes and children. `true` writes an empty attribute, `false` none. Children that are strings become text: nothing that was pasted or read
- * becomes markup.
- */
-function element(tag: string, ...parts: (Attributes | Child)[]): HTMLElement {
-  const made = document.createElement(tag)
-  for (const part of parts) {
-    if (typeof part === 'string' || part instanceof Node) made.append(part)
-    else
-      for (const [name, value] of Object.entries(part))
-        if (value !== false) made.setAttribute(name, value === true ? '' : String(value))
-  }
-  return made
-}
 
 /** An element that the page must have. @throws Error without it */
 function byId(id: string): HTMLElement {
