@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Bounds } from './profile.ts'
 
 /** A request as the handler sees it: complete and unchanged. */
@@ -80,19 +81,49 @@ function createListener(handle: Handle, { maxBodyBytes, recording }: EdgeOptions
   }
 }
 
-/** The plain node:http edge. It does not listen yet. */
-export function createHttpServer(handle: Handle, { bounds, ...options }: EdgeOptions & { bounds: Bounds }): Server {
+interface ServerPlan {
+  /** 0: any free port. */
+  port: number
+  host: string
+  bounds: Bounds
+  maxBodyBytes: number
+  /** How much is recorded; undefined: nothing is. */
+  recordedBytes?: number | undefined
+}
+
+interface OpenServer {
+  /** As in `http://127.0.0.1:8080`. */
+  origin: string
+  recording: Recording | undefined
+  /** Ends all connections: at once, or gently, each when its calls have ended. */
+  close(gently?: boolean): Promise<void>
+}
+
+/** The plain node:http edge. Resolves when it listens; rejects with the error of node:net when it cannot. */
+export async function openServer(handle: Handle, plan: ServerPlan): Promise<OpenServer> {
+  const { port, host, bounds, maxBodyBytes, recordedBytes } = plan
+  const recording = recordedBytes === undefined ? undefined : createRecording(recordedBytes)
   const server = createServer(
     {
       maxHeaderSize: bounds.headerBytes,
       requestTimeout: bounds.requestMs,
       connectionsCheckingInterval: Math.min(bounds.requestMs, 5000),
     },
-    createListener(handle, options),
+    createListener(handle, { maxBodyBytes, recording }),
   )
   server.maxConnections = bounds.connections
   server.keepAliveTimeout = 65_000
-  return server
+  await once(server.listen(port, host), 'listening')
+  return {
+    origin: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
+    recording,
+    close: (gently = false) =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        if (gently) server.closeIdleConnections()
+        else server.closeAllConnections()
+      }),
+  }
 }
 
 /**
@@ -147,26 +178,6 @@ function write(response: ServerResponse, answer: MockAnswer, complete: boolean):
   response.writeHead(answer.status, answer.headers)
   // As many bytes as characters: all of them are ASCII, which is written faster if node is told so.
   response.end(answer.body, bytes === answer.body.length ? 'latin1' : 'utf8')
-}
-
-/** Resolves when the server listens; rejects with the error of node:net when it cannot. */
-export function listenOn(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-}
-
-/** Closes a server and its connections: all at once, or gently, each when its calls have ended. */
-export function closeHttpServer(server: Server, { gently = false } = {}): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    if (gently) server.closeIdleConnections()
-    else server.closeAllConnections()
-  })
 }
 
 /** Numbers sockets from 1, in the order of their first request. */
@@ -241,7 +252,7 @@ interface RecordingWriter extends Recording {
 const bodyBound = 256 * 1024
 
 /** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
-export function createRecording(bytes: number): RecordingWriter {
+function createRecording(bytes: number): RecordingWriter {
   const held: RecordedExchange[] = []
   const connectionOf = createConnectionNumbers()
   let room = bytes

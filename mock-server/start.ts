@@ -1,18 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createRandom, type MockClock, type ServerContext, type ServerOptions } from './context.ts'
+import { createRandom, type MockClock, type ServerOptions } from './context.ts'
 import { createControl, createOperator, type Operator } from './control.ts'
-import type { Faults } from './handler.ts'
-import { createHandler, type MockHandler } from './handler.ts'
-import {
-  closeHttpServer,
-  createHttpServer,
-  createRecording,
-  type Handle,
-  listenOn,
-  type Recording,
-} from './http-server.ts'
+import { createHandler, type Faults, type MockHandler } from './handler.ts'
+import { type Handle, openServer, type Recording } from './http-server.ts'
 import type { Journal } from './journal.ts'
 import { defaultBounds, type Profile, profileFromWords } from './profile.ts'
 
@@ -62,68 +52,49 @@ export interface MockServer extends Operator {
 export async function startMockServer(options: StartOptions = {}): Promise<MockServer> {
   const handler = createHandler(options)
   const { handle, context, journal, faults, reset } = handler
-  const recording = options.recording && createRecording(options.recording.bytes)
-  const httpServer = createHttpServer(handle, {
-    bounds: context.bounds,
-    maxBodyBytes: context.profile.maxBodyBytes,
-    recording,
-  })
-  const host = options.host ?? '127.0.0.1'
-  await listenOn(httpServer, options.port ?? 0, host)
+  const { bounds, profile, clock, root } = context
+  const { host = '127.0.0.1', port = 0 } = options
+  const recordedBytes = options.recording?.bytes
+  const server = await openServer(handle, { port, host, bounds, maxBodyBytes: profile.maxBodyBytes, recordedBytes })
   const control = await openControl(handler, options).catch(async (error: unknown) => {
-    await closeHttpServer(httpServer)
+    await server.close()
     throw error
   })
-  const httpServers = control ? [httpServer, control.httpServer] : [httpServer]
-  const close = async () => {
+  const close = async (gently?: boolean) => {
     // Calls that wait at a barrier would keep their connections busy.
     faults.clear()
-    await Promise.all(httpServers.map((one) => closeHttpServer(one)))
+    await Promise.all([server.close(gently), control?.close(gently)])
   }
   return {
     ...createOperator(handler),
-    url: `${originOf(httpServer, host)}${context.profile.basePath}`,
-    rootKey: { id: context.root.id, secret: context.root.secret },
+    url: `${server.origin}${profile.basePath}`,
+    rootKey: { id: root.id, secret: root.secret },
     get solutions() {
-      return solutionIds(context)
+      return [...context.state.solutions.keys()].slice(0, 2)
     },
-    clock: context.clock,
-    profile: context.profile,
+    clock,
+    profile,
     handle,
     journal,
-    recording,
+    recording: server.recording,
     faults,
-    control: control && { url: control.url, token: control.token },
+    control: control && { url: control.origin, token: control.token },
     reset,
-    close,
-    [Symbol.asyncDispose]: close,
+    close: () => close(),
+    [Symbol.asyncDispose]: () => close(),
     async stop(graceMs = 5000) {
       const late = setTimeout(() => void close(), graceMs)
-      faults.clear()
-      await Promise.all(httpServers.map((one) => closeHttpServer(one, { gently: true })))
+      await close(true)
       clearTimeout(late)
     },
   }
 }
 
-async function openControl(
-  handler: MockHandler,
-  { control }: StartOptions,
-): Promise<{ httpServer: Server; url: string; token: string } | undefined> {
+async function openControl(handler: MockHandler, { control }: StartOptions) {
   if (control === undefined || control === false) return undefined
   const { port = 0, token = randomBytes(16).toString('hex') } = control === true ? {} : control
-  const httpServer = createHttpServer(createControl(handler, token), { bounds: defaultBounds, maxBodyBytes: 64 * 1024 })
-  await listenOn(httpServer, port, '127.0.0.1')
-  return { httpServer, token, url: originOf(httpServer, '127.0.0.1') }
-}
-
-function originOf(httpServer: Server, host: string): string {
-  const { port } = httpServer.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-function solutionIds({ state }: ServerContext): string[] {
-  return [...state.solutions.keys()].slice(0, 2)
+  const plan = { port, host: '127.0.0.1', bounds: defaultBounds, maxBodyBytes: 64 * 1024 }
+  return { ...(await openServer(createControl(handler, token), plan)), token }
 }
 
 export interface ServeOptions extends StartOptions {
