@@ -71,8 +71,7 @@ async function judgeClient(flags: flag.Values<typeof clientFlags>): Promise<numb
   const known = file === null ? [] : parseClientKnown(readText(file, 'the baseline'), file)
   const reports = flag.withText(flags.report)
   const stop = new AbortController()
-  const end = (): void => stop.abort()
-  const stopListening = listenForSignals({ first: end, second: end })
+  const stopListening = listenForSignals(() => stop.abort())
   const started = new Date()
   try {
     const isCommand = source.kind === 'command'

@@ -84,7 +84,7 @@ async function watch(options: RunOptions, progress: Progress, first: Ran): Promi
   for (let ran = first; ran.exitCode !== interruptedExitCode; ) {
     progress.say(`Waiting until ${target.url} goes away and comes back; Ctrl-C ends`)
     const controller = new AbortController()
-    const stopListening = listenForSignals({ first: () => controller.abort(), second: () => {} })
+    const stopListening = listenForSignals(() => controller.abort())
     const isBack = await targetReturned(target, controller.signal)
     stopListening()
     if (!isBack) return

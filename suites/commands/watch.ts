@@ -110,7 +110,7 @@ function endOf(seconds: number | null): Promise<void> {
       resolve()
     }
     const timer = seconds === null ? undefined : setTimeout(end, seconds * 1000)
-    listenForSignals({ first: end, second: end })
+    listenForSignals(end)
   })
 }
 

@@ -88,13 +88,13 @@ export function openEndings({
   }
   const cases = endingAfter(casesMs)
   const cleanUp = endingAfter(wholeMs)
-  const stopListening = listenForSignals({
-    first: () => {
+  const stopListening = listenForSignals(
+    () => {
       tell()
       cases.ending.end({ kind: 'interrupted', during: 'run' })
     },
-    second: () => cleanUp.ending.end({ kind: 'interrupted', during: 'clean-up' }),
-  })
+    () => cleanUp.ending.end({ kind: 'interrupted', during: 'clean-up' }),
+  )
   const stop = (): void => {
     for (const each of [cases, cleanUp]) each.clear()
     stopListening()
@@ -111,24 +111,18 @@ export function interruptedInstead(error: unknown, { reason }: Ending): unknown 
 export const interruptedBeforeCases = (cause?: unknown): SuiteError =>
   new SuiteError('interrupted', 'Interrupted before the first case', { cause })
 
-/** Handles Ctrl-C and SIGTERM; each further signal ends the process faster. */
-interface SignalSteps {
-  first(): void
-  second(): void
-}
-
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 /** The listeners, each with the signals that it got; the last one handles the next signal. */
-const listening: { steps: SignalSteps; count: number }[] = []
+const listening: { steps: readonly (() => void)[]; count: number }[] = []
 
 /**
- * Handles the next signals until a later listener takes over; the third signal ends the process.
+ * Handles Ctrl-C and SIGTERM until a later listener takes over: the first one, and the second one; the third ends the process.
  *
  * @returns stops listening
  */
-export function listenForSignals(steps: SignalSteps): () => void {
-  const mine = { steps, count: 0 }
+export function listenForSignals(first: () => void, second = first): () => void {
+  const mine = { steps: [first, second], count: 0 }
   if (listening.length === 0) for (const signal of signals) process.on(signal, onSignal)
   listening.push(mine)
   return () => {
@@ -140,16 +134,14 @@ export function listenForSignals(steps: SignalSteps): () => void {
 function onSignal(): void {
   const last = listening.at(-1)
   if (last === undefined) return
+  const step = last.steps[last.count] ?? (() => process.exit(interruptedExitCode))
   last.count += 1
-  if (last.count === 1) last.steps.first()
-  else if (last.count === 2) last.steps.second()
-  else process.exit(interruptedExitCode)
+  step()
 }
 
 /** Exits at once: a run that has not begun has created nothing. */
 export function leaveOnSignal(): void {
-  const leave = (): never => process.exit(interruptedExitCode)
-  listenForSignals({ first: leave, second: leave })
+  listenForSignals(() => process.exit(interruptedExitCode))
 }
 
 /** Wraps a target so that every wait and every call ends when the run is ended. */

@@ -1,4 +1,3 @@
-import { allItems } from '../engine/conversation/cases.ts'
 import {
   type CreatedKey,
   type CreatedKeysEntry,
@@ -10,7 +9,7 @@ import type { StopReason } from '../engine/judge/problem.ts'
 import { lintErrors, readScenario } from '../engine/language/corpus.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { lintContext } from '../engine/language/lint.ts'
-import { seededRandom, systemRandom } from '../engine/signer/random.ts'
+import { systemRandom } from '../engine/signer/random.ts'
 import { isLoopback, type Target, type TargetSettings } from '../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
 import { solutionKeys } from '../explore/keyring.ts'
@@ -21,7 +20,7 @@ import { openCorpus } from './corpus-cache.ts'
 import { type Ending, endedInstance, openEndings } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
-import { openRun, runPreflight } from './run.ts'
+import { runAll, runPreflight } from './run.ts'
 
 /** What an exploration found, and what it left. */
 interface ExploreOutcome {
@@ -230,30 +229,12 @@ export async function tryScenario(
   const [error] = lintErrors(read, lintContext(corpus))
   if (error !== undefined) throw error
   const target = lastingTarget(create(), settings)
-  const alone = { ...corpus, scenarios: [read.scenario] }
-  const run = await openRun({
-    target,
-    corpus: alone,
-    items: allItems(alone),
-    seed: 1,
-    random: seededRandom(1),
-    allow: ['sessions', 'keys', 'limits'],
-    unique: 'f1',
-  })
-  try {
-    let verdict = 'not run'
-    for (const item of run.items) {
-      const outcome = await run.runItem(item)
-      if (item.kind === 'test-key') continue
-      verdict = outcome.requirements[requirement] ?? outcome.verdict
-      const isClear = ['passed', 'failed', 'warned'].includes(verdict)
-      if (!isClear && outcome.problem !== undefined) verdict += `: ${JSON.stringify(outcome.problem).slice(0, 300)}`
-    }
-    return verdict
-  } finally {
-    await run.end()
-    await target.close?.()
-  }
+  const outcomes = await runAll({ target, corpus: { ...corpus, scenarios: [read.scenario] } })
+  const outcome = outcomes.find(({ id }) => id === read.scenario.id)
+  if (outcome === undefined) return 'not run'
+  const verdict = outcome.requirements[requirement] ?? outcome.verdict
+  const isClear = ['passed', 'failed', 'warned'].includes(verdict)
+  return isClear ? verdict : `${verdict}: ${JSON.stringify(outcome.problem).slice(0, 300)}`
 }
 
 export const isBroken = (verdict: string): boolean => verdict === 'failed' || verdict === 'warned'

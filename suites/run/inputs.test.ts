@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { everyAnswer } from '../report/build.ts'
 import type { KnownEntry } from '../report/report.ts'
 import { madeUpCase, madeUpCorpus } from '../self/made-up-report.ts'
-import { failedIds, parseBaseline, readBaseline, renderBaseline, writeBaseline } from './inputs.ts'
+import { failedIds, readBaseline, writeBaseline } from './inputs.ts'
 
 const corpus = madeUpCorpus({
   requirements: [{ id: 'tokens/expire', level: 'must', kind: 'shape', part: '2', text: 'They expire' }],
@@ -15,6 +15,15 @@ const corpus = madeUpCorpus({
     ['tokens/refresh', []],
   ],
 })
+const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'))
+const place = (name: string): string => join(folder, name)
+const file = place('known.yaml')
+
+function parse(text: string, isUpdated = false, of = corpus): KnownEntry[] {
+  writeFileSync(file, text)
+  return readBaseline(file, of, isUpdated)
+}
+
 describe('the file', () => {
   test('is read back as it was written, with any content', () => {
     const entries: KnownEntry[] = [
@@ -30,9 +39,11 @@ describe('the file', () => {
       { scenario: 'table/basic/basic-secret', reason: 'a part of the table', issue: null },
       { scenario: 'matrix/12', reason: 'a row of the matrix', issue: null },
     ]
-    expect(parseBaseline(renderBaseline(entries), 'known.yaml', corpus)).toEqual(entries)
-    expect(parseBaseline(renderBaseline([]), 'known.yaml', corpus)).toEqual([])
-    expect(parseBaseline('# nothing yet\n', 'known.yaml', corpus)).toEqual([])
+    for (const written of [entries, []]) {
+      writeBaseline(file, written)
+      expect(readBaseline(file, corpus, false)).toEqual(written)
+    }
+    expect(parse('# nothing yet\n')).toEqual([])
   })
 
   test.each([
@@ -52,7 +63,7 @@ describe('the file', () => {
     ],
     ['nothing', 'got a text'],
   ])('%s', (text, message) => {
-    expect(() => parseBaseline(`${text}\n`, 'known.yaml', corpus)).toThrow(message)
+    expect(() => parse(`${text}\n`)).toThrow(message)
   })
 })
 
@@ -61,18 +72,16 @@ describe('a baseline of an earlier version', () => {
   const withBob = { ...corpus, testKeys: [{ name: 'bob', key: 'secret' as const, scope: [], proves: [] }] }
 
   test('is an error that names the new word', () => {
-    expect(() => parseBaseline(old, 'known.yaml', withBob)).toThrow(
+    expect(() => parse(old, false, withBob)).toThrow(
       'known.yaml:2:3: rename "row" to "case", or let "--update-known" rewrite this file',
     )
-    expect(() => parseBaseline(old.replace('  row: slow\n', ''), 'known.yaml', withBob)).toThrow(
+    expect(() => parse(old.replace('  row: slow\n', ''), false, withBob)).toThrow(
       'write "test-keys/bob", or let "--update-known"',
     )
   })
 
   test('is rewritten by an update', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'svc-baseline-')), 'known.yaml')
-    writeFileSync(file, old)
-    writeBaseline(file, readBaseline(file, withBob, true))
+    writeBaseline(file, parse(old, true, withBob))
     expect(readFileSync(file, 'utf8')).toContain('case: "slow"')
     expect(readBaseline(file, withBob, false).map(({ scenario }) => scenario)).toEqual([
       'tokens/expiry',
@@ -82,39 +91,18 @@ describe('a baseline of an earlier version', () => {
 })
 
 describe('a file that is not a baseline gives a one-line error', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'))
-  const place = (name: string): string => join(folder, name)
+  writeFileSync(place('circle'), '&a\n- *a\n')
+  execFileSync('mkfifo', [place('pipe')])
+  writeFileSync(place('long'), '')
+  truncateSync(place('long'), 100_000_000)
   test.each([
-    ['a folder', () => folder, 'it is a folder, name a file in it'],
-    ['no file', () => place('none'), 'there is no such file; "--update-known" writes one'],
-    [
-      'a list that contains itself',
-      () => {
-        writeFileSync(place('circle'), '&a\n- *a\n')
-        return place('circle')
-      },
-      'this contains itself, through an alias',
-    ],
-    [
-      'a pipe that nobody writes to',
-      () => {
-        execFileSync('mkfifo', [place('pipe')])
-        return place('pipe')
-      },
-      'it is not a file',
-    ],
-    [
-      'a file of 100 MB',
-      () => {
-        writeFileSync(place('long'), '')
-        truncateSync(place('long'), 100_000_000)
-        return place('long')
-      },
-      'it is longer than 4 MiB',
-    ],
-  ])('%s', (_what, make, message) => {
-    const file = make()
-    expect(() => readBaseline(file, corpus, false)).toThrow(message)
+    ['a folder', folder, 'it is a folder, name a file in it'],
+    ['no file', place('none'), 'there is no such file; "--update-known" writes one'],
+    ['a list that contains itself', place('circle'), 'this contains itself, through an alias'],
+    ['a pipe that nobody writes to', place('pipe'), 'it is not a file'],
+    ['a file of 100 MB', place('long'), 'it is longer than 4 MiB'],
+  ])('%s', (_what, path, message) => {
+    expect(() => readBaseline(path, corpus, false)).toThrow(message)
   })
 })
 

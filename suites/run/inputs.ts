@@ -63,31 +63,15 @@ export function readRequirementSet(version: string): RequirementSet | null {
 /**
  * Reads a baseline.
  *
- * @param isUpdated a baseline that is about to be written may not exist yet, or use the words of an earlier version
- * @throws SuiteError (`usage`, `fixture`)
+ * @param isUpdated it is about to be written: it may not exist yet, or use the words of an earlier version
+ * @throws SuiteError (`usage`; `fixture` for an unknown key, scenario or requirement, with its place and a did-you-mean)
  */
 export function readBaseline(file: string, corpus: Corpus, isUpdated: boolean): KnownEntry[] {
   if (!existsSync(file)) {
     if (isUpdated) return []
     throw usageError(`Cannot read the baseline "${file}": there is no such file; "--update-known" writes one`)
   }
-  return parseBaseline(readText(file, 'the baseline'), file, corpus, isUpdated)
-}
-
-type Written = Omit<KnownEntry, 'issue'> & { issue?: string | null }
-
-const expectedList = 'expected a list of known failures (such as "- scenario: tokens/accepted" with a "reason")'
-
-/** Rows of the model's table and of its matrix: a finding is known by where it was found, too. */
-const rowsOfModel = ['table', 'matrix']
-
-/**
- * @param file the path that errors name
- * @param oldWords a baseline that is about to be rewritten may use the words of an earlier version
- * @throws SuiteError (`fixture`): an unknown key, scenario or requirement, with its place and a did-you-mean
- */
-export function parseBaseline(text: string, file: string, corpus: Corpus, oldWords = false): KnownEntry[] {
-  const source = withNewWords(readYaml(text, file), oldWords)
+  const source = withNewWords(readYaml(readText(file, 'the baseline'), file), isUpdated)
   const { value } = source
   if (value === null) return []
   if (!Array.isArray(value)) {
@@ -116,6 +100,13 @@ export function parseBaseline(text: string, file: string, corpus: Corpus, oldWor
   })
 }
 
+type Written = Omit<KnownEntry, 'issue'> & { issue?: string | null }
+
+const expectedList = 'expected a list of known failures (such as "- scenario: tokens/accepted" with a "reason")'
+
+/** Rows of the model's table and of its matrix: a finding is known by where it was found, too. */
+const rowsOfModel = ['table', 'matrix']
+
 /** How an earlier version named the creation of a test key. */
 const oldTestKeys = 'cast/'
 
@@ -140,16 +131,10 @@ function withNewWords(source: YamlSource, oldWords: boolean): YamlSource {
   return { ...source, value }
 }
 
-/** @throws SuiteError (`usage`) where it cannot be written */
+/** Writes YAML that readBaseline reads back to the same entries. @throws SuiteError (`usage`) where it cannot be written */
 export function writeBaseline(file: string, entries: readonly KnownEntry[]): void {
-  replaceFile(file, renderBaseline(entries), 'the baseline')
-}
-
-/** YAML that parseBaseline reads back to the same entries. */
-export function renderBaseline(entries: readonly KnownEntry[]): string {
   const head =
     '# Known failures. An entry that passes fails the run, so that this list only gets shorter. Entries of findings (found/…) stay\n# until you remove them, because a run that does not find one may not have made its calls.\n'
-  if (entries.length === 0) return `${head}[]\n`
   // Every JSON string is a YAML string.
   const line = (key: string, value: string | undefined): string[] =>
     value === undefined ? [] : [`${key}: ${JSON.stringify(value)}`]
@@ -164,5 +149,5 @@ export function renderBaseline(entries: readonly KnownEntry[]): string {
     ]
     return `- ${lines.join('\n  ')}\n`
   })
-  return head + items.join('\n')
+  replaceFile(file, head + (items.join('\n') || '[]\n'), 'the baseline')
 }

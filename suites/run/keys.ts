@@ -24,7 +24,7 @@ import {
   type RunListener,
   startRun,
 } from '../engine/conversation/conversation.ts'
-import { isLost, makeCall } from '../engine/conversation/send.ts'
+import { isLost, listSolutions, makeCall } from '../engine/conversation/send.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import { keyLimit } from '../engine/document.ts'
 import { type SuiteError, usageError } from '../engine/errors.ts'
@@ -196,7 +196,7 @@ async function removeKey(talk: Conversation, cleanup: Cleanup, key: CreatedKey):
 async function isRefusedNow(talk: Conversation, { id, secret }: CreatedKey): Promise<boolean> {
   if (secret === undefined) return false
   const auth = { header: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
-  return (await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth })).answer.outcome === 'refused'
+  return (await listSolutions(talk, auth)).answer.outcome === 'refused'
 }
 
 const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unknown => resolve(cleanup.params, { id, name })

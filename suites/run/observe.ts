@@ -1,7 +1,7 @@
 /** What a target does where the document is silent: the scenarios that observe, told as a sheet, as a profile, or beside another target. */
 import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { type Conversation, closeConversation, openConversation } from '../engine/conversation/conversation.ts'
-import { makeCall, serverNow } from '../engine/conversation/send.ts'
+import { listSolutions, serverNow } from '../engine/conversation/send.ts'
 import { defined } from '../engine/json.ts'
 import type { CaseObservation, CaseOutcome, SeenAnswer } from '../engine/judge/problem.ts'
 import type { Auth, Corpus } from '../engine/language/fixture-types.ts'
@@ -339,8 +339,7 @@ async function search(talk: Conversation, maxWaitMs: number): Promise<Observatio
   const signed = (but: { timestamp: number } | { nonce: string }): Auth =>
     (root.kind === 'secret' ? { hmac: 'root', but } : { ecc: 'root', but }) as Auth
   const accepts = async (auth: Auth, bytes?: number): Promise<boolean> => {
-    const call = { method: 'solution/listSolutions', params: {}, auth }
-    const { answer } = await makeCall(talk, bytes === undefined ? call : { ...call, form: { size: bytes } })
+    const { answer } = await listSolutions(talk, auth, bytes === undefined ? {} : { form: { size: bytes } })
     return answer.outcome === 'accepted'
   }
   let made = 0

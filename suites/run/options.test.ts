@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
-import { demandOwnFiles, proxyFor, readRunOptions, type TargetOptions } from './options.ts'
+import { demandOwnFiles, readRunOptions, type TargetOptions } from './options.ts'
 
 type Typed = Parameters<typeof readRunOptions>[0]
 
@@ -569,11 +569,11 @@ describe('the proxy', () => {
     ['https://a.example', {}, null],
     ['https://a.example', { HTTPS_PROXY: '' }, null],
   ])('%s with %j goes through %s', (url, env, proxy) => {
-    expect(proxyFor(url, env)).toBe(proxy)
+    expect(targetOf({ url, ...key }, env).proxy).toBe(proxy)
   })
 
   test('a proxy that is no URL', () => {
-    expect(() => proxyFor('https://a.example', { HTTPS_PROXY: 'socks5://x' })).toThrow(
+    expect(refusal({ url, ...key }, { HTTPS_PROXY: 'socks5://x' })).toBe(
       'Cannot use the proxy of HTTPS_PROXY: expected a URL such as "http://proxy.example:3128"',
     )
   })

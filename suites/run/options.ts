@@ -489,7 +489,7 @@ function oneSource(sources: { [name: string]: string | null | undefined }) {
  * @returns the URL of the proxy; null without a proxy
  * @throws SuiteError (`usage`) for a proxy that is not an http or https URL
  */
-export function proxyFor(url: string, env: Environment): string | null {
+function proxyFor(url: string, env: Environment): string | null {
   const { protocol, hostname, port } = new URL(url)
   const variable = (name: string): string | undefined => given(env[name]) ?? given(env[name.toLowerCase()])
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'

@@ -1,5 +1,5 @@
 import { type Conversation, limitFor } from '../engine/conversation/conversation.ts'
-import { makeCall } from '../engine/conversation/send.ts'
+import { listSolutions } from '../engine/conversation/send.ts'
 import {
   isUnavailable,
   noteRepeated,
@@ -63,20 +63,15 @@ function adaptLimit(talk: Conversation): void {
 
 // The calls of the preflight.
 
-const listSolutions = 'solution/listSolutions'
-
-type Asked = Parameters<typeof makeCall>[1]
+type How = Parameters<typeof listSolutions>[2]
 type Answer = Called['answer']
 
-const call = (talk: Conversation, auth: Auth, more: Partial<Asked> = {}): Promise<Called> =>
-  makeCall(talk, { method: listSolutions, params: {}, auth, ...more })
-
-const accepts = async (talk: Conversation, auth: Auth, more: Partial<Asked> = {}): Promise<boolean> =>
-  (await call(talk, auth, more)).answer.outcome === 'accepted'
+const accepts = async (talk: Conversation, auth: Auth, how?: How): Promise<boolean> =>
+  (await listSolutions(talk, auth, how)).answer.outcome === 'accepted'
 
 /** Makes a call that should be refused; some servers never answer such calls. */
-async function callExpectingRefusal(talk: Conversation, auth: Auth, more: Partial<Asked> = {}): Promise<Called> {
-  const called = await call(talk, auth, { timeoutMs: patienceForRefusalMs(talk), ...more })
+async function callExpectingRefusal(talk: Conversation, auth: Auth, how?: How): Promise<Called> {
+  const called = await listSolutions(talk, auth, { timeoutMs: patienceForRefusalMs(talk), ...how })
   noteSilence(talk, called.wire)
   return called
 }
@@ -136,7 +131,7 @@ async function demandLessThrottling(
       talk,
       `it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
     )
-  if ((await call(talk, { key: 'root' })).answer.outcome === 'throttled')
+  if ((await listSolutions(talk, { key: 'root' })).answer.outcome === 'throttled')
     throw cannotUse(talk, `it answers every call with HTTP ${status}, however slowly the calls come`)
 }
 
@@ -146,19 +141,19 @@ const isReached = ({ outcome, status }: Answer): boolean =>
 /** Whether one of the ways to call with the root key gets such an answer. */
 async function someOfRoot(talk: Conversation, isWanted: (answer: Answer) => boolean): Promise<boolean> {
   const basic: Auth[] = talk.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
-  for (const auth of [...basic, { key: 'root' }]) if (isWanted((await call(talk, auth)).answer)) return true
+  for (const auth of [...basic, { key: 'root' }]) if (isWanted((await listSolutions(talk, auth)).answer)) return true
   return false
 }
 
 /** Measures how long refused calls take. */
 async function measureRefused(talk: Conversation, first: Called, samples: number): Promise<void> {
   if (first.answer.status === null) return
-  for (let sample = 0; sample < samples; sample += 1) noteTime(talk, await call(talk, 'none'))
+  for (let sample = 0; sample < samples; sample += 1) noteTime(talk, await listSolutions(talk, 'none'))
 }
 
 /** Measures how long an accepted call takes: a server may refuse fast and accept slowly. */
 async function measureAccepted(talk: Conversation): Promise<void> {
-  noteTime(talk, await call(talk, { key: 'root' }))
+  noteTime(talk, await listSolutions(talk, { key: 'root' }))
 }
 
 /** The longest call counts, without what it waited for before it was sent; a throttled one says nothing about the latency. */
@@ -175,12 +170,12 @@ function noteTime({ facts }: Conversation, { throttled, wire, time }: Called): v
  */
 async function tryRootKey(talk: Conversation, first: Called, allow: readonly SafetyClass[]): Promise<void> {
   const { facts, instance } = talk
-  const { root, baseUrl } = instance
+  const { root } = instance
   const hasSecret = root.kind === 'secret'
   const seen: string[] = []
   let last = first.answer
   for (const way of hasSecret ? (['basic', 'hmac'] as const) : (['ecc'] as const)) {
-    const { answer } = await call(talk, { [way]: 'root' } as Auth)
+    const { answer } = await listSolutions(talk, { [way]: 'root' } as Auth)
     if (answer.outcome === 'accepted') {
       if (way !== 'ecc') facts.keyWay = way
       return
@@ -200,7 +195,10 @@ async function tryRootKey(talk: Conversation, first: Called, allow: readonly Saf
     if (answer.outcome === 'accepted') return
     seen.push(printable(`a grant: ${describe(answer)}`))
   }
-  throw refusedRootKey({ baseUrl, keyId: root.id, seen, first: first.answer, last, patientMs: 0 })
+  throw cannotUse(
+    talk,
+    `it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice(instance.baseUrl, first.answer, last)}`,
+  )
 }
 
 /** Finds out which word precedes a token. */
@@ -253,7 +251,7 @@ async function checkDate(talk: Conversation): Promise<void> {
   const { offset } = facts
   const aheadMs = offsetMs(offset)
   if (offset === undefined || Math.abs(aheadMs) < notableMs) return
-  if ((await call(talk, signatureOf(talk))).answer.outcome !== 'refused') return
+  if ((await listSolutions(talk, signatureOf(talk))).answer.outcome !== 'refused') return
   facts.wrongDateMs = aheadMs
   delete facts.offset
   if (await accepts(talk, signatureOf(talk))) return
@@ -434,7 +432,7 @@ async function secondAddressProblem(
 ): Promise<SecondAddressProblem | undefined> {
   if (address === talk.facts.clientAddress) return { kind: 'same-address', address }
   const from = 'second-address'
-  const { answer: first } = await call(talk, 'none', { from })
+  const { answer: first } = await listSolutions(talk, 'none', { from })
   if (first.status === null) {
     const reason = first.outcome === 'broken' ? first.reason : 'no answer'
     return { kind: 'no-answer', address, reason }
@@ -466,6 +464,7 @@ async function tryJunk(talk: Conversation, first: Called, allow: readonly Safety
   const key = { name: `junk-${shortName(talk.run.unique, uniqueLength)}`, scope: ['solution'] }
   const credentials = { grantType: 'api_key_credentials', apiKeyId, apiKeySecret, scope: ['solution'] }
   const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
+  const ordinary = 'solution/listSolutions'
   const everyWay: Junk[] = junkAuths.map(([kind, auth]) => ({ kind, auth }))
   const withNone: Junk[] = [{ kind: 'none', auth: 'none' }, ...everyWay]
   const byParams: Junk[] = [
@@ -473,14 +472,14 @@ async function tryJunk(talk: Conversation, first: Called, allow: readonly Safety
     { kind: 'refresh', auth: 'none', params: refresh },
   ]
   const tries = [
-    ...everyWay.map((one) => ({ method: listSolutions, params: {}, ...one })),
+    ...everyWay.map((one) => ({ method: ordinary, params: {}, ...one })),
     ...(allow.includes('keys') ? withNone : []).map((one) => ({ method: 'manager/createApiKey', params: key, ...one })),
     ...(allow.includes('sessions') ? byParams : []).map((one) => ({ method: 'manager/auth', ...one })),
   ]
   const called = await Promise.all(
     tries.map(({ auth, method, params }) => callExpectingRefusal(talk, auth, { method, params })),
   )
-  const asked = [{ method: listSolutions, kind: 'none' }, ...tries]
+  const asked = [{ method: ordinary, kind: 'none' }, ...tries]
   for (const [index, { answer }] of [first, ...called].entries())
     if (answer.outcome === 'accepted') talk.facts.junkTaken.push(`${asked[index]?.method} ${asked[index]?.kind}`)
 }
@@ -491,53 +490,24 @@ interface Junk {
   params?: unknown
 }
 
-/** How long a command waited for the target to come up, in ms; null: the command has no `--wait`. */
-type PatienceMs = number | null
+const waitFlag = '--wait SECONDS waits for it to come up'
 
-/** The target did not answer. */
+/** The target did not answer. @param patientMs how long it was waited for */
 function unreachableTarget(
   baseUrl: string,
   { reason, refusedConnection }: { reason: string; refusedConnection: boolean },
-  patientMs: PatienceMs,
+  patientMs: number,
 ): SuiteError {
-  const patience = refusedConnection ? `; is the server running?${afterWaiting(patientMs)}` : ''
+  const waited = patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : waitFlag
+  const patience = refusedConnection ? `; is the server running? ${waited}` : ''
   return new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(reason)}${patience}`)
 }
 
-function afterWaiting(patientMs: PatienceMs): string {
-  if (patientMs === null) return ''
-  return patientMs > 0 ? ` It did not come up within ${patientMs / 1000} s` : ` ${waitFlag}`
-}
-
-const waitFlag = '--wait SECONDS waits for it to come up'
-
-interface RefusedKey {
-  baseUrl: string
-  keyId: string
-  /** Each way to call with the key, and what became of it. */
-  seen: readonly string[]
-  /** The answer to a call without authorization. */
-  first: Classified
-  /** The last answer to the key. */
-  last: Classified
-  patientMs: PatienceMs
-}
-
-/** The target refuses the root key in every way. */
-function refusedRootKey(refused: RefusedKey): SuiteError {
-  const { baseUrl, keyId, seen } = refused
-  return new SuiteError(
-    'unreachable',
-    `Cannot use ${baseUrl}: it refuses the API key "${keyId}" in every way (${seen.join('; ')}); ${advice(refused)}`,
-  )
-}
-
-function advice({ baseUrl, first, last, patientMs }: RefusedKey): string {
+/** What a user can do if the root key is refused. @param first the answer to a call without authorization @param last the last answer to the key */
+function advice(baseUrl: string, first: Classified, last: Classified): string {
   const { status } = first
-  if (last.outcome === 'broken' && isUnavailable(last.status)) {
-    const wait = patientMs === null ? '' : ` ${waitFlag}`
-    return `the answer from ${baseUrl}/api was HTTP ${last.status}, as from a proxy that cannot reach the service: is the service running?${wait}`
-  }
+  if (last.outcome === 'broken' && isUnavailable(last.status))
+    return `the answer from ${baseUrl}/api was HTTP ${last.status}, as from a proxy that cannot reach the service: is the service running? ${waitFlag}`
   if (status === 404 || status === 405 || (status !== null && status >= 300 && status < 400))
     return `the answer from ${baseUrl}/api was HTTP ${status}: is the base URL right?${ifUrlHasApi(baseUrl)}`
   if (status === 403)

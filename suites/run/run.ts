@@ -13,7 +13,7 @@ import {
   standInOf,
   startRun,
 } from '../engine/conversation/conversation.ts'
-import { makeCall } from '../engine/conversation/send.ts'
+import { listSolutions } from '../engine/conversation/send.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
@@ -151,11 +151,8 @@ export async function stillValidKeys(
   try {
     for (const key of kept) {
       const scope = setup.corpus.testKeys.find(({ name }) => name === key.member)?.scope ?? []
-      const auth = { key: key.member ?? '' }
-      const works = async (): Promise<boolean> => {
-        const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth })
-        return answer.outcome === 'accepted'
-      }
+      const works = async (): Promise<boolean> =>
+        (await listSolutions(talk, { key: key.member ?? '' })).answer.outcome === 'accepted'
       if (!scope.includes('solution') || (await works())) valid.push(key)
     }
   } finally {

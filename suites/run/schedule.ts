@@ -169,7 +169,7 @@ const placesKept = 3
 
 /** Runs one item of a run. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
 async function runItem(run: Run, item: Item): Promise<RanCase> {
-  if (item.kind === 'test-key') return createTestKey(run, item.member)
+  if (item.kind === 'test-key') return createTestKey(run, item)
   const { scenario, testCase } = item
   const talk = run.shared
   const makesKeys = scenario.needs.includes('keys')

@@ -205,10 +205,10 @@ const wayNames: { [way in Way]: string } = {
 }
 
 /** A creation has no cases. */
-export const creationCase: Case = { name: null, slug: null, values: {} }
+const creationCase: Case = { name: null, slug: null, values: {} }
 
 /** The creation of a test key as a scenario. */
-export function creationScenario(member: TestKey): Scenario {
+function creationScenario(member: TestKey): Scenario {
   const { name, proves } = member
   const declared = declaredWay(member)
   const how = declared === undefined ? '' : ` with ${wayNames[declared.way]} of ${declared.by}`

@@ -6,6 +6,7 @@ import type { CaseStop } from '../judge/judge-case.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
 import { parseScenario } from '../language/corpus.ts'
 import type { Case, Scenario, TestKey } from '../language/fixture-types.ts'
+import { allItems } from './cases.ts'
 import { type Conversation, type CreatedKeysEntry, openConversation, type Run } from './conversation.ts'
 import { placesUsedBefore, runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
@@ -518,7 +519,12 @@ test.each([
 
 describe('create test key', async () => {
   const corpus = await openCorpus()
-  const [, bob] = corpus.testKeys
+
+  function create(run: Parameters<typeof createTestKey>[0], name: string) {
+    const item = allItems(corpus).find(({ key }) => key === `test-keys/${name}`)
+    if (item?.kind !== 'test-key') throw new Error(`no ${name}`)
+    return createTestKey(run, item)
+  }
 
   /** The creation of bob by a signature, on a lasting target. */
   function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
@@ -529,9 +535,7 @@ describe('create test key', async () => {
         return takes(authorization) ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
       },
     })
-    const run = runOf(target, { corpus })
-    if (bob === undefined) throw new Error('no bob')
-    return createTestKey(run, bob)
+    return create(runOf(target, { corpus }), 'bob')
   }
 
   test('where no way creates a key, a target that is not fresh may have its ten already', async () => {
@@ -561,8 +565,7 @@ describe('create test key', async () => {
       },
     })
     const run = runOf(target, { corpus })
-    if (bob === undefined) throw new Error('no bob')
-    const { requirements } = await createTestKey(run, bob)
+    const { requirements } = await create(run, 'bob')
     expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
     expect(await ensureTestKeys(await openConversation(run), ['bob'])).toBeUndefined()
     expect(created).toBe(1)
@@ -609,9 +612,7 @@ describe('create test key', async () => {
       })
       const facts = { ...noFacts(), tokenPrefix: 'Bearer' }
       const run = runOf(target, { corpus, facts })
-      const carol = corpus.testKeys.find(({ name }) => name === 'carol')
-      if (carol === undefined) throw new Error('no carol')
-      expect(await createTestKey(run, carol)).toMatchObject({ verdict: 'passed' })
+      expect(await create(run, 'carol')).toMatchObject({ verdict: 'passed' })
     },
   )
 })

@@ -6,7 +6,7 @@ import type { CaseOutcome, Hint, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, TestKey } from '../language/fixture-types.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
-import { creationCase, creationScenario, declaredWay, unjudged, ways } from './cases.ts'
+import { declaredWay, type Item, unjudged, ways } from './cases.ts'
 import {
   actor,
   type Conversation,
@@ -216,17 +216,19 @@ export function accessTokenOf({ answer }: Called): string | undefined {
 // The creation as evidence.
 
 /** Creates a test key in its declared way. If that fails, the cases create it in another way. */
-export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
+export async function createTestKey(
+  run: Run,
+  { scenario, testCase, member: testKey }: Extract<Item, { kind: 'test-key' }>,
+): Promise<CaseOutcome> {
   const startedMs = performance.now()
   const talk = await openConversation(run)
   const callsBefore = talk.calls
   try {
     const evidence = await tryCreation(talk, testKey)
-    const scenario = creationScenario(testKey)
     const outcome =
       'attempt' in evidence
-        ? recordCase({ talk, scenario, testCase: creationCase, attempt: evidence.attempt }, evidence.hint, noJunk)
-        : unjudged(scenario, creationCase, evidence.verdict, evidence.problem)
+        ? recordCase({ talk, scenario, testCase, attempt: evidence.attempt }, evidence.hint, noJunk)
+        : unjudged(scenario, testCase, evidence.verdict, evidence.problem)
     const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
     return { ...outcome, calls: talk.calls - callsBefore, durationMs }
   } finally {
