@@ -11,7 +11,7 @@ import type { ClientReport } from './report.ts'
 import { runCommand } from './watch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
-const example = `'${process.execPath}' '${join(packageRoot, 'suites', 'self', 'example-client.mjs')}'`
+const testClient = (id: string) => `'${process.execPath}' '${join(packageRoot, 'suites/self/clients/run.mjs')}' ${id}`
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(() => {
   vi.restoreAllMocks()
@@ -42,13 +42,13 @@ async function call(...argv: string[]): Promise<Called> {
   return { exitCode, ...printed }
 }
 
-async function judge(mistake: string, ...flags: string[]): Promise<{ report: ClientReport; exitCode: unknown }> {
-  const file = join(folder, `${mistake}.json`)
-  const command = `EXAMPLE_MISTAKE=${mistake} ${example}`
-  const { exitCode } = await call('--command', command, '--report', `json=${file}`, ...flags)
+/** The report about a command, as JSON, beside what is printed. */
+async function judge(command: string, ...flags: string[]): Promise<Called & { report: ClientReport }> {
+  const file = join(folder, 'report.json')
+  const called = await call('--command', command, '--report', `json=${file}`, ...flags)
   const report: ClientReport = JSON.parse(readFileSync(file, 'utf8'))
   expect(problemWith(report, 'client-report')).toBeUndefined()
-  return { report, exitCode }
+  return { ...called, report }
 }
 
 const wrong = ({ checks }: ClientReport): string[] =>
@@ -56,7 +56,8 @@ const wrong = ({ checks }: ClientReport): string[] =>
 
 describe('the command', () => {
   test('passes a right client, and prints what it tried', async () => {
-    const { report, exitCode } = await judge('none', '--auth', 'hmac', '--only', 'plain', '--only', 'error-in-200')
+    const flags = ['--auth', 'hmac', '--only', 'plain', '--only', 'error-in-200']
+    const { report, exitCode } = await judge(testClient('plain'), ...flags)
     expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'conforms', 0])
     expect(Object.fromEntries(report.scenarios.map(({ id, ok }) => [id, ok]))).toEqual({
       'plain/hmac': 16,
@@ -64,59 +65,33 @@ describe('the command', () => {
     })
   })
 
-  test('names a mistake with its sentence, its bytes and its diagnosis, and shows no secret', async () => {
-    const { report, exitCode } = await judge('whole-mac', '--auth', 'hmac', '--only', 'plain')
+  test('names a mistake with its sentence, its bytes and its diagnosis; a baseline makes it known', async () => {
+    const flags = ['--auth', 'hmac', '--only', 'plain', '--report', 'text']
+    const { report, exitCode, stdout } = await judge(testClient('whole-mac'), ...flags)
     expect([wrong(report), report.verdict, exitCode]).toEqual([['signature/twenty-bytes'], 'does-not-conform', 1])
     const check = report.checks.find(({ id }) => id === 'signature/twenty-bytes')
     expect(check).toMatchObject({ level: 'document', scenarios: ['plain/hmac'] })
     expect(check?.evidence[0]?.diagnosis).toContain('All 32 bytes of the MAC are sent (signature/untruncated)')
     expect(check?.evidence[0]?.exchanges[0]?.request[0]).toBe('POST /api')
     expect(check?.again).toMatch(/ --auth hmac --only signature\/twenty-bytes$/)
-  })
-
-  test('a missed practice is a warning, and fails the run with --strict', async () => {
-    const mild = await judge('repeats-creations', '--auth', 'hmac', '--only', 'create-key')
-    expect([wrong(mild.report), mild.exitCode]).toEqual([['retry/create-key-not-repeated'], 0])
-    const strict = await judge('repeats-creations', '--auth', 'hmac', '--only', 'create-key', '--strict')
-    expect(strict.exitCode).toBe(1)
-  })
-
-  test('an inert client proves nothing, even if it prints "ok"', async () => {
-    for (const mistake of ['inert', 'says-ok']) {
-      const { report, exitCode } = await judge(mistake, '--auth', 'hmac', '--only', 'plain')
-      expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'inconclusive', 1])
-      expect(report.summary).toMatchObject({ passed: 0, notExercised: report.checks.length })
-    }
-  })
-
-  test('"ok" for a refused call, and a client that does not end, fail the check of the scenario', async () => {
-    const liar = await judge('takes-any-id', '--auth', 'basic', '--only', 'foreign-id')
-    expect(wrong(liar.report)).toEqual(['answers/foreign-id-rejected'])
-    const slow = await judge('hangs', '--auth', 'basic', '--only', 'plain', '--timeout', '1')
-    expect(wrong(slow.report)).toEqual(['request/envelope'])
-    expect(slow.report.checks.find(({ id }) => id === 'request/envelope')?.message).toContain('still running after 1 s')
-  })
-
-  test('a baseline makes failures known, and is stale once they pass', async () => {
-    const known = join(folder, 'known.yaml')
-    writeFileSync(known, '- check: signature/twenty-bytes\n  reason: not yet\n')
-    const flags = ['--auth', 'hmac', '--only', 'plain', '--known', known]
-    const failing = await judge('whole-mac', ...flags)
-    expect([failing.report.verdict, failing.report.summary.known, failing.exitCode]).toEqual(['does-not-conform', 1, 0])
-    const passing = await judge('none', ...flags)
-    expect([passing.report.stale.length, passing.exitCode]).toEqual([1, 1])
-  })
-
-  test('writes every format', async () => {
-    const files = ['html', 'junit', 'markdown'].map((format) => [format, join(folder, `report.${format}`)] as const)
-    const reports = files.flatMap(([format, file]) => ['--report', `${format}=${file}`])
-    const command = `EXAMPLE_MISTAKE=seconds ${example}`
-    const flags = ['--command', command, '--auth', 'hmac', '--only', 'plain', '--report', 'text', ...reports]
-    const { stdout } = await call(...flags)
-    const texts = [stdout, ...files.map(([, file]) => readFileSync(file, 'utf8'))]
-    for (const text of texts)
-      expect(text).toContain('signature/timestamp-ms'.replace('/', text.startsWith('<?xml') ? '.' : '/'))
     expect(stdout).toContain('Verdict: does not conform (exit code 1)')
+    const baseline = join(folder, 'known.yaml')
+    writeFileSync(baseline, '- check: signature/twenty-bytes\n  reason: not yet\n')
+    const known = await judge(testClient('whole-mac'), ...flags, '--known', baseline)
+    expect([known.report.summary.known, known.exitCode]).toEqual([1, 0])
+  })
+
+  test('a missed practice fails the run with --strict', async () => {
+    const flags = ['--auth', 'hmac', '--only', 'create-key', '--strict']
+    const { report, exitCode } = await judge(testClient('create-key-repeated'), ...flags)
+    expect([wrong(report), exitCode]).toEqual([['retry/create-key-not-repeated'], 1])
+  })
+
+  test('a client that does not end fails the check of the scenario', async () => {
+    const flags = ['--auth', 'basic', '--only', 'plain', '--timeout', '1']
+    const { report } = await judge(`${testClient('plain')}; sleep 600`, ...flags)
+    expect(wrong(report)).toEqual(['request/envelope'])
+    expect(report.checks.find(({ id }) => id === 'request/envelope')?.message).toContain('still running after 1 s')
   })
 
   test('lists its checks and scenarios', async () => {
