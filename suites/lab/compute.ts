@@ -74,7 +74,7 @@ export function labResult(fields: LabFields): LabResult {
 }
 
 function stagesOf(input: DiagnoseInput) {
-  const { fields } = readHeader(input.header, input)
+  const { fields } = readHeader(input)
   const { method, uri, body, key } = input
   const canSign = fields !== null && key.kind !== 'ed25519-public'
   return {

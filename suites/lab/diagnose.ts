@@ -64,9 +64,8 @@ const needsUrl = ['data/with-full-url', 'data/with-host-and-path', 'data/with-ba
 /** Finds what is wrong with a header. Pure and synchronous; under 300 ms for an HMAC and an ordinary body. */
 export function diagnose(input: DiagnoseInput): Diagnosis {
   if (verify(input).valid) return { valid: true, explained: true, mistakes: [], alternatives: [], ruledOut: [] }
-  const reading = readHeader(input.header, input)
-  if (reading.fields === null) return explained(input, reading.mistakes)
-  if (signatureIsRight(input, reading.fields)) return explained(input, reading.mistakes)
+  const reading = readHeader(input)
+  if (reading.fields === null || signatureIsRight(input, reading.fields)) return explained(input, reading.mistakes)
   const { explanations, tried } = explain(input, reading.fields)
   const [likeliest, ...others] = explanations
   if (likeliest !== undefined) return explained(input, together(reading.mistakes, likeliest), others)
@@ -94,20 +93,20 @@ function likelyShape({ key }: DiagnoseInput, { signature }: HeaderFields): Known
   return key.kind !== 'secret' && (length === 20 || length === 32) ? knownMistake('signature/hmac-for-ecc') : null
 }
 
-function explained(
+const explained = (
   input: DiagnoseInput,
   found: readonly KnownMistake[],
   others: readonly KnownMistake[][] = [],
-): Diagnosis {
-  const alternatives = others.flatMap((other) => (other.length === 1 ? other : []))
-  return {
-    valid: false,
-    explained: true,
-    mistakes: named(input, found),
-    alternatives: named(input, alternatives),
-    ruledOut: [],
-  }
-}
+): Diagnosis => ({
+  valid: false,
+  explained: true,
+  mistakes: named(input, found),
+  alternatives: named(
+    input,
+    others.flatMap((other) => (other.length === 1 ? other : [])),
+  ),
+  ruledOut: [],
+})
 
 const forEcc: { [requirement: string]: string } = {
   'signatures/hmac': 'signatures/ecc',
@@ -133,15 +132,14 @@ const nearMs = 10
 /** How many guesses at the body are also tried together with a common mistake. */
 const pairedGuesses = 60
 
-interface Explanations {
-  /** Likeliest first, each a list of mistakes that were made together; empty where nothing known fits. */
-  explanations: KnownMistake[][]
-  /** Everything that was looked for. */
-  tried: KnownMistake[]
-}
-
-/** The known mistakes that reproduce the signature of these fields. */
-function explain(input: DiagnoseInput, fields: HeaderFields): Explanations {
+/**
+ * The known mistakes that reproduce the signature of these fields, likeliest first, each a list of mistakes that were made together; none
+ * where nothing known fits. `tried` is everything that was looked for.
+ */
+function explain(
+  input: DiagnoseInput,
+  fields: HeaderFields,
+): { explanations: KnownMistake[][]; tried: KnownMistake[] } {
   const { signature } = fields
   const otherKeys = input.otherKeys ?? []
   const keys = otherKeys.map(({ key }) => key)
@@ -212,10 +210,11 @@ function wrongKey({ name, key }: { name: string; key: SigningKey }): KnownMistak
   if (key.kind === 'ed25519-public') return []
   const kind = key.kind === 'secret' ? 'mac' : 'ed25519'
   const change = ofKey((draft) => (draft.algorithm.kind === kind ? keyBytesOf(key) : null))
-  const fix = 'Sign with the key that the first field of the header names'
-  return [
-    mistakeOf('key/another-key', `another key is used: ${name}`, change, { requirement: 'signatures/key-id', fix }),
-  ]
+  const texts = {
+    requirement: 'signatures/key-id',
+    fix: 'Sign with the key that the first field of the header names',
+  }
+  return [mistakeOf('key/another-key', `another key is used: ${name}`, change, texts)]
 }
 
 /** The mistake that the form of a signature shows for certain, if no single mistake explains it. */
@@ -288,15 +287,8 @@ function guessesAtFile(file: Uint8Array | undefined): KnownMistake[] {
   if (file === undefined) return []
   const when = 'the body is signed as its file has it, but "curl -d @FILE" drops the line feeds of the file'
   const fix = 'Send the file as it is: "curl --data-binary @FILE"'
-  const texts = { requirement: 'signatures/request-body', fix }
-  return [
-    mistakeOf(
-      'data/with-body-before-curl',
-      when,
-      ofBytes('body', () => file),
-      texts,
-    ),
-  ]
+  const change = ofBytes('body', () => file)
+  return [mistakeOf('data/with-body-before-curl', when, change, { requirement: 'signatures/request-body', fix })]
 }
 
 /** For a body with numbers that a parser does not keep: they alone are changed, or the whole body is written again by a serialiser that keeps more of them than a double does. */
@@ -315,17 +307,10 @@ function otherNumbers(changes: ReadonlyMap<string, string>): KnownMistake[] {
   if (changes.size === 0) return []
   const each = Array.from(changes, ([number, other]) => `${number} became ${other}`)
   const shown = [...each.slice(0, mostShown), ...(each.length > mostShown ? ['…'] : [])].join(', ')
-  return [
-    mistakeOf(
-      'data/with-body-numbers',
-      `numbers of the body changed when it was parsed and written again: ${shown}`,
-      ofText('body', (text) => withNumbers(text, (number) => changes.get(number) ?? number)),
-      {
-        requirement: 'signatures/request-body',
-        fix: 'Sign the body exactly as sent: a number that was parsed has lost how it was written',
-      },
-    ),
-  ]
+  const when = `numbers of the body changed when it was parsed and written again: ${shown}`
+  const change = ofText('body', (text) => withNumbers(text, (number) => changes.get(number) ?? number))
+  const fix = 'Sign the body exactly as sent: a number that was parsed has lost how it was written'
+  return [mistakeOf('data/with-body-numbers', when, change, { requirement: 'signatures/request-body', fix })]
 }
 
 /** What became of numbers that kept their value; empty where more than the way of writing changed. */
@@ -410,16 +395,9 @@ function otherTime(timestamp: string, offset: number): KnownMistake {
   const distance = Math.abs(offset) < 1000 ? `${Math.abs(offset)} ms` : `${Math.abs(offset) / 1000} s`
   const isZone = Math.abs(offset) >= 1_800_000
   const when = `the data have a timestamp that is ${distance} ${offset < 0 ? 'before' : 'after'} the one of the header`
-  const signed = String(Number(timestamp) + offset)
-  return mistakeOf(
-    'data/with-another-timestamp',
-    when,
-    ofText('timestamp', () => signed),
-    {
-      requirement: 'signatures/timestamp',
-      fix: isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime,
-    },
-  )
+  const change = ofText('timestamp', () => String(Number(timestamp) + offset))
+  const fix = isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime
+  return mistakeOf('data/with-another-timestamp', when, change, { requirement: 'signatures/timestamp', fix })
 }
 
 /** A change of the parsed body. */
@@ -427,62 +405,61 @@ function ofValue(word: string, when: string, change: (value: JsonObject) => Json
   return mistakeOf(`data/${word}`, when, ofBodyValue(change), { requirement: 'signatures/request-body' })
 }
 
+const inParams =
+  (change: (params: JsonObject) => JsonObject) =>
+  (whole: JsonObject): JsonObject => ({
+    ...whole,
+    params: isObject(whole.params) ? change(whole.params) : (whole.params ?? null),
+  })
+
+const namesIn = (value: unknown): string[] => (isObject(value) ? Object.keys(value) : [])
+
 /** Signed before some members were added: any choice of the outer ones, and each one of the params. */
 function missingMembers(value: JsonObject): KnownMistake[] {
   const names = Object.keys(value)
   const choices = names.length <= mostOrdered ? subsetsOf(names) : names.slice(0, mostMembers).map((name) => [name])
-  const params = value.params
-  const inner = isObject(params) ? Object.keys(params).slice(0, mostMembers) : []
+  const without = (dropped: readonly string[], change: (value: JsonObject) => JsonObject): KnownMistake => {
+    const quoted = dropped.map((name) => `"${name}"`).join(', ')
+    return ofValue('without-body-member', `the body is signed before ${quoted} is added to it`, change)
+  }
   return [
     ...choices
       .filter((dropped) => dropped.length > 0 && dropped.length < names.length)
       .sort((one, other) => one.length - other.length)
-      .map((dropped) => withoutMembers(dropped, (whole) => leaveOut(whole, dropped))),
-    ...inner.map((name) =>
-      withoutMembers([`params.${name}`], (whole) => ({
-        ...whole,
-        params: isObject(whole.params) ? leaveOut(whole.params, [name]) : (whole.params ?? null),
-      })),
-    ),
+      .map((dropped) => without(dropped, (whole) => leaveOut(whole, dropped))),
+    ...namesIn(value.params)
+      .slice(0, mostMembers)
+      .map((name) =>
+        without(
+          [`params.${name}`],
+          inParams((params) => leaveOut(params, [name])),
+        ),
+      ),
   ]
 }
 
-function withoutMembers(names: readonly string[], change: (value: JsonObject) => JsonObject): KnownMistake {
-  const quoted = names.map((name) => `"${name}"`).join(', ')
-  return ofValue('without-body-member', `the body is signed before ${quoted} is added to it`, change)
-}
-
 function otherOrders(value: JsonObject): KnownMistake[] {
-  const params = value.params
-  const outer = ordersOf(Object.keys(value)).map((order) =>
-    inOrder(order.join(', '), (whole) => reordered(whole, order)),
-  )
-  const inner = isObject(params)
-    ? ordersOf(Object.keys(params)).map((order) =>
-        inOrder(`params: ${order.join(', ')}`, (whole) => ({
-          ...whole,
-          params: isObject(whole.params) ? reordered(whole.params, order) : (whole.params ?? null),
-        })),
-      )
-    : []
-  return [...outer, ...inner]
-}
-
-function inOrder(order: string, change: (value: JsonObject) => JsonObject): KnownMistake {
-  return ofValue('with-another-member-order', `the body is signed with its members in another order (${order})`, change)
+  const inOrder = (order: string, change: (value: JsonObject) => JsonObject): KnownMistake =>
+    ofValue('with-another-member-order', `the body is signed with its members in another order (${order})`, change)
+  return [
+    ...ordersOf(Object.keys(value)).map((order) => inOrder(order.join(', '), (whole) => reordered(whole, order))),
+    ...ordersOf(namesIn(value.params)).map((order) =>
+      inOrder(
+        `params: ${order.join(', ')}`,
+        inParams((params) => reordered(params, order)),
+      ),
+    ),
+  ]
 }
 
 function otherIds({ id }: JsonObject): KnownMistake[] {
   if (typeof id !== 'number' || !Number.isInteger(id)) return []
   const near = Array.from({ length: nearIds }, (_, at) => [id - at - 1, id + at + 1]).flat()
-  return [...new Set([...near, 0, 1])]
-    .filter((other) => other !== id)
-    .map((other) =>
-      ofValue('with-another-id', `the body is signed with the id ${other} and sent with ${id}`, (whole) => ({
-        ...whole,
-        id: other,
-      })),
-    )
+  const others = [...new Set([...near, 0, 1])].filter((other) => other !== id)
+  return others.map((other) => {
+    const when = `the body is signed with the id ${other} and sent with ${id}`
+    return ofValue('with-another-id', when, (whole) => ({ ...whole, id: other }))
+  })
 }
 
 function leaveOut(value: JsonObject, names: readonly string[]): JsonObject {

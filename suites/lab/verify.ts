@@ -16,7 +16,7 @@ import {
   splitHeader,
   version,
 } from '../engine/signer/draft.ts'
-import { ofData as dataChange } from '../engine/signer/draft-changes.ts'
+import { ofData } from '../engine/signer/draft-changes.ts'
 import { ed25519Verify, publicKeyOfSeed, signatureBytes } from '../engine/signer/ed25519.ts'
 import { macBytesSent } from '../engine/signer/hmac.ts'
 import { type KnownMistake, knownMistake, mistakeOf } from '../engine/signer/mistakes.ts'
@@ -51,13 +51,12 @@ export interface Verification {
 /** Checks every stage of a header. Never throws: each mistake in the header is a stage that is not ok. */
 export function verify(input: VerifyInput): Verification {
   const { scheme, fields: raw } = splitHeader(input.header)
-  const stages: Stage[] = [compare('scheme', input.scheme, scheme)]
-  const five = raw.length === 5
-  stages.push(five ? { name: 'fields', ok: true } : compare('fields', '5 fields', counted(raw.length, 'field')))
-  if (five) {
-    const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
-    stages.push(...fieldStages(input, { keyId, version: second, timestamp, nonce, signature }))
-  }
+  const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
+  const stages = [
+    compare('scheme', input.scheme, scheme),
+    stage('fields', raw.length === 5, '5 fields', counted(raw.length, 'field')),
+    ...(raw.length === 5 ? fieldStages(input, { keyId, version: second, timestamp, nonce, signature }) : []),
+  ]
   return { valid: stages.every(({ ok }) => ok), stages }
 }
 
@@ -67,35 +66,32 @@ export function signatureIsRight(input: VerifyInput, fields: HeaderFields): bool
 }
 
 function fieldStages(input: VerifyInput, fields: HeaderFields): Stage[] {
-  const stages = [compare('version', version, fields.version)]
-  if (input.keyId !== undefined) stages.push(compare('key-id', input.keyId, fields.keyId))
-  const time: Stage = { name: 'timestamp', ok: timestampMistake(fields.timestamp) === null }
-  stages.push(time.ok ? time : { ...time, expected: 'milliseconds, 13 digits today', received: fields.timestamp })
-  const nonce: Stage = { name: 'nonce', ok: fields.nonce !== '' }
-  stages.push(nonce.ok ? nonce : { ...nonce, expected: 'a nonce', received: '' })
-  if (input.callersData !== undefined) stages.push(dataStage(input, fields, input.callersData))
-  return [...stages, ...signatureStages(input, fields)]
+  const { keyId, callersData } = input
+  const { timestamp, nonce } = fields
+  return [
+    compare('version', version, fields.version),
+    ...(keyId === undefined ? [] : [compare('key-id', keyId, fields.keyId)]),
+    stage('timestamp', timestampMistake(timestamp) === null, 'milliseconds, 13 digits today', timestamp),
+    stage('nonce', nonce !== '', 'a nonce', ''),
+    ...(callersData === undefined ? [] : [dataStage(dataToSign(input, fields), callersData)]),
+    ...signatureStages(input, fields),
+  ]
 }
 
 function signatureStages(input: VerifyInput, fields: HeaderFields): Stage[] {
+  const { key } = input
   const received = fields.signature
-  const right = rightSignature(input, fields)
+  const right = key.kind === 'ed25519-public' ? null : signDraft(draftOf({ ...input, ...fields })).signature
   const bytes = fromBase64Strict(received)
-  if (bytes === null) return [failed('encoding', right ?? 'padded BASE64', received)]
-  const encoding: Stage = { name: 'encoding', ok: true }
-  const length = input.key.kind === 'secret' ? macBytesSent : signatureBytes
-  if (bytes.length !== length) return [encoding, failed('length', `${length} bytes`, `${bytes.length} bytes`)]
-  const ok = input.key.kind === 'secret' ? received === right : ed25519Fits(input.key, dataToSign(input, fields), bytes)
-  const last: Stage = ok
-    ? { name: 'signature', ok }
-    : failed('signature', right ?? 'a signature by the private key of this public key', received)
-  return [encoding, { name: 'length', ok: true }, last]
-}
-
-/** The right signature, if the key can sign. */
-function rightSignature(input: VerifyInput, fields: HeaderFields): string | null {
-  if (input.key.kind === 'ed25519-public') return null
-  return signDraft(draftOf({ ...input, ...fields })).signature
+  if (bytes === null) return [stage('encoding', false, right ?? 'padded BASE64', received)]
+  const length = key.kind === 'secret' ? macBytesSent : signatureBytes
+  const stages = [
+    stage('encoding', true),
+    stage('length', bytes.length === length, `${length} bytes`, `${bytes.length} bytes`),
+  ]
+  if (bytes.length !== length) return stages
+  const fits = key.kind === 'secret' ? received === right : ed25519Fits(key, dataToSign(input, fields), bytes)
+  return [...stages, stage('signature', fits, right ?? 'a signature by the private key of this public key', received)]
 }
 
 /** Whether a signature is made over these bytes with the private key of this pair; never with a secret. */
@@ -109,20 +105,17 @@ function dataToSign({ method, uri, body }: VerifyInput, { timestamp, nonce }: He
   return joinPieces(piecesOf({ timestamp, nonce, method, uri, body }))
 }
 
-function dataStage(input: VerifyInput, fields: HeaderFields, callers: Uint8Array): Stage {
-  const expected = dataToSign(input, fields)
-  if (sameBytes(expected, callers)) return { name: 'data-to-sign', ok: true }
+function dataStage(expected: Uint8Array, callers: Uint8Array): Stage {
+  if (sameBytes(expected, callers)) return stage('data-to-sign', true)
   const { line, column, ...bytes } = firstDifference(expected, callers)
-  return failed('data-to-sign', `${bytes.expected} at line ${line}, byte ${column}`, bytes.received)
+  return stage('data-to-sign', false, `${bytes.expected} at line ${line}, byte ${column}`, bytes.received)
 }
 
-function compare(name: Stage['name'], expected: string, received: string): Stage {
-  return expected === received ? { name, ok: true } : failed(name, expected, received)
-}
+const compare = (name: Stage['name'], expected: string, received: string): Stage =>
+  stage(name, expected === received, expected, received)
 
-function failed(name: Stage['name'], expected: string, received: string): Stage {
-  return { name, ok: false, expected, received }
-}
+const stage = (name: Stage['name'], ok: boolean, expected = '', received = ''): Stage =>
+  ok ? { name, ok } : { name, ok, expected, received }
 
 // ---- a header read leniently: its five fields, and what is wrong with how they are written
 
@@ -133,17 +126,12 @@ interface Reading {
   mistakes: KnownMistake[]
 }
 
-interface Expected {
-  scheme: string
-  keyId?: string | undefined
-}
-
 /** The fields that a header means, and its own mistakes. Never throws. */
-export function readHeader(header: string, expected: Expected): Reading {
+export function readHeader({ header, ...expected }: Pick<VerifyInput, 'header' | 'scheme' | 'keyId'>): Reading {
   const { scheme, fields: raw } = splitHeader(header)
-  const mistakes = [...schemeMistakes(scheme, expected.scheme)]
-  const { fields, mistakes: ofFields } = meantFields(raw)
-  mistakes.push(...ofFields)
+  const { fields, mistakes } = meantFields(raw)
+  if (scheme !== expected.scheme)
+    mistakes.unshift(knownMistake(scheme === '' ? 'fields/without-scheme' : 'fields/other-scheme'))
   if (fields === null) return { fields, mistakes }
   if (fields.version !== version) mistakes.push(knownMistake('fields/other-version'))
   if (expected.keyId !== undefined && fields.keyId !== expected.keyId)
@@ -162,22 +150,12 @@ function timestampMistake(timestamp: string): KnownMistake | null {
   return timestamp.length === 16 ? knownMistake('fields/timestamp-in-microseconds') : null
 }
 
-function schemeMistakes(scheme: string, expected: string): KnownMistake[] {
-  if (scheme === expected) return []
-  if (scheme === '') return [knownMistake('fields/without-scheme')]
-  return [knownMistake('fields/other-scheme')]
-}
-
 function meantFields(raw: readonly string[]): Reading {
   if (raw.length === 1) {
-    const text = raw[0] ?? ''
-    for (const [mark, mistake] of [
-      [',', knownMistake('fields/with-commas')] as const,
-      [':', knownMistake('fields/with-colons')] as const,
-    ]) {
-      const parts = text.split(mark)
-      if (parts.length >= 4) return withMistake(meantFields(parts), mistake)
-    }
+    const [text = ''] = raw
+    const [mark, word] = text.split(',').length >= 4 ? [',', 'commas'] : [':', 'colons']
+    const parts = text.split(mark)
+    if (parts.length >= 4) return withMistake(meantFields(parts), knownMistake(`fields/with-${word}`))
   }
   const trimmed = raw.map((field) => field.trim())
   if (trimmed.some((field, at) => field !== raw[at]))
@@ -220,8 +198,8 @@ interface Difference {
 
 /** Where `received` first differs from `expected`; they must differ. Columns count bytes. */
 function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
-  let at = 0
-  while (at < expected.length && at < received.length && expected[at] === received[at]) at += 1
+  const first = expected.findIndex((byte, at) => byte !== received[at])
+  const at = first < 0 ? expected.length : first
   return differenceAt(expected, at, received, at)
 }
 
@@ -287,44 +265,41 @@ function nameOf(byte: number): string {
   return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : 'a byte beyond printable ASCII'
 }
 
-/** How the caller's own data relate to the right ones. */
-interface OwnData {
-  isRight: boolean
-  /** Whether the signature is made over them, with this key and without another mistake. */
-  isSigned: boolean
-}
-
-/** Null if the caller gave no data, or the header has no timestamp and nonce. */
+/** How the caller's own data relate to the right ones; null if the caller gave none, or the header has no timestamp and nonce. */
 export function judgeOwnData(input: VerifyInput): OwnData | null {
   const { callersData } = input
-  const { fields } = readHeader(input.header, input)
+  const { fields } = readHeader(input)
   if (callersData === undefined || fields === null) return null
-  const isRight = sameBytes(dataToSign(input, fields), callersData)
-  return { isRight, isSigned: signatureFits(input, fields, callersData) }
-}
-
-/** Sentences for people; empty if the caller gave no data. */
-export function ownDataSentences(input: VerifyInput): string[] {
-  const { callersData } = input
-  const { fields } = readHeader(input.header, input)
-  const judged = judgeOwnData(input)
-  if (callersData === undefined || fields === null || judged === null) return []
-  const fit = judged.isSigned
+  const right = dataToSign(input, fields)
+  const isSigned = signatureFits(input, fields, callersData)
+  const fit = isSigned
     ? 'the signature is made over your data'
     : 'the signature is not made over your data with this key'
-  if (judged.isRight) return [`Your data to sign are right; ${fit}`]
-  const right = dataToSign(input, fields)
+  if (sameBytes(right, callersData))
+    return { isRight: true, isSigned, sentences: [`Your data to sign are right; ${fit}`] }
   const first = firstDifference(right, callersData)
   const inContent = firstDifferenceInContent(right, callersData)
   const { line, column, expected, received } = inContent ?? first
   const words = inContent?.words.every((word) => word !== '') === true ? inContent.words : undefined
   const apart = differencesOf(input, fields, callersData).filter(({ id }) => id !== 'data/with-other-data')
-  return [
+  const sentences = [
     `Your data to sign differ${inContent === null ? '' : ' in content'} at line ${line}, byte ${column}: expected ${expected}, found ${received}${words === undefined ? '' : ` ("${words[1]}" for "${words[0]}")`}; ${fit}`,
     ...(inContent === null ? [] : [`White space differs from line ${first.line}, byte ${first.column} on`]),
     ...apart.map(({ title }) => title),
   ]
+  return { isRight: false, isSigned, sentences }
 }
+
+interface OwnData {
+  isRight: boolean
+  /** Whether the signature is made over them, with this key and without another mistake. */
+  isSigned: boolean
+  /** For people. */
+  sentences: string[]
+}
+
+/** The sentences about the caller's own data; empty if the caller gave none. */
+export const ownDataSentences = (input: VerifyInput): string[] => judgeOwnData(input)?.sentences ?? []
 
 /** The right draft with the caller's own data in place of the right ones. */
 export function draftOfOwnData(right: Draft, data: Uint8Array): Draft {
@@ -359,12 +334,8 @@ const fixes: { [part: string]: string } = {
 }
 
 function otherPart(part: string, requirement: string, when: string): KnownMistake {
-  return mistakeOf(
-    `data/with-other-${part}`,
-    when,
-    dataChange(() => null),
-    { requirement, ...defined({ fix: fixes[part] }) },
-  )
+  const change = ofData(() => null)
+  return mistakeOf(`data/with-other-${part}`, when, change, { requirement, ...defined({ fix: fixes[part] }) })
 }
 
 /** The parts of data that have the right form, one character for each byte. */

@@ -118,7 +118,7 @@ function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, 
   const { httpMethod: method, body } = request
   const input: VerifyInput = { header, key: signingKey(key), scheme, keyId: key.id, method, uri: callPath, body }
   const explained = (faults: readonly Fault[]): Faults => ({ faults, isExplained: true })
-  const { fields } = readHeader(header, input)
+  const { fields } = readHeader(input)
   const ofTime = timestampFaults(fields)
   if (isRight(input)) return explained(ofTime)
   // A search can find nothing if no part of the header is a timestamp.
