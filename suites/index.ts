@@ -1,4 +1,5 @@
 /** The public door of the engine: `svc-conformance/engine`. */
+import { runRenderers } from './report/formats.ts'
 
 export { allItems, answersTo, type Item, selectItems } from './engine/conversation/cases.ts'
 export { SuiteError } from './engine/errors.ts'
@@ -10,8 +11,7 @@ export { seededRandom, systemRandom } from './engine/signer/random.ts'
 export { type Signed, type SignInput, type SigningKey, sign } from './engine/signer/sign.ts'
 export type * from './engine/target.ts'
 export { buildReport } from './report/build.ts'
-export { renderJson, renderJunit, renderMarkdown } from './report/formats.ts'
 export { renderHtml } from './report/html.ts'
 export type * from './report/report.ts'
-export { renderText } from './report/tell.ts'
 export { type RunAllOptions, runAll } from './run/run.ts'
+export const { json: renderJson, junit: renderJunit, markdown: renderMarkdown, text: renderText } = runRenderers()

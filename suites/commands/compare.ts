@@ -5,13 +5,14 @@ import { mergeReports } from '../report/build.ts'
 import { comparisonPage } from '../report/compare/build-comparison.ts'
 import { addReport, type Comparison, noComparison } from '../report/compare/comparison.ts'
 import { renderMatrix } from '../report/compare/tables.ts'
+import { runRenderers } from '../report/formats.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
 import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { writeReports } from './write-reports.ts'
+import { writeFormats } from './write-reports.ts'
 
 const compareFlags = {
   markdown: flag.mark('--markdown', 'print a Markdown table'),
@@ -60,7 +61,7 @@ async function mergeFiles(
   const reports = files.map(readReportFile)
   const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
   const merged = mergeReports(reports, await openCorpus(), { strict, set })
-  writeReports(merged, flag.withText(asked))
+  writeFormats(merged, runRenderers(), flag.withText(asked))
   return merged.exitCode
 }
 

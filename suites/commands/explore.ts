@@ -11,7 +11,7 @@ import { openTarget } from '../explore/open.ts'
 import { exploredOf } from '../explore/report.ts'
 import { buildReport } from '../report/build.ts'
 import type { Document } from '../report/document.ts'
-import { renderersOf, testRun } from '../report/formats.ts'
+import { runRenderers } from '../report/formats.ts'
 import { stopText } from '../report/problem-text.ts'
 import { isShownAgain, type Report } from '../report/report.ts'
 import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
@@ -23,7 +23,7 @@ import * as flag from '../run/flags.ts'
 import { exploreFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
 import { packageVersion, writeError } from './console.ts'
 import { startExploreProgress } from './progress.ts'
-import { pageOfRun, writeFormats } from './write-reports.ts'
+import { writeFormats } from './write-reports.ts'
 
 type Effort = Parameters<typeof exploreUrl>[1]
 
@@ -89,7 +89,7 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     allow: target?.allow ?? safetyClasses,
     stopped: stopped === null ? null : stopText(stopped),
   })
-  writeFormats(report, renderersOf({ document: tellExploration, page: pageOfRun, tests: testRun }), reports)
+  writeFormats(report, runRenderers(tellExploration), reports)
   // Last, so that a full disk takes no report away.
   if (flags.save !== null && exploration.findings.length > 0)
     writeError(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))

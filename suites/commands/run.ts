@@ -4,6 +4,7 @@ import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts
 import { counted } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, printable } from '../engine/printable.ts'
+import { runRenderers } from '../report/formats.ts'
 import type { KnownEntry } from '../report/report.ts'
 import { renderPlan } from '../report/tell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -14,7 +15,7 @@ import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../ru
 import { type PlannedRun, planRun } from '../run/plan.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { startProgress } from './progress.ts'
-import { lookOfStdout, writeReports } from './write-reports.ts'
+import { lookOfStdout, writeFormats } from './write-reports.ts'
 
 type Progress = ReturnType<typeof startProgress>
 
@@ -120,7 +121,7 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
     writeBaseline(options.known, updated)
     writeError(lines([printable(baselineSentence(options.known, known, updated))]))
   }
-  writeReports(report, options.reports, options)
+  writeFormats(report, runRenderers(), options.reports, options)
   printDefects(result.defects)
   if (result.isStuck) leaveStuckWorker(report.exitCode)
   const failed = failedIds(report)

@@ -2,11 +2,13 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { runRenderers } from '../report/formats.ts'
 import { madeUpReport } from '../self/made-up-report.ts'
-import { lookOfStdout, writeReports } from './write-reports.ts'
+import { lookOfStdout, writeFormats } from './write-reports.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-reports-'))
 const report = madeUpReport()
+const writeReports = (requests: Parameters<typeof writeFormats>[2]) => writeFormats(report, runRenderers(), requests)
 
 const printed = { out: '', err: '' }
 beforeEach(() => {
@@ -27,7 +29,7 @@ afterEach(() => {
 test('every report is made from the same data, and missing folders are created', () => {
   const file = (name: string): string => join(folder, 'a', 'b', name)
   const formats = ['json', 'junit', 'html', 'markdown', 'text'] as const
-  writeReports(report, [{ format: 'text', file: null }, ...formats.map((format) => ({ format, file: file(format) }))])
+  writeReports([{ format: 'text', file: null }, ...formats.map((format) => ({ format, file: file(format) }))])
   expect(JSON.parse(readFileSync(file('json'), 'utf8'))).toEqual(JSON.parse(JSON.stringify(report)))
   expect(readFileSync(file('text'), 'utf8')).toBe(printed.out)
   for (const format of formats) expect(readFileSync(file(format), 'utf8'), format).toContain('keys/warned')
@@ -39,7 +41,7 @@ test('colours are for stdout, not for files', () => {
   vi.stubEnv('NO_COLOR', '')
   vi.stubEnv('TERM', 'xterm')
   onTerminal(true, () =>
-    writeReports(report, [
+    writeReports([
       { format: 'text', file: null },
       { format: 'text', file },
     ]),
@@ -49,7 +51,7 @@ test('colours are for stdout, not for files', () => {
 })
 
 test('if nothing goes to stdout, the verdict goes to stderr', () => {
-  writeReports(report, [{ format: 'json', file: join(folder, 'r.json') }])
+  writeReports([{ format: 'json', file: join(folder, 'r.json') }])
   expect([printed.out, printed.err.split('\n')[0]]).toEqual(['', 'Verdict: does not conform (exit code 1)'])
 })
 
@@ -61,7 +63,7 @@ test('a file that cannot be written is reported, and the others are written', ()
     { format: 'json' as const, file: join(taken, 'r.json') },
     { format: 'json' as const, file: good },
   ]
-  expect(() => writeReports(report, requests)).toThrow(`Cannot write the report "${join(taken, 'r.json')}"`)
+  expect(() => writeReports(requests)).toThrow(`Cannot write the report "${join(taken, 'r.json')}"`)
   expect(readFileSync(good, 'utf8')).toContain('"verdict"')
 })
 

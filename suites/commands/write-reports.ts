@@ -1,12 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
-import { packageRoot } from '../engine/language/package-root.ts'
 import { lines, type Printable, printable, vouchedFor } from '../engine/printable.ts'
-import { renderersOf, testRun } from '../report/formats.ts'
-import { linkedFiles, renderHtml } from '../report/html.ts'
 import type { Report } from '../report/report.ts'
-import { tellRun } from '../report/tell.ts'
 import type { Look } from '../report/text.ts'
 import { verdictLine } from '../report/verdict-words.ts'
 import { type Environment, given, replaceFile } from '../run/files.ts'
@@ -25,29 +19,16 @@ type Renderers<R> = {
   readonly [format in flag.ReportFormat]: (report: R, look: Look & { observations?: boolean | undefined }) => Printable
 }
 
-interface WriteOptions {
-  observations?: boolean
-}
-
 /**
- * Writes every requested report of a run from the same data, and creates missing folders. If nothing goes to stdout, the verdict goes to stderr.
+ * Writes every requested report from the same data, and creates missing folders. If nothing goes to stdout, the verdict goes to stderr.
  *
  * @throws SuiteError (`usage`) for a file that cannot be written, after the others were written
  */
-export function writeReports(
-  report: Report,
-  requests: readonly flag.ReportRequest[],
-  options: WriteOptions = {},
-): void {
-  writeFormats(report, runRenderers, requests, options)
-}
-
-/** The same for a report of another kind, with its own renderers. */
 export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'conclusion'>>(
   report: R,
   renderers: Renderers<R>,
   requests: readonly flag.ReportRequest[],
-  { observations }: WriteOptions = {},
+  { observations }: { observations?: boolean } = {},
 ): void {
   const problems: SuiteError[] = []
   for (const { format, file } of requests) {
@@ -59,18 +40,6 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
     writeError(lines([vouchedFor(verdictLine(report)), ...report.conclusion.map((one) => printable(one))]))
   if (problems[0] !== undefined) throw problems[0]
 }
-
-/** The page of a run, with the texts of this package that it links to. Files that are missing are not linked. */
-export function pageOfRun(report: Report): Printable {
-  const files = linkedFiles(report.cases).filter((file) => existsSync(join(packageRoot, file)))
-  return renderHtml(report, new Map(files.map((file) => [file, readFileSync(join(packageRoot, file), 'utf8')])))
-}
-
-const runRenderers = renderersOf<Report>({
-  document: (report, options) => tellRun(report, options).document,
-  page: pageOfRun,
-  tests: testRun,
-})
 
 function writeFile(file: string, text: string): SuiteError[] {
   try {

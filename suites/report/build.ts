@@ -40,7 +40,6 @@ import type {
 } from './report.ts'
 import { wordsOfKey } from './tell.ts'
 import { shellWord } from './text.ts'
-import { casesOf } from './verdict-words.ts'
 
 type RequirementVerdict = ReturnType<typeof judgeRequirement>
 
@@ -605,7 +604,7 @@ function whatHappened(
       `${throttled} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
     ),
     ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
-    ...saidIf(failed > 0, `${casesOf(failed)} failed${forCauses}`),
+    ...saidIf(failed > 0, `${counted(failed, 'case')} failed${forCauses}`),
     ...saidIf(
       leftOpen.length > 0 && summary.blocked === 0 && notRun === 0,
       `Not fully judged, because a case failed earlier: ${fewOf(
@@ -614,11 +613,14 @@ function whatHappened(
       )}`,
     ),
     ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
-    ...saidIf(excused > 0, `${casesOf(excused)} blocked by known failures`),
+    ...saidIf(excused > 0, `${counted(excused, 'case')} blocked by known failures`),
     ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
     ...saidIf(known > 0, `${counted(known, 'failure is', 'failures are')} known (baseline)`),
     ...saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`),
-    ...saidIf(blocked > 0, `${casesOf(blocked)} blocked: a preparation or a control did not work, ${prove(blocked)}`),
+    ...saidIf(
+      blocked > 0,
+      `${counted(blocked, 'case')} blocked: a preparation or a control did not work, ${prove(blocked)}`,
+    ),
     ...saidIf(blocked === 0 && notRun === 0 && sides !== '', `Only one side was shown of ${sides}`),
   ]
 }

@@ -10,25 +10,23 @@ import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { hostile, madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
-import { renderBadge, renderCtrf, renderJson, renderJunit, renderMarkdown, testRun } from './formats.ts'
-import { documentSentence, linkedFiles, renderHtml } from './html.ts'
+import { runRenderers } from './formats.ts'
+import { pageOfRun, renderHtml } from './html.ts'
 import type { CaseReport, Report } from './report.ts'
-import { renderPlan, renderText } from './tell.ts'
+import { renderPlan } from './tell.ts'
 
 const report = madeUpReport()
+const { text, json, junit, ctrf, markdown, badge } = runRenderers()
 const renderers: { [format: string]: (report: Report) => string } = {
-  text: (one) => renderText(one, { colour: false, columns: 100 }),
-  json: renderJson,
-  junit: (one) => renderJunit(testRun(one)),
-  ctrf: (one) => renderCtrf(testRun(one)),
-  markdown: renderMarkdown,
+  text: (one) => text(one, { colour: false, columns: 100 }),
+  ...{ json, junit, ctrf, markdown },
   html: renderHtml,
 }
 const forPeople = ['text', 'markdown', 'html', 'junit'] as const
 
 describe('json', () => {
   test('fits its schema, which knows every member of it', () => {
-    const value = JSON.parse(renderJson(report))
+    const value = JSON.parse(json(report))
     expect(problemWith(value, 'report')).toBeUndefined()
     expect(unknownMembers(value, readSchema('report') as Schema, '')).toEqual([])
   })
@@ -62,7 +60,7 @@ function unknownMembers(value: unknown, schema: Schema, path: string): string[] 
 }
 
 describe('JUnit and CTRF', () => {
-  const xml = renderJunit(testRun(report))
+  const xml = junit(report)
   const parser = new XMLParser({
     ignoreAttributes: false,
     attributeNamePrefix: '',
@@ -72,8 +70,8 @@ describe('JUnit and CTRF', () => {
   const cases: { [part: string]: string }[] = testsuites.testsuite.flatMap(
     (suite: { testcase: object[] }) => suite.testcase,
   )
-  const ctrf = JSON.parse(renderCtrf(testRun(report)))
-  const tests: { testId: string; name: string; status: string }[] = ctrf.results.tests
+  const document = JSON.parse(ctrf(report))
+  const tests: { testId: string; name: string; status: string }[] = document.results.tests
 
   test.each([
     ['signatures/hmac-accepted/all-in-one-line', ['failure'], 'failed'],
@@ -117,10 +115,10 @@ describe('JUnit and CTRF', () => {
     const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
     const ajv = new Ajv({ allErrors: true, formats: { uuid: true, uri: true, 'date-time': dateTime } })
     const validate = ajv.compile(JSON.parse(published))
-    validate(ctrf)
+    validate(document)
     expect(validate.errors).toBeNull()
-    expect(validate({ ...ctrf, results: { ...ctrf.results, tests: [{ name: 'a' }] } })).toBe(false)
-    const { tests: all, passed, failed, skipped, pending, other } = ctrf.results.summary
+    expect(validate({ ...document, results: { ...document.results, tests: [{ name: 'a' }] } })).toBe(false)
+    const { tests: all, passed, failed, skipped, pending, other } = document.results.summary
     expect([all, passed + failed + skipped + pending + other]).toEqual([cases.length, cases.length])
   })
 
@@ -149,19 +147,24 @@ describe('badge', () => {
     ['does-not-conform', 1, 0, 0, fresh, 'does not conform: 1 failed', 'red'],
     ['does-not-conform', 0, 0, 0, listed, 'does not conform: 1 known', 'orange'],
   ] as const)('%s, exit code %i, %i failed, %i known', (verdict, exitCode, failed, known, findings, message, color) => {
-    const badge = JSON.parse(renderBadge({ verdict, exitCode, summary: { failed, known }, findings }))
-    expect(badge).toEqual({ schemaVersion: 1, label: 'svc-conformance', message, color })
+    const counted = { ...report, verdict, exitCode, summary: { ...report.summary, failed, known }, findings }
+    expect(JSON.parse(badge(counted as unknown as Report))).toEqual({
+      schemaVersion: 1,
+      label: 'svc-conformance',
+      message,
+      color,
+    })
   })
 })
 
 describe('markdown', () => {
-  const text = renderMarkdown(report)
+  const page = markdown(report)
 
   test('describes failures, and lets no answer become markup', () => {
-    expect(text).toContain('## ✗ http://127.0.0.1:9111: does not conform')
-    expect(text).toContain('<code>signatures/hmac-accepted/all-in-one-line</code>')
-    expect(text).toContain('> POST /api')
-    expect(text).not.toContain('<script>')
+    expect(page).toContain('## ✗ http://127.0.0.1:9111: does not conform')
+    expect(page).toContain('<code>signatures/hmac-accepted/all-in-one-line</code>')
+    expect(page).toContain('> POST /api')
+    expect(page).not.toContain('<script>')
   })
 
   test('fits a job summary however many fail', () => {
@@ -170,7 +173,7 @@ describe('markdown', () => {
       const problem = { kind: 'as-declared' as const, reason, requirements: [key], step: '', exchanges: [] }
       return madeUpCase({ key, verdict: 'failed', proves: [key], problem })
     })
-    const much = renderMarkdown(
+    const much = markdown(
       buildReport({
         meta: madeUpMeta,
         outcomes,
@@ -213,24 +216,35 @@ describe('html', () => {
 
   test('every requirement has a sentence in the document, without marks, that ends where the next one begins', () => {
     const read = (file: string) => readFileSync(join(packageRoot, file), 'utf8')
-    const sources = new Map([['spec/interface.md', read('spec/interface.md')]])
-    const file = 'spec/requirements.yaml'
-    const ids = parseRequirements(read(file), file).map(({ id }) => id)
-    expect(ids.filter((id) => documentSentence(sources, id) === null)).toEqual([])
-    expect(documentSentence(sources, 'envelope/id-echo')).toBe('Must: the id of the request')
-    expect(documentSentence(sources, 'keys/no-time-to-live')).toBe('Must. Keys have no time-to-live.')
-    expect(documentSentence(sources, 'no/such')).toBeNull()
+    const [first] = report.requirements
+    if (first === undefined) throw new Error('no requirement')
+    const all = parseRequirements(read('spec/requirements.yaml'), 'requirements').map(({ id }) => ({ ...first, id }))
+    const quoting = (requirements: Report['requirements']): string =>
+      renderHtml({ ...report, requirements }, new Map([['spec/interface.md', read('spec/interface.md')]]))
+    expect(quoting(all).match(/<q>/g)).toHaveLength(all.length)
+    expect(quoting(all)).toContain('<q>Must: the id of the request</q>')
+    expect(quoting(all)).toContain('<q>Must. Keys have no time-to-live.</q>')
+    expect(quoting([{ ...first, id: 'no/such' }])).not.toContain('<q>')
   })
 
   test('it embeds files of the package only', () => {
-    const problem = { kind: 'clock-jumped' as const, message: '', requirements: [], step: '', exchanges: [] }
-    const inside = { id: 'tokens/a', problem: { ...problem, where: 'fixtures/scenarios/tokens/b.yaml:9:5' } }
-    const outside = { id: 'a/b', problem: { ...problem, where: '/etc/passwd:1:1' } }
-    const plain = ['tokens/a', 'test-keys/bob', '../../../secrets'].map((id) => ({ id, problem: null }))
-    expect(linkedFiles([outside, inside, ...plain])).toEqual([
-      'spec/interface.md',
-      'fixtures/scenarios/tokens/a.yaml',
-      'fixtures/scenarios/tokens/b.yaml',
+    const [first] = report.cases
+    const where = (id: string, file: string): CaseReport => {
+      const problem = { kind: 'clock-jumped' as const, message: '', requirements: [], step: '', exchanges: [] }
+      return { ...(first as CaseReport), id, problem: { ...problem, where: `${file}:1:1` } }
+    }
+    const cases = [
+      where('a/b', join(packageRoot, 'package.json')),
+      where('tokens/a', 'fixtures/scenarios/basic/accepted.yaml'),
+      ...['basic/secret-of-another', 'test-keys/bob', '../../../package', 'no/such'].map((id) => ({
+        ...where(id, ''),
+        problem: null,
+      })),
+    ]
+    const embedded = [...pageOfRun({ ...report, cases }).matchAll(/<details class="source" id="file\/([^"]+)"/g)]
+    expect(embedded.map(([, file]) => file)).toEqual([
+      'fixtures/scenarios/basic/accepted.yaml',
+      'fixtures/scenarios/basic/secret-of-another.yaml',
       'fixtures/test-keys.yaml',
     ])
   })
@@ -241,7 +255,7 @@ test('text, Markdown and HTML say how many calls the model made, and for what it
   const explored = { calls: 14_040, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
   const rendered = (skipped: string[]): string[] => {
     const whole = { ...report, explored: { ...explored, skipped } }
-    expect(problemWith(JSON.parse(renderJson(whole)), 'report')).toBeUndefined()
+    expect(problemWith(JSON.parse(json(whole)), 'report')).toBeUndefined()
     const texts = ['text', 'markdown', 'html'].map((format) => renderers[format]?.(whole) ?? '')
     return texts.map((text) => text.replaceAll(/\s+/g, ' '))
   }
@@ -368,5 +382,5 @@ test('a plan makes foreign text printable, as a report does', () => {
 })
 
 test('JSON holds the exact text', () => {
-  expect(JSON.parse(renderJson(attacked())).left).toEqual([attack])
+  expect(JSON.parse(json(attacked())).left).toEqual([attack])
 })

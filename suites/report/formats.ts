@@ -6,6 +6,7 @@ import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
 import { html, htmlLines, type Markup } from '../page/markup.ts'
 import { verdictOfFinding } from './causes.ts'
 import type { Document } from './document.ts'
+import { pageOfRun } from './html.ts'
 import { markdownOfDocument } from './markdown.ts'
 import type { Finding, Meta, Report } from './report.ts'
 import { entryWords, type Shown, type ToldCase, tellRun } from './tell.ts'
@@ -40,9 +41,10 @@ export function renderersOf<R extends BadgeInput>({ document, page, tests }: Tel
   }
 }
 
-export const renderJson = (report: Report): Printable => jsonLine(report, 2)
-
-export const renderMarkdown = (report: Report): Printable => markdownOfDocument(tellRun(report).document)
+/** The report of a run in each format. */
+export const runRenderers = (
+  document: Telling<Report>['document'] = (report, options) => tellRun(report, options).document,
+) => renderersOf<Report>({ document, page: pageOfRun, tests: testRun })
 
 export interface TestRun extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'shard'> {
   /** What was judged: a URL, or the command of a client. */
@@ -76,7 +78,7 @@ export interface ReportedTest {
 }
 
 /** A report as a list of tests: one for each case, each finding of the model, each finding of a newer check and each stale baseline entry. */
-export function testRun(raw: Report): TestRun {
+function testRun(raw: Report): TestRun {
   const { meta, verdict, exitCode, summary, cases, findings, newer, stale } = tellRun(raw)
   const { version, target, started, durationMs, shard } = meta
   return {
@@ -165,7 +167,7 @@ export function testOfStale(id: string, reason: string): ReportedTest {
  * JUnit XML, as build servers read it: one test suite for each area. failed = failure, blocked = error, what was skipped or not run =
  * skipped with the reason; a warning passes and is written to system-out.
  */
-export function renderJunit({ target, started, tests }: TestRun): Printable {
+function renderJunit({ target, started, tests }: TestRun): Printable {
   const { failures, errors, time } = totalsOf(tests)
   const timestamp = started.replace(/\.\d+Z$/, '')
   const suites = [...groupBy(tests, ({ suite: [area = ''] }) => area)].map(([name, mine]) => {
@@ -226,7 +228,7 @@ const specVersion = '0.0.0'
 /**
  * The Common Test Report Format, which test dashboards read; its published schema is in suites/self/published. What was blocked is `other`, because it says nothing; what was not run is pending.
  */
-export function renderCtrf(run: TestRun): Printable {
+function renderCtrf(run: TestRun): Printable {
   const start = Date.parse(run.started)
   const duration = Math.round(run.durationMs)
   const tests = run.tests.map(ctrfTest)
@@ -277,7 +279,7 @@ function ctrfTest(test: ReportedTest) {
 }
 
 /** The JSON that badge services take: a label, a short message and a colour. */
-export function renderBadge(report: BadgeInput): Printable {
+function renderBadge(report: BadgeInput): Printable {
   const [message, color] = badgeOf(report)
   return jsonLine({ schemaVersion: 1, label: 'svc-conformance', message, color })
 }

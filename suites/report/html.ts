@@ -3,7 +3,10 @@
  * filters by verdict, requirement and words.
  */
 
-import { groupBy } from '../engine/group.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { counted, groupBy } from '../engine/group.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { asset, pagePolicy, pageStyle } from '../page/build-page.ts'
 import { html, htmlLines, type Markup, type Part } from '../page/markup.ts'
@@ -23,7 +26,7 @@ import {
   type ToldCase,
   tellRun,
 } from './tell.ts'
-import { casesOf, glyphs, legendOf, toneOf, verdictOrder, words } from './verdict-words.ts'
+import { glyphs, legendOf, toneOf, verdictOrder, words } from './verdict-words.ts'
 
 type ToldRun = ReturnType<typeof tellRun>
 
@@ -187,6 +190,12 @@ const script = 'suites/report/html-filters.js'
 /** What the package must have to make a page. */
 export const pageAssets = ['suites/page/base.css', 'suites/report/report.css', script]
 
+/** The page of a run, with the texts of this package that it links to. Files that are missing are not linked. */
+export function pageOfRun(report: Report): Printable {
+  const files = linkedFiles(report.cases).filter((file) => existsSync(join(packageRoot, file)))
+  return renderHtml(report, new Map(files.map((file) => [file, readFileSync(join(packageRoot, file), 'utf8')])))
+}
+
 /** The page of a run.
  *
  * @param sources the texts that its links lead to; without them sentences and fixtures are named only */
@@ -322,7 +331,7 @@ function requirementRow(one: RequirementReport, sources: Sources): Markup {
   const search = [id, text, reason ?? ''].join(' ').toLowerCase()
   return html`<tr id="requirement/${id}" data-id="${id}" data-verdict="${verdict}" data-proves="${id}" data-search="${search}">
 <td class="${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td>${linkTo(id, html`<code>${id}</code>`)}</td><td>${level}</td>
-<td>${text}${more}</td><td>${casesOf(cases.length)}</td></tr>`
+<td>${text}${more}</td><td>${counted(cases.length, 'case')}</td></tr>`
 }
 
 /** The texts of the fixtures, folded, with an anchor for each line that a case names. */
@@ -343,7 +352,7 @@ function fixtureTexts(cases: ToldRun['cases'], sources: Sources): Markup[] {
 const documentFile = 'spec/interface.md'
 
 /** The files that a report links to: the document, and fixtures. Files of a user's own scenarios are not among them. */
-export function linkedFiles(cases: readonly Pick<CaseReport, 'id' | 'problem'>[]): string[] {
+function linkedFiles(cases: readonly Pick<CaseReport, 'id' | 'problem'>[]): string[] {
   const files = cases.map((testCase) => placeOfCase(testCase).file)
   return [documentFile, ...[...new Set(files)].filter((file) => packagedFile.test(file)).sort()]
 }
@@ -351,7 +360,7 @@ export function linkedFiles(cases: readonly Pick<CaseReport, 'id' | 'problem'>[]
 const packagedFile = /^fixtures\/(test-keys|scenarios(\/[a-z0-9-]+)+)\.yaml$/
 
 /** The document's text at the anchor of a requirement, without markup; null if the text is not available. */
-export function documentSentence(sources: Sources, requirement: string): string | null {
+function documentSentence(sources: Sources, requirement: string): string | null {
   const anchor = `<a id="${requirement.replace('/', '-')}"></a>`
   const line = sources
     .get(documentFile)

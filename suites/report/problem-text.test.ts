@@ -3,15 +3,7 @@ import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/p
 import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpProblems } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
 import { groupByCause, groupNotTestable } from './causes.ts'
-import {
-  failureTexts,
-  hintText,
-  joinReasons,
-  obstacleTexts,
-  type ProblemRenderer,
-  problemText,
-  reasonText,
-} from './problem-text.ts'
+import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
 import type { Report } from './report.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const
@@ -62,14 +54,16 @@ const outcomes = [
   ...Object.values(madeUpProblems).flatMap((facts) => ['one', 'other'].map((name) => caseOf(name, facts))),
 ]
 
-/** A case that ended with a problem of this kind. */
+/** A case that ended with a problem of this kind. Failures come first, then obstacles, then gaps. */
 function caseOf(name: string, facts: ProblemFacts): CaseOutcome {
   const key = `kinds/${facts.kind}/${name}`
-  if (facts.kind in failureTexts) {
+  const kinds = Object.keys(madeUpProblems)
+  const isBefore = (kind: ProblemFacts['kind']): boolean => kinds.indexOf(facts.kind) < kinds.indexOf(kind)
+  if (isBefore('not-run')) {
     const proves = ['a/one']
     return madeUpCase({ key, verdict: 'failed', proves, problem: problem(facts, { requirements: proves }) })
   }
-  const verdict = facts.kind in obstacleTexts ? 'blocked' : 'not-testable'
+  const verdict = isBefore('needs-permission') ? 'blocked' : 'not-testable'
   return madeUpCase({ key, verdict, proves: ['a/two'], problem: problem(facts) })
 }
 
@@ -192,7 +186,7 @@ test('sessions that ended in place of the oldest are told by what would explain 
 
 test('calls that were refused are named by their places', () => {
   const text = (refusedAt: number[]) =>
-    failureTexts['wrong-count']({
+    problemText({
       kind: 'wrong-count',
       side: 'accepted',
       wanted: 9,

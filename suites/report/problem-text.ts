@@ -97,7 +97,7 @@ const lackingText = {
 } as const
 
 /** How an expectation was broken. */
-export const failureTexts: TextOfKind<Failure> = {
+const failureTexts: TextOfKind<Failure> = {
   ...envelopeTexts,
   'wrong-outcome': ({ expected, got, doubt }) =>
     `expected the call to be ${expected}, it was ${describeSummary(got)}${doubtText(doubt)}`,
@@ -175,7 +175,7 @@ const comparisons = {
 } as const
 
 /** Why nothing could be judged. */
-export const obstacleTexts: TextOfKind<Obstacle> = {
+const obstacleTexts: TextOfKind<Obstacle> = {
   'not-run': ({ because }) => `not run: ${notRunText(because)}`,
   throttled: ({ status }) => `the server throttled every try (HTTP ${status})`,
   unread: ({ limitBytes }) =>

@@ -7,11 +7,11 @@ import { readRequirementSet, requirementSets } from '../run/inputs.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up-report.ts'
 import { buildReport, freezeSet } from './build.ts'
-import { renderCtrf, renderJunit, renderMarkdown, testRun } from './formats.ts'
+import { runRenderers } from './formats.ts'
 import { renderHtml } from './html.ts'
 import type { Finding, Report } from './report.ts'
-import { renderText } from './tell.ts'
 
+const { text: renderText, ...render } = runRenderers()
 const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({
   id,
   level,
@@ -79,14 +79,14 @@ test('an added case changes no verdict, and is reported separately', () => {
   expect(text).toContain('Found by newer checks, which are not in set 1.0')
   expect(text).toContain('✗ new/case\n')
   expect(renderHtml(report)).toContain('id="newer/new/case"')
-  expect(renderMarkdown(report)).toContain('Found by newer checks')
-  const junit = renderJunit(testRun(report))
+  expect(render.markdown(report)).toContain('Found by newer checks')
+  const junit = render.junit(report)
   expect(junitProblems(junit)).toEqual([])
   expect(junit).not.toContain('<failure')
   expect(junit).toContain(
     '<testcase classname="newer checks.new.case" name="The claim of new/case" time="0.001"><skipped',
   )
-  const { summary, tests } = JSON.parse(renderCtrf(testRun(report))).results
+  const { summary, tests } = JSON.parse(render.ctrf(report)).results
   expect(summary).toMatchObject({ tests: 3, passed: 2, failed: 0, skipped: 1 })
   expect(tests.at(-1)).toMatchObject({
     testId: 'newer: new/case',
@@ -107,8 +107,8 @@ test('a finding of a walk changes no verdict either', () => {
     1,
   ])
   expect(renderText(report, { colour: false })).toContain('✗ found/a/one/fact')
-  expect(renderJunit(testRun(report))).toContain('<testcase classname="newer checks.findings" name="found/a/one/fact"')
-  expect(JSON.parse(renderCtrf(testRun(report))).results.tests.at(-1).testId).toBe('newer: found/a/one/fact')
+  expect(render.junit(report)).toContain('<testcase classname="newer checks.findings" name="found/a/one/fact"')
+  expect(JSON.parse(render.ctrf(report)).results.tests.at(-1).testId).toBe('newer: found/a/one/fact')
 })
 
 test('a requirement that a case proves since then does not count for it; a case of the set that fails still fails', () => {

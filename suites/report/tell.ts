@@ -14,8 +14,8 @@ import {
 } from './causes.ts'
 import { type Block, code, conclusionItems, type Document, fact, type Item, soft, type Told } from './document.ts'
 import type { CaseReport, Explored, Finding, KnownEntry, Plan, Report } from './report.ts'
-import { type Look, printBlocks, textOfDocument } from './text.ts'
-import { casesOf, knownWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
+import { printBlocks } from './text.ts'
+import { knownWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 /** The whole list is in the JSON report and on the page. */
 const shownAlike = 8
@@ -86,7 +86,7 @@ export function tellRun(raw: Report, { observations = false, files = new Set() }
       ...(meta.clock === null ? [] : [meta.clock.sentence]),
       `seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}, ${dateWords(meta.started)}, judged by ${judge}${shardWords(meta)}`,
     ],
-    summary: `${casesOf(cases.length)} in ${(meta.durationMs / 1000).toFixed(1)} s: ${summarySentence(report)}`,
+    summary: `${counted(cases.length, 'case')} in ${(meta.durationMs / 1000).toFixed(1)} s: ${summarySentence(report)}`,
     problems: problemsOf(report, causes),
     conclusion: conclusionItems(report.conclusion),
     told: causes.map(causeTold),
@@ -288,7 +288,7 @@ function causeTold({ first, others }: Cause<Shown>): Told {
     ...first.told,
     also: [
       ...fact('Also', others.length > 0 && `${others.length} more, most likely for the same cause:`, ...few(alike)),
-      ...fact('Blocks', first.blocks.length > 0 && `${casesOf(first.blocks.length)}:`, ...few(first.blocks)),
+      ...fact('Blocks', first.blocks.length > 0 && `${counted(first.blocks.length, 'case')}:`, ...few(first.blocks)),
     ],
   }
 }
@@ -313,7 +313,7 @@ function problemsOf({ requirements }: PrintedReport, causes: readonly Cause<Show
         .sort((one, other) => Number(explained.includes(one)) - Number(explained.includes(other)))
       const also = named.length === 0 ? '' : ` (${fewOf(named, shownIds)})`
       const more = others.length === 0 ? '' : `, and ${others.length} more like it${also}`
-      const effect = blocks.length === 0 ? '' : `; it blocks ${casesOf(blocks.length)}`
+      const effect = blocks.length === 0 ? '' : `; it blocks ${counted(blocks.length, 'case')}`
       return { verdict, text: [code(key, `${kind}/${key}`), `${sentences}${more}${effect}`] }
     })
   const left = all.length - shownProblems
@@ -326,7 +326,7 @@ const isWrong = (verdict: Verdict): boolean => verdict === 'failed' || verdict =
 function knownBlock(cases: readonly ToldCase[]): Block {
   const items = cases.flatMap(({ verdict, key, known, blocks }): Item[] => {
     if (known === null) return []
-    const below = blocks.length === 0 ? [] : [`blocks ${casesOf(blocks.length)}: ${fewOf(blocks, shownAlike)}`]
+    const below = blocks.length === 0 ? [] : [`blocks ${counted(blocks.length, 'case')}: ${fewOf(blocks, shownAlike)}`]
     return [{ verdict, text: [code(key), `: ${knownWords(known)}`], below }]
   })
   return { kind: 'list', heading: 'Known failures', items }
@@ -517,14 +517,6 @@ function barOf(label: string, room: number): string {
   return `├${'─'.repeat(before)}${label}${'─'.repeat(room - label.length - 2 - before)}┤`
 }
 
-/** The report of a run for people. */
-export function renderText(
-  report: Report,
-  { observations, ...look }: Look & { observations?: boolean | undefined },
-): Printable {
-  return textOfDocument(tellRun(report, { observations }).document, look)
-}
-
 /**
  * Describes what a run will do.
  *
@@ -536,10 +528,10 @@ export function renderPlan(
 ): Printable {
   const leftOut = cannot.reduce((sum, one) => sum + one.cases, 0)
   const createsNothing = creates.length === 0 && (model === undefined || model.keys === 0)
-  const plan = `Plan: ${cases} of ${casesOf(total)}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `, perhaps ${perhapsRefused} more` : ''}`
+  const plan = `Plan: ${cases} of ${counted(total, 'case')}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `, perhaps ${perhapsRefused} more` : ''}`
   const lines = [
     ...(refusals > 0 ? ['The refusals may look like an attack in the log of the server'] : []),
-    ...(notSelected > 0 ? [`${casesOf(notSelected)} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),
+    ...(notSelected > 0 ? [`${counted(notSelected, 'case')} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),
     ...(createsNothing ? ['Creates nothing that lasts'] : []),
     ...(model === undefined ? [] : [modelLine(model)]),
   ]
@@ -551,13 +543,13 @@ export function renderPlan(
   }
   const items = cannot.map((one) => ({
     text: one.reason,
-    below: [`${casesOf(one.cases)}: ${openBy(one.requirements)}`],
+    below: [`${counted(one.cases, 'case')}: ${openBy(one.requirements)}`],
   }))
   return printBlocks(
     [
       { kind: 'lines', lines: [plan, ...lines] },
       { kind: 'list', heading: 'Creates:', items: creates.map((text) => ({ text })) },
-      { kind: 'list', heading: `Cannot run ${casesOf(leftOut)}:`, items },
+      { kind: 'list', heading: `Cannot run ${counted(leftOut, 'case')}:`, items },
     ],
     { columns },
   )

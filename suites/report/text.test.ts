@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
-import { renderMarkdown } from './formats.ts'
+import { runRenderers } from './formats.ts'
 import { renderHtml } from './html.ts'
 import type { CaseReport } from './report.ts'
-import { renderPlan, renderText } from './tell.ts'
+import { renderPlan } from './tell.ts'
 
 const report = madeUpReport()
+const { text: renderText, markdown: renderMarkdown } = runRenderers()
 
 describe('text', () => {
   const text = renderText(report, { colour: false })

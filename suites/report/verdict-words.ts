@@ -1,5 +1,4 @@
 /** The words and signs that every format shares. */
-import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { html, type Markup } from '../page/markup.ts'
 import type { KnownEntry, Report, RunVerdict } from './report.ts'
@@ -60,9 +59,4 @@ export function shardWords({ shard }: { readonly shard: string | null }): string
 /** Why a failure is known, with its issue. */
 export function knownWords({ reason, issue }: Pick<KnownEntry, 'reason' | 'issue'>): string {
   return issue === null ? reason : `${reason} (${issue})`
-}
-
-/** `1 case`, `7 cases`. */
-export function casesOf(count: number): string {
-  return counted(count, 'case')
 }

@@ -169,27 +169,28 @@ export function schemeWord(text: string, name: string): string {
   return text
 }
 
-/** Any number, 0 or more. */
-export function positive(text: string, name: string): number {
-  const number = Number(text)
-  if (text.trim() === '' || !Number.isFinite(number) || number < 0) throw cannotUse(text, name, 'a number, 0 or more')
-  return number
-}
+/** @param expected as in `expected a whole number, 1 or more` */
+const numberThat =
+  (expected: string, isRight: (number: number, text: string) => boolean): Read<number> =>
+  (text, name) => {
+    const number = Number(text)
+    if (text.trim() !== '' && Number.isFinite(number) && isRight(number, text)) return number
+    throw cannotUse(text, name, expected)
+  }
 
-/** A number of seconds above 0. */
-export function someSeconds(text: string, name: string): number {
-  const seconds = Number(text)
-  if (Number.isFinite(seconds) && seconds > 0) return seconds
-  throw cannotUse(text, name, 'a number of seconds above 0')
-}
+const isDigits = (text: string): boolean => /^\d+$/.test(text)
 
-/** A whole number, 1 or more. */
-export function count(text: string, name: string): number {
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < 1)
-    throw cannotUse(text, name, 'a whole number, 1 or more')
-  return number
-}
+export const positive = numberThat('a number, 0 or more', (number) => number >= 0)
+export const someSeconds = numberThat('a number of seconds above 0', (number) => number > 0)
+export const count = numberThat(
+  'a whole number, 1 or more',
+  (number, text) => isDigits(text) && Number.isSafeInteger(number) && number >= 1,
+)
+/** Decides an order that a later run can repeat. */
+export const wholeSeed = numberThat(
+  `a whole number below ${2 ** 32}`,
+  (number, text) => isDigits(text) && number < 2 ** 32,
+)
 
 export const upTo =
   (most: number): Read<number> =>
@@ -201,12 +202,6 @@ export const upTo =
 
 /** 0: any free port. */
 export const portNumber = upTo(65_535)
-
-/** Decides an order that a later run can repeat. */
-export function wholeSeed(text: string, name: string): number {
-  if (/^\d+$/.test(text) && Number(text) < 2 ** 32) return Number(text)
-  throw cannotUse(text, name, `a whole number below ${2 ** 32}`)
-}
 
 /** `I/N`, 1 ≤ I ≤ N. */
 export function shard(text: string, name: string): { index: number; count: number } {

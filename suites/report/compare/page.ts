@@ -3,7 +3,7 @@
 import { counted } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
 import { html, type Markup, type Part } from '../../page/markup.ts'
-import { casesOf, glyphs, legendOf, toneOf, verdictOrder, words } from '../verdict-words.ts'
+import { glyphs, legendOf, toneOf, verdictOrder, words } from '../verdict-words.ts'
 import { addReport, type Comparison, changesBetween, columnName, newestOf, verdictAt } from './comparison.ts'
 
 type ComparedReport = Parameters<typeof addReport>[1]
@@ -262,11 +262,11 @@ function changes({ reports }: ComparedServer, older: CompactReport, newer: Compa
           html`${sign(from)} → ${sign(to)} <code>${id}</code> ${verdictWords(from)}, now ${verdictWords(to)}`,
       )
   const [requirements, cases] = [items('requirement'), items('case')]
-  const sum = `${counted(requirements.length, 'requirement')} and ${casesOf(cases.length)} changed`
+  const sum = `${counted(requirements.length, 'requirement')} and ${counted(cases.length, 'case')} changed`
   return html`<h3>What changed</h3>
 <p><label>from ${select('from', reports, older)}</label> <label>to ${select('to', reports, newer)}</label></p>
 <p role="status">${all.length === 0 ? 'Nothing changed' : sum}</p><div class="changes">${list(requirements)}</div>
-${cases.length === 0 ? null : html`<details><summary>${casesOf(cases.length)}</summary>${list(cases)}</details>`}`
+${cases.length === 0 ? null : html`<details><summary>${counted(cases.length, 'case')}</summary>${list(cases)}</details>`}`
 }
 
 function select(name: string, reports: readonly CompactReport[], chosen: CompactReport): Markup {

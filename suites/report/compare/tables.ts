@@ -1,5 +1,5 @@
 /** Reports side by side, for a terminal and in Markdown: several as a matrix, or what differs between two. */
-import { fewOf } from '../../engine/group.ts'
+import { counted, fewOf } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
 import type { Printable } from '../../engine/printable.ts'
 import { type Block, code } from '../document.ts'
@@ -7,7 +7,7 @@ import { markdownOfBlocks } from '../markdown.ts'
 import type { Report } from '../report.ts'
 import { summarySentence } from '../tell.ts'
 import { printBlocks } from '../text.ts'
-import { casesOf, glyphs, shardWords, targetWords, verdictOrder, words } from '../verdict-words.ts'
+import { glyphs, shardWords, targetWords, verdictOrder, words } from '../verdict-words.ts'
 import { columnName } from './comparison.ts'
 
 /**
@@ -99,7 +99,7 @@ export function renderDiff(diff: ReportDiff): Printable {
   const runLine = (name: string, { target, started, version, verdict, summary }: ReportDiff['one']): string =>
     `${name}  ${target}, ${started.slice(0, 16).replace('T', ' ')}, version ${version}: ${words(verdict)} (${summary})`
   const onlyLines = (name: string, keys: readonly string[]): string[] =>
-    keys.length === 0 ? [] : [`Only in ${name}: ${casesOf(keys.length)}: ${fewOf(keys, shownOnly)}`]
+    keys.length === 0 ? [] : [`Only in ${name}: ${counted(keys.length, 'case')}: ${fewOf(keys, shownOnly)}`]
   return printBlocks([
     { kind: 'lines', lines: [runLine('A', diff.one), runLine('B', diff.other)] },
     {
