@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fromUtf8, utf8 } from '../engine/signer/bytes.ts'
-import { readPasted, shellWords } from './request.ts'
+import { readPasted } from './request.ts'
 
 const header = 'svc-hmac-sha256 key;1;1702555410352;n/+=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 const shown = (text: string) => {
@@ -9,8 +9,9 @@ const shown = (text: string) => {
 }
 
 describe('words of a shell', () => {
+  // The body is the word after the flag, and the URL that after it, unless the line ends before.
   test.each([
-    ['a b  c', ['a', 'b', 'c']],
+    ['a b  c', ['a', 'b']],
     [`'a b' "c d"`, ['a b', 'c d']],
     [`a'b'"c"d`, ['abcd']],
     [`"say \\"hi\\" \\n"`, ['say "hi" \\n']],
@@ -21,8 +22,8 @@ describe('words of a shell', () => {
     ['a b | jq .', ['a', 'b']],
     ['a > out', ['a']],
     [`'{"a":"x|y"}'`, ['{"a":"x|y"}']],
-  ])('%s', (line, words) => {
-    expect(shellWords(line).words.map(({ text }) => text)).toEqual(words)
+  ])('%s', (words, [body, url]) => {
+    expect(shown(`curl --data-raw ${words}`)).toEqual({ body, ...(url === undefined ? {} : { url }) })
   })
 })
 

@@ -414,7 +414,7 @@ const noWord: Word = { text: '', isExpanded: false }
  *
  * @returns `open`: a quote of the first line that is not closed, and its place
  */
-export function shellWords(line: string): { words: Word[]; open?: { quote: string; at: number } } {
+function shellWords(line: string): { words: Word[]; open?: { quote: string; at: number } } {
   const words: Word[] = []
   let word: Word | undefined
   let isFirstLine = true

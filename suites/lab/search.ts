@@ -59,22 +59,26 @@ export function search(
   repertoire: Repertoire,
   shape: () => KnownMistake | null,
 ): KnownMistake[][] {
-  const readings = countEd25519Readings(signature)
-  const verify = byVerifying(signature)
+  const decoded = signaturesIn(signature)
+  const readings = decoded.length
+  const verify = byVerifying(decoded)
   // Making an Ed25519 signature takes a hundred times as long as a MAC, so it is done only where verifying cannot decide.
-  const compute = byComputing(signature, repertoire.after, ({ draft, made }) =>
-    draft.algorithm.kind === 'mac' ? true : draft.key.length === 32 && made.length < (readings > 0 ? 1 : 2),
+  const compute = byComputing(
+    signature,
+    repertoire.after,
+    ({ draft, made }) =>
+      draft.algorithm.kind === 'mac' || (draft.key.length === 32 && made.length < (readings > 0 ? 1 : 2)),
   )
   // A lost last byte is guessed, which makes many signatures of one: then only ordinary mistakes are tried.
   const simple = { ...repertoire, rare: [], alone: [], times: repertoire.nearTimes, nearTimes: [] }
-  const verified = readings === 0 ? [] : searchSingles(right, readings > 2 ? simple : repertoire, verify)
-  const singles = fewest([...verified, ...searchSingles(right, repertoire, compute)])
+  const verified = readings === 0 ? [] : [...singlesOf(right, readings > 2 ? simple : repertoire)].flatMap(verify)
+  const singles = fewest([...verified, ...[...singlesOf(right, repertoire)].flatMap(compute)])
   if (singles.length > 0) return singles
   const byLooks = shape()
   if (byLooks !== null) return [[byLooks]]
   if (right.around.key.kind === 'secret' || readings === 0)
-    return searchSeveral([pairsOf, timesOf, triplesOf], right, repertoire, compute)
-  return readings > 2 ? [] : searchSeveral([timesOf, pairsOf], right, simple, verify)
+    return firstOf([pairsOf(right, repertoire), timesOf(right, repertoire), triplesOf(right, repertoire)], compute)
+  return readings > 2 ? [] : firstOf([timesOf(right, simple), pairsOf(right, simple)], verify)
 }
 
 function withNoMistake(right: Draft): Candidate {
@@ -204,34 +208,18 @@ function byComputing(
   }
 }
 
-/** Every explanation with at most one mistake before the computation; only those with the fewest mistakes are kept. */
-function searchSingles(right: Draft, repertoire: Repertoire, explain: Explain): KnownMistake[][] {
-  return fewest([...singlesOf(right, repertoire)].flatMap(explain))
-}
-
-/** The first explanation by several mistakes, or by another time. */
-function searchSeveral(
-  stages: readonly ((right: Draft, repertoire: Repertoire) => Iterable<Candidate>)[],
-  right: Draft,
-  repertoire: Repertoire,
-  explain: Explain,
-): KnownMistake[][] {
-  for (const candidates of stages) {
-    const found = firstOf(candidates(right, repertoire), explain)
-    if (found.length > 0) return found
+/** The explanations in the first of these lists that has any: one without a further mistake in the ending, otherwise the first one. */
+function firstOf(lists: readonly Iterable<Candidate>[], explain: Explain): KnownMistake[][] {
+  for (const candidates of lists) {
+    let longer: KnownMistake[][] = []
+    for (const candidate of candidates) {
+      const found = fewest(explain(candidate))
+      if (found[0]?.length === candidate.made.length) return found.slice(0, 1)
+      if (longer.length === 0) longer = found.slice(0, 1)
+    }
+    if (longer.length > 0) return longer
   }
   return []
-}
-
-/** The first explanation without a further mistake in the ending, otherwise the first one. */
-function firstOf(candidates: Iterable<Candidate>, explain: Explain): KnownMistake[][] {
-  let longer: KnownMistake[][] = []
-  for (const candidate of candidates) {
-    const found = fewest(explain(candidate))
-    if (found[0]?.length === candidate.made.length) return found.slice(0, 1)
-    if (longer.length === 0) longer = found.slice(0, 1)
-  }
-  return longer
 }
 
 /** Those with as few mistakes as possible. */
@@ -268,15 +256,8 @@ const families = [
 const familyOf = new Map(families.flatMap((ids, family) => ids.map((id): [string, number] => [id, family])))
 const frequent = new Set(families.flatMap((ids) => ids.slice(0, 2)))
 
-/** Whether a mistake is one of the common ones. */
-function isCommon({ id }: KnownMistake): boolean {
-  return familyOf.has(id)
-}
-
-/** Whether a mistake is one of the commonest. */
-function isFrequent({ id }: KnownMistake): boolean {
-  return frequent.has(id)
-}
+const isCommon = ({ id }: KnownMistake): boolean => familyOf.has(id)
+const isFrequent = ({ id }: KnownMistake): boolean => frequent.has(id)
 
 /** What is told of clients that write their JSON again, too: other times, line ends, schemes and encodings; no guess at one request. */
 const besideSpellings = ['request-body', 'request-line-feeds', 'timestamp', 'data-to-sign'].map(
@@ -345,19 +326,19 @@ function bytesIn(received: string): Uint8Array[] {
   const bare = received.replace(/^b?(["'])(.*)\1$/, '$2')
   const texts = [received, bare, bare.replaceAll(' ', '+'), percentDecoded(bare)]
   const once = texts.flatMap(decode)
+  const raw = (of: string): Uint8Array[] => [latin1(of)].filter((bytes) => bytes !== null)
   const twice = once.flatMap((bytes) => {
     const text = fromUtf8(bytes)
-    return text === null ? [] : [...decode(text), ...(latin1(text) === null ? [] : [latin1(text) as Uint8Array])]
+    return text === null ? [] : [...decode(text), ...raw(text)]
   })
-  const raw = latin1(received)
-  return [...once, ...twice, ...(raw === null ? [] : [raw])]
+  return [...once, ...twice, ...raw(received)]
 }
 
 function decode(text: string): Uint8Array[] {
   const numbers = /^\d{1,3}(,\d{1,3})+$/.test(text) ? Uint8Array.from(text.split(','), Number) : null
-  return [fromHex(text), fromBase64Loose(text), numbers].filter(
-    (bytes) => bytes !== null && bytes.length > 0,
-  ) as Uint8Array[]
+  return [fromHex(text), fromBase64Loose(text), numbers]
+    .filter((bytes) => bytes !== null)
+    .filter(({ length }) => length > 0)
 }
 
 // ---- where the signature may be an Ed25519 one, it is checked against each candidate, so the public key is enough
@@ -368,9 +349,8 @@ interface Decoded {
   mistakes: KnownMistake[]
 }
 
-/** Explains by checking the signature that a text stands for against the data of a candidate. */
-function byVerifying(received: string): Explain {
-  const decoded = signaturesIn(received)
+/** Explains by checking the signatures that a text may stand for against the data of a candidate. */
+function byVerifying(decoded: readonly Decoded[]): Explain {
   const matchers = new Map<string, ReturnType<typeof ed25519Matcher>>()
   const matcherOf = (publicKey: Uint8Array, signature: Uint8Array) => {
     const name = toBase64(publicKey) + toBase64(signature)
@@ -393,11 +373,7 @@ function publicKeyFor({ key, around }: Draft): Uint8Array | null {
   return around.key.kind === 'ed25519-public' ? around.key.publicKey : null
 }
 
-/** How many signatures a text may stand for: none where no known encoding gives 64 bytes, and many where a lost byte must be guessed. */
-function countEd25519Readings(received: string): number {
-  return signaturesIn(received).length
-}
-
+/** The signatures that a text may stand for: none where no known encoding gives 64 bytes, and many where a lost byte must be guessed. */
 function signaturesIn(received: string): Decoded[] {
   const named = (bytes: Uint8Array | null, ...words: string[]): Decoded[] =>
     wholeForms(bytes ?? new Uint8Array(0)).map(({ whole, word }) => ({
