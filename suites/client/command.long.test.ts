@@ -8,7 +8,8 @@ import { main } from '../cli.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import type { ClientReport } from './report.ts'
-import { runCommand } from './watch.ts'
+import { scenarios } from './scenarios.ts'
+import { runScenarios } from './watch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
 const testClient = (id: string) => `'${process.execPath}' '${join(packageRoot, 'suites/self/clients/run.mjs')}' ${id}`
@@ -158,8 +159,13 @@ test('--listen judges every call until it is stopped', async () => {
 })
 
 describe('a command', () => {
-  const run = (command: string, timeoutSeconds = 10) =>
-    runCommand({ command, env: { SVC_CALLS: '3' }, timeoutSeconds, stop: new AbortController().signal })
+  /** The only start in a scenario of three calls. */
+  const run = async (command: string, timeoutSeconds = 10) => {
+    const made = scenarios.filter(({ id }) => id === 'error-in-200/basic').map((one) => ({ ...one, calls: 3 }))
+    const { signal } = new AbortController()
+    const [journal] = await runScenarios(made, { command, timeoutSeconds, signal })
+    return journal?.starts?.[0]
+  }
 
   test('has its lines counted and the end of its stderr kept', async () => {
     const result = await run('printf "ok\\nerror\\r\\nOK\\n ok \\nok"; echo reason >&2; exit 4')
@@ -172,8 +178,10 @@ describe('a command', () => {
   })
 
   test("gets our variables and none of the user's", async () => {
-    vi.stubEnv('SVC_URL', 'http://127.0.0.1:1')
-    const result = await run('test -z "$SVC_URL" && test "$SVC_CALLS" = 3 && echo ok')
+    vi.stubEnv('SVC_URL', 'http://127.0.0.1:1').stubEnv('SVC_OTHER', 'x')
+    const result = await run(
+      'test "$SVC_URL" != http://127.0.0.1:1 && test "$SVC_CALLS" = 3 && test -z "$SVC_OTHER" && echo ok',
+    )
     vi.unstubAllEnvs()
     expect(result).toMatchObject({ ok: 1 })
   })

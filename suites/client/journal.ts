@@ -23,7 +23,7 @@ export interface Journal {
 }
 
 /** The client's task, and what is special about the server. */
-export interface Setting {
+interface Setting {
   /** null: the client decides. */
   auth: ClientAuth | null
   /** Entries of SVC_SCOPE; null: not set. */
@@ -58,7 +58,7 @@ export interface Start {
   stderr: string
 }
 
-export type Ending =
+type Ending =
   | { kind: 'exit'; code: number }
   | { kind: 'signal'; signal: string }
   | { kind: 'timeout'; seconds: number }

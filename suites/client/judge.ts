@@ -7,7 +7,7 @@ import { callChecks } from './checks/calls.ts'
 import { grantChecks } from './checks/grants.ts'
 import { refreshChecks } from './checks/refresh.ts'
 import { type Explain, judgeSignatures, signatureChecks } from './checks/signatures.ts'
-import { type ClientAuth, type Ending, type Journal, readJournal, type Story } from './journal.ts'
+import { type ClientAuth, type Journal, readJournal, type Start, type Story } from './journal.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 
 /** The areas of checks in the order of the report. */
@@ -186,7 +186,7 @@ const times = (count: number): string => (count === 1 ? 'once' : `${count} times
 
 /** Starts that did not end by themselves. */
 function noEnd({ requests, starts }: Story): Finding[] {
-  const problemOf = (ended: Ending): string[] => {
+  const problemOf = (ended: Start['ended']): string[] => {
     if (ended.kind === 'timeout')
       return [`The client was still running after ${ended.seconds} s and was ended. Exit when the calls are done`]
     if (ended.kind !== 'runaway') return []

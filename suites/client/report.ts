@@ -10,7 +10,7 @@ import type { Exchange as ShownLines } from '../engine/target.ts'
 import type { Meta, RunVerdict } from '../report/report.ts'
 import { shellWord } from '../report/text.ts'
 import type { Check } from './check.ts'
-import { type Ending, type Exchange, type Journal, outcomeOf, readJournal, type Start } from './journal.ts'
+import { type Exchange, type Journal, outcomeOf, readJournal, type Start } from './journal.ts'
 import { checks as allChecks, type CheckResult, isMadeFor, type selectChecks } from './judge.ts'
 
 type Selected = ReturnType<typeof selectChecks>
@@ -254,7 +254,7 @@ function reportScenario({ scenarios }: Selected, journal: Journal, redactor: Red
 }
 
 /** Describes how a start of the client ended. */
-function showEnding(ended: Ending): string {
+function showEnding(ended: Start['ended']): string {
   switch (ended.kind) {
     case 'exit':
       return `exit code ${ended.code}`

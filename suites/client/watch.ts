@@ -12,7 +12,7 @@ import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../engine/signer/pem.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import { type MockServer, type Profile, startMockServer } from '../targets/bundled.ts'
-import type { Ending, Journal, JournalKey, Setting, Start } from './journal.ts'
+import type { Journal, JournalKey, Start } from './journal.ts'
 import { elsewhere, type Scenario } from './scenarios.ts'
 
 /** As lenient as the document allows: the checks judge requests, and a client that can continue shows more of its behaviour. */
@@ -33,7 +33,7 @@ const lenientProfile: Partial<Profile> = {
 }
 
 /** The words before a signature and a token, as the server expects them. */
-const prefixes: Pick<Setting, 'scheme' | 'tokenPrefix'> = { scheme: defaultScheme, tokenPrefix: 'Bearer' }
+const prefixes = { scheme: defaultScheme, tokenPrefix: 'Bearer' }
 
 /** What a client needs to connect; the names are fixed. */
 function connectionOf(url: string, key: JournalKey, { path }: PrivateKeyFile): { [name: string]: string } {
@@ -254,7 +254,7 @@ interface CommandOptions {
   timeoutSeconds: number
   /** Interrupts the command. */
   stop: AbortSignal
-  onLine?: () => void
+  onLine: () => void
 }
 
 const stderrBound = 4000
@@ -268,7 +268,7 @@ const drainMs = 200
  *
  * @throws SuiteError (`command`) where the shell found no such command, or may not run it
  */
-export async function runCommand(options: CommandOptions): Promise<Start> {
+async function runCommand(options: CommandOptions): Promise<Start> {
   const { command, env, onLine } = options
   const fromMs = preciseNow()
   // The user's own SVC_ variables must not reach the judged client.
@@ -284,7 +284,7 @@ export async function runCommand(options: CommandOptions): Promise<Start> {
     const word = line.trim()
     if (word !== 'ok' && word !== 'error') return
     count[word] += 1
-    onLine?.()
+    onLine()
   }
   let rest = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -310,9 +310,9 @@ export async function runCommand(options: CommandOptions): Promise<Start> {
 /** On the same clock as the recording of the server. */
 const preciseNow = (): number => performance.timeOrigin + performance.now()
 
-function endOf(child: ChildProcess, { timeoutSeconds, stop }: CommandOptions): Promise<Ending> {
+function endOf(child: ChildProcess, { timeoutSeconds, stop }: CommandOptions): Promise<Start['ended']> {
   return new Promise((resolve) => {
-    const finish = (ending: Ending): void => {
+    const finish = (ending: Start['ended']): void => {
       clearTimeout(timer)
       resolve(ending)
     }

@@ -1,7 +1,7 @@
 /** Journals made by hand, for the tests of the checks of clients. Times are ms after a fixed start. */
 import { createHmac } from 'node:crypto'
 import { type Explain, judgeSignatures } from '../client/checks/signatures.ts'
-import { type Exchange, type Journal, readJournal, type Setting, type Start } from '../client/journal.ts'
+import { type Exchange, type Journal, readJournal, type Start } from '../client/journal.ts'
 import { checks } from '../client/judge.ts'
 import { diagnose } from '../lab/diagnose.ts'
 
@@ -138,7 +138,7 @@ export const startAt = (at: number): Start => start({ fromMs: beginMs + at })
 
 export function journal(
   entries: readonly Entry[],
-  setting: Partial<Setting> = {},
+  setting: Partial<Journal['setting']> = {},
   more: Partial<Journal> = {},
 ): Journal {
   return {

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../engine/json.ts'
 import { parseRetryAfter } from '../../engine/judge/classify.ts'
 import { percentDecoded } from '../../engine/signer/bytes.ts'
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
-import { type Exchange, headerOf, isForTokens, type Request, type Start, type Story } from '../journal.ts'
+import { type Exchange, headerOf, isForTokens, type Request, type Story } from '../journal.ts'
 
 const requestChecks: readonly Check[] = [
   {
@@ -121,7 +121,7 @@ const isSpoiltBy = ({ outcome, faults }: Request, fault: string): boolean =>
   outcome === 'spoilt' && faults.includes(fault)
 
 function crashAfter({ starts, setting: { calls } }: Story, malformed: Request): string | null {
-  const start: Start | undefined = malformed.start === null ? undefined : starts?.[malformed.start]
+  const start = malformed.start === null ? undefined : starts?.[malformed.start]
   if (start === undefined || calls === null) return null
   const { ended, ok, error } = start
   if (ended.kind === 'signal') return `ended by ${ended.signal}`

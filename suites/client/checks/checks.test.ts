@@ -14,7 +14,7 @@ import {
   start,
   startAt,
 } from '../../self/made-up-journal.ts'
-import type { Ending } from '../journal.ts'
+import type { Start } from '../journal.ts'
 
 /** `passed`, `not exercised`, or a part of the first finding; and what the client did. */
 type Row = [
@@ -94,7 +94,7 @@ const redirected = [first, call(9, 'a', { status: 307, faults: ['redirect'] })]
 const followed = (says: string, entry: Entry): Row => [says, redirected, {}, elsewhere([entry])]
 const foreign = call(9, 'a', { faults: ['wrong-id'] })
 const malformed = [first, call(9, 'a', { faults: ['malformed'] })]
-const ended = (says: string, ok: number, error: number, ending: Ending = { kind: 'exit', code: 0 }): Row => [
+const ended = (says: string, ok: number, error: number, ending: Start['ended'] = { kind: 'exit', code: 0 }): Row => [
   says,
   malformed,
   {},
