@@ -5,8 +5,8 @@ import { aText, check, demandFields, demandWord, type Fields, oneOf, optional, t
 import { createContext, type ServerContext, type ServerOptions } from './context.ts'
 import { decodeUtf8, rawId } from './encoding.ts'
 import type { Handle, MockAnswer, MockRequest } from './http-server.ts'
-import { createJournal, defaultJournalBounds, type Journal, type RpcOutcome } from './journal.ts'
-import { auth, type Method, methods, type Params, paramsProblem } from './methods.ts'
+import { createJournal, type Journal, type RpcOutcome } from './journal.ts'
+import { methods, type Params, runMethod } from './methods.ts'
 import { type Outcome, refusalKinds, refuse, succeed } from './refusal.ts'
 import type { TokenPair } from './state.ts'
 
@@ -28,7 +28,7 @@ type Noted = RpcOutcome | { stage: string }
 export function createHandler(options: ServerOptions = {}): MockHandler {
   const context = createContext(options)
   const { profile } = context
-  const journal = createJournal(context, { ...defaultJournalBounds, ...options.journal })
+  const journal = createJournal(context, options.journal)
   const faults = createFaults(() => context.random(4).readUInt32LE() / 2 ** 32)
   const gate = createGate(context)
 
@@ -236,7 +236,7 @@ function answerOne(
       return call
     }
     call.caller = found.value
-  } else if (method !== auth) {
+  } else if (name !== 'manager/auth') {
     const found = request.headers.authorization === undefined ? undefined : callerFor(name)
     call.caller = found?.ok ? found.value : initialCaller(context)
   }
@@ -244,7 +244,7 @@ function answerOne(
   const { caller } = call
   const params = typeof envelope.params === 'object' && envelope.params !== null ? (envelope.params as Params) : {}
   call.params = params
-  const outcome = callProblem(context, method, params, caller) ?? method.run({ context, request, params, caller })
+  const outcome = runMethod(method, { context, request, params, caller })
   if (outcome instanceof Promise) return outcome.then((late) => ({ ...call, outcome: late }))
   call.outcome = outcome
   return call
@@ -271,23 +271,6 @@ function envelopeProblem(
   if (profile.extraMembers === 'ignored') return undefined
   const extra = Object.keys(envelope).some((member) => !['jsonrpc', 'id', 'method', 'params'].includes(member))
   return extra ? 'envelope/extra' : undefined
-}
-
-/** Params first, then scope. manager/auth checks its own, which depend on the grant. */
-function callProblem(
-  context: ServerContext,
-  method: Method,
-  params: Params,
-  caller: Caller | undefined,
-): { ok: false; refusal: Refusal } | undefined {
-  if (method === auth) return undefined
-  const problem = paramsProblem(context, method.name, method.params, params)
-  if (problem) return problem
-  const { rules } = context
-  const { area } = method
-  if (area === undefined || !rules.scopeNeeded(method.name, area)) return undefined
-  if (caller?.scopes.some((scope) => rules.scopeOpens(scope, area))) return undefined
-  return refuse('scope', 'scope/area', area === 'manager' ? 'apiKey' : area)
 }
 
 let dateSecond = -1
@@ -523,7 +506,7 @@ const kinds: { readonly [K in FaultKind['fault']]: Kind<Extract<ArmedFault, { fa
 }
 
 const kindOf = (fault: ArmedFault): Kind<ArmedFault> => kinds[fault.fault]
-export const faultKinds = Object.keys(kinds) as FaultKind['fault'][]
+const faultKinds = Object.keys(kinds) as FaultKind['fault'][]
 
 const choiceFields: Fields = {
   fault: oneOf(faultKinds),

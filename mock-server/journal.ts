@@ -1,11 +1,11 @@
 import type { Caller } from './caller.ts'
 import { aNumber, aText, demandFields, type Fields, oneOf, optional } from './checks.ts'
-import type { ServerContext } from './context.ts'
+import type { ServerContext, ServerOptions } from './context.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
-import type { Params } from './methods.ts'
-import { methods } from './methods.ts'
+import { methods, type Params } from './methods.ts'
 import type { Outcome } from './refusal.ts'
 import type { Means, TokenPair } from './state.ts'
+import { pairsOf } from './token-state.ts'
 
 /** The outcome of one JSON-RPC request. Members that could not be read are undefined. */
 export interface RpcOutcome {
@@ -83,17 +83,12 @@ interface JournalWriter extends Journal {
   record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
 }
 
-/** How much a journal holds: calls, and bytes of all of them together. */
-interface JournalBounds {
-  size: number
-  bytes: number
-}
-
 /** 8 MiB: enough for 1,000 ordinary calls, too little for 1,000 bodies of a megabyte under `explain`. */
-export const defaultJournalBounds: JournalBounds = { size: 1000, bytes: 8 * 1024 * 1024 }
+const defaultBytes = 8 * 1024 * 1024
 
 /** Creates a journal of the last calls, within both bounds. A size of 0 keeps no call. */
-export function createJournal(context: ServerContext, { size, bytes }: JournalBounds): JournalWriter {
+export function createJournal(context: ServerContext, bounds: ServerOptions['journal'] = {}): JournalWriter {
+  const { size = 1000, bytes = defaultBytes } = bounds
   let all: Entry[] = []
   /** Entries before this one were dropped. */
   let first = 0
@@ -204,10 +199,8 @@ function issuedIn({ state }: ServerContext, value: unknown): string | undefined 
   return state.tokens.get(String(value.accessToken))?.pair.id
 }
 
-function lineage({ state }: ServerContext): LineageEntry[] {
-  const pairs = new Set<TokenPair>()
-  for (const { pair } of state.tokens.values()) pairs.add(pair)
-  return [...pairs].map((pair) => ({
+function lineage(context: ServerContext): LineageEntry[] {
+  return pairsOf(context).map((pair) => ({
     pair: pair.id,
     family: pair.family.id,
     parent: pair.parent ?? null,

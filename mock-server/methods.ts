@@ -35,7 +35,7 @@ interface Call {
 /** The documented methods give an object; some extensions give a word. */
 type Result = object | 'OK'
 
-export interface Method {
+interface Method {
   name: string
   /** The scope that it needs; undefined: none. */
   area: Area | undefined
@@ -71,7 +71,7 @@ const anything: Check<unknown> = () => undefined
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** The first param that is missing, wrong or unknown, as a refusal; undefined when all are right. */
-export function paramsProblem(
+function paramsProblem(
   { rules, profile }: ServerContext,
   method: string,
   table: Method['params'],
@@ -102,7 +102,7 @@ const credentialsParams: Method['params'] = {
 }
 
 /** Part 4.2: tokens for the credentials of a key, or for a refresh token. */
-export const auth: Method = {
+const auth: Method = {
   name: 'manager/auth',
   area: undefined,
   // They depend on the grant type, so they are checked below.
@@ -510,6 +510,19 @@ export const methods: ReadonlyMap<string, Method> = new Map(
     method,
   ]),
 )
+
+/** Runs a method: params first, then scope, then the call. manager/auth checks its own params, which depend on the grant. */
+export function runMethod(method: Method, call: Call): ReturnType<Method['run']> {
+  const { context, params, caller } = call
+  const { rules } = context
+  const { name, area } = method
+  const problem = method === auth ? undefined : paramsProblem(context, name, method.params, params)
+  if (problem) return problem
+  const isClosed = area !== undefined && rules.scopeNeeded(name, area)
+  if (isClosed && !caller?.scopes.some((scope) => rules.scopeOpens(scope, area)))
+    return refuse('scope', 'scope/area', area === 'manager' ? 'apiKey' : area)
+  return method.run(call)
+}
 
 /** The parsed `scope` of manager/auth. */
 interface ScopeRequest {

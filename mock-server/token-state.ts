@@ -83,7 +83,7 @@ function keepSessionFor(session: Session, { refreshExpiryMs }: TokenPair): void 
   session.expiryMs = isNew ? refreshExpiryMs : Math.max(session.expiryMs, refreshExpiryMs)
 }
 
-/** All pairs that are stored; only replaced rules use it. */
+/** All pairs that are stored, oldest first. */
 export function pairsOf({ state }: ServerContext): TokenPair[] {
   return [...new Set([...state.tokens.values()].map(({ pair }) => pair))]
 }
