@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { main } from '../cli.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
-import type { ClientReport } from './report.ts'
+import type { buildReport } from './report.ts'
 import { scenarios } from './scenarios.ts'
 import { runScenarios } from './watch.ts'
 
@@ -18,6 +18,8 @@ afterEach(() => {
   vi.restoreAllMocks()
   process.exitCode = undefined
 })
+
+type ClientReport = ReturnType<typeof buildReport>
 
 interface Called {
   exitCode: unknown

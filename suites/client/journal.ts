@@ -215,7 +215,7 @@ function readBody({ body, bodyBytes }: Exchange): Pick<Request, 'read'> & { valu
 }
 
 /** How a request ended for the client, with the faults that the server made on purpose. */
-export function outcomeOf({ answer, deliveredMs, faults }: Exchange): Outcome {
+function outcomeOf({ answer, deliveredMs, faults }: Exchange): Outcome {
   if (answer === null || answer.status === 0 || deliveredMs === null) return 'lost'
   const { status, headers } = answer
   if (faults.includes('malformed') || faults.includes('wrong-id')) return 'spoilt'

@@ -4,8 +4,9 @@ import { junitProblems } from '../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../self/made-up-journal.ts'
 import type { Journal } from './journal.ts'
 import { checks, judgeJournals } from './judge.ts'
-import { clientRenderers } from './render.ts'
-import { buildReport, type ClientReport, parseClientKnown } from './report.ts'
+import { buildReport, clientRenderers, parseClientKnown } from './report.ts'
+
+type ClientReport = ReturnType<typeof buildReport>
 
 interface Given {
   known?: ReturnType<typeof parseClientKnown>[number][]

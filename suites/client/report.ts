@@ -1,22 +1,28 @@
-/** The report about a client: what each check shows, its verdict and exit code, and the sentences that explain both. */
+/** The report about a client: what each check shows, its verdict and exit code, the sentences that explain both, and every format of it. */
 
 import { interruptedExitCode } from '../engine/errors.ts'
-import { counted } from '../engine/group.ts'
+import { counted, fewOf, groupBy } from '../engine/group.ts'
 import { demand } from '../engine/language/schemas.ts'
 import { readYaml, suggestion } from '../engine/language/yaml-source.ts'
+import { printed } from '../engine/printable.ts'
 import { createRedactor, type Redactor, redactExchange } from '../engine/redact.ts'
 import { visibleLines } from '../engine/signer/bytes.ts'
 import type { Exchange as ShownLines } from '../engine/target.ts'
+import { type Block, conclusionItems, type Document, fact, soft, type Told } from '../report/document.ts'
+import { type ReportedTest, renderersOf, type TestRun, testOfStale } from '../report/formats.ts'
+import { htmlOfDocument } from '../report/html.ts'
 import type { Meta, RunVerdict } from '../report/report.ts'
-import { shellWord } from '../report/text.ts'
+import { areaOf, exchangeLines, staleBlock } from '../report/tell.ts'
+import { shellWord, unwrappedText } from '../report/text.ts'
+import { glyphs, knownWords } from '../report/verdict-words.ts'
 import type { Check } from './check.ts'
-import { type Exchange, type Journal, outcomeOf, readJournal, type Start } from './journal.ts'
+import { type Exchange, type Journal, type Request, readJournal, type Start, type Story } from './journal.ts'
 import { checks as allChecks, type CheckResult, isMadeFor, type selectChecks } from './judge.ts'
 
 type Selected = ReturnType<typeof selectChecks>
 
 /** As every format prints it. Plain data: it is also the JSON report (spec/schemas/client-report.schema.json). */
-export interface ClientReport {
+interface ClientReport {
   meta: ClientMeta
   verdict: RunVerdict
   /** The exit code of the process; 130 if it was interrupted. */
@@ -114,7 +120,8 @@ interface BuildInput {
 /** The report about a client. Pure; the same input gives the same report. */
 export function buildReport(input: BuildInput): ClientReport {
   const { meta, journals, results, known, strict, selected } = input
-  const redactor = createRedactor(journals.flatMap((journal) => [...readJournal(journal).secrets]))
+  const stories = journals.map(readJournal)
+  const redactor = createRedactor(stories.flatMap(({ secrets }) => [...secrets]))
   const reported = results.filter(({ check }) => selected.isReported(check.id))
   const checks = reported.map((result) => reportCheck(input, result, redactor))
   const stale = known.filter((entry) => isStale(entry, reported))
@@ -128,7 +135,7 @@ export function buildReport(input: BuildInput): ClientReport {
     known: checks.filter((check) => check.known !== null).length,
     stale: stale.length,
   }
-  const unknown = unknownBecause(input, summary)
+  const unknown = unknownBecause(input, stories, summary)
   const [verdict, fromChecks] = verdictOf(summary, meta.stopped !== null || unknown !== null)
   const isWrong = fromChecks === 1 || summary.stale > 0 || (strict && summary.warned > 0)
   return {
@@ -138,7 +145,9 @@ export function buildReport(input: BuildInput): ClientReport {
     conclusion: conclusionOf(summary, meta.stopped, unknown, strict),
     summary,
     checks,
-    scenarios: journals.map((journal) => reportScenario(selected, journal, redactor)),
+    scenarios: stories.map((story, at) =>
+      reportScenario(selected, story, journals[at]?.exchanges.length ?? 0, redactor),
+    ),
     stale,
   }
 }
@@ -198,17 +207,22 @@ function isStale(entry: ClientKnownEntry, results: readonly CheckResult[]): bool
 }
 
 /** Why nothing is known about the client; null if something is. */
-function unknownBecause({ journals, results }: BuildInput, summary: ClientReport['summary']): string | null {
+function unknownBecause(
+  { journals, results }: BuildInput,
+  stories: readonly Story[],
+  summary: ClientReport['summary'],
+): string | null {
   const { passed, failed, warned, known } = summary
   if (journals.every(({ exchanges }) => exchanges.length === 0))
     return 'No request of the client reached a server; it must call the URL in SVC_URL'
   if (passed + failed + warned + known === 0) return 'No check was exercised, so nothing is known about this client'
   const documentPassed = results.some(({ check, verdict }) => check.level === 'document' && verdict === 'passed')
   if (!documentPassed) return 'No check of the document passed, so nothing is known about this client'
-  const isAccepted = (exchange: Exchange): boolean => outcomeOf(exchange) === 'accepted'
-  if (failed + known > 0 || journals.some(({ exchanges }) => exchanges.some(isAccepted))) return null
+  if (failed + known > 0 || stories.some((story) => acceptedOf(story).length > 0)) return null
   return 'No call of the client was accepted, so nothing is known about this client'
 }
+
+const acceptedOf = ({ requests }: Story): Request[] => requests.filter(({ outcome }) => outcome === 'accepted')
 
 function verdictOf({ failed, known }: ClientReport['summary'], isOpen: boolean): [RunVerdict, 0 | 1] {
   if (failed > 0) return ['does-not-conform', 1]
@@ -235,16 +249,16 @@ function conclusionOf(
   return lines.flatMap(([isSaid, line]) => (isSaid && line !== null ? [line] : []))
 }
 
-function reportScenario({ scenarios }: Selected, journal: Journal, redactor: Redactor): ScenarioReport {
-  const { scenario: id, exchanges } = journal
-  const starts = journal.starts ?? []
-  const isTroubled = exchanges.length === 0 || starts.some(({ ended }) => ended.kind !== 'exit' || ended.code !== 0)
+function reportScenario({ scenarios }: Selected, story: Story, requests: number, redactor: Redactor): ScenarioReport {
+  const id = story.scenario
+  const starts = story.starts ?? []
+  const isTroubled = requests === 0 || starts.some(({ ended }) => ended.kind !== 'exit' || ended.code !== 0)
   const sum = (of: (start: Start) => number): number => starts.reduce((all, one) => all + of(one), 0)
   return {
     id,
     about: scenarios.find((one) => one.id === id)?.about ?? 'Every call was judged',
-    requests: exchanges.length,
-    accepted: exchanges.filter((exchange) => outcomeOf(exchange) === 'accepted').length,
+    requests,
+    accepted: acceptedOf(story).length,
     ok: sum(({ ok }) => ok),
     error: sum(({ error }) => error),
     ended: starts.map(({ ended }) => showEnding(ended)),
@@ -324,4 +338,154 @@ export function parseClientKnown(text: string, file: string): ClientKnownEntry[]
       throw source.error({ path: [index, 'check'], message: `unknown check "${check}"${suggestion(check, ids)}` })
     return { issue: null, sometimes: false, ...entry }
   })
+}
+
+// ---- the report as the document that every format for people lays out, and as a list of tests for the others
+
+const shownStderrLines = 6
+const shownScenarios = 3
+
+/** The report in every format. What is not wrong is told on the page only. */
+export const clientRenderers = renderersOf<ClientReport>({
+  document: (report) => tellClient(printed(report), { all: false }),
+  page: (report) => htmlOfDocument(tellClient(printed(report), { all: true })),
+  tests: testRun,
+})
+
+function tellClient(report: ClientReport, { all }: { all: boolean }): Document {
+  const { meta, verdict, exitCode, conclusion, summary, stale, checks, scenarios } = report
+  const order = ['failed', 'warned', 'known', ...(all ? ['passed', 'not-testable'] : [])]
+  const told = checks
+    .filter((check) => order.includes(toneOf(check)))
+    .sort((one, other) => order.indexOf(toneOf(one)) - order.indexOf(toneOf(other)))
+  const areas = [...groupBy(checks, ({ id }) => areaOf(id))].map(([area, mine]) =>
+    fact(area, mine.map(wordOf).join('  ')),
+  )
+  const rows = scenarios.map(({ id, about, requests, accepted, ok, error, ended }) => [
+    ...[id, about, requests, accepted, ok, error],
+    ended.join(', then '),
+  ])
+  return {
+    title: clientOf(meta),
+    verdict,
+    exitCode,
+    head: [
+      `svc-conformance ${meta.version} judged ${clientOf(meta)}: ${counted(scenarios.length, 'scenario')} in ${(meta.durationMs / 1000).toFixed(1)} s`,
+      `Node ${meta.node}, ${meta.started}`,
+    ],
+    summary: summaryOf(summary),
+    problems: [],
+    conclusion: conclusionItems(conclusion),
+    told: told.map((check) => tellCheck(check, all ? {} : { evidence: 1, scenarios: shownScenarios })),
+    overview: [],
+    rest: [
+      endings(scenarios),
+      staleBlock(stale.map(({ check, reason }) => `${check} passes now (${reason})`)),
+      { kind: 'facts', heading: 'Checks', items: areas.flat() },
+      {
+        kind: 'table',
+        heading: 'Scenarios',
+        folded: '',
+        head: ['scenario', 'what happens', 'requests', 'accepted', 'ok', 'error', 'ended with'],
+        rows,
+      },
+    ],
+  }
+}
+
+/** The verdicts of the report about a server, whose words, signs and colours this report shares. */
+const toneOf = ({ verdict, known }: CheckReport) =>
+  known !== null ? 'known' : verdict === 'not-exercised' ? 'not-testable' : verdict
+
+const wordOf = (check: CheckReport): string =>
+  `${glyphs[toneOf(check)]} ${check.id.split('/')[1]}`.replaceAll(' ', '\u00a0')
+
+/** What was judged; without a command, every client that called. */
+const clientOf = ({ command }: Pick<ClientReport['meta'], 'command'>): string => command ?? 'all callers'
+
+/** `37 checks: 2 passed, 1 failed, 34 not exercised`. */
+function summaryOf({ passed, failed, warned, notExercised, known, stale }: ClientReport['summary']): string {
+  const found = Object.entries({ failed, warned, known, stale })
+    .filter(([, number]) => number > 0)
+    .map(([word, number]) => `${number} ${word}`)
+  const all = passed + failed + warned + notExercised + known
+  return `${counted(all, 'check')}: ${[`${passed} passed`, ...found, `${notExercised} not exercised`].join(', ')}`
+}
+
+/** A check as every format shows it. @param most how many pieces of evidence and names of scenarios are shown */
+function tellCheck(check: CheckReport, most: { evidence?: number; scenarios?: number } = {}): Told {
+  const { id, title, level, sentence, source, verdict, known, message, scenarios, evidence, again } = check
+  const isWrong = verdict === 'failed' || verdict === 'warned'
+  const mine = evidence.slice(0, most.evidence)
+  const facts = [
+    ...fact(isWrong ? 'But' : 'Shown', message),
+    ...fact('In', scenarios.length > 0 && fewOf(scenarios, most.scenarios ?? scenarios.length)),
+    ...mine.slice(1).flatMap((one) => fact('Also', `${one.scenario}: ${one.message}`)),
+    ...mine.flatMap(({ diagnosis }) => diagnosis.flatMap((text) => fact('Diagnosis', text))),
+    ...fact('Known', known && knownWords(known)),
+  ]
+  const exchanges = mine.flatMap(({ scenario, exchanges }) =>
+    exchanges.map(({ number, atMs, connection, faults, ...lines }): Block => {
+      const spoilt = faults.length === 0 ? '' : `, fault: ${faults.join(', ')}`
+      const head = `${scenario}: request ${number}, ${atMs} ms after the start, connection ${connection}${spoilt}`
+      return { kind: 'code', label: 'Exchange', lines: [head, ...exchangeLines(lines)] }
+    }),
+  )
+  return {
+    kind: 'told',
+    verdict: toneOf(check),
+    id,
+    title,
+    message,
+    blocks: [
+      { kind: 'facts', items: fact(level.toUpperCase(), sentence, [soft(source)]) },
+      { kind: 'facts', items: facts },
+      ...exchanges,
+      { kind: 'command', label: 'Again', command: again },
+    ],
+  }
+}
+
+/** The first start that ended badly, with the client's own output. */
+function endings(scenarios: ClientReport['scenarios']): Block {
+  const bad = scenarios.filter(({ stderr, ended }) => stderr !== '' || ended.some((one) => one !== 'exit code 0'))
+  const [first] = bad
+  if (first === undefined) return { kind: 'lines', lines: [] }
+  const { id, stderr, ended } = first
+  const more = bad.length > 1 ? ` (and in ${bad.length - 1} more)` : ''
+  const output = stderr === '' ? 'it wrote nothing to stderr' : 'its stderr ends with:'
+  const heading = `In ${id}${more} the client ended with ${[...new Set(ended)].join(', then ')}; ${output}`
+  const lines = stderr === '' ? [] : stderr.split('\n').slice(-shownStderrLines)
+  return { kind: 'lines', lines: [heading, ...lines] }
+}
+
+/** One test for each check and each stale baseline entry. */
+function testRun(raw: ClientReport): TestRun {
+  const { meta, verdict, exitCode, summary, checks, stale } = printed(raw)
+  const { version, started, durationMs } = meta
+  return {
+    version,
+    target: clientOf(meta),
+    started,
+    durationMs,
+    shard: null,
+    exitCode,
+    tests: [...checks.map(testOfCheck), ...stale.map(({ check, reason }) => testOfStale(check, reason))],
+    extra: { verdict, exitCode, summary },
+  }
+}
+
+function testOfCheck(check: CheckReport): ReportedTest {
+  const { id, title, known, verdict, message } = check
+  const isExercised = verdict !== 'not-exercised'
+  return {
+    id,
+    name: title,
+    outcome: known === null && isExercised ? verdict : 'skipped',
+    verdict: known === null ? verdict : 'known',
+    suite: id.split('/'),
+    durationMs: 0,
+    message: known !== null ? `Known: ${known.reason}` : isExercised ? message : `Not exercised: ${message}`,
+    text: unwrappedText(tellCheck(check)),
+  }
 }

@@ -1,7 +1,6 @@
 import { clientAuths } from '../client/journal.ts'
 import { checks, judgeJournals, selectChecks } from '../client/judge.ts'
-import { clientRenderers } from '../client/render.ts'
-import { buildReport, parseClientKnown } from '../client/report.ts'
+import { buildReport, clientRenderers, parseClientKnown } from '../client/report.ts'
 import { scenarios } from '../client/scenarios.ts'
 import { type ClientSource, listen, runScenarios } from '../client/watch.ts'
 import { usageError } from '../engine/errors.ts'

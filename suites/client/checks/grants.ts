@@ -1,32 +1,9 @@
-/** Checks of which credentials a client uses where (parts 4.2 and 5 of the document), of scopes, and of limits. */
+/** Checks of grants (part 4.2 of the document), of scopes, and of limits. */
 import { isStrings } from '../../engine/json.ts'
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
 import { isForTokens, isOutlived, type Pair, type Request, replacedMs, type Story } from '../journal.ts'
-import { judgedBySignatures } from './signatures.ts'
 
-const keyAndGrantChecks: readonly Check[] = [
-  {
-    id: 'keys/public-key-signs-only',
-    level: 'document',
-    title: 'A key with a public key is used for ECC signatures only',
-    sentence:
-      'An ED25519 public key: then only ECC signatures may be used with the key. Basic is not usable with an API key that has a public key',
-    source: 'interface parts 2, 4.1 and 5.2',
-    judge(evidence) {
-      const { keys, requests } = evidence.story
-      const { exercised, findings } = judgedBySignatures('keys/public-key-signs-only', evidence)
-      const isPublic = (text: unknown): boolean => keys.some(({ kind, id }) => kind === 'public' && id === text)
-      const uses = each(requests, ({ authorization, params, kind }) => [
-        authorization.kind === 'basic' &&
-          isPublic(Buffer.from(authorization.rest.trim(), 'base64').toString('utf8').split(':', 1)[0]) &&
-          'Basic credentials name a key that has a public key. Sign with its private key',
-        kind === 'grant' &&
-          isPublic(params.apiKeyId) &&
-          'A token is requested with a key that has a public key. Sign each call instead',
-      ])
-      return { exercised, findings: [...uses, ...findings] }
-    },
-  },
+const paramsChecks: readonly Check[] = [
   {
     id: 'grants/no-authorization',
     level: 'document',
@@ -222,7 +199,7 @@ function newKeys({ setting }: Story, first: readonly Request[], later: readonly 
   return [finding('Every start creates an API key. Keep the first one, since there are ten places', before, again)]
 }
 
-export const grantChecks: readonly Check[] = [...keyAndGrantChecks, ...scopeChecks, ...limitChecks]
+export const grantChecks: readonly Check[] = [...paramsChecks, ...scopeChecks, ...limitChecks]
 
 /** The entries of scope that a grant requests; null if it is not a grant, or has no list of strings. */
 const scopeOf = ({ kind, params: { scope } }: Request): readonly string[] | null =>

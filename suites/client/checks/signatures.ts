@@ -1,11 +1,11 @@
-/** Checks of signatures: part 5.1 of the document. */
+/** Checks of signatures, and of what a key with a public key is used for: part 5 of the document. */
 import { callPath } from '../../engine/document.ts'
 import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/draft.ts'
 import { signatureBytes } from '../../engine/signer/ed25519.ts'
 import { macBytesSent } from '../../engine/signer/hmac.ts'
 import type { DiagnoseInput, Diagnosis, NamedMistake } from '../../lab/diagnose.ts'
 import { readHeader, type VerifyInput, verify } from '../../lab/verify.ts'
-import { type Check, type Evidence, finding } from '../check.ts'
+import { type Check, type Evidence, each, finding } from '../check.ts'
 import { headerOf, type JournalKey, type Request, type SignatureShown, type Story } from '../journal.ts'
 
 const rows: readonly [id: string, title: string, sentence: string][] = [
@@ -46,17 +46,45 @@ const rows: readonly [id: string, title: string, sentence: string][] = [
   ],
 ]
 
-export const signatureChecks: readonly Check[] = rows.map(([id, title, sentence]) => ({
-  id,
+const ofKeys: Check = {
+  id: 'keys/public-key-signs-only',
   level: 'document',
-  title,
-  sentence,
-  source: 'interface part 5.1',
-  judge: (evidence) => judgedBySignatures(id, evidence),
-}))
+  title: 'A key with a public key is used for ECC signatures only',
+  sentence:
+    'An ED25519 public key: then only ECC signatures may be used with the key. Basic is not usable with an API key that has a public key',
+  source: 'interface parts 2, 4.1 and 5.2',
+  judge(evidence) {
+    const { keys, requests } = evidence.story
+    const { exercised, findings } = judgedBySignatures(ofKeys.id, evidence)
+    const isPublic = (text: unknown): boolean => keys.some(({ kind, id }) => kind === 'public' && id === text)
+    const uses = each(requests, ({ authorization, params, kind }) => [
+      authorization.kind === 'basic' &&
+        isPublic(Buffer.from(authorization.rest.trim(), 'base64').toString('utf8').split(':', 1)[0]) &&
+        'Basic credentials name a key that has a public key. Sign with its private key',
+      kind === 'grant' &&
+        isPublic(params.apiKeyId) &&
+        'A token is requested with a key that has a public key. Sign each call instead',
+    ])
+    return { exercised, findings: [...uses, ...findings] }
+  },
+}
+
+export const signatureChecks: readonly Check[] = [
+  ofKeys,
+  ...rows.map(
+    ([id, title, sentence]): Check => ({
+      id,
+      level: 'document',
+      title,
+      sentence,
+      source: 'interface part 5.1',
+      judge: (evidence) => judgedBySignatures(id, evidence),
+    }),
+  ),
+]
 
 /** What the signed requests of a story show about one check. */
-export function judgedBySignatures(id: string, { signed }: Evidence): ReturnType<Check['judge']> {
+function judgedBySignatures(id: string, { signed }: Evidence): ReturnType<Check['judge']> {
   const findings = signed.flatMap(({ request, faults }) =>
     faults
       .filter(({ check }) => check === id)
@@ -94,8 +122,8 @@ export function judgeSignature(
 
 /** The checks that a right signature with a key of this kind shows to hold. */
 export function shownByRight(kind: JournalKey['kind']): string[] {
-  const ofOtherKeys = kind === 'secret' ? 'keys/public-key-signs-only' : 'signature/twenty-bytes'
-  return [...rows.map(([id]) => id), 'keys/public-key-signs-only'].filter((check) => check !== ofOtherKeys)
+  const ofOtherKeys = kind === 'secret' ? ofKeys.id : 'signature/twenty-bytes'
+  return signatureChecks.map(({ id }) => id).filter((check) => check !== ofOtherKeys)
 }
 
 /** The key that a header names, or the only one that it can mean. */
@@ -270,7 +298,7 @@ const byRequirement: { readonly [requirement: string]: string } = {
   'signatures/header-fields': 'signature/five-fields',
   'signatures/version': 'signature/five-fields',
   'signatures/scheme': 'signature/five-fields',
-  'signatures/public-key-refuses-hmac': 'keys/public-key-signs-only',
+  'signatures/public-key-refuses-hmac': ofKeys.id,
 }
 
 /** A value of the header that is wrong in itself, not only different from the signed one. */
