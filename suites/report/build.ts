@@ -61,6 +61,7 @@ interface BuildInput {
   render?: ProblemRenderer
   options: {
     strict: boolean
+    /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */
     partial: 'only' | 'shard' | null
     /** What `--skip` left out, if it has no outcome. */
     skipped?: readonly { id: string; reason: string }[]
@@ -507,16 +508,8 @@ function mergeMeta(one: Meta, other: Meta): Meta {
 /** What the verdict of a run, its exit code, and the sentences that explain both are made of. */
 type Evidence = Pick<Report, 'meta' | 'summary' | 'cases' | 'newer' | 'requirements' | 'findings'>
 
-/** How it is judged. */
-interface Judging {
-  strict: boolean
-  /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */
-  partial: 'only' | 'shard' | null
-  /** The exit code of a run that was interrupted or lost its target; null or absent: the table decides. */
-  ownExitCode?: number | null
-  /** Explains throttling: the run took longer, and some times could not be judged. */
-  throttledCalls: number
-}
+/** How it is judged. `throttledCalls`: the run took longer, and some times could not be judged. */
+type Judging = BuildInput['options'] & { throttledCalls: number }
 
 function summarize(cases: readonly CaseReport[], stale: readonly KnownEntry[]): Report['summary'] {
   const { passed, failed, warned, blocked, known, ...others } = countVerdicts(cases)

@@ -2,6 +2,7 @@
 
 import type { RequirementReason } from '../engine/judge/judge-case.ts'
 import type { CaseOutcome, Hint, Problem, Verdict } from '../engine/judge/problem.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import type { Exchange } from '../engine/target.ts'
 
 export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
@@ -46,12 +47,7 @@ interface Summary {
   stale: number
 }
 
-export interface RequirementReport {
-  id: string
-  level: Level
-  kind: 'guard' | 'shape'
-  part: string
-  text: string
+export interface RequirementReport extends Omit<Requirement, 'untestable'> {
   /** The place of the sentence. */
   anchor: string
   verdict: Verdict
@@ -63,11 +59,9 @@ export interface RequirementReport {
   reason: string | null
   /** A must that this run leaves open. */
   gap: boolean
-  /** Requirements that seem broken too where this one is; absent if there are none. */
-  consequences?: string[]
 }
 
-export type Level = 'must' | 'implied'
+export type Level = Requirement['level']
 
 /** A problem with its message, which puts the other fields into words. */
 export type ReportedProblem = Problem & { message: string; hint?: Hint & { message: string } }
@@ -84,10 +78,7 @@ export interface CaseReport
   blockedBy: string | null
 }
 
-interface KnownReason {
-  reason: string
-  issue: string | null
-}
+type KnownReason = Pick<KnownEntry, 'reason' | 'issue'>
 
 /** An answer that no reading of the document allows, found by the model. */
 export interface Finding {
