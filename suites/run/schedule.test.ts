@@ -12,15 +12,17 @@ import { type Board, createRunner, nextToStart } from './schedule.ts'
 
 type Entry = Board['entries'][number]
 
-const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry => ({
-  key,
-  isTestKey: false,
-  claims: { ...noClaims, ...claims },
-  state: 'pending',
-  isAgain: false,
-  startedAs: 0,
-  ...more,
-})
+/** What the rules read of an entry. */
+const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry =>
+  ({
+    key,
+    isTestKey: false,
+    claims: { ...noClaims, ...claims },
+    state: 'pending',
+    isAgain: false,
+    startedAs: 0,
+    ...more,
+  }) as Entry
 
 const running = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry =>
   entry(key, claims, { state: 'running', ...more })

@@ -46,7 +46,7 @@ function createSchedule(
 ): Runner {
   const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
   // Until a case shows which grants count as sessions, and whose, every grant counts for every user.
-  const board: Board<Slot> = {
+  const board: Board = {
     entries: [...slots.values()],
     unnamedAreFree: false,
     sessionsPerKey: false,
@@ -114,7 +114,7 @@ const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', '
  * If cases with tokens run at the same time, only a pass of all of them counts: a server that confuses tokens may pass one case because of
  * another. As soon as one does not pass, each of them runs again alone, and that result counts.
  */
-function doubt(board: Board<Slot>): void {
+function doubt(board: Board): void {
   board.isDoubted = true
   for (const slot of board.entries) {
     if (slot.held === null) continue
@@ -137,7 +137,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 const queueShare = 1 / 4
 
 /** The next item that may start while the others run; items that wait for a time, or for the grants of others, do not count. */
-function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Conversation): Slot | undefined {
+function nextOf(board: Board, { limit, facts, instance, grants }: Conversation): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
   if (busy - grants.waiting >= limit.atOnce) return undefined
   board.grantsQueue = busy >= limit.atOnce && grants.waiting >= limit.atOnce * queueShare
@@ -191,7 +191,15 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
 
 // The place of an item in the schedule.
 
-interface Slot extends Entry {
+interface Slot {
+  key: string
+  isTestKey: boolean
+  claims: Claims
+  state: 'pending' | 'running' | 'done'
+  /** It runs again, alone, because other cases may have disturbed it. */
+  isAgain: boolean
+  /** Its number among those that have started; 0 until then. */
+  startedAs: number
   item: Item
   /** Other items ran at the same time. */
   hadCompany: boolean
@@ -234,7 +242,7 @@ function createSlot(item: Item, makesCalls: boolean): Slot {
 }
 
 /** Records that an item starts while others run. */
-function begin({ entries }: Board<Slot>, slot: Slot): Slot {
+function begin({ entries }: Board, slot: Slot): Slot {
   slot.sharedTokens = false
   for (const other of entries) {
     if (other.state !== 'running') continue
@@ -251,20 +259,8 @@ function begin({ entries }: Board<Slot>, slot: Slot): Slot {
 
 // The rules by which cases of one target run at the same time without disturbing each other.
 
-/** A case of a run, or the creation of a test key. */
-interface Entry {
-  key: string
-  isTestKey: boolean
-  claims: Claims
-  state: 'pending' | 'running' | 'done'
-  /** It runs again, alone, because other cases may have disturbed it. */
-  isAgain: boolean
-  /** Its number among those that have started; 0 until then. */
-  startedAs: number
-}
-
-export interface Board<E extends Entry = Entry> {
-  entries: readonly E[]
+export interface Board {
+  entries: readonly Slot[]
   /** Grants without a session take no place among the sessions. */
   unnamedAreFree: boolean
   /** Each key has its own sessions. */
@@ -278,7 +274,7 @@ export interface Board<E extends Entry = Entry> {
 }
 
 /** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */
-export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
+export function nextToStart(board: Board): Slot | undefined {
   const left = board.entries.filter(({ state }) => state !== 'done')
   const running = left.filter(({ state }) => state === 'running')
   const testKey = left.find(({ isTestKey }) => isTestKey)
@@ -289,7 +285,7 @@ export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   const fillsNoKeys = left.some(({ claims }) => claims.fills !== 'keys')
   const areSessionsCounted = !left.some(({ claims }) => countsSessions(claims))
   const tokensAreTaken = board.grantsQueue || (board.isDoubted && running.some(takesTokens))
-  const mayStart = (entry: E): boolean =>
+  const mayStart = (entry: Slot): boolean =>
     entry.state === 'pending' &&
     !(tokensAreTaken && takesTokens(entry)) &&
     (running.length === 0 || !isQuiet(entry, board)) &&
@@ -305,10 +301,10 @@ const countsSessions = ({ fills, named, racesGrants, observesCounting }: Claims)
   !racesGrants && fills !== 'keys' && (fills === 'sessions' || named > 0 || observesCounting)
 
 /** Whether a case uses tokens, which a server may confuse with those of another case. */
-const takesTokens = ({ claims }: Entry): boolean => claims.grants > 0
+const takesTokens = ({ claims }: Slot): boolean => claims.grants > 0
 
-function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
-  const levels: E[][] = []
+function byUrgency(entries: readonly Slot[], board: Board): Slot[] {
+  const levels: Slot[][] = []
   for (const entry of entries) {
     const level = urgency(entry, board)
     levels[level] ??= []
@@ -318,7 +314,7 @@ function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
 }
 
 /** Cases that show more about the target start first, then those that wait or must keep an order, then those that block others. */
-function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
+function urgency({ claims, isAgain }: Slot, { movesClock }: Board): number {
   if (claims.observesCounting) return 0
   // Where the clock is moved, the following order saves no time.
   if (movesClock) return 1
@@ -328,13 +324,13 @@ function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
   return claims.grants > 0 ? 3 : 4
 }
 
-const isQuiet = ({ claims, isAgain }: Entry, { movesClock }: Board): boolean =>
+const isQuiet = ({ claims, isAgain }: Slot, { movesClock }: Board): boolean =>
   claims.races || isAgain || (movesClock && claims.waits)
 
 /**
  * Cases that fill the sessions of a user come last and run alone among cases with sessions; others must not remove each other's sessions.
  */
-function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: Entry): boolean } {
+function sessionRules(board: Board, left: readonly Slot[]): { mayStart(entry: Slot): boolean } {
   const observing = left.find(({ claims }) => claims.observesCounting)
   const withSessions = left.filter(({ claims }) => placesOf(claims, board) > 0)
   const running = withSessions.filter(({ state }) => state === 'running')
@@ -342,7 +338,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
   return {
     mayStart(entry) {
       if (placesOf(entry.claims, board) === 0) return true
-      const meets = (other: Entry): boolean => other !== entry && shareSessions(entry.claims, other.claims, board)
+      const meets = (other: Slot): boolean => other !== entry && shareSessions(entry.claims, other.claims, board)
       const beside = running.filter(meets)
       if (observing !== undefined) return entry === observing && beside.length === 0
       if (entry.claims.fills === 'sessions')
@@ -359,7 +355,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
  * Cases that fill the sessions come after all that fill no limit, and keep their order. Only a race need not come before: it runs alone, and
  * waiting until nothing else runs would keep them waiting too.
  */
-function comesBefore(one: Entry, filling: Entry, left: readonly Entry[]): boolean {
+function comesBefore(one: Slot, filling: Slot, left: readonly Slot[]): boolean {
   if (one.claims.fills === null) return !one.claims.races
   return one.claims.fills === 'sessions' && left.indexOf(one) < left.indexOf(filling)
 }
@@ -375,7 +371,7 @@ function shareSessions({ users: some }: Claims, { users: others }: Claims, { ses
 }
 
 /** How many sessions that count for a running case, its own among them, may have come since it started. */
-function placesSince(running: Entry, board: Board): number {
+function placesSince(running: Slot, board: Board): number {
   return board.entries
     .filter(({ claims, startedAs }) => startedAs >= running.startedAs && shareSessions(claims, running.claims, board))
     .reduce((sum, { claims }) => sum + placesOf(claims, board), 0)
