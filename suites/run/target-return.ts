@@ -41,14 +41,8 @@ function presenceOf(instance: Instance): () => Promise<boolean> {
       timeoutMs: patienceMs,
     })
     if (answer.kind !== 'none' && isUnavailable(answer.status)) return false
-    if (answer.kind === 'none')
-      return !hasAnswered && !answer.refusedConnection && (await isListening(instance.baseUrl))
+    if (answer.kind === 'none') return !hasAnswered && !answer.refusedConnection && (await listens(instance.baseUrl))
     hasAnswered = true
     return true
   }
-}
-
-function isListening(url: string): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(url)
-  return listens(hostname.replace(/^\[|\]$/g, ''), Number(port) || (protocol === 'https:' ? 443 : 80))
 }

@@ -66,7 +66,7 @@ const isOnCarrier = (request: http.ClientRequest | undefined): boolean =>
 // One request over node:http: any method, path and bytes, as given. A missing answer is a value.
 
 interface Limits {
-  timeoutMs: number
+  requestTimeoutMs: number
   maxAnswerBytes: number
 }
 
@@ -79,7 +79,7 @@ async function sendRequest(
 ): Promise<WireAnswer> {
   try {
     const outgoing = request.raw ? openRequest(baseUrl, request, agent) : await openOrdinary(baseUrl, request, agent)
-    const answer = answerTo(outgoing, limits)
+    const answer = answerTo(outgoing, request, limits)
     sendBody(outgoing, request)
     return await answer
   } catch (error) {
@@ -122,7 +122,7 @@ interface HeldRequest {
 function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): HeldRequest {
   const { body } = request
   const outgoing = openRequest(baseUrl, request, agent)
-  const answer = answerTo(outgoing, limits)
+  const answer = answerTo(outgoing, request, limits)
   let isLost = false
   outgoing.once('error', () => {
     isLost = true
@@ -153,7 +153,13 @@ function openRequest(baseUrl: string, request: WireRequest, agent: http.Agent): 
   })
 }
 
-function answerTo(outgoing: http.ClientRequest, { timeoutMs, maxAnswerBytes }: Limits): Promise<WireAnswer> {
+/** Answers in memory together may take as much space as this many of the longest ones. */
+const longestTogether = 4
+
+function answerTo(outgoing: http.ClientRequest, request: WireRequest, limits: Limits): Promise<WireAnswer> {
+  const { sharedBy = 1, timeoutMs = limits.requestTimeoutMs } = request
+  const { maxAnswerBytes: most } = limits
+  const maxAnswerBytes = Math.min(most, Math.ceil((longestTogether * most) / sharedBy))
   return new Promise((resolve) => {
     // The timeout of a socket would start again with every byte.
     const deadline = setTimeout(() => {
@@ -301,7 +307,7 @@ export function openWire(options: WireOptions): Wire {
       mostAtOnce = Math.max(mostAtOnce, underWay)
       const lane = pool.of(request.connection === 'warm' ? 'kept' : (request.connection ?? 'kept'), request.from)
       const sent = isBare ? { ...request, raw: true } : request
-      const answer = await sendRequest(baseUrl, sent, lane.agent, limitsOf(request, limits))
+      const answer = await sendRequest(baseUrl, sent, lane.agent, limits)
       lane.usedAtMs = performance.now()
       underWay -= 1
       // A server that serves one connection at a time would not answer on another one.
@@ -372,22 +378,6 @@ function openPool(options: WireOptions) {
 /** How long a server may take to notice that connections were closed. In ms. */
 const closingMs = 5
 
-interface WireLimits {
-  requestTimeoutMs: number
-  maxAnswerBytes: number
-}
-
-/** Answers in memory together may take as much space as this many of the longest ones. */
-const longestTogether = 4
-
-/** The limits of one request. */
-function limitsOf({ sharedBy = 1, timeoutMs }: WireRequest, { requestTimeoutMs, maxAnswerBytes }: WireLimits) {
-  return {
-    timeoutMs: timeoutMs ?? requestTimeoutMs,
-    maxAnswerBytes: Math.min(maxAnswerBytes, Math.ceil((longestTogether * maxAnswerBytes) / sharedBy)),
-  }
-}
-
 /** A busy machine wakes this process late, and brings it the ends of connections late too. */
 const lateMs = 2 * closingMs
 const mostWaits = 10
@@ -411,10 +401,9 @@ async function race(
   baseUrl: string,
   requests: WireRequest[],
   agentFor: (request: WireRequest) => http.Agent,
-  limits: WireLimits,
+  limits: Limits,
 ): Promise<WireAnswer[]> {
-  const hold = (request: WireRequest): HeldRequest =>
-    holdRequest(baseUrl, request, agentFor(request), limitsOf(request, limits))
+  const hold = (request: WireRequest): HeldRequest => holdRequest(baseUrl, request, agentFor(request), limits)
   const held = requests.map(hold)
   await Promise.all(held.map(({ ready }) => ready))
   await new Promise((resolve) => setImmediate(resolve))

@@ -84,10 +84,16 @@ export function urlSettings(url: string, settings: TargetSettings): TargetSettin
 
 const connectTimeoutMs = 1000
 
-/** Whether anything accepts connections at that address. */
-export function listens(host: string, port: number): Promise<boolean> {
+/** Whether anything accepts connections at a URL, or at this address instead of its host. */
+export function listens(url: string, address?: string): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(url)
+  const host = address ?? hostname.replace(/^\[|\]$/g, '')
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: connectTimeoutMs })
+    const socket = connect({
+      host,
+      port: Number(port) || (protocol === 'https:' ? 443 : 80),
+      timeout: connectTimeoutMs,
+    })
     const end = (found: boolean): void => {
       socket.destroy()
       resolve(found)
@@ -105,9 +111,7 @@ export function listens(host: string, port: number): Promise<boolean> {
  * @returns undefined for any other host
  */
 async function addressOfLocalhost(url: string): Promise<string | undefined> {
-  const { hostname, port, protocol } = new URL(url)
-  if (hostname !== 'localhost') return undefined
-  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
-  const isOnIPv6Only = !(await listens('127.0.0.1', portNumber)) && (await listens('::1', portNumber))
+  if (new URL(url).hostname !== 'localhost') return undefined
+  const isOnIPv6Only = !(await listens(url, '127.0.0.1')) && (await listens(url, '::1'))
   return isOnIPv6Only ? '::1' : '127.0.0.1'
 }
