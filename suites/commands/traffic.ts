@@ -45,14 +45,13 @@ export function readWhatIsKnown(typed: flag.Typed<typeof keyFlags>): Pick<Sessio
   const { scheme = defaultScheme, tokenPrefix = null, signedUri = '/api', probes = {} } = named.file
   const given = readGivenKey(typed, process.env, named)
   for (const doubt of given?.doubts ?? []) writeError(lines([printable(doubt)]))
-  const withParams = Object.entries(probes).map(([area, probe]) => [area, { ...probe, params: probe.params ?? {} }])
   return {
     keys: [...(given === null ? [] : [namedKey(given.root)]), ...(flags.keys === null ? [] : readKeys(flags.keys))],
     terms: {
       scheme: flags.scheme ?? scheme,
       tokenPrefix: flags.tokenPrefix ?? tokenPrefix,
       uri: signedUri,
-      ...namedMethods({ ...bareSettings, probes: Object.fromEntries(withParams) }),
+      ...namedMethods({ ...bareSettings, probes }),
     },
   }
 }

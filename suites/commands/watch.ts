@@ -1,12 +1,11 @@
 import { usageError } from '../engine/errors.ts'
-import { defined } from '../engine/json.ts'
 import { jsonLine, lines, printable } from '../engine/printable.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { demandPlaceFor, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { readBaseline } from '../run/inputs.ts'
-import { readTargetFile, serverFlags } from '../run/options.ts'
+import { readTargetFile, readTls, serverFlags } from '../run/options.ts'
 import { openJudging } from '../watch/judging.ts'
 import { openProxy, type ProxyOptions } from '../watch/proxy.ts'
 import { buildWatchReport, watchRenderers } from '../watch/report.ts'
@@ -117,7 +116,8 @@ function endOf(seconds: number | null): Promise<void> {
 type Read = Omit<ProxyOptions, 'begin' | 'end' | 'other'>
 
 function readProxyOptions(flags: flag.Values<typeof watchFlags>, typed: flag.Typed<typeof watchFlags>): Read {
-  const { file, beside } = readTargetFile(typed, process.env)
+  const named = readTargetFile(typed, process.env)
+  const { file } = named
   const url = flags.url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   if (url === null) throw usageError('Name the server to watch, as in "--url https://service.example"')
   const [, host = '', port = ''] = /^(?:\[(?=.*\]))?(.*?)\]?:(\d+)$/.exec(flags.listen) ?? []
@@ -125,21 +125,11 @@ function readProxyOptions(flags: flag.Values<typeof watchFlags>, typed: flag.Typ
     throw usageError(`Cannot use "${flags.listen}" for "--listen": expected HOST:PORT, such as "127.0.0.1:8080"`)
   const { tlsCert, tlsKey } = flags
   if ((tlsCert === null) !== (tlsKey === null)) throw usageError('Give "--tls-cert" and "--tls-key" together')
-  const pem = (path: string | undefined, what: string) => (path === undefined ? path : readText(beside(path), what))
-  const { tls } = file
   return {
     url,
     host,
     port: flag.portNumber(port, '--listen'),
-    tls:
-      tls === undefined
-        ? undefined
-        : defined({
-            ca: pem(tls.ca, 'the certificate'),
-            cert: pem(tls.cert, 'the client certificate'),
-            key: pem(tls.key, 'the key of the client certificate'),
-            insecure: tls.insecure,
-          }),
+    tls: readTls(named),
     certificate:
       tlsCert === null || tlsKey === null
         ? undefined

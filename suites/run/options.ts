@@ -6,6 +6,7 @@ import { defined } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { isLoopback } from '../engine/target.ts'
+import type { Tls } from '../targets/transport.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
 import { demandPlaceFor, type Environment, given, isSameFile, readText, stateFolder } from './files.ts'
@@ -325,7 +326,6 @@ export function readTargetOptions(
     inputs.push({ what, file })
     return readText(file, what)
   }
-  const readBeside = (path: string | undefined, what: string) => path && read(beside(path), what)
   return {
     url,
     ...rootKey(url, { flags, env, named, read }),
@@ -340,28 +340,34 @@ export function readTargetOptions(
       solutions: file.solutions ?? [],
       scheme: flags.scheme ?? file.scheme ?? defaultScheme,
       tokenPrefix: flags.tokenPrefix ?? file.tokenPrefix,
-      probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
-      cleanup: file.cleanup === undefined ? undefined : withParams(file.cleanup),
+      probes: file.probes ?? {},
+      cleanup: file.cleanup,
       rate: flags.rate ?? file.rate ?? 0,
       maxWaitMs: (flags.wait ?? defaultWaitSeconds) * 1000,
     },
     requestTimeoutMs: file.requestTimeoutMs ?? defaultRequestTimeoutMs,
     ...defined({ maxAnswerBytes: file.maxAnswerBytes }),
     proxy: proxyFor(url, env),
-    tls:
-      file.tls === undefined
-        ? undefined
-        : defined({
-            ca: readBeside(file.tls.ca, 'the certificate'),
-            cert: readBeside(file.tls.cert, 'the client certificate'),
-            key: readBeside(file.tls.key, 'the key of the client certificate'),
-            insecure: file.tls.insecure,
-          }),
+    tls: readTls(named, read),
     disposable,
     stateFolder: stateFolder(env),
     testKeysFile: file.testKeys === undefined ? null : beside(file.testKeys),
     inputs,
   }
+}
+
+/** The texts of the PEM files that a target file names. */
+export function readTls({ file: { tls }, beside }: NamedTargetFile, read = readText): Tls | undefined {
+  const pem = (path: string | undefined, what: string) => path && read(beside(path), what)
+  return (
+    tls &&
+    defined({
+      ca: pem(tls.ca, 'the certificate'),
+      cert: pem(tls.cert, 'the client certificate'),
+      key: pem(tls.key, 'the key of the client certificate'),
+      insecure: tls.insecure,
+    })
+  )
 }
 
 /**
@@ -375,10 +381,6 @@ function demandNothingOfUrl(typed: flag.Typed<typeof flagsOfTarget>, { path }: N
   const [, useless] = Object.entries(ofUrl).find(([name]) => typed[name as keyof typeof ofUrl] !== undefined) ?? []
   if (useless === undefined) return null
   throw usageError(`Name the target: "${useless.syntax.split(' ')[0]}" needs "--url"`)
-}
-
-function withParams<T extends { method: string; params?: unknown }>(call: T): T & { params: unknown } {
-  return { ...call, params: call.params ?? {} }
 }
 
 /** Where the key of a run may be named. */

@@ -18,9 +18,9 @@ interface TargetFile
   testKeys?: string
   secondAddress?: string
   clientAddress?: string
-  probes?: { [area: string]: { method: string; params?: unknown; scope?: string[] } }
+  probes?: TargetSettings['probes']
   absent?: string[]
-  cleanup?: { method: string; params?: unknown }
+  cleanup?: NonNullable<TargetSettings['cleanup']>
   requestTimeoutMs?: number
   maxAnswerBytes?: number
   tls?: Tls
@@ -83,6 +83,8 @@ export function parseTargetFile(text: string, file: string): TargetFile {
     throw fail({ path: ['root', 'privateKeyFile'], onKey: true, message })
   }
   for (const wrong of [...wrongNames(target), ...wrongReferences(target)]) throw fail(wrong)
+  // Without params a declared call has an empty object.
+  for (const call of [target.cleanup ?? [], Object.values(target.probes ?? {})].flat()) call.params ??= {}
   return target
 }
 
