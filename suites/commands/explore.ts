@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
-import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, type Printable } from '../engine/printable.ts'
 import { type Exploration, explore } from '../explore/explore.ts'
 import { type Found, withoutReason } from '../explore/findings.ts'
@@ -13,7 +13,7 @@ import { buildReport } from '../report/build.ts'
 import type { Document } from '../report/document.ts'
 import { runRenderers } from '../report/formats.ts'
 import { stopText } from '../report/problem-text.ts'
-import { isShownAgain, type Report } from '../report/report.ts'
+import { isShownAgain, type Meta, type Report } from '../report/report.ts'
 import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -82,11 +82,10 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
   }
   const report = exploreReport(corpus, exploration, {
-    version: packageVersion(),
     target: target?.url ?? 'bundled',
     started: started.toISOString(),
     seed: String(seed),
-    allow: target?.allow ?? safetyClasses,
+    allow: [...(target?.allow ?? safetyClasses)],
     stopped: stopped === null ? null : stopText(stopped),
   })
   writeFormats(report, runRenderers(tellExploration), reports)
@@ -187,43 +186,34 @@ function howToRun({ url, target, disposable }: Flags, folder: string, isImplied:
 
 const goneExitCode = 3
 
-interface ExploreMeta {
-  readonly version: string
-  readonly target: string
-  readonly started: string
-  readonly seed: string
-  readonly allow: readonly SafetyClass[]
-  /** Why it was ended, as in `the run was interrupted`; null if it was not, or if the target went away. */
-  readonly stopped: string | null
-}
-
-function exploreReport(corpus: Corpus, exploration: Exploration, meta: ExploreMeta): Report {
+/** @param stopped why it was ended, as in `the run was interrupted`; null if it was not, or if the target went away */
+function exploreReport(
+  corpus: Corpus,
+  exploration: Exploration,
+  { stopped, ...meta }: Pick<Meta, 'target' | 'started' | 'seed' | 'allow' | 'stopped'>,
+): Report {
+  const { findings, gone, seconds } = exploration
+  const exitCode = findings.some(isShownAgain) ? 1 : gone === null ? 0 : goneExitCode
   return buildReport({
     meta: {
       ...meta,
-      allow: [...meta.allow],
-      durationMs: Math.round(exploration.seconds * 1000),
+      version: packageVersion(),
+      durationMs: Math.round(seconds * 1000),
       node: process.versions.node,
       set: 'current',
       again: `npx svc-conformance explore --url ${meta.target} --seed ${meta.seed}`,
       absent: [],
       clock: null,
       shard: null,
-      stopped: meta.stopped ?? exploration.gone,
+      stopped: stopped ?? gone,
     },
     outcomes: [],
     corpus,
-    findings: exploration.findings.map(withoutReason),
+    findings: findings.map(withoutReason),
     explored: exploredOf(exploration),
     known: [],
-    options: { strict: false, partial: 'only', ownExitCode: ownExitCodeOf(exploration, meta) },
+    options: { strict: false, partial: 'only', ownExitCode: stopped === null ? exitCode : interruptedExitCode },
   })
-}
-
-function ownExitCodeOf({ findings, gone }: Exploration, { stopped }: ExploreMeta): number {
-  if (stopped !== null) return interruptedExitCode
-  if (findings.some(isShownAgain)) return 1
-  return gone === null ? 0 : goneExitCode
 }
 
 /** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */

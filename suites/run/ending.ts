@@ -114,7 +114,7 @@ export const interruptedBeforeCases = (cause?: unknown): SuiteError =>
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 /** The listeners, each with the signals that it got; the last one handles the next signal. */
-const listening: { steps: readonly (() => void)[]; count: number }[] = []
+let listening: { steps: readonly (() => void)[]; count: number }[] = []
 
 /**
  * Handles Ctrl-C and SIGTERM until a later listener takes over: the first one, and the second one; the third ends the process.
@@ -126,7 +126,7 @@ export function listenForSignals(first: () => void, second = first): () => void 
   if (listening.length === 0) for (const signal of signals) process.on(signal, onSignal)
   listening.push(mine)
   return () => {
-    listening.splice(listening.indexOf(mine), 1)
+    listening = listening.filter((one) => one !== mine)
     if (listening.length === 0) for (const signal of signals) process.removeListener(signal, onSignal)
   }
 }

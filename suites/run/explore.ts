@@ -17,7 +17,7 @@ import { openTarget } from '../explore/open.ts'
 import { isShownAgain } from '../report/report.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { type Ending, endedInstance, openEndings } from './ending.ts'
+import { type Ending, endedInstance } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
 import { runAll, runPreflight } from './run.ts'
@@ -41,28 +41,27 @@ type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
  */
 export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<ExploreOutcome> {
   const { say } = effort
-  const endings = openEndings()
-  try {
-    const { result, left } = await workAtTarget(target, { endings, say }, async (held) => {
-      await demandRootKey(held.target, endings.cases)
-      await held.removeLeftovers()
-      const recorded = held.open()
-      const created = recorded.keys.length + recorded.unanswered.length
-      const opened = await openTarget(target)
-      const instance = endedInstance(opened.instance, endings.cases)
-      return explore({
-        ...effort,
-        ...opened,
-        instance,
-        created,
-        createdKeys: recorded,
-        say: (found) => say(`Found: ${found}`),
-      }).finally(instance.close)
+  let stopped: StopReason | null = null
+  const { result, left } = await workAtTarget(target, { say }, async (held) => {
+    held.ending.onEnd((reason) => {
+      stopped = reason
     })
-    return { exploration: result, stopped: endings.cases.reason, left }
-  } finally {
-    endings.stop()
-  }
+    await demandRootKey(held.target, held.ending)
+    await held.removeLeftovers()
+    const recorded = held.open()
+    const created = recorded.keys.length + recorded.unanswered.length
+    const opened = await openTarget(target)
+    const instance = endedInstance(opened.instance, held.ending)
+    return explore({
+      ...effort,
+      ...opened,
+      instance,
+      created,
+      createdKeys: recorded,
+      say: (found) => say(`Found: ${found}`),
+    }).finally(instance.close)
+  })
+  return { exploration: result, stopped, left }
 }
 
 /** Without an accepted key every answer would look like a finding. */

@@ -38,13 +38,15 @@ import type { RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { stopText } from '../report/problem-text.ts'
 import { shellWord } from '../report/text.ts'
 import { urlTarget } from '../targets/url.ts'
-import { cleanUpLimitMs, type Ending, type Endings, endedTarget, interruptedInstead } from './ending.ts'
+import { cleanUpLimitMs, type Ending, type Endings, endedTarget, interruptedInstead, openEndings } from './ending.ts'
 import { type Environment, fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
 import type { TargetOptions } from './options.ts'
 
 /** A target during a run, and the keys on it. */
 interface HeldTarget extends KeysOfTarget {
   target: Target
+  /** Ends the work. */
+  ending: Ending
   /** Removes keys of runs that were killed, or that could not remove them. */
   removeLeftovers(): Promise<void>
 }
@@ -52,19 +54,20 @@ interface HeldTarget extends KeysOfTarget {
 /**
  * Works at a target, and removes the keys that the work created, except kept test keys; also after a failure or Ctrl-C.
  *
- * @param say prints a line for the user
+ * @param how without `endings` it listens to Ctrl-C itself
  * @returns what the work returned, and lines about the keys that are left on the target
  * @throws SuiteError (`usage`) if another run holds the record of created keys, or it cannot be used; `interrupted` instead of the error of
  * a call that was ended
  */
 export async function workAtTarget<T>(
   options: TargetOptions,
-  { endings, say }: { endings: Endings; say: (line: string) => void },
+  { say, endings: given }: { say: (line: string) => void; endings?: Endings },
   work: (held: HeldTarget) => Promise<T>,
 ): Promise<{ result: T; left: string[] }> {
   const { url, settings } = options
   const keys = openKeysOfTarget(options)
   const target = urlTarget(options)
+  const endings = given ?? openEndings()
   const removable = (): CreatedKey[] => keys.read().keys.filter((key) => !keys.isKept(key))
   const remove = (those: readonly CreatedKey[], ending: Ending): Promise<Removal> =>
     cleanUp({ target, listener: keys.listener }, those, ending)
@@ -98,11 +101,12 @@ export async function workAtTarget<T>(
   let done: { result: T } | undefined
   let left: string[] = []
   try {
-    done = { result: await work({ ...keys, target, removeLeftovers }) }
+    done = { result: await work({ ...keys, target, ending: endings.cases, removeLeftovers }) }
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {
     left = await finish(endings.cleanUp)
+    endings.stop()
     if (done === undefined) for (const line of left) say(`Left on the target: ${line}`)
   }
   return { ...done, left }

@@ -10,10 +10,10 @@ import { systemRandom } from '../engine/signer/random.ts'
 import type { Target } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import type { Profile } from '../targets/bundled.ts'
-import { endedTarget, openEndings } from './ending.ts'
+import { endedTarget } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
-import { engineRun, openRun, runPreflight } from './run.ts'
+import { engineRun, openRun, runInTurn, runPreflight } from './run.ts'
 
 type RunSetup = Parameters<typeof openRun>[0]
 
@@ -99,13 +99,7 @@ export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptio
     options.listener?.(event)
   }
   const facts = await runPreflight(setup, patientMs)
-  const run = await openRun({ ...setup, facts })
-  const outcomes: CaseOutcome[] = []
-  try {
-    for (const item of run.items) outcomes.push(await run.runItem(item))
-  } finally {
-    await run.end()
-  }
+  const outcomes = await runInTurn(await openRun({ ...setup, facts }))
   const talk = await openConversation(engineRun(setup, facts))
   try {
     const { settings, baseUrl } = talk.instance
@@ -137,17 +131,11 @@ export async function observeTarget(
   options: TargetOptions,
   { say, ...asked }: Pick<ObserveOptions, 'corpus' | 'items' | 'patientMs' | 'maxWaitMs'> & { say(line: string): void },
 ): Promise<{ result: Observations; left: string[] }> {
-  const endings = openEndings()
-  const ending = endings.cases
-  try {
-    return await workAtTarget(options, { endings, say }, async ({ target, listener, removeLeftovers }) => {
-      await removeLeftovers()
-      const setup = { allow: options.allow, seed: 1, random: systemRandom, listener, ending }
-      return observe({ ...asked, ...setup, target: endedTarget(target, ending) })
-    })
-  } finally {
-    endings.stop()
-  }
+  return workAtTarget(options, { say }, async ({ target, listener, ending, removeLeftovers }) => {
+    await removeLeftovers()
+    const setup = { allow: options.allow, seed: 1, random: systemRandom, listener, ending }
+    return observe({ ...asked, ...setup, target: endedTarget(target, ending) })
+  })
 }
 
 const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '')

@@ -106,7 +106,7 @@ async function runAgainstUrl(
   // A run of the bundled server does not need it in this thread.
   const { runPreflight, stillValidKeys } = await import('./run.ts')
   const { wait, timeout, explore } = suite.options
-  const { result, left } = await workAtTarget(options, { endings, say: suite.say }, async (held) => {
+  const { result, left } = await workAtTarget(options, { say: suite.say, endings }, async (held) => {
     const { target, removeLeftovers } = held
     const listener: RunListener = (event) => {
       suite.listener(event)

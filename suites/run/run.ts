@@ -185,12 +185,17 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
     random: options.random ?? seededRandom(seed),
     unique: seed.toString(36),
   })
+  return runInTurn(run, options.isLast)
+}
+
+/** Runs the items one after another, and ends the run. */
+export async function runInTurn(run: OpenRun, isLast?: (outcome: CaseOutcome) => boolean): Promise<CaseOutcome[]> {
   try {
     const outcomes: CaseOutcome[] = []
     for (const item of run.items) {
       const outcome = await run.runItem(item)
       outcomes.push(outcome)
-      if (options.isLast?.(outcome)) break
+      if (isLast?.(outcome)) break
     }
     return outcomes
   } finally {
