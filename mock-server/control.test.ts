@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { controlRoutes, createOperator } from './control.ts'
 import { createHandler } from './handler.ts'
 import { type MockServer, startMockServer } from './start.ts'
-import { createTestClient, httpCall } from './test-client.ts'
+import { createTestClient, httpCall, listAt } from './test-client.ts'
 
 interface Schema {
   $ref?: string
@@ -110,9 +110,7 @@ test('every route answers as spec/control.openapi.json describes', async () => {
   expect((await call('delete', `/faults/${fault.id}`, undefined, '/faults/{id}')).status).toBe(404)
   expect((await call('delete', '/faults')).status).toBe(204)
 
-  await httpCall(`${server.url}/api`, {
-    body: '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}',
-  })
+  await listAt(server, { headers: {} })
   expect((await call('get', '/journal?verdict=refused')).json.entries).toMatchObject([{ stage: 'authorization/none' }])
   expect((await call('get', '/journal/count?status=200&method=solution/listSolutions')).json).toEqual({ count: 1 })
   expect((await call('get', '/journal/count?colour=red')).status).toBe(400)

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type MockServer, startMockServer } from './start.ts'
-import { httpCall } from './test-client.ts'
+import { basicOf, httpCall, listAt, listing } from './test-client.ts'
 
 /** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */
 const seed = 20_260_101
@@ -25,15 +25,11 @@ afterAll(async () => {
   expect(uncaught).toEqual([])
 })
 
-const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
-const authorization = () => `Basic ${Buffer.from(`${server.rootKey.id}:${server.rootKey.secret}`).toString('base64')}`
+const authorization = () => basicOf(server.rootKey).authorization
 const bytesOf = (body: string, more = '') =>
   `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-async function stillAnswers() {
-  const answer = await httpCall(`${server.url}/api`, { headers: { authorization: authorization() }, body: listing })
-  expect(answer).toMatchObject(right)
-}
+const stillAnswers = async () => expect(await listAt(server)).toMatchObject(right)
 
 /** A raw connection: what is written to it, and all that comes back until the server closes it or `enough` is there. */
 function raw(
@@ -201,15 +197,11 @@ function post(server: MockServer, agent: Agent | false, headers: { [name: string
   })
 }
 
-const basic = ({ rootKey }: MockServer) => ({
-  Authorization: `Basic ${Buffer.from(`${rootKey.id}:${rootKey.secret}`).toString('base64')}`,
-})
-
 test('a recording holds both sides of an exchange, its times and its connection', async () => {
   const server = await startRecorded()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
-  await post(server, agent, basic(server))
+  await post(server, agent, basicOf(server.rootKey))
   await post(server, agent)
   await post(server, false)
   const [first, second, third] = server.recording?.exchanges() ?? []
@@ -220,7 +212,7 @@ test('a recording holds both sides of an exchange, its times and its connection'
     target: '/api',
     bodyBytes: listing.length,
   })
-  expect(first?.headers).toContainEqual(['Authorization', basic(server).Authorization])
+  expect(first?.headers).toContainEqual(['authorization', basicOf(server.rootKey).authorization])
   expect(String(first?.body)).toBe(listing)
   expect(first?.answer?.status).toBe(200)
   expect(JSON.parse(first?.answer?.body ?? '')).toMatchObject({ id: 1, result: {} })
@@ -233,9 +225,9 @@ test('a recording holds both sides of an exchange, its times and its connection'
 test('a fault is named, and the answer before it is kept', async () => {
   const server = await startRecorded()
   server.faults.add({ fault: 'malformed' })
-  await post(server, false, basic(server))
+  await post(server, false, basicOf(server.rootKey))
   server.faults.add({ fault: 'drop', when: 'after' })
-  await post(server, false, basic(server))
+  await post(server, false, basicOf(server.rootKey))
   server.faults.add({ fault: 'throttle', retryAfterSeconds: 1 })
   await post(server, false)
   const [spoilt, dropped, throttled] = server.recording?.exchanges() ?? []

@@ -9,7 +9,7 @@ import { createHandler } from './handler.ts'
 import { createApp } from './http-server.ts'
 import * as door from './index.ts'
 import { type MockServer, mockServerFixture, serve, startMockServer } from './start.ts'
-import { httpCall, signedHeader } from './test-client.ts'
+import { basicOf, httpCall, listAt, listing, signedHeader } from './test-client.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())))
@@ -20,14 +20,9 @@ async function start(options: Parameters<typeof startMockServer>[0] = {}): Promi
   return server
 }
 
-const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
-const basic = ({ id, secret }: { id: string; secret: string }) => ({
-  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
-})
-
 test('a server answers over HTTP, dates its answers by its own clock, and names its solutions', async () => {
   const server = await start({ profile: { clockOffsetMs: 60_000 } })
-  const answer = await httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })
+  const answer = await listAt(server)
   expect(answer.json.result.list.map(({ id }: { id: string }) => id)).toEqual(server.solutions)
   expect(answer.headers.date).toBe('Thu, 01 Jan 2026 00:01:00 GMT')
   expect((await httpCall(`${server.url}/other`)).headers.date).toBe('Thu, 01 Jan 2026 00:01:00 GMT')
@@ -35,9 +30,7 @@ test('a server answers over HTTP, dates its answers by its own clock, and names 
 
 test('servers share nothing', async () => {
   const [one, other] = [await start(), await start()]
-  expect((await httpCall(`${other.url}/api`, { headers: basic(one.rootKey), body: listing })).json.error.code).toBe(
-    24879,
-  )
+  expect((await listAt(other, { headers: basicOf(one.rootKey) })).json.error.code).toBe(24879)
   one.clock.advance(5000)
   expect(other.clock.now()).toBe(Date.UTC(2026, 0, 1))
 })
@@ -58,11 +51,9 @@ test('the root key may have a given id and secret, or a public key', async () =>
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const server = await start({ rootKey: { id: 'root', publicKey: pem } })
   const authorization = signedHeader({ id: 'root', privateKey }, listing, server.clock.now())
-  const answer = await httpCall(`${server.url}/api`, { headers: { authorization }, body: listing })
+  const answer = await listAt(server, { headers: { authorization } })
   expect(answer.json.result).toBeDefined()
-  expect(
-    (await httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })).json.error,
-  ).toBeDefined()
+  expect((await listAt(server)).json.error).toBeDefined()
   const given = await start({ rootKey: { id: 'a', secret: 'b' } })
   expect(given.rootKey).toEqual({ id: 'a', secret: 'b' })
   await expect(startMockServer({ rootKey: { publicKey: 'no PEM' } })).rejects.toThrow('ED25519 public key in PEM form')
@@ -80,10 +71,8 @@ test('a token is bound to the address it came for', async () => {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'manager/auth', params }),
   })
   const headers = { authorization: `Bearer ${grant.json.result.accessToken}`, 'x-forwarded-for': '127.0.0.1' }
-  expect((await httpCall(`${server.url}/api`, { headers, body: listing })).json.result).toBeDefined()
-  const elsewhere = await httpCall(`${server.url}/api`, { headers, body: listing, from: '127.0.0.2' }).catch(
-    () => undefined,
-  )
+  expect((await listAt(server, { headers })).json.result).toBeDefined()
+  const elsewhere = await listAt(server, { headers, from: '127.0.0.2' }).catch(() => undefined)
   // Where the system has no second loopback address the call cannot be made at all.
   if (elsewhere) expect(elsewhere.json.error.code).toBe(24879)
 })
@@ -125,25 +114,20 @@ test('CORS is closed unless origins are named', async () => {
       'access-control-allow-headers': 'authorization, content-type',
     },
   })
-  const call = (origin: string) =>
-    httpCall(`${server.url}/api`, { headers: { ...basic(server.rootKey), origin }, body: listing })
+  const call = (origin: string) => listAt(server, { headers: { ...basicOf(server.rootKey), origin } })
   expect((await call('https://app.example')).headers).toMatchObject({
     'access-control-allow-origin': 'https://app.example',
     vary: 'origin',
   })
   expect((await call('https://evil.example')).headers['access-control-allow-origin']).toBeUndefined()
   const wide = await start({ cors: ['*'] })
-  expect(
-    (await httpCall(`${wide.url}/api`, { headers: { origin: 'null' }, body: '' })).headers[
-      'access-control-allow-origin'
-    ],
-  ).toBe('null')
+  expect((await listAt(wide, { headers: { origin: 'null' } })).headers['access-control-allow-origin']).toBe('null')
 })
 
 test('a server that stops lets the call under way end', async () => {
   const server = await start()
   server.faults.add({ fault: 'barrier', calls: 2 })
-  const waiting = httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })
+  const waiting = listAt(server)
   while (server.faults.list()[0]?.met !== 1) await new Promise((resolve) => setImmediate(resolve))
   await server.stop()
   expect((await waiting).json.result).toBeDefined()
@@ -153,7 +137,7 @@ test('a server that stops lets the call under way end', async () => {
 const withMock = test.extend({ mock: mockServerFixture({ seed: 1 }) })
 withMock('the vitest fixture gives a server with a clock that stands still', async ({ mock }) => {
   expect(mock.clock.frozen).toBe(true)
-  expect((await httpCall(`${mock.url}/api`, { headers: basic(mock.rootKey), body: listing })).status).toBe(200)
+  expect((await listAt(mock)).status).toBe(200)
 })
 
 const page = readFileSync(new URL('../docs/mock.md', import.meta.url), 'utf8')

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import type { ServerOptions } from './context.ts'
 import { createHandler, type MockHandler } from './handler.ts'
 import type { MockAnswer, MockRequest } from './http-server.ts'
+import type { MockServer } from './start.ts'
 
 /** For tests: a client that talks to the pure handler, without a socket. */
 type Auth =
@@ -93,9 +94,7 @@ export function createTestClient(options: ServerOptions = {}) {
     const now = context.now()
     if ('hmac' in auth) return { authorization: signedHeader(auth.hmac, body, now, but) }
     if ('ecc' in auth) return { authorization: signedHeader(auth.ecc, body, now, but) }
-    if ('basic' in auth) {
-      return { authorization: `Basic ${Buffer.from(`${auth.basic.id}:${auth.basic.secret}`).toString('base64')}` }
-    }
+    if ('basic' in auth) return basicOf(auth.basic)
     if ('token' in auth) return { authorization: `Bearer ${auth.token}` }
     return 'header' in auth ? { authorization: auth.header } : {}
   }
@@ -129,10 +128,27 @@ export const ok: unknown = expect.objectContaining({ json: expect.objectContaini
 export const no = (code: number): unknown =>
   expect.objectContaining({ json: expect.objectContaining({ error: expect.objectContaining({ code }) }) })
 
-/** For tests: one HTTP request on its own connection. */
+export const basicOf = ({ id, secret }: { id: string; secret: string }) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})
+
+export const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+
+/** A listing through the socket of a server; with its root key, unless other headers are given. */
+export const listAt = ({ url, rootKey }: MockServer, but: HttpOptions = {}) =>
+  httpCall(`${url}/api`, { headers: basicOf(rootKey), body: listing, ...but })
+
+interface HttpOptions {
+  method?: string
+  headers?: { [name: string]: string }
+  body?: string | Buffer
+  from?: string
+}
+
+/** One HTTP request on its own connection. */
 export function httpCall(
   url: string,
-  options: { method?: string; headers?: { [name: string]: string }; body?: string | Buffer; from?: string } = {},
+  options: HttpOptions = {},
 ): Promise<{
   status: number
   headers: { [name: string]: string | string[] | undefined }
