@@ -5,7 +5,7 @@
  */
 
 import { departuresOf, type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
-import { loadVariants } from '../suites/targets/bundled.ts'
+import { lastingTarget, loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({
@@ -23,7 +23,7 @@ let unexpected = 0
 for (const server of servers) {
   for (const atOnce of server.ids.length === 1 ? [0, ...ways] : [0]) {
     const { departures, messages } = await runVariant(server, {
-      lasting: atOnce > 0,
+      lasting: atOnce > 0 ? lastingTarget : undefined,
       concurrency: Math.max(1, atOnce),
     })
     const name = `${server.ids.join(' + ')}${atOnce > 0 ? ` (lasting, ${atOnce} at once)` : ''}`

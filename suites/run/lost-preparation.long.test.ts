@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
-import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
-import { lastingTarget, loadMutants, loadVariants, type ServerOptions } from '../targets/bundled.ts'
+import { isProof, lastingServer, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
+import { loadMutants, loadVariants, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { runAll } from './run.ts'
 
@@ -18,7 +18,7 @@ const made = (name: string, steps: string) =>
 /** Runs one case against a server that all cases share, whose clock the waits move. */
 async function ask(steps: string, server: ServerOptions = {}, listens = true): Promise<CaseOutcome> {
   const scenarios = [made('up', steps)]
-  const outcomes = await runAll({ target: lastingTarget(server), corpus: { ...corpus, scenarios }, listens })
+  const outcomes = await runAll({ target: lastingServer(server), corpus: { ...corpus, scenarios }, listens })
   const outcome = outcomes.find(({ id }) => id === 'made/up')
   if (outcome === undefined) throw new Error('the case did not run')
   return outcome
@@ -106,7 +106,7 @@ test.each(
 test('also while other cases make calls', async () => {
   const busy = `steps:\n${'  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'.repeat(100)}`
   const scenarios = [made('up', `steps:\n${grant('')}${use}${refresh}${use}`), made('busy', busy), made('too', busy)]
-  const target = lastingTarget({}, { concurrency: 8 })
+  const target = lastingServer({}, { concurrency: 8 })
   const outcomes = await runAll({ target, corpus: { ...corpus, scenarios }, listens: true })
   const verdicts = scenarios.map(({ id }) => outcomes.find((one) => one.id === id)?.verdict)
   expect(verdicts).toEqual(['not-testable', 'passed', 'passed'])

@@ -6,7 +6,7 @@ import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, type ConformingServer, lastingTarget, loadVariants } from '../targets/bundled.ts'
+import { bundledTarget, type ConformingServer, loadVariants } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up-report.ts'
 import { turnUnlessProof } from './proof-form.ts'
 
@@ -24,8 +24,8 @@ interface VariantRun {
 }
 
 interface VariantRunOptions {
-  /** One server for the whole run, by the way that URLs take, instead of a fresh one per case. */
-  lasting?: boolean
+  /** Makes one server for the whole run, instead of a fresh one per case. */
+  lasting?: typeof bundledTarget | undefined
   /** Calls to such a server that are under way at once. */
   concurrency?: number
   /** Outside of a proof, only every `every`-th case, from the index `first` on. */
@@ -37,7 +37,7 @@ export async function runVariant(
   variant: ConformingServer | Merged,
   options: VariantRunOptions = {},
 ): Promise<VariantRun> {
-  const { lasting = false, concurrency = 1, part = { every: 1, first: 0 } } = options
+  const { lasting, concurrency = 1, part = { every: 1, first: 0 } } = options
   const items = turnUnlessProof(allItems(corpus), part.every, part.first)
   const {
     profile,
@@ -46,11 +46,8 @@ export async function runVariant(
     settings,
   } = 'create' in variant ? { ...variant, ...variant.create() } : { around: undefined, ...variant }
   const seed = 1
-  const target = (lasting ? lastingTarget : bundledTarget)(
-    { profile, rules, ...(around && { around }) },
-    { ...settings, concurrency },
-  )
-  const outcomes = await runAll({ target, corpus, items, seed, listens: lasting })
+  const target = (lasting ?? bundledTarget)({ profile, rules, ...(around && { around }) }, { ...settings, concurrency })
+  const outcomes = await runAll({ target, corpus, items, seed, listens: lasting !== undefined })
   const report = buildReport({
     meta: madeUpMeta,
     outcomes,

@@ -3,7 +3,7 @@ import { allItems } from '../engine/conversation/cases.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { openRun } from '../run/run.ts'
-import { lastingTarget, loadVariants } from '../targets/bundled.ts'
+import { loadVariants } from '../targets/bundled.ts'
 import {
   compatible,
   coveringServers,
@@ -13,7 +13,7 @@ import {
   runVariant,
   variantsToTryAlone,
 } from './conforming-run.ts'
-import { isProof, partUnlessProof, turnUnlessProof } from './proof-form.ts'
+import { isProof, lastingServer, partUnlessProof, turnUnlessProof } from './proof-form.ts'
 
 const variants = await loadVariants()
 /** Outside of a proof each run gets another part of the cases. */
@@ -68,7 +68,7 @@ test('two readings of one switch are not compatible', () => {
 describe('nothing fails on one server for the whole run', () => {
   const longest = [...coveringServers(variants)].sort((one, other) => other.ids.length - one.ids.length).slice(0, 1)
   test.each(longest)('$ids', async (server) => {
-    const { departures, messages, wasRun } = await runVariant(server, { lasting: true, part: part(0) })
+    const { departures, messages, wasRun } = await runVariant(server, { lasting: lastingServer, part: part(0) })
     expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids).filter(wasRun))
   })
 
@@ -79,7 +79,7 @@ describe('nothing fails on one server for the whole run', () => {
       1,
     ),
   )('$id', async (variant) => {
-    const { departures, messages, wasRun } = await runVariant(variant, { lasting: true, part: part(2) })
+    const { departures, messages, wasRun } = await runVariant(variant, { lasting: lastingServer, part: part(2) })
     expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
   })
 })
@@ -94,7 +94,7 @@ describe('nothing fails on one server with several calls at once', () => {
 
     async ({ atOnce: concurrency, ...variant }) => {
       const { departures, messages, wasRun } = await runVariant(variant, {
-        lasting: true,
+        lasting: lastingServer,
         concurrency,
         part: part(1),
       })
@@ -112,7 +112,7 @@ test('no conforming server of another author is accused when the test keys are c
   const servers = (await loadVariants('others')).filter(({ questions }) => questions.some(isAboutKeys))
   expect(servers.length).toBeGreaterThan(100)
   for (const { id, settings, create } of turnUnlessProof(servers, 12, 0)) {
-    const target = lastingTarget(create(), settings)
+    const target = lastingServer(create(), settings)
     const run = await openRun({
       target,
       corpus,

@@ -4,7 +4,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { observingItems } from '../run/observe.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { type MockProof, proveMock } from './mock-of.ts'
-import { isProof, partUnlessProof } from './proof-form.ts'
+import { isProof, lastingServer, partUnlessProof } from './proof-form.ts'
 
 const profiles: [name: string, profile: Partial<Profile>][] = [
   ['the reference server', {}],
@@ -17,7 +17,7 @@ const profiles: [name: string, profile: Partial<Profile>][] = [
 describe.each(partUnlessProof(profiles, 1, 1))('the facts of %s', (_name, profile) => {
   let proof: MockProof
   test('reproduce the switches, and make a mock that answers as the server does', async () => {
-    proof = await proveMock({ profile }, {})
+    proof = await proveMock({ profile }, {}, lastingServer)
     expect(proof.sheet.profile).toMatchObject(profile)
     expect(proof.differences.length, JSON.stringify(proof.differences, null, 2)).toBeLessThanOrEqual(proof.calls * 0.05)
     // The control: without the facts, these calls tell the two servers apart. It takes as long as the measuring itself.

@@ -18,10 +18,14 @@ export interface MockProof {
   withoutFacts(): Promise<Difference[]>
 }
 
-export async function proveMock(server: ServerOptions, settings: Partial<TargetSettings>): Promise<MockProof> {
+export async function proveMock(
+  server: ServerOptions,
+  settings: Partial<TargetSettings>,
+  targetOf = lastingTarget,
+): Promise<MockProof> {
   const observed = (options: ServerOptions, maxWaitMs: number | null, more: Partial<TargetSettings> = settings) =>
     observe({
-      target: lastingTarget(options, more),
+      target: targetOf(options, more),
       corpus,
       items: observingItems(corpus),
       allow: ['sessions', 'keys', 'limits'],

@@ -6,16 +6,9 @@ import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { brokenServers } from '../servers/table.ts'
-import {
-  bundledSettings,
-  bundledTarget,
-  lastingTarget,
-  loadVariants,
-  rules,
-  type ServerOptions,
-} from '../targets/bundled.ts'
+import { bundledSettings, bundledTarget, loadVariants, rules, type ServerOptions } from '../targets/bundled.ts'
 import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
-import { partUnlessProof, turnUnlessProof } from './proof-form.ts'
+import { lastingServer, partUnlessProof, turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 
@@ -145,7 +138,7 @@ const habits: readonly Habit[] = [
 
 test.each(partUnlessProof(habits, 2))('$name', async ({ server, only, verdicts }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
-  const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
+  const outcomes = await runAll({ target: lastingServer(server), corpus, items })
   const odd = outcomes.filter(
     ({ verdict, problem }) => !verdicts.includes(verdict) || (problem !== null && problem.kind === 'not-run'),
   )
@@ -158,7 +151,7 @@ test('a server that loses races is judged in all that the races did not spoil', 
   const only = ['test-keys', 'limits', 'sessions/race']
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const outcomes = await runAll({
-    target: lastingTarget({ ...row?.create(), profile: { sessionUser: 'all-keys' } }),
+    target: lastingServer({ ...row?.create(), profile: { sessionUser: 'all-keys' } }),
     corpus,
     items,
   })
@@ -187,7 +180,7 @@ test('a member that is wrong in one kind of result breaks its own sentence, and 
 test('a given token word that does not work is one failure, of tokens/authorize', async () => {
   const only = ['tokens', 'refresh/new-pair', 'basic']
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
-  const target = lastingTarget({ profile: { tokenPrefix: 'X-Access' } }, { tokenPrefix: 'Bearer' })
+  const target = lastingServer({ profile: { tokenPrefix: 'X-Access' } }, { tokenPrefix: 'Bearer' })
   const outcomes = await runAll({ target, corpus, items })
   const failed = outcomes.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
   expect(failed.map(({ key }) => key)).toEqual(['tokens/accepted'])
@@ -236,7 +229,7 @@ const unusual: Unusual[] = [
         inbox: { method: 'inbox/listInboxes', params: {}, scope: ['solution:*'] },
       },
     },
-    target: lastingTarget,
+    target: lastingServer,
     only: ['scopes', 'test-keys'],
     reasons: undeclared,
   },
@@ -275,21 +268,21 @@ const unusual: Unusual[] = [
     name: 'a secret beyond ASCII',
     server: { rootKey: { id: 'root', secret: 'пароль-鍵-00001' } },
     settings: {},
-    target: lastingTarget,
+    target: lastingServer,
     reasons: /HTTP headers do not take their characters$/,
   },
   {
     name: 'a target that declares nothing',
     server: {},
     settings: { probes: {}, solutions: [], cleanup: undefined, secondAddress: undefined, clientAddress: undefined },
-    target: lastingTarget,
+    target: lastingServer,
     reasons: undeclared,
   },
   {
     name: 'a target that can disable keys and not delete them',
     server: {},
     settings: { cleanup: undefined },
-    target: lastingTarget,
+    target: lastingServer,
     reasons: undeclared,
   },
 ]

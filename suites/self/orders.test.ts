@@ -3,8 +3,8 @@ import { allItems, answersTo, provesOf } from '../engine/conversation/cases.ts'
 import type { Target } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
-import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
+import { bundledTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { isProof, lastingServer, onlyInProof, partUnlessProof } from './proof-form.ts'
 import { defectSets, runInOrders } from './run-in-orders.ts'
 
 const corpus = await openCorpus()
@@ -43,9 +43,9 @@ const broken: NonNullable<ServerOptions['rules']> = Object.assign(
     .map((mutant) => mutant.create().rules),
 )
 
-const ways: [string, typeof lastingTarget, number[]][] = [
+const ways: [string, typeof lastingServer, number[]][] = [
   ['a server per case', bundledTarget, [1]],
-  ['one server for all cases, one call at a time or sixteen', lastingTarget, [1, 16]],
+  ['one server for all cases, one call at a time or sixteen', lastingServer, [1, 16]],
 ]
 test.each(partUnlessProof(ways, 1))(
   'cases in another order show the same: %s',
@@ -186,7 +186,7 @@ const servers: readonly Broken[] = [
 
 test.each(partUnlessProof(servers, 1))('$name', async ({ server, only, breaks, seed = 3 }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
-  const outcomes = await runAll({ target: lastingTarget(server), corpus, items, seed })
+  const outcomes = await runAll({ target: lastingServer(server), corpus, items, seed })
   const failed = outcomes.flatMap(({ requirements }) =>
     Object.entries(requirements).flatMap(([id, verdict]) => (verdict === 'failed' || verdict === 'warned' ? [id] : [])),
   )

@@ -1,5 +1,10 @@
+import { type bundledTarget, lastingTarget } from '../targets/bundled.ts'
+
 /** `npm run proof` runs some tests in their whole form; `npm test` runs a part of them, because the whole takes too long. */
 export const isProof = process.env.SVC_PROOF !== undefined
+
+/** One server for all cases of a run; outside of a proof it is called without sockets. */
+export const lastingServer: typeof bundledTarget = (server, settings) => lastingTarget(server, settings, isProof)
 
 /** The name of a test or a group that only a proof runs, as in `test.skipIf(!isProof)(onlyInProof('…'), …)`. */
 export const onlyInProof = (name: string): string => (isProof ? name : `${name} (NOT RUN: npm run proof does)`)
