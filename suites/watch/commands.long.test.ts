@@ -8,10 +8,12 @@ import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
+import { call, captureCli, captured } from '../self/captured-cli.ts'
 import { body } from '../self/made-up-calls.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import type { WatchReport } from './report.ts'
 
+captureCli()
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const folder = mkdtempSync(join(tmpdir(), 'svc-watch-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -91,8 +93,8 @@ test('four clients at once, refreshing and calling: nobody is accused, no call i
 test('a file without a call ends with 3, a broken one with 2', async () => {
   writeFileSync(join(folder, 'none.har'), JSON.stringify({ log: { entries: [] } }))
   writeFileSync(join(folder, 'broken.jsonl'), '{"what":1}\n{}\n')
-  const [none, broken] = await Promise.all(['none.har', 'broken.jsonl'].map((file) => start('judge', file).ended))
-  expect(none?.code).toBe(3)
-  expect(none?.printed).toContain('No call of the interface was seen')
-  expect(broken).toMatchObject({ code: 2, printed: expect.stringContaining('broken.jsonl:1') })
+  expect(await call('judge', join(folder, 'none.har'))).toBe(3)
+  expect(captured.out).toContain('No call of the interface was seen')
+  expect(await call('judge', join(folder, 'broken.jsonl'))).toBe(2)
+  expect(captured.complaints).toContain('broken.jsonl:1')
 })
