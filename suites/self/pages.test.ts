@@ -23,6 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Outside of a proof these commands run fewer cases than a reader's, with the same lines around them. */
 const shortened: { readonly [command: string]: string } = {
+  'npx svc-conformance run': ' --only basic',
   'npx svc-conformance run --url http://127.0.0.1:8099 --wait 10': ' --only basic --only signatures/hmac-accepted',
   "npx svc-conformance client --command 'node adapter.mjs' --auth hmac": ' --only plain/hmac --only error-in-200/hmac',
 }
@@ -60,7 +61,9 @@ describe.each(pages)('%s', (page) => {
       )
       for (const [index, { command, output }] of commands.entries()) {
         if (output === '') continue
-        expect(outputs[index], `what "${command}" prints`).toMatch(asPattern(output))
+        // Fewer cases cannot show that a server conforms.
+        const shown = !isProof && command in shortened ? output.replace('conforms', 'inconclusive') : output
+        expect(outputs[index], `what "${command}" prints`).toMatch(asPattern(shown))
       }
     })
   }
