@@ -203,7 +203,7 @@ async function serverOfOwnPort() {
   }
 }
 
-test('--watch runs again when the target comes back', async () => {
+test.skipIf(!isProof)(onlyInProof('--watch runs again when the target comes back'), async () => {
   const one = await serverOfOwnPort()
   const port = Number(new URL(one.url).port)
   const folder = place(`url: ${one.url}\n`)
