@@ -177,7 +177,7 @@ describe('an exploration', () => {
       ends.set(pair.id, nowMs + pair.accessExpiryMs - pair.issuedMs)
       return false
     }
-    const { findings } = await exploreServer({ rules: { accessExpired } }, 2500, { controlled: false })
+    const { findings } = await exploreServer({ rules: { accessExpired } }, 1000, { controlled: false })
     expect(findings.map(({ requirement }) => requirement)).toContain('expires-in/enforced')
   })
 

@@ -83,12 +83,11 @@ function witness() {
 test('the model agrees with the reference server in every exchange of the scenarios', async () => {
   const corpus = await openCorpus()
   const { listen, counts, contradictions } = witness()
-  // Outside of a proof those of every third case; in a run by URL the model listens to every case.
-  const items = turnUnlessProof(allItems(corpus), 3, 0)
+  // Outside of a proof those of every sixth case; in a run by URL the model listens to every case.
+  const items = turnUnlessProof(allItems(corpus), 6, 0)
   await runAll({ target: bundledTarget({ rootKey: root }), corpus, items, seed: 1, listener: listen })
-  console.log(counts)
   expect(contradictions).toEqual([])
-  expect(counts.judged).toBeGreaterThan(isProof ? 1500 : 450)
+  expect(counts.judged).toBeGreaterThan(isProof ? 1500 : 250)
   // Most open calls are deliberate: they come from scenarios that observe.
   expect(counts.open).toBeLessThan(counts.judged / 2)
 })

@@ -5,7 +5,7 @@ import { isCatch, missedGoals, type ProofFinding, type ProofLine, proofSummary, 
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
-const options = { corpus, seed: 1, calls: 1500, walks: 3 }
+const options = { corpus, seed: 1, calls: isProof ? 1500 : 600, walks: 3 }
 
 async function mutantNamed(name: string) {
   const mutant = (await loadMutants('others')).find(({ id }) => id === name)
