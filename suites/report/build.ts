@@ -169,21 +169,21 @@ function reportCase(outcome: CaseOutcome, input: BuildInput): CaseReport {
     ...facts
   } = outcome
   const { verdict, requirements, entry } = applyKnown(outcome, input.known)
+  let problem: ReportedProblem | null = null
+  if (outcome.problem !== null) {
+    const { hint, ...silent } = outcome.problem
+    const message = `${(input.render ?? problemText)(outcome.problem)}${raceText(outcome, input.outcomes, input.corpus)}`
+    problem = { ...silent, message, ...(hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }) }
+  }
   return {
     ...facts,
     verdict: verdict === 'blocked' && outcome.problem?.kind === 'not-run' ? 'not-run' : verdict,
     requirements,
-    problem: outcome.problem === null ? null : reportProblem(outcome.problem, outcome, input),
+    problem,
     again: againOf(outcome, input),
     known: reasonOf(entry),
     blockedBy: null,
   }
-}
-
-function reportProblem(problem: Problem, outcome: CaseOutcome, input: BuildInput): ReportedProblem {
-  const { hint, ...facts } = problem
-  const message = `${(input.render ?? problemText)(problem)}${raceText(outcome, input.outcomes, input.corpus)}`
-  return { ...facts, message, ...(hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }) }
 }
 
 /** The command that runs a case again. A comment of the shell says that what fills a limit needs a fresh instance each time. */
@@ -776,11 +776,14 @@ const brokenOf = ({ requirements }: CaseOutcome): string[] =>
 /** The outcome with only the requirements of the set, at their levels then. */
 function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: ReadonlyMap<string, Level>): CaseOutcome {
   const known = Object.entries(outcome.requirements).filter(([id]) => ids.includes(id))
+  const isBad = (verdict: Verdict): boolean => verdict === 'failed' || verdict === 'warned'
   const requirements = Object.fromEntries(
-    known.map(([id, verdict]) => [id, atLevel(verdict, levels.get(id) ?? 'must')]),
+    known.map(([id, verdict]) => {
+      const broken = (levels.get(id) ?? 'must') === 'must' ? ('failed' as const) : ('warned' as const)
+      return [id, isBad(verdict) ? broken : verdict]
+    }),
   )
-  const isBroken = outcome.verdict === 'failed' || outcome.verdict === 'warned'
-  const verdict = isBroken ? worst(Object.values(requirements)) : outcome.verdict
+  const verdict = isBad(outcome.verdict) ? worst(Object.values(requirements)) : outcome.verdict
   const problem = verdict === 'passed' ? null : outcome.problem
   return {
     ...outcome,
@@ -789,11 +792,6 @@ function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: Readon
     verdict,
     problem: problem && { ...problem, requirements: problem.requirements.filter((id) => ids.includes(id)) },
   }
-}
-
-function atLevel(verdict: Verdict, level: Level): Verdict {
-  if (verdict !== 'failed' && verdict !== 'warned') return verdict
-  return level === 'must' ? 'failed' : 'warned'
 }
 
 /** The set of all requirements and cases of a corpus. Pure. */

@@ -122,7 +122,16 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
   // Only what rests on it directly: through a third sentence that holds, most sentences about authorization would explain each other.
   const consequencesOf = new Map(levels.map(({ id, consequences = [] }) => [id, consequences]))
   const reachOf = ({ broken }: Wrong): string[] => broken.flatMap((id) => [id, ...(consequencesOf.get(id) ?? [])])
-  const alike = [refusedEveryWay(wrong), openToEveryScope(wrong)]
+  const alike = [
+    // One call that got the same answer in at least three ways to authorize: the call must be the reason, and not the way.
+    sameCalls(wrong, ({ side, problem }) =>
+      side === 'kept out' && problem?.kind === 'wrong-outcome' ? problem.got : null,
+    ),
+    // One method that tokens of at least three scopes open: it looks at no scope.
+    sameCalls(wrong, ({ side, broken }) =>
+      side === 'let in' && broken.every((id) => id.startsWith('scopes/')) ? side : null,
+    ),
+  ]
   const explains = (one: Wrong, other: Wrong): boolean => {
     const mayHold = one.verdict === other.verdict || (one.verdict === 'failed' && other.verdict === 'warned')
     if (!mayHold || other.broken.length === 0) return false
@@ -164,16 +173,6 @@ function isLetInAnotherWay(one: Wrong, other: Wrong): boolean {
 }
 
 const severalWays = 3
-
-/** Lines about one call that got the same answer in at least three ways to authorize: the call must be the reason, and not the way. */
-const refusedEveryWay = (wrong: readonly Wrong[]): Set<Wrong> =>
-  sameCalls(wrong, (one) => (one.side === 'kept out' && one.problem?.kind === 'wrong-outcome' ? one.problem.got : null))
-
-/** Lines about one method that tokens of at least three scopes open: it looks at no scope. */
-const openToEveryScope = (wrong: readonly Wrong[]): Set<Wrong> =>
-  sameCalls(wrong, ({ side, broken }) =>
-    side === 'let in' && broken.every((id) => id.startsWith('scopes/')) ? side : null,
-  )
 
 /** Lines about the same method for which `trait` is the same. @param trait null where a line does not count */
 function sameCalls(wrong: readonly Wrong[], trait: (one: Wrong) => unknown): Set<Wrong> {

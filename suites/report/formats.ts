@@ -173,7 +173,7 @@ function renderJunit({ target, started, tests }: TestRun): Printable {
   const suites = [...groupBy(tests, ({ suite: [area = ''] }) => area)].map(([name, mine]) => {
     const total = totalsOf(mine)
     return html`  <testsuite name="${name}" tests="${mine.length}" failures="${total.failures}" errors="${total.errors}" skipped="${total.skipped}" time="${total.time}" timestamp="${timestamp}">
-${htmlLines(mine.map(junitTest))}
+${htmlLines(mine.map((test) => html`    <testcase classname="${test.suite.join('.')}" name="${test.name}" time="${seconds(test.durationMs)}">${junitOutcome(test)}</testcase>`))}
   </testsuite>`
   })
   // The root element has no attribute for the number of skipped tests.
@@ -196,11 +196,6 @@ function totalsOf(tests: readonly ReportedTest[]) {
 }
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(3)
-
-function junitTest(test: ReportedTest): Markup {
-  const { suite, name, durationMs } = test
-  return html`    <testcase classname="${suite.join('.')}" name="${name}" time="${seconds(durationMs)}">${junitOutcome(test)}</testcase>`
-}
 
 function junitOutcome({ outcome, verdict, message = '', text = '' }: ReportedTest): Markup {
   switch (outcome) {

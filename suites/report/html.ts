@@ -151,13 +151,12 @@ function stackTable(head: readonly string[], rows: readonly Markup[]): Markup {
 
 /** Lines as they are, which a keyboard can scroll. */
 function pre(label: string, lines: readonly (string | Markup)[]): Markup {
-  const written = lines.map((line) => (typeof line === 'string' ? exchangeLine(line) : line))
+  const written = lines.map((line) => {
+    if (typeof line !== 'string') return line
+    const side = line.startsWith('> ') ? 'out' : 'in'
+    return /^[<>] /.test(line) ? html`<span class="${side}">${bytes(line)}</span>` : bytes(line)
+  })
   return html`<pre tabindex="0" role="region" aria-label="${label}">${joined(written, html`\n`)}</pre>`
-}
-
-function exchangeLine(line: string): Markup {
-  const side = line.startsWith('> ') ? 'out' : 'in'
-  return /^[<>] /.test(line) ? html`<span class="${side}">${bytes(line)}</span>` : bytes(line)
 }
 
 /** Sent bytes. Few fonts have ␊ and ␍, so LF and CR stand for them. */

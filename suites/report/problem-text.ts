@@ -106,7 +106,7 @@ const failureTexts: TextOfKind<Failure> = {
     const atOnce = round === undefined ? '' : ' at once'
     const places = refusedAt.length === 0 ? '' : `, not ${numbersText(refusedAt)}`
     const race = round === undefined ? '' : ` (race ${round}, on ${connections} connections)`
-    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} ${counted === 1 ? 'was' : 'were'}${race}${places}${doubtText(doubt)}`
+    return `expected ${String(wanted).replace('-', ' ')} of ${calls} calls${atOnce} to be ${side}, ${counted} ${counted === 1 ? 'was' : 'were'}${race}${places}${doubtText(doubt)}`
   },
   'call-not-answered': ({ calls, got }) =>
     `expected every one of ${calls} calls to be answered, one was ${describeSummary(got)}`,
@@ -143,11 +143,6 @@ function numbersText(places: readonly number[]): string {
   return places.length < 2 ? `number ${last}` : `numbers ${places.slice(0, -1).join(', ')} and ${last}`
 }
 
-/** `at most 16`, for the fixtures' `at-most 16`. */
-function countWords(wanted: number | string): string {
-  return String(wanted).replace('-', ' ')
-}
-
 function mismatchText(mismatch: Mismatch): string {
   const { got } = mismatch
   switch (mismatch.rule) {
@@ -176,7 +171,8 @@ const comparisons = {
 
 /** Why nothing could be judged. */
 const obstacleTexts: TextOfKind<Obstacle> = {
-  'not-run': ({ because }) => `not run: ${notRunText(because)}`,
+  'not-run': ({ because }) =>
+    `not run: ${because.kind === 'defect' ? 'the suite could not run this case' : stopText(because)}`,
   throttled: ({ status }) => `the server throttled every try (HTTP ${status})`,
   unread: ({ limitBytes }) =>
     `the answer is longer than ${limitBytes} bytes, so it was not read; raise maxAnswerBytes in the target file`,
@@ -217,13 +213,9 @@ const obstacleTexts: TextOfKind<Obstacle> = {
     'the target refuses every further session, although it should remove the oldest (sessions/next-works)',
 }
 
-const triedText = { 'no-token': 'no access token was granted', 'no-scope': 'it has no scope' } as const
-
 function testKeyMissingText({ testKey, tried, fresh }: Extract<Obstacle, { kind: 'test-key-missing' }>): string {
-  const ways = tried.map(({ way, outcome }) => {
-    const word = outcome === 'no-token' || outcome === 'no-scope' ? triedText[outcome] : outcome
-    return `${way}: ${word}`
-  })
+  const words = { 'no-token': 'no access token was granted', 'no-scope': 'it has no scope' } as const
+  const ways = tried.map(({ way, outcome }) => `${way}: ${outcome in words ? words[outcome as 'no-token'] : outcome}`)
   const isFull = tried.length > 0 && tried.every(({ outcome }) => outcome === 'refused')
   const perhaps = fresh
     ? isFull
@@ -231,11 +223,6 @@ function testKeyMissingText({ testKey, tried, fresh }: Extract<Obstacle, { kind:
       : ''
     : '; most likely all ten places for API keys are taken, or the given key lacks the scope apikey: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
   return `the key of "${testKey}" could not be created (${ways.join(', ')})${perhaps}`
-}
-
-/** Why a case was not run, without a capital and without a full stop. */
-function notRunText(because: Extract<Obstacle, { kind: 'not-run' }>['because']): string {
-  return because.kind === 'defect' ? 'the suite could not run this case' : stopText(because)
 }
 
 const stopTexts: TextOfKind<StopReason> = {

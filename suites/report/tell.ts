@@ -92,7 +92,16 @@ export function tellRun(raw: Report, { observations = false, files = new Set() }
     told: causes.map(causeTold),
     overview: [areaTable(report)],
     rest: [
-      { kind: 'lines', tone: 'bold', lines: newer.length === 0 ? [] : [newerTitle(meta.set)] },
+      {
+        kind: 'lines',
+        tone: 'bold',
+        lines:
+          newer.length === 0
+            ? []
+            : [
+                `Found by newer checks, which are not in set ${meta.set}; they change neither the verdict nor the exit code`,
+              ],
+      },
       ...newer.map(({ told }) => told),
       knownBlock(cases),
       staleBlock(report.stale.map(entryWords)),
@@ -104,9 +113,6 @@ export function tellRun(raw: Report, { observations = false, files = new Set() }
   }
   return { ...report, cases, findings, newer, causes, document }
 }
-
-const newerTitle = (set: string): string =>
-  `Found by newer checks, which are not in set ${set}; they change neither the verdict nor the exit code`
 
 /** The maximum length of a text: enough for the command that repeats a case. */
 const longestText = 4000
@@ -146,7 +152,10 @@ function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySe
   const to = files.has(file) ? `file/${file}${line === null ? '' : `/${line}`}` : undefined
   const fixture = fact('In', to === undefined ? null : [code(file, to)])
   if (problem === null) {
-    const proved = proves.flatMap((id, index) => [...(index === 0 ? [] : [', ']), requirementCode(report, id)])
+    const proved = proves.flatMap((id, index) => {
+      const isKnown = report.requirements.some((one) => one.id === id)
+      return [...(index === 0 ? [] : [', ']), code(id, isKnown ? `requirement/${id}` : undefined)]
+    })
     const facts = [
       ...fact('Proves', proves.length === 0 ? null : proved),
       ...fact('Calls', `${calls}, ${Math.round(durationMs)} ms`),
@@ -221,9 +230,6 @@ function sentencesBlock(
     }))
   return { kind: 'facts', items }
 }
-
-const requirementCode = ({ requirements }: Pick<PrintedReport, 'requirements'>, id: string) =>
-  code(id, requirements.some((one) => one.id === id) ? `requirement/${id}` : undefined)
 
 /** The lines of exchanges, which are shorter than other texts. */
 export function exchangeBlocks(exchanges: readonly Exchange[]): Block[] {

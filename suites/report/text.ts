@@ -28,21 +28,15 @@ interface Paint {
   width: number
 }
 
-/** ANSI colours, or none; as wide as the terminal, within reason. */
-function paintOf({ colour, columns }: Look): Paint {
-  return {
-    // The caller has looked at the stream.
-    tone: (tone, text) => (colour ? styleText(tone, text, { validateStream: false }) : text),
-    width: widthOf(columns),
-  }
-}
-
 /** Lines as long as they are. */
 const unwrapped = { columns: Number.POSITIVE_INFINITY }
 
-function widthOf(columns = usualColumns): number {
-  return columns === unwrapped.columns ? columns : Math.max(fewestColumns, Math.min(columns, usualColumns))
-}
+/** ANSI colours, or none; as wide as the terminal, within reason. */
+const paintOf = ({ colour, columns = usualColumns }: Look): Paint => ({
+  // The caller has looked at the stream.
+  tone: (tone, text) => (colour ? styleText(tone, text, { validateStream: false }) : text),
+  width: columns === unwrapped.columns ? columns : Math.max(fewestColumns, Math.min(columns, usualColumns)),
+})
 
 /** A report for people: first what is wrong, each with its sentence and bytes, then what is open, then the verdict. */
 export function textOfDocument(told: Document, look: Look): Printable {

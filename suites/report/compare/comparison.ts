@@ -78,7 +78,9 @@ export function addReport(comparison: Comparison, raw: ComparedReport): Comparis
   const servers =
     server === undefined
       ? [...comparison.servers, { name, reports: [compact] }]
-      : comparison.servers.map((one) => (one === server ? withReport(server, compact) : one))
+      : comparison.servers.map((one) =>
+          one === server ? { name, reports: inTime([...server.reports, compact]) } : one,
+        )
   return { requirements, cases, servers }
 }
 
@@ -115,23 +117,15 @@ function compactReport(
 }
 
 /** In the order of time; only the newest keeps its messages. */
-function withReport({ name, reports }: ComparedServer, added: CompactReport): ComparedServer {
-  const sorted = [...reports, added].sort((one, other) => (one.started < other.started ? -1 : 1))
+function inTime(reports: readonly CompactReport[]): CompactReport[] {
+  const sorted = reports.toSorted((one, other) => (one.started < other.started ? -1 : 1))
   const newest = sorted.at(-1)
-  return { name, reports: sorted.map((one) => (one === newest ? one : { ...one, why: [], reasons: [], findings: [] })) }
+  return sorted.map((one) => (one === newest ? one : { ...one, why: [], reasons: [], findings: [] }))
 }
 
-/** What differs between two reports. */
-interface Change {
-  kind: 'requirement' | 'case'
-  id: string
-  from: Verdict | null
-  to: Verdict | null
-}
-
-/** Requirements first, then cases, each in its order. */
-export function changesBetween(comparison: Comparison, from: CompactReport, to: CompactReport): Change[] {
-  const changes = (of: 'requirements' | 'cases', kind: Change['kind'], id: string, index: number): Change[] => {
+/** What differs between two reports: requirements first, then cases, each in its order. */
+export function changesBetween(comparison: Comparison, from: CompactReport, to: CompactReport) {
+  const changes = (of: 'requirements' | 'cases', kind: 'requirement' | 'case', id: string, index: number) => {
     const [one, other] = [verdictAt(from[of], index), verdictAt(to[of], index)]
     return one === other ? [] : [{ kind, id, from: one, to: other }]
   }
