@@ -32,7 +32,10 @@ export interface Capabilities {
 /** Returns why an item cannot run against this target, and what would change that; undefined if it can. */
 export function whyNotRun(item: Item, capabilities: Capabilities): Gap | undefined {
   const needs = needsOf(item, capabilities)
-  const area = needs.flatMap(areaOf).find((one) => capabilities.settings.absent?.includes(one))
+  // The API areas whose methods they call.
+  const probes = needs.flatMap((need) => (need.startsWith('probe:') ? need.slice('probe:'.length) : []))
+  const areas = probes.map((probe) => (probe === 'solution-context' ? 'context' : probe))
+  const area = areas.find((one) => capabilities.settings.absent?.includes(one))
   if (area !== undefined) return { kind: 'area-absent', area }
   for (const need of needs) {
     const reason = unmet(need, capabilities)
@@ -69,13 +72,6 @@ export function testKeysMade(
   )
   if (used.delete('root')) used.add(standInOf(testKeys, root))
   return [...used].filter((name) => name !== 'root' && !kept.some(({ member }) => member === name))
-}
-
-/** The API area whose methods a need calls. */
-function areaOf(need: string): string[] {
-  if (!need.startsWith('probe:')) return []
-  const probe = need.slice('probe:'.length)
-  return [probe === 'solution-context' ? 'context' : probe]
 }
 
 function unmet(

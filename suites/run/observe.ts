@@ -151,16 +151,16 @@ export function sheetOf(
   const refusals = observed.flatMap(({ question, at, seen: [answer] }) =>
     question === 'errors/outcomes' && answer !== undefined ? [{ kind: nameOf(at), answer }] : [],
   )
+  const facts = observed.flatMap(({ question, answer, at }): Fact[] => {
+    const evidence = `"svc-conformance show ${at.split('#')[0]}"`
+    return question === 'errors/outcomes' ? [] : [{ question, name: nameOf(at), value: answer, unit: null, evidence }]
+  })
   const reached = new Set(observed.map(({ at }) => at.split('#')[0]))
   return {
-    facts: [...observed.filter(({ question }) => question !== 'errors/outcomes').map(factOf), ...searched.facts],
-    refusals: refusals.map(({ kind, answer: { outcome, status, code, message } }) => ({
-      kind,
-      outcome,
-      status,
-      code,
-      message,
-    })),
+    facts: [...facts, ...searched.facts],
+    refusals: refusals.map(({ kind, answer: { outcome, status, code, message } }) => {
+      return { kind, outcome, status, code, message }
+    }),
     givesAway: givenAway(new Map(refusals.map(({ kind, answer }) => [kind, answer]))),
     profile: { ...named, ...profileOf(observed, corpus), ...searched.profile },
     left: outcomes
@@ -172,14 +172,6 @@ export function sheetOf(
     calls,
   }
 }
-
-const factOf = ({ question, answer, at }: Observed): Fact => ({
-  question,
-  name: nameOf(at),
-  value: answer,
-  unit: null,
-  evidence: `"svc-conformance show ${at.split('#')[0]}"`,
-})
 
 /** `refresh/family#the used token again` → `the used token again`; `scopes/case/in-capitals` → `case, in capitals`. */
 function nameOf(at: string): string {
@@ -403,13 +395,9 @@ async function memoryOfNonces(
 const remembered = (ms: number, evidence: string): Fact =>
   fact('signatures/nonce-reuse', 'a nonce is remembered', [secondsOf(ms), 'seconds at least'], evidence)
 
-const fact = (question: string, name: string, [value, unit]: [number, string], evidence: string): Fact => ({
-  question,
-  name,
-  value,
-  unit,
-  evidence,
-})
+function fact(question: string, name: string, [value, unit]: [number, string], evidence: string): Fact {
+  return { question, name, value, unit, evidence }
+}
 
 /**
  * Doubles a value until it is refused, then halves the distance.

@@ -328,7 +328,7 @@ export function readTargetOptions(
   }
   return {
     url,
-    ...rootKey(url, { flags, env, named, read }),
+    ...rootKey(url, named, { flags, env, read }),
     allow: disposable ? [...safetyClasses] : (flags.allow ?? file.allow ?? []),
     settings: {
       ...defined({ absent: file.absent, concurrency: flags.concurrency ?? file.concurrency }),
@@ -383,14 +383,6 @@ function demandNothingOfUrl(typed: flag.Typed<typeof flagsOfTarget>, { path }: N
   throw usageError(`Name the target: "${useless.syntax.split(' ')[0]}" needs "--url"`)
 }
 
-/** Where the key of a run may be named. */
-interface KeySources {
-  flags: flag.Values<typeof flagsOfTarget>
-  env: Environment
-  named: NamedTargetFile
-  read(file: string, what: string): string
-}
-
 /**
  * Reads the key of a run: id and secret from the first place that names them (flags, environment, target file).
  *
@@ -398,7 +390,12 @@ interface KeySources {
  */
 function rootKey(
   url: string,
-  { flags, env, named: { file, beside }, read }: KeySources,
+  { file, beside }: NamedTargetFile,
+  {
+    flags,
+    env,
+    read = readText,
+  }: { flags: flag.Values<typeof flagsOfTarget>; env: Environment; read?: typeof readText },
 ): Pick<TargetOptions, 'root' | 'doubts'> {
   const { secret, privateKeyFile } = file.root ?? {}
   const id = flags.keyId ?? file.root?.id
@@ -470,7 +467,7 @@ export function readGivenKey(
   const ofEnvironment = [SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE].map(given)
   const isGiven = [...parts, ...ofEnvironment].some((part) => part !== undefined && part !== null)
   const url = flags.url ?? named.file.url ?? 'the server'
-  return isGiven ? rootKey(url, { flags, env, named, read: readText }) : null
+  return isGiven ? rootKey(url, named, { flags, env }) : null
 }
 
 const sourceKinds = ['secret', 'secret-file', 'private-key'] as const

@@ -14,7 +14,7 @@ import { keyLimit } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
-import type { CallStep, Corpus, Scenario, SendStep, Tally } from '../engine/language/fixture-types.ts'
+import type { CallStep, Corpus, SendStep, Tally } from '../engine/language/fixture-types.ts'
 import { withCase } from '../engine/language/resolve.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { isLoopback } from '../engine/target.ts'
@@ -130,14 +130,11 @@ function modelPlan({ target, explore }: RunOptions): Pick<Plan, 'model'> {
 function select(items: readonly Item[], selection: Selection): ReturnType<typeof selectItems> {
   demandKnownIds(items, selection)
   const chosen = selectItems(items, selection)
-  if (chosen.selected.length === 0) throw usageError(`Nothing is selected: ${nothingSelected(selection)}`)
-  return chosen
-}
-
-function nothingSelected({ only, skip, shard }: Selection): string {
-  const chosen = only.length === 0 ? 'the scenarios' : `what --only selects (${only.join(', ')})`
-  if (skip.length > 0) return `--skip leaves nothing of ${chosen}`
-  return `there are fewer than ${shard?.index ?? 1} shards in ${chosen}`
+  if (chosen.selected.length > 0) return chosen
+  const { only, skip, shard } = selection
+  const place = only.length === 0 ? 'the scenarios' : `what --only selects (${only.join(', ')})`
+  const why = skip.length > 0 ? '--skip leaves nothing of' : `there are fewer than ${shard?.index ?? 1} shards in`
+  throw usageError(`Nothing is selected: ${why} ${place}`)
 }
 
 /** Checks that every id exists: a misspelt one would silently select the wrong cases. @throws SuiteError (`usage`) with a did-you-mean */
@@ -221,20 +218,15 @@ const usualWaitMs = 3000
 
 /** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */
 function waitsMs(testable: readonly Item[]): number {
-  return Math.max(
-    0,
-    ...testable.map((item) =>
-      item.kind === 'case' && claimsOf(item).fills !== 'sessions' ? waitOf(item.scenario) : 0,
-    ),
-  )
-}
-
-function waitOf({ given, steps }: Scenario): number {
-  const waits = [...given, ...steps].flatMap((step) => ('wait' in step ? [step.wait] : []))
-  return waits.reduce<number>(
-    (sum, wait) => sum + (typeof wait === 'string' ? (parseDuration(wait) ?? usualWaitMs) : usualWaitMs),
-    0,
-  )
+  const waits = testable.map((item) => {
+    if (claimsOf(item).fills === 'sessions') return 0
+    const ofSteps = [...item.scenario.given, ...item.scenario.steps].map((step) => {
+      if (!('wait' in step)) return 0
+      return typeof step.wait === 'string' ? (parseDuration(step.wait) ?? usualWaitMs) : usualWaitMs
+    })
+    return ofSteps.reduce((sum, ms) => sum + ms, 0)
+  })
+  return Math.max(0, ...waits)
 }
 
 /** The calls of a step. */

@@ -49,7 +49,10 @@ export async function preflight(
     const isTimedMeanwhile = isTimed && measureAccepted(talk)
     await Promise.all([isTimedMeanwhile, learnAddresses(urgent(talk), allow), tryJunk(talk, first, allow)])
   }
-  if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(talk)
+  // On a throwaway instance: which spelling of the scope really opens key creation.
+  const member = target.lasting ? undefined : talk.run.corpus.testKeys.find(({ key }) => key === 'secret')
+  if (member !== undefined && allow.includes('sessions') && allow.includes('keys'))
+    await createKeyOf(talk, member, 'token', 'root')
   return talk.facts
 }
 
@@ -113,7 +116,11 @@ async function firstCall(talk: Conversation, patientMs: number): Promise<Called>
     if (status !== null && isOver) return first
     const isThere = status === null ? (one: Answer) => one.status !== null : isReached
     if (!answer.refusedConnection && (await someOfRoot(talk, isThere))) return first
-    if (status === null && (isOver || !answer.refusedConnection)) throw unreachableTarget(baseUrl, answer, patientMs)
+    if (status === null && (isOver || !answer.refusedConnection)) {
+      const waited = patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : waitFlag
+      const patience = answer.refusedConnection ? `; is the server running? ${waited}` : ''
+      throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`)
+    }
     await clock.sleep(pauseMs)
   }
 }
@@ -231,12 +238,6 @@ async function learnReplacement(talk: Conversation, earlier: string): Promise<vo
   const isReplaced =
     later === earlier || (!(await accepts(talk, { token: earlier })) && (await accepts(talk, { token: later })))
   if (isReplaced) talk.facts.unnamedReplaced = true
-}
-
-/** Finds out on a throwaway instance which spelling of the scope really opens key creation. */
-async function learnSpelling(talk: Conversation): Promise<void> {
-  const member = talk.run.corpus.testKeys.find(({ key }) => key === 'secret')
-  if (member !== undefined) await createKeyOf(talk, member, 'token', 'root')
 }
 
 /** Two clocks of one deployment differ by less. */
@@ -405,18 +406,6 @@ async function learnAddresses(talk: Conversation, allow: readonly SafetyClass[])
   delete facts.secondAddress
 }
 
-/**
- * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
- * one address.
- */
-async function trySecondAddress(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
-  const address = talk.instance.settings.secondAddress
-  if (address === undefined) return
-  const problem = await secondAddressProblem(talk, address, allow)
-  if (problem === undefined) talk.facts.secondAddress = address
-  else talk.facts.secondAddressProblem = problem
-}
-
 /** Runs all at the same time; one after the other where a grant without a session ends the previous one. */
 async function together<T>({ unnamedReplaced }: TargetFacts, runs: readonly (() => Promise<T>)[]): Promise<T[]> {
   if (unnamedReplaced !== true) return Promise.all(runs.map((run) => run()))
@@ -425,27 +414,34 @@ async function together<T>({ unnamedReplaced }: TargetFacts, runs: readonly (() 
   return results
 }
 
-async function secondAddressProblem(
-  talk: Conversation,
-  address: string,
-  allow: readonly SafetyClass[],
-): Promise<SecondAddressProblem | undefined> {
-  if (address === talk.facts.clientAddress) return { kind: 'same-address', address }
+/**
+ * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
+ * one address.
+ */
+async function trySecondAddress(talk: Conversation, allow: readonly SafetyClass[]): Promise<void> {
+  const { facts, instance } = talk
+  const address = instance.settings.secondAddress
+  if (address === undefined) return
+  const no = (problem: SecondAddressProblem): void => {
+    facts.secondAddressProblem = problem
+  }
+  if (address === facts.clientAddress) return no({ kind: 'same-address', address })
   const from = 'second-address'
   const { answer: first } = await listSolutions(talk, 'none', { from })
   if (first.status === null) {
     const reason = first.outcome === 'broken' ? first.reason : 'no answer'
-    return { kind: 'no-answer', address, reason }
+    return no({ kind: 'no-answer', address, reason })
   }
-  if (!allow.includes('sessions') || talk.instance.root.kind !== 'secret') return undefined
-  const worksUnbound = async (): Promise<boolean> => {
-    const token = accessTokenOf(await grantFor(talk, 'root', ['solution'], from))
-    return token !== undefined && accepts(talk, { token }, { from })
+  if (allow.includes('sessions') && instance.root.kind === 'secret') {
+    const worksUnbound = async (): Promise<boolean> => {
+      const token = accessTokenOf(await grantFor(talk, 'root', ['solution'], from))
+      return token !== undefined && accepts(talk, { token }, { from })
+    }
+    // On a target that is far away, asking the second one only after the first one has failed would take as long again.
+    const [bound, unbound] = await together(facts, [() => worksBoundTo(talk, address, from), worksUnbound])
+    if (!bound) return no({ kind: unbound ? 'seen-as-another' : 'no-token-accepted', address })
   }
-  // On a target that is far away, asking the second one only after the first one has failed would take as long again.
-  const [bound, unbound] = await together(talk.facts, [() => worksBoundTo(talk, address, from), worksUnbound])
-  if (bound) return undefined
-  return { kind: unbound ? 'seen-as-another' : 'no-token-accepted', address }
+  facts.secondAddress = address
 }
 
 /** Junk credentials, which no server knows. */
@@ -491,17 +487,6 @@ interface Junk {
 }
 
 const waitFlag = '--wait SECONDS waits for it to come up'
-
-/** The target did not answer. @param patientMs how long it was waited for */
-function unreachableTarget(
-  baseUrl: string,
-  { reason, refusedConnection }: { reason: string; refusedConnection: boolean },
-  patientMs: number,
-): SuiteError {
-  const waited = patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : waitFlag
-  const patience = refusedConnection ? `; is the server running? ${waited}` : ''
-  return new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(reason)}${patience}`)
-}
 
 /** What a user can do if the root key is refused. @param first the answer to a call without authorization @param last the last answer to the key */
 function advice(baseUrl: string, first: Classified, last: Classified): string {

@@ -395,23 +395,15 @@ interface FinishedRun extends SuiteRun {
   durationMs: number
 }
 
-/** What a run prints and writes. */
-interface RunReport {
-  report: Report
-  /** The baseline to write; null if it stays unchanged. */
-  updated: KnownEntry[] | null
-}
-
-/** Builds the report of a run, and the baseline for `--update-known`. Pure. */
-export function reportRun(run: FinishedRun): RunReport {
+/** Builds the report of a run, and the baseline for `--update-known`; null if that stays unchanged. Pure. */
+export function reportRun(run: FinishedRun): { report: Report; updated: KnownEntry[] | null } {
   const { options, known, result } = run
   const ownExitCode = ownExitCodeOf(result)
   const report = reportWith(run, known, ownExitCode)
   if (!options.updateKnown || result.stopped !== null) return { report, updated: null }
   const updated = updatedKnown(report, known)
   // Failures that are written to the baseline now count as known.
-  const again = reportWith(run, updated, ownExitCode)
-  return { report: again, updated }
+  return { report: reportWith(run, updated, ownExitCode), updated }
 }
 
 function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode: number | null): Report {

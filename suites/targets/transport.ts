@@ -36,7 +36,8 @@ function agentMaker({ baseUrl, tls = {}, proxy = null, address }: Route): (optio
   const Agent = isSecure ? https.Agent : http.Agent
   return (options) => {
     const agent = throughProxy(new Agent({ ...secured, ...found, ...options }), proxy)
-    if (options.keepAlive === true) noteCarriers(agent)
+    // Node does not report that a connection was used before if the call had to queue for it.
+    if (options.keepAlive === true) agent.on('free', (socket: object) => void carriers.add(socket))
     return agent
   }
 }
@@ -53,11 +54,6 @@ const lookupOf =
 
 /** Connections that carried an answer; the next call may find them closed. */
 const carriers = new WeakSet<object>()
-
-/** Node does not report that a connection was used before if the call had to queue for it. */
-function noteCarriers(agent: http.Agent): void {
-  agent.on('free', (socket: object) => void carriers.add(socket))
-}
 
 /** Whether a request went over a connection that had carried an answer. */
 const isOnCarrier = (request: http.ClientRequest | undefined): boolean =>
@@ -186,12 +182,6 @@ function withLength(request: WireRequest): { [name: string]: string } {
 // Connections that are opened in advance, so that a call that needs a new one need not wait. Each carries only one
 // call, so nothing is sent twice.
 
-interface SpareConnections {
-  /** Opens connections in advance from now on: the target answers others while one is idle. */
-  allow(): void
-  close(): void
-}
-
 /** Some servers close a connection that brings no request for five seconds. */
 const longestIdleMs = 3000
 /** For each connection that is needed, because calls that waited for another one may all set out together. */
@@ -212,11 +202,7 @@ type Connect = (options: unknown, callback?: unknown) => net.Socket | undefined
  *
  * @param most how many may be open at the same time
  */
-export function openSpares(
-  agent: http.Agent,
-  most: () => number,
-  now: () => number = () => performance.now(),
-): SpareConnections {
+export function openSpares(agent: http.Agent, most: () => number, now: () => number = () => performance.now()) {
   const withConnect = agent as unknown as { createConnection: Connect }
   const connect: Connect = withConnect.createConnection.bind(agent)
   let isAllowed = false
@@ -259,6 +245,7 @@ export function openSpares(
     return take() ?? connect(options, callback)
   }
   return {
+    /** Opens connections in advance from now on: the target answers others while one is idle. */
     allow() {
       if (isAllowed) return
       isAllowed = true
@@ -538,13 +525,11 @@ function noteAnswerRead(bytes: number): void {
 function collectAnswers(): void {
   if (garbage === 0) return
   garbage = 0
-  collect ??= exposeCollector()
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as () => void
+  }
   collect()
-}
-
-function exposeCollector(): () => void {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc') as () => void
 }
 
 /**
