@@ -14,9 +14,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
     // Loading the rest takes some tenths of a second; Ctrl-C must already work then.
     if (argv[0] === 'run') (await import('./run/ending.ts')).leaveOnSignal()
     const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/console.ts')])
-    const errors = output.listenForOutputErrors(argv[0] === 'serve')
+    const exitCodeOfOutput = output.listenForOutputErrors(argv[0] === 'serve')
     await cli.main(argv)
-    const exitCode = errors.exitCode()
+    const exitCode = exitCodeOfOutput()
     if (exitCode !== undefined) process.exitCode = exitCode
   }
   start()

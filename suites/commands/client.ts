@@ -75,10 +75,8 @@ async function judgeClient(flags: flag.Values<typeof clientFlags>): Promise<numb
   try {
     const isCommand = source.kind === 'command'
     const journals = isCommand
-      ? await runScenarios(
-          selected.scenarios,
-          { ...source, signal: stop.signal },
-          progressOf(selected.scenarios.length),
+      ? await runScenarios(selected.scenarios, { ...source, signal: stop.signal }, (done) =>
+          showProgress(done, selected.scenarios.length),
         )
       : [await listen(source, stop.signal, announce)]
     const report = buildReport({
@@ -110,11 +108,9 @@ const announce = (lines: readonly string[]): void =>
   writeError(printableLines(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`))
 
 /** One line that redraws itself on a terminal; nothing elsewhere, since a run takes seconds. */
-function progressOf(total: number): (done: number) => void {
+function showProgress(done: number, total: number): void {
   const { stderr } = process
-  return (done) => {
-    if (stderr.isTTY === true) stderr.write(done === total ? '\r\u001b[K' : `\r\u001b[K${done} of ${total} scenarios`)
-  }
+  if (stderr.isTTY === true) stderr.write(done === total ? '\r\u001b[K' : `\r\u001b[K${done} of ${total} scenarios`)
 }
 
 function listText(): string {

@@ -21,14 +21,11 @@ const unwritableExitCode = 2
 /**
  * Handles output that nobody reads, or a full disk. A closed pipe (`svc-conformance list | head`) is not an error: the process prints
  * nothing more and keeps its exit code. Any other error is one sentence on stderr and exit code 2.
+ *
+ * @param endsAtOnce a command that would run for ever, such as `serve`, is ended by an error
+ * @returns the exit code after an output error, which overrides that of the command; undefined without an error
  */
-interface OutputErrors {
-  /** The exit code after an output error, which overrides that of the command; undefined without an error. */
-  exitCode(): number | undefined
-}
-
-/** @param endsAtOnce a command that would run for ever, such as `serve`, is ended by an error */
-export function listenForOutputErrors(endsAtOnce: boolean): OutputErrors {
+export function listenForOutputErrors(endsAtOnce: boolean): () => number | undefined {
   let exitCode: number | undefined
   const onError = (error: NodeJS.ErrnoException): void => {
     if (error.code === 'EPIPE' || exitCode !== undefined) return
@@ -40,7 +37,7 @@ export function listenForOutputErrors(endsAtOnce: boolean): OutputErrors {
   process.stdout.on('error', onError)
   // stderr fails too, so the error cannot be reported.
   process.stderr.on('error', () => {})
-  return { exitCode: () => exitCode }
+  return () => exitCode
 }
 
 /** The version of this package. */

@@ -9,7 +9,7 @@ import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import * as flag from '../run/flags.ts'
 import { readReportFile } from '../run/inputs.ts'
-import { type Difference, diffTargets, observingItems } from '../run/observe.ts'
+import { diffTargets, observingItems } from '../run/observe.ts'
 import { readTargetOptions, serverFlags, type TargetOptions } from '../run/options.ts'
 import { urlTarget } from '../targets/url.ts'
 import { writeError, writeOut } from './console.ts'
@@ -56,18 +56,14 @@ export const command: flag.Command<typeof diffFlags, string[]> = {
     const comparesServers = Object.keys(ofServers).length > 0
     if (comparesServers && files.length > 0)
       throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
-    return comparesServers ? runDiffServers(typed) : diffReportFiles(files, json === true)
+    if (comparesServers) return runDiffServers(typed)
+    const [one, other, ...more] = files
+    if (one === undefined || other === undefined || more.length > 0)
+      throw usageError('Name two reports to compare, or two servers with "--url A --url B"')
+    const diff = diffReports(readReportFile(one), readReportFile(other))
+    writeOut(json === true ? jsonLine(diff, 2) : renderDiff(diff))
+    return verdictsDiffer(diff) ? 1 : 0
   },
-}
-
-/** @returns the exit code */
-function diffReportFiles(files: readonly string[], asJson: boolean): number {
-  const [one, other, ...more] = files
-  if (one === undefined || other === undefined || more.length > 0)
-    throw usageError('Name two reports to compare, or two servers with "--url A --url B"')
-  const diff = diffReports(readReportFile(one), readReportFile(other))
-  writeOut(asJson ? jsonLine(diff, 2) : renderDiff(diff))
-  return verdictsDiffer(diff) ? 1 : 0
 }
 
 /**
@@ -118,22 +114,20 @@ const verdictsThatDiffer = ({ differences }: ServerDiff): number =>
 function renderServerDiff(diff: ServerDiff): Printable {
   const { a, b, calls, differences } = diff
   const alike = `${calls - differences.length} of ${calls} calls are answered alike`
+  const rows = differences.map(({ call, in: where, a, b }) => [call, describe(a), describe(b), where.join(', ')])
+  const distinct = groupBy(rows, (row) => JSON.stringify(row)).values()
   return printBlocks([
     { kind: 'lines', lines: [`A  ${a}`, `B  ${b}`] },
-    { kind: 'table', head: ['call', 'A', 'B', 'differs in', 'times'], rows: rowsOf(differences) },
+    {
+      kind: 'table',
+      head: ['call', 'A', 'B', 'differs in', 'times'],
+      rows: [...distinct].map(([row = [], ...same]) => [...row, String(same.length + 1)]),
+    },
     { kind: 'lines', lines: [`${alike}; ${verdictsThatDiffer(diff)} differ in their outcome`] },
   ])
 }
 
-function rowsOf(differences: readonly Difference[]): string[][] {
-  const rows = differences.map(({ call, in: where, a, b }) => [call, describe(a), describe(b), where.join(', ')])
-  return [...groupBy(rows, (row) => JSON.stringify(row)).values()].map(([row = [], ...same]) => [
-    ...row,
-    String(same.length + 1),
-  ])
-}
-
-function describe({ outcome, status, code, shape }: Difference['a']): string {
+function describe({ outcome, status, code, shape }: ServerDiff['differences'][number]['a']): string {
   if (outcome === 'accepted') return `accepted ${shape}`
   const http = status === null ? 'no answer' : `HTTP ${status}`
   return `${outcome}, ${http}${code === null ? '' : `, error ${code}`}`

@@ -20,12 +20,10 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { exploreFlags, readTargetOptions, type TargetOptions } from '../run/options.ts'
+import { exploreFlags, readTargetOptions } from '../run/options.ts'
 import { packageVersion, writeError } from './console.ts'
 import { startExploreProgress } from './progress.ts'
 import { writeFormats } from './write-reports.ts'
-
-type Effort = Parameters<typeof exploreUrl>[1]
 
 const defaultSeconds = 60
 /** Per second of `--for`; a call takes half a millisecond on the loopback. */
@@ -60,8 +58,9 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   const started = new Date()
   const progress = startExploreProgress(process.stderr, { target: target?.url ?? 'the bundled server', seconds })
   for (const doubt of target?.doubts ?? []) progress.say(doubt)
+  const { allow = safetyClasses } = target ?? {}
   const effort = {
-    allow: allowed(target),
+    allow: { sessions: allow.includes('sessions'), keys: allow.includes('keys'), limits: allow.includes('limits') },
     fresh: target?.disposable ?? true,
     seed,
     maxCalls,
@@ -85,34 +84,22 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     target: target?.url ?? 'bundled',
     started: started.toISOString(),
     seed: String(seed),
-    allow: [...(target?.allow ?? safetyClasses)],
+    allow: [...allow],
     stopped: stopped === null ? null : stopText(stopped),
   })
   writeFormats(report, runRenderers(tellExploration), reports)
   // Last, so that a full disk takes no report away.
   if (flags.save !== null && exploration.findings.length > 0)
-    writeError(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))
+    writeError(lines(await saveScenarios(flags, flags.save, exploration.findings, corpus)))
   return report.exitCode
 }
 
-async function exploreBundled(effort: Effort): ReturnType<typeof exploreUrl> {
+type Flags = Pick<flag.Values<typeof exploreFlags>, 'url' | 'target' | 'disposable'>
+
+async function exploreBundled(effort: Parameters<typeof exploreUrl>[1]): ReturnType<typeof exploreUrl> {
   const say = (found: string): void => effort.say(`Found: ${found}`)
   return { exploration: await explore({ ...effort, ...(await openTarget(null)), say }), stopped: null, left: [] }
 }
-
-function allowed(target: TargetOptions | null): Effort['allow'] {
-  const has = (name: 'sessions' | 'keys' | 'limits'): boolean => target === null || target.allow.includes(name)
-  return { sessions: has('sessions'), keys: has('keys'), limits: has('limits') }
-}
-
-/** Writes the findings of an exploration as scenarios for `run --fixtures`. */
-
-interface Explored {
-  readonly exploration: Exploration
-  readonly corpus: Corpus
-}
-
-type Flags = Pick<flag.Values<typeof exploreFlags>, 'url' | 'target' | 'disposable'>
 
 /**
  * Writes `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. The bundled server must pass it, or the
@@ -123,7 +110,8 @@ type Flags = Pick<flag.Values<typeof exploreFlags>, 'url' | 'target' | 'disposab
 async function saveScenarios(
   flags: Flags,
   folder: string,
-  { exploration: { findings }, corpus }: Explored,
+  findings: readonly Found[],
+  corpus: Corpus,
 ): Promise<Printable[]> {
   const written: Printable[] = []
   let isImplied = false

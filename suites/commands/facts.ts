@@ -84,13 +84,16 @@ function renderFacts({ facts, refusals, givesAway, left, calls }: FactSheet, tar
       kind: 'table',
       heading: 'How refusals are answered',
       head: ['refusal', 'HTTP', 'code', 'message'],
-      rows: refusals.map(refusalRow),
+      rows: refusals.map(({ kind, outcome, status, code, message }) => {
+        const http = outcome === 'accepted' ? 'accepted' : (status ?? 'no answer')
+        return [kind, String(http), String(code ?? ''), message ?? '']
+      }),
     },
     {
       kind: 'table',
       heading: 'What refusals give away, for information only',
       head: ['a caller with', 'and one with', 'in', 'can be told apart'],
-      rows: givesAway.map(givenAwayRow),
+      rows: givesAway.map(({ one, other, where, by }) => [one, other, where, by === 'no' ? 'no' : `yes, by ${by}`]),
     },
     { kind: 'lines', lines: missing },
     { kind: 'lines', lines: [`${facts.length} facts from ${calls} calls`] },
@@ -110,24 +113,7 @@ const parts: readonly (readonly [heading: string, areas: readonly string[]])[] =
 const partOf = ({ question }: Fact): string =>
   parts.find(([, areas]) => areas.some((area) => question.startsWith(area)))?.[0] ?? ''
 
-const factRow = ({ name, value, unit, question }: Fact): string[] => [
-  name,
-  unit === null ? shown(value) : `${shown(value)} ${unit}`,
-  question,
-]
-
-const shown = (value: Fact['value']): string => (value === true ? 'yes' : value === false ? 'no' : String(value))
-
-const refusalRow = ({ kind, outcome, status, code, message }: FactSheet['refusals'][number]): string[] => [
-  kind,
-  outcome === 'accepted' ? 'accepted' : String(status ?? 'no answer'),
-  String(code ?? ''),
-  message ?? '',
-]
-
-const givenAwayRow = ({ one, other, where, by }: FactSheet['givesAway'][number]): string[] => [
-  one,
-  other,
-  where,
-  by === 'no' ? 'no' : `yes, by ${by}`,
-]
+function factRow({ name, value, unit, question }: Fact): string[] {
+  const shown = value === true ? 'yes' : value === false ? 'no' : String(value)
+  return [name, unit === null ? shown : `${shown} ${unit}`, question]
+}

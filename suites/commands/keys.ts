@@ -27,7 +27,7 @@ export const command: flag.Command<typeof keysFlags> = {
     const { json, forget } = flag.read(keysFlags, typed)
     const records = findRecords(typed)
     if (forget) forgetRecords(records)
-    else writeOut(json ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
+    else writeOut(json ? jsonLine(plain(records), 2) : printableLines(text(records)))
   },
 }
 
@@ -55,13 +55,11 @@ function forgetRecords(records: readonly FoundRecord[]): void {
   }
 }
 
-const plain = ({ owner, keys, unanswered, file, holder }: FoundRecord) => ({
-  ...owner,
-  keys: keys.map(({ id, name, member }) => ({ id, name, testKey: member ?? null })),
-  unanswered,
-  file,
-  process: holder,
-})
+const plain = (records: readonly FoundRecord[]) =>
+  records.map(({ owner, keys, unanswered, file, holder }) => {
+    const named = keys.map(({ id, name, member }) => ({ id, name, testKey: member ?? null }))
+    return { ...owner, keys: named, unanswered, file, process: holder }
+  })
 
 function text(records: readonly FoundRecord[]): string {
   if (records.length === 0)

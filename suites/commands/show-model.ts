@@ -48,7 +48,7 @@ function showTable(id: string, requirements: readonly Requirement[]): string[] {
   const all = cells(operations, seededRandom(seedOfRelease))
   const cellsOfPart = all.filter((cell) => cell.id === id)
   const [first] = cellsOfPart
-  if (first !== undefined) return showPart(id, { first, cellsOfPart, operations, requirements })
+  if (first !== undefined) return showPart(first, cellsOfPart, operations, requirements)
   const parts = [...new Set(all.map((cell) => cell.id))].filter((part) => part.startsWith(`${id}/`)).sort()
   if (parts.length === 0) return []
   return [
@@ -57,15 +57,14 @@ function showTable(id: string, requirements: readonly Requirement[]): string[] {
   ]
 }
 
-interface Part {
-  first: Cell
-  /** Every change of this part, each in one cell of the table. */
-  cellsOfPart: readonly Cell[]
-  operations: Operations
-  requirements: readonly Requirement[]
-}
-
-function showPart(id: string, { first, cellsOfPart, operations, requirements }: Part): string[] {
+/** @param cellsOfPart every change of this part, each in one cell of the table; the first one once more */
+function showPart(
+  first: Cell,
+  cellsOfPart: readonly Cell[],
+  operations: Operations,
+  requirements: readonly Requirement[],
+): string[] {
+  const { id } = first
   const changes = [...new Set(cellsOfPart.map(({ change }) => changeText(change)))].sort()
   const breaks = new Set(cellsOfPart.flatMap(({ change }) => operations.breaks(change, first.way) ?? []))
   return [

@@ -25,17 +25,16 @@ export const show: flag.Command<flag.Table, string> = {
   about: 'show a requirement with its sentence, cases, mutants and open questions; or a case, a question, a mutant',
   operand: ['<id>', 'an id from "list" or a report'],
   flags: {},
-  run: async (_typed, id) => writeOut(printableLines(await textOf(id, await openCorpus(), await loadMutants()))),
-}
-
-/** @throws SuiteError (`usage`) for an unknown id */
-async function textOf(id: string, corpus: Corpus, mutants: readonly BrokenServer[]): Promise<string> {
-  if (isArea(id, corpus)) return listText(corpus, mutants, id)
-  // The model is loaded only where it is asked for.
-  const lines = /^(table|matrix|found)(\/|$)/.test(id)
-    ? (await import('./show-model.ts')).showOfModel(id, corpus)
-    : showText(id, corpus, mutants)
-  return `${lines.join('\n')}\n`
+  async run(_typed, id) {
+    const corpus = await openCorpus()
+    const mutants = await loadMutants()
+    // The model is loaded only where it is asked for.
+    const isOfModel = /^(table|matrix|found)(\/|$)/.test(id)
+    const text = isArea(id, corpus)
+      ? texts.scenarios(listOf(corpus, mutants, id))
+      : lines(isOfModel ? (await import('./show-model.ts')).showOfModel(id, corpus) : showText(id, corpus, mutants))
+    writeOut(printableLines(text))
+  },
 }
 
 /** Whether an id is the first part of others, as `refresh` is. */
@@ -155,8 +154,10 @@ export const list: flag.Command<typeof listFlags, string | undefined> = {
     const [kind = 'scenarios'] = kinds
     if (kind === 'matrix') return writeOut(await matrixList(id, json))
     const mutants = kind === 'scenarios' ? [] : await loadMutants()
-    const listed = await listOf(await openCorpus(), mutants, id)
-    writeOut(json ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
+    const listed = listOf(await openCorpus(), mutants, id)
+    const { summary: _words, mutants: named, ...usual } = listed
+    const parts = { scenarios: usual, mutants: named, requirements: usual.requirements }
+    writeOut(json ? jsonLine(parts[kind], 2) : printableLines(texts[kind](listed)))
   },
 }
 
@@ -171,15 +172,10 @@ async function matrixList(text = '', isJson: boolean): Promise<Printable> {
   return isJson ? jsonLine(coverageJson(wanted), 2) : printableLines(coverageText(wanted))
 }
 
-/** What `list ID` prints. */
-async function listText(corpus: Corpus, mutants: readonly BrokenServer[], id: string): Promise<string> {
-  return texts.scenarios(await listOf(corpus, mutants, id))
-}
-
-type Listed = Awaited<ReturnType<typeof listOf>>
+type Listed = ReturnType<typeof listOf>
 
 /** What `list --json` prints. @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
-async function listOf(corpus: Corpus, mutants: readonly BrokenServer[] = [], id?: string) {
+function listOf(corpus: Corpus, mutants: readonly BrokenServer[] = [], id?: string) {
   const all = allItems(corpus)
   const items = id === undefined ? all : selectedBy(id, all, corpus, mutants)
   const isWanted = (one: string): boolean => id === undefined || one === id || one.startsWith(`${id}/`)
@@ -237,12 +233,6 @@ function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants:
 }
 
 const mustsOf = (corpus: Corpus): number => corpus.requirements.filter(({ level }) => level === 'must').length
-
-/** The whole list, or the part that a flag names. */
-function partOf(listed: Listed, kind: keyof typeof texts): unknown {
-  const { mutants, summary: _words, ...usual } = listed
-  return { scenarios: usual, mutants, requirements: listed.requirements }[kind]
-}
 
 const texts = {
   scenarios: ({ scenarios, testKeys, summary }: Listed): string =>

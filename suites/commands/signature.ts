@@ -221,7 +221,10 @@ const diagnosing: flag.Command<typeof checkFlags> = {
 
 /** What `diagnose` prints for people. */
 function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose: boolean): string {
-  const lines = result.valid ? ['Valid: the header is right for this request and key'] : [...stagesLine(input), '']
+  const failed = verify(input).stages.flatMap(({ ok, name }) => (ok ? [] : [name]))
+  const lines = result.valid
+    ? ['Valid: the header is right for this request and key']
+    : [`Not valid at: ${failed.join(', ')}`, '']
   lines.push(...result.mistakes.flatMap(mistakeLines))
   if (result.alternatives.length > 0) {
     lines.push('The same bytes come out when', ...result.alternatives.map(({ title, id }) => `  ${title} (${id})`), '')
@@ -229,11 +232,6 @@ function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose: boolea
   lines.push(...ownDataSentences(input).flatMap((sentence) => [sentence, '']))
   if (!result.valid && !result.explained) lines.push(...unexplainedLines(input, result, isVerbose))
   return `${lines.join('\n').trimEnd()}\n`
-}
-
-function stagesLine(input: DiagnoseInput): string[] {
-  const failed = verify(input).stages.filter(({ ok }) => !ok)
-  return [`Not valid at: ${failed.map(({ name }) => name).join(', ')}`]
 }
 
 function mistakeLines({ id, title, requirement, fix }: Diagnosis['mistakes'][number]): string[] {
@@ -259,7 +257,9 @@ const stepTexts: { [step in NextStep]: string } = {
 
 function unexplainedLines(input: DiagnoseInput, result: Diagnosis, isVerbose: boolean): string[] {
   const { ruledOut } = result
-  const list = ruledOut.map((id) => `  ${id.padEnd(44)}${mistakeById(id)?.title ?? guessedTitle(id)}`.trimEnd())
+  // A mistake that was made up for one request has no title; its id is enough.
+  const titleOf = (id: string): string => mistakeById(id)?.title ?? id.replace(/^[a-z]+\//, '').replaceAll('-', ' ')
+  const list = ruledOut.map((id) => `  ${id.padEnd(44)}${titleOf(id)}`.trimEnd())
   return [
     unexplainedSentence(input, result),
     '',
@@ -269,11 +269,6 @@ function unexplainedLines(input: DiagnoseInput, result: Diagnosis, isVerbose: bo
       ? [`Ruled out, alone and together with others (${ruledOut.length}):`, ...list]
       : ['"--verbose" lists the mistakes that were ruled out']),
   ]
-}
-
-/** A mistake that was made up for one request has no title; its id is enough. */
-function guessedTitle(id: string): string {
-  return id.replace(/^[a-z]+\//, '').replaceAll('-', ' ')
 }
 
 let texts: Map<string, string> | undefined
@@ -293,6 +288,7 @@ const longestFile = 64 * 2 ** 20
 
 /** Reads a file that a flag names. @param what as in `Cannot read the body` */
 const readFile = (path: string, what: string): Uint8Array => readBytes(path, what, longestFile)
+const textIn = (path: string, what: string): string => new TextDecoder().decode(readFile(path, what))
 
 /** What was piped to stdin; null if it is a terminal. A look at process.stdin would keep a read from waiting for a slow writer. */
 const readPiped = (): Uint8Array | null => (isatty(0) ? null : readStandardInput(longestFile))
@@ -300,7 +296,7 @@ const readPiped = (): Uint8Array | null => (isatty(0) ? null : readStandardInput
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
 export function readCheck(typed: CheckFlags, readStdin = readPiped): DiagnoseInput {
   const flags = flag.read(checkFlags, typed)
-  const pasted = readPasted(textOf(flags.header))
+  const pasted = readPasted(flags.header.startsWith('@') ? textIn(flags.header.slice(1), 'the request') : flags.header)
   if (pasted.unreadable !== undefined) throw usageError(`Cannot read "--header": ${pasted.unreadable}`)
   const withheld = pasted.withheld?.header
   if (withheld !== undefined)
@@ -365,10 +361,7 @@ function readKeys({ secrets = [], ...typed }: CheckFlags | SignFlags): {
   const keys = [
     ...(privateKey === null ? [] : [ed25519Key(privateKey, 'private')]),
     ...(publicKey === null ? [] : [ed25519Key(publicKey, 'public')]),
-    ...secrets.map(({ flag, name }) => {
-      const secret = flag === '--secret-env' ? secretFromEnv(name) : secretFromFile(name)
-      return { name, key: secretKey(secret, name) }
-    }),
+    ...secrets.map(secretKey),
   ]
   const [first, ...otherKeys] = keys
   if (first === undefined) {
@@ -377,10 +370,6 @@ function readKeys({ secrets = [], ...typed }: CheckFlags | SignFlags): {
     )
   }
   return { key: first.key, otherKeys }
-}
-
-function textOf(text: string): string {
-  return text.startsWith('@') ? new TextDecoder().decode(readFile(text.slice(1), 'the request')) : text
 }
 
 function bodyOf(
@@ -404,23 +393,19 @@ function bodyOf(
   return pasted.body ?? readBody(flags, readStdin)
 }
 
-/** @param place as in `Cannot use the secret "key.pem"` @throws SuiteError (`usage`) for a PEM, which is never a secret */
-function secretKey(secret: string | Uint8Array, place: string): SigningKey {
+/** @throws SuiteError (`usage`) for a PEM, which is never a secret */
+function secretKey({ flag, name }: NamedSecret): { name: string; key: SigningKey } {
+  const secret = flag === '--secret-env' ? given(process.env[name]) : secretInFile(name)
+  if (secret === undefined) throw usageError(`Set the environment variable "${name}" to the secret: it is not set`)
   const text = typeof secret === 'string' ? secret : new TextDecoder().decode(secret)
   if (text.includes('-----BEGIN ')) {
     const how = 'give the file with "--private-key" or, to check only, with "--public-key"'
-    throw usageError(`Cannot use the secret "${place}": it holds a PEM; ${how}`)
+    throw usageError(`Cannot use the secret "${name}": it holds a PEM; ${how}`)
   }
-  return { kind: 'secret', secret }
+  return { name, key: { kind: 'secret', secret } }
 }
 
-function secretFromEnv(name: string): string {
-  const secret = given(process.env[name])
-  if (secret === undefined) throw usageError(`Set the environment variable "${name}" to the secret: it is not set`)
-  return secret
-}
-
-function secretFromFile(path: string): Uint8Array {
+function secretInFile(path: string): Uint8Array {
   const bytes = readFile(path, 'the secret')
   const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
   if (end <= 0) throw usageError(`Cannot use the secret "${path}": the file is empty`)
@@ -428,7 +413,7 @@ function secretFromFile(path: string): Uint8Array {
 }
 
 function ed25519Key(path: string, half: 'private' | 'public'): { name: string; key: SigningKey } {
-  const pem = new TextDecoder().decode(readFile(path, `the ${half} key`))
+  const pem = textIn(path, `the ${half} key`)
   try {
     const key: SigningKey =
       half === 'private'
