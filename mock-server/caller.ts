@@ -39,8 +39,7 @@ export function identify(context: ServerContext, request: MockRequest): Outcome<
   const word = header.slice(0, Math.max(space, 0))
   const credentials = header.slice(space + 1)
   if (rules.schemeTaken(word, profile.scheme, profile)) {
-    const verified = verifySignature(context, credentials, request, (id, means) => findKey(context, id, means))
-    return verified.ok ? keyCaller(context, verified.value.key, verified.value.means) : verified
+    return signedCaller(context, credentials, request)
   }
   if (rules.schemeTaken(word, 'Basic', profile)) return basicCaller(context, credentials)
   if (profile.tokenPrefix === '' && space < 0) return tokenCaller(context, header, request)
@@ -122,16 +121,9 @@ export function callerAddress({ profile }: ServerContext, request: MockRequest):
 /** How long a nonce is remembered at least, in ms; longer where the time window is wider. */
 const nonceMemoryMs = 20 * 60_000
 
-/**
- * Finds the key of a signed request by its credentials (everything after the scheme word): form, time, key, nonce, then the signature itself.
- */
-function verifySignature(
-  context: ServerContext,
-  credentials: string,
-  request: MockRequest,
-  keyOf: (id: string, means: 'hmac' | 'ecc') => Outcome<ApiKey>,
-): Outcome<{ key: ApiKey; means: 'hmac' | 'ecc' }> {
-  const { rules, profile } = context
+/** The caller of a signed request by everything after the scheme word: form, time, key, nonce, then the signature itself. */
+function signedCaller(context: ServerContext, credentials: string, request: MockRequest): Outcome<Caller> {
+  const { rules, profile, state } = context
   const fields = rules.headerFields(credentials)
   if (!rules.fieldCountTaken(fields.length)) return refuse('unauthorized', 'signature/fields')
   const [keyId = '', version = '', timestamp = '', nonce = '', signature = ''] = fields
@@ -139,12 +131,13 @@ function verifySignature(
   const nowMs = context.now()
   if (!rules.timestampTaken(timestamp, nowMs, profile)) return refuse('unauthorized', 'signature/timestamp')
   if (!rules.nonceTaken(nonce, profile)) return refuse('unauthorized', 'signature/nonce-form')
-  const found = keyOf(keyId, context.state.keys.get(keyId)?.publicKey === undefined ? 'hmac' : 'ecc')
+  const found = findKey(context, keyId, state.keys.get(keyId)?.publicKey === undefined ? 'hmac' : 'ecc')
   if (!found.ok) return found
   const key = found.value
-  if (context.state.nonces.has(nonce, nowMs) && !rules.usedNonceTaken(profile))
+  if (state.nonces.has(nonce, nowMs) && !rules.usedNonceTaken(profile))
     return refuse('unauthorized', 'signature/nonce-used')
-  if (profile.nonceBurntByBadSignature) rememberNonce(context, nonce, nowMs)
+  const remember = () => state.nonces.add(nonce, nowMs + Math.max(nonceMemoryMs, 2 * profile.timeWindowMs), nowMs)
+  if (profile.nonceBurntByBadSignature) remember()
 
   const parts: SignedParts = {
     timestamp,
@@ -161,8 +154,8 @@ function verifySignature(
     if (context.explain) refused.refusal.computed = explain(context, key, parts)
     return refused
   }
-  if (!profile.nonceBurntByBadSignature) rememberNonce(context, nonce, nowMs)
-  return succeed({ key, means })
+  if (!profile.nonceBurntByBadSignature) remember()
+  return keyCaller(context, key, means)
 }
 
 /** What should have been signed, and for an HMAC how it should have been sent. */
@@ -184,40 +177,28 @@ function signedTexts({ rules, profile }: ServerContext, parts: SignedParts): Uin
   return nonce === parts.nonce ? texts : [...texts, ...rules.dataToSign({ ...parts, nonce })]
 }
 
+/** The kind of signature that verifies over one of the texts. */
 function meansOf(
-  context: ServerContext,
+  { rules, profile, state }: ServerContext,
   key: ApiKey,
-  signature: string,
+  received: string,
   texts: Uint8Array[],
 ): 'hmac' | 'ecc' | undefined {
-  const { rules } = context
-  for (const data of texts) if (rules.hmacTakenFor(key) && isMac(context, key, signature, data)) return 'hmac'
-  for (const data of texts) if (rules.eccTakenFor(key) && isEcc(context, key, signature, data)) return 'ecc'
-  return undefined
-}
-
-const signersOf = ({ rules, state }: ServerContext, key: ApiKey, kind: 'hmac' | 'ecc'): ApiKey[] =>
-  rules.signingKeys(key, () => [...state.keys.values()], kind)
-
-function isMac(context: ServerContext, key: ApiKey, received: string, data: Uint8Array): boolean {
-  const { rules, profile } = context
-  return signersOf(context, key, 'hmac').some((signer) => {
-    const mac = rules.mac(data, signer)
-    const texts = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
-    return texts.some((text) => rules.macTextMatches(received, text))
-  })
-}
-
-function isEcc(context: ServerContext, key: ApiKey, received: string, data: Uint8Array): boolean {
-  const { rules, profile } = context
+  const signers = (kind: 'hmac' | 'ecc') => rules.signingKeys(key, () => [...state.keys.values()], kind)
+  const isMac = (data: Uint8Array): boolean =>
+    signers('hmac').some((signer) => {
+      const mac = rules.mac(data, signer)
+      const encoded = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
+      return encoded.some((text) => rules.macTextMatches(received, text))
+    })
+  if (rules.hmacTakenFor(key) && texts.some(isMac)) return 'hmac'
+  if (!rules.eccTakenFor(key)) return undefined
   const signatures = rules.eccSignatures(received, profile)
-  return signersOf(context, key, 'ecc').some(
-    ({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)),
-  )
-}
-
-function rememberNonce({ state, profile }: ServerContext, nonce: string, nowMs: number): void {
-  state.nonces.add(nonce, nowMs + Math.max(nonceMemoryMs, 2 * profile.timeWindowMs), nowMs)
+  const isEcc = (data: Uint8Array): boolean =>
+    signers('ecc').some(
+      ({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)),
+    )
+  return texts.some(isEcc) ? 'ecc' : undefined
 }
 
 const areaWords = new Set(['solution', 'context', 'thread', 'store', 'inbox', 'stream', 'apiKey'])

@@ -83,12 +83,10 @@ export interface SceneKey {
   secret: string
 }
 
-/** The result of the grant that issued them. */
-export type SceneTokens = TokenResult
-
 export interface Scene {
   keys: SceneKey[]
-  tokens: SceneTokens[]
+  /** The results of the grants that issued them. */
+  tokens: TokenResult[]
 }
 
 /** Scenes bring a server to a state in one go and return the keys and tokens in play. Made for a server just started or reset. */

@@ -79,7 +79,7 @@ function forPages(context: ServerContext, origins: readonly string[], answer: Ha
     }
     if (request.method !== 'OPTIONS' || wanted === undefined)
       return whenReady(answer(request), (answered) => withHeaders(answered, allowed))
-    return withHeaders(emptyAnswer(context, 204), {
+    return withHeaders(answerOf(context, 204), {
       ...allowed,
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers': 'authorization, content-type',
@@ -95,10 +95,7 @@ function createGate(
   const { rules, profile } = context
   const callPath = `${profile.basePath}/api`
   const withinRate = createRateLimit(context)
-  const closed = (stage: string, status: number, text: string) => ({
-    stage,
-    answer: plainAnswer(context, status, text),
-  })
+  const closed = (stage: string, status: number, text: string) => ({ stage, answer: answerOf(context, status, text) })
   return (request) => {
     if (!rules.isCall(request.method, request.target, callPath, request.body))
       return closed('http/path', 404, 'Not found')
@@ -118,7 +115,7 @@ const whenReady = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Prom
 
 /** Turns a defect into HTTP 500 for this call, so that the server goes on. */
 function guarded(context: ServerContext, handle: Handle): Handle {
-  const failed = () => plainAnswer(context, 500, 'Internal server error')
+  const failed = () => answerOf(context, 500, 'Internal server error')
   return (request) => {
     try {
       const answer = handle(request)
@@ -285,79 +282,63 @@ function httpDate(ms: number): string {
   return dateText
 }
 
-function headersFor(context: ServerContext, contentType: string | undefined): { [name: string]: string } {
+/** An answer; plain text unless another type is given, and without a body none. */
+function answerOf(
+  context: ServerContext,
+  status: number,
+  body = '',
+  contentType = body === '' ? undefined : 'text/plain; charset=utf-8',
+): MockAnswer {
   const headers: { [name: string]: string } = { date: httpDate(context.now()) }
   if (contentType !== undefined) headers['content-type'] = contentType
   if (context.profile.closeConnections) headers.connection = 'close'
-  return headers
+  return { status, headers, body }
 }
 
-/** An answer that is not JSON-RPC. */
-function plainAnswer(context: ServerContext, status: number, body: string): MockAnswer {
-  return { status, headers: headersFor(context, 'text/plain; charset=utf-8'), body }
-}
-
-/** An answer without a body. */
-function emptyAnswer(context: ServerContext, status: number): MockAnswer {
-  return { status, headers: headersFor(context, undefined), body: '' }
-}
+const json = 'application/json; charset=utf-8'
 
 /** The one place that turns a result or a refusal into an answer. */
 function renderOutcome(context: ServerContext, outcome: RpcOutcome | RpcOutcome[]): MockAnswer {
   if (Array.isArray(outcome))
-    return jsonAnswer(context, 200, `[${outcome.map((one) => memberText(context, one)).join(',')}]`)
-  if (outcome.silent) return emptyAnswer(context, 204)
-  if (outcome.outcome.ok) return jsonAnswer(context, 200, memberText(context, outcome))
+    return answerOf(context, 200, `[${outcome.map((one) => memberText(context, one)).join(',')}]`, json)
+  if (outcome.silent) return answerOf(context, 204)
+  if (outcome.outcome.ok) return answerOf(context, 200, memberText(context, outcome), json)
   const { refusal } = outcome.outcome
   const { errorBody, refusalStatus } = context.profile
   const status = refusalStatus === 'http' || errorBody !== 'json-rpc' ? refusal.httpStatus : 200
   const answer =
-    errorBody === 'none'
-      ? emptyAnswer(context, status)
-      : errorBody === 'text'
-        ? plainAnswer(context, status, refusal.message)
-        : jsonAnswer(context, status, memberText(context, outcome))
+    errorBody === 'json-rpc'
+      ? answerOf(context, status, memberText(context, outcome), json)
+      : answerOf(context, status, errorBody === 'none' ? '' : refusal.message)
   if (context.explain) answer.headers['x-refused-at'] = refusal.stage
   return answer
 }
 
-function jsonAnswer(context: ServerContext, status: number, body: string): MockAnswer {
-  return { status, headers: headersFor(context, 'application/json; charset=utf-8'), body }
-}
-
 /** One JSON-RPC answer; members that a replaced rule leaves out are undefined and vanish in JSON. */
-function memberText(context: ServerContext, answer: RpcOutcome): string {
-  const { id, idText } = answer
-  const text = roundedText(context, answer)
+function memberText({ rules, profile }: ServerContext, { id, idText, method, outcome }: RpcOutcome): string {
+  let text: string
+  if (outcome.ok) {
+    const result = profile.extraResultMembers ? withExtras(outcome.value) : outcome.value
+    text = JSON.stringify({
+      jsonrpc: rules.answerVersion(),
+      id: rules.echoedId(id),
+      result: rules.resultMember(method ?? '', result),
+    })
+  } else {
+    const { code, message, data, idKnown } = outcome.refusal
+    const ownId = profile.errorId === 'request' && idKnown ? id : undefined
+    text = JSON.stringify({
+      jsonrpc: '2.0',
+      id: profile.errorId === 'null' ? null : ownId,
+      error: { code, message, data },
+    })
+  }
   // The id stands before everything that callers choose.
   return idText === undefined ? text : text.replace(`"id":${JSON.stringify(id)}`, `"id":${idText}`)
 }
 
-function roundedText({ rules, profile }: ServerContext, { id, method, outcome }: RpcOutcome): string {
-  if (!outcome.ok) {
-    const { refusal } = outcome
-    return JSON.stringify({ jsonrpc: '2.0', id: errorId(profile.errorId, id, refusal), error: errorObject(refusal) })
-  }
-  const result = profile.extraResultMembers ? withExtras(outcome.value) : outcome.value
-  return JSON.stringify({
-    jsonrpc: rules.answerVersion(),
-    id: rules.echoedId(id),
-    result: rules.resultMember(method ?? '', result),
-  })
-}
-
-function errorObject({ code, message, data }: Refusal): object {
-  return data === undefined ? { code, message } : { code, message, data }
-}
-
-function errorId(form: 'request' | 'null' | 'none', id: unknown, refusal: Refusal): unknown {
-  if (form === 'null') return null
-  return form === 'none' || !refusal.idKnown ? undefined : id
-}
-
-function withExtras(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? { ...value, serverVersion: '2.2.0', warnings: [] } : value
-}
+const withExtras = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? { ...value, serverVersion: '2.2.0', warnings: [] } : value
 
 /** Adds headers to an answer, and returns it. */
 function withHeaders(answer: MockAnswer, more: { [name: string]: string }): MockAnswer {
@@ -456,7 +437,7 @@ const kinds: { readonly [K in FaultKind['fault']]: Kind<Extract<ArmedFault, { fa
   delay: { fields: { ms: wholeNumber(0) }, before: ({ context }, { ms }) => letPass(context, ms) },
   drop: {
     fields: { when: oneOf(['before', 'after']) },
-    before: ({ context }, { when }) => (when === 'before' ? { ...emptyAnswer(context, 0), hangUp: true } : undefined),
+    before: ({ context }, { when }) => (when === 'before' ? { ...answerOf(context, 0), hangUp: true } : undefined),
     after: (_, answer) => ({ ...answer, hangUp: true }),
     spoils: true,
   },
@@ -470,10 +451,10 @@ const kinds: { readonly [K in FaultKind['fault']]: Kind<Extract<ArmedFault, { fa
       status: oneOf([301, 302, 303, 307, 308]),
       location: check('a URL', (value) => URL.canParse(String(value))),
     },
-    before: ({ context }, { status, location }) => withHeaders(emptyAnswer(context, status), { location }),
+    before: ({ context }, { status, location }) => withHeaders(answerOf(context, status), { location }),
   },
   refuse: { fields: { as: optional(oneOf(refusalKinds)) }, before: refusedAnswer },
-  error: { fields: {}, before: ({ context }) => plainAnswer(context, 500, 'Internal server error') },
+  error: { fields: {}, before: ({ context }) => answerOf(context, 500, 'Internal server error') },
   malformed: {
     fields: {},
     after: (_, answer) => ({ ...answer, body: answer.body.slice(0, Math.floor(answer.body.length / 2)) }),
@@ -564,7 +545,12 @@ function createFaults(chance: () => number): FaultSource {
       return armed.size > 0
     },
     meet(call) {
-      const concerned = [...armed.values()].filter(({ fault }) => concerns(fault, call) && !exhausted(fault))
+      const concerned = [...armed.values()].filter(
+        ({ fault }) =>
+          (fault.method ?? call.method) === call.method &&
+          (fault.grantType ?? call.grantType) === call.grantType &&
+          !exhausted(fault),
+      )
       return concerned.filter((entry) => applies(entry, chance)).map(({ fault }) => fault)
     },
     waitAt(barrier) {
@@ -577,11 +563,6 @@ function createFaults(chance: () => number): FaultSource {
       })
     },
   }
-}
-
-function concerns(fault: Fault, call: { method: string | undefined; grantType: string | undefined }): boolean {
-  if (fault.method !== undefined && fault.method !== call.method) return false
-  return fault.grantType === undefined || fault.grantType === call.grantType
 }
 
 /** Whether a fault applies to a call that it concerns; counts the call. */
@@ -649,7 +630,7 @@ function changed(context: ServerContext, answer: MockAnswer, fault: ArmedFault):
 }
 
 function laterAnswer(context: ServerContext, status: number, text: string, fault: { retryAfterSeconds: number }) {
-  return withHeaders(plainAnswer(context, status, text), { 'retry-after': String(fault.retryAfterSeconds) })
+  return withHeaders(answerOf(context, status, text), { 'retry-after': String(fault.retryAfterSeconds) })
 }
 
 function refusedAnswer({ context, request: { body } }: Met, { as }: Extract<FaultKind, { fault: 'refuse' }>) {

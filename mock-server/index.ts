@@ -1,7 +1,7 @@
 export type { RootKeyOptions, ServerOptions } from './context.ts'
 export { createClock, type MockClock } from './context.ts'
 export type { Operator } from './control.ts'
-export { type Scene, type SceneKey, type SceneName, type SceneTokens, sceneNames } from './control.ts'
+export { type Scene, type SceneKey, type SceneName, sceneNames } from './control.ts'
 export type { ArmedFault, Fault, FaultChoice, FaultKind, Faults } from './handler.ts'
 export { createHandler, type MockHandler } from './handler.ts'
 export type { Handle, MockAnswer, MockRequest, RecordedAnswer, RecordedExchange, Recording } from './http-server.ts'
@@ -17,7 +17,7 @@ export {
   randomProfile,
   readProfile,
 } from './profile.ts'
-export { type Rules, rules } from './rules.ts'
+export { type Rules, rules, type TokenResult as SceneTokens } from './rules.ts'
 export {
   type MockServer,
   mockServerFixture,
