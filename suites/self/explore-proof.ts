@@ -16,7 +16,7 @@ import { isShownAgain } from '../report/report.ts'
 import { afterCases, isBroken, tryScenario } from '../run/explore.ts'
 import { openRun } from '../run/run.ts'
 import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
-import { type Handle, memoryInstance } from '../targets/in-memory.ts'
+import { memoryInstance } from '../targets/in-memory.ts'
 
 /** `run`: the cases, then the model with the keys that they left, as `run --disposable` does; `explore`: the model on a fresh server. */
 export type Way = 'run' | 'explore'
@@ -242,9 +242,10 @@ const solutionsOf = ({ state }: Context): string[] => [...state.solutions.keys()
 /** The same server, with a wire for the model in memory. */
 function watched(server: Omit<ServerOptions, 'clock'>): {
   built: Omit<ServerOptions, 'clock'>
-  context: { current: { handle: Handle; server: Context } | undefined }
+  context: { current: { handle: Parameters<typeof memoryInstance>[0]['handle']; server: Context } | undefined }
 } {
-  const context: { current: { handle: Handle; server: Context } | undefined } = { current: undefined }
+  const context: { current: { handle: Parameters<typeof memoryInstance>[0]['handle']; server: Context } | undefined } =
+    { current: undefined }
   const around: NonNullable<ServerOptions['around']> = (inner, of) => {
     const handle = server.around === undefined ? inner : server.around(inner, of)
     context.current = { handle, server: of }
@@ -298,7 +299,10 @@ interface ProofModel {
   finish(): Promise<void>
 }
 
-function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
+function openModel(
+  { handle, server }: { handle: Parameters<typeof memoryInstance>[0]['handle']; server: Context },
+  asked: Asked,
+): ProofModel {
   const { clock, root, profile } = server
   const { settings, corpus, stopAtFirst, onlyRepeated, breaks, unmoved, ...options } = asked
   let calls = 0

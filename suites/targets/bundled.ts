@@ -13,7 +13,7 @@ import {
 } from '../../mock-server/index.ts'
 import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
 import type { BrokenServer, ConformingServer } from '../servers/table.ts'
-import type { Wire } from './transport.ts'
+import type { openWire } from './transport.ts'
 
 /** A second loopback address; on systems without one, cases that need it are not testable. */
 const secondAddress = '127.0.0.12'
@@ -130,7 +130,7 @@ export function lastingTarget(
 
 interface Bundled {
   server: MockServer
-  wire: Wire
+  wire: ReturnType<typeof openWire>
   /** The time at which its clock started. */
   startMs: number
 }

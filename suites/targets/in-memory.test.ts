@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { type MockServer, startMockServer } from './bundled.ts'
 import { openInProcess } from './in-memory.ts'
-import { openWire, type Wire } from './transport.ts'
+import { openWire } from './transport.ts'
+
+type Wire = ReturnType<typeof openWire>
 
 const requestTimeoutMs = 5_000
 const secondAddress = '127.0.0.12'

@@ -13,7 +13,7 @@ import {
 import { lateAnswer, noAnswer } from './transport.ts'
 
 /** The shape is that of the bundled server, which is not imported here. */
-export type Handle = (request: {
+type Handle = (request: {
   method: string
   target: string
   headers: { [name: string]: string | undefined }

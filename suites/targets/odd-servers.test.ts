@@ -4,7 +4,9 @@ import { networkInterfaces } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
-import { openWire, type Wire } from './transport.ts'
+import { openWire } from './transport.ts'
+
+type Wire = ReturnType<typeof openWire>
 
 const body = '{"jsonrpc":"2.0","id":1,"result":{}}'
 const date = 'Thu, 01 Jan 2026 00:00:00 GMT'

@@ -9,7 +9,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { type Instance, isOwn, localAddressOf, type WireAnswer, type WireRequest } from '../engine/target.ts'
 
 /** How a server is reached. */
-export interface Route {
+interface Route {
   baseUrl: string
   tls?: Tls | undefined
   /** The URL of a proxy; null: none. */
@@ -269,7 +269,7 @@ interface WireOptions extends Route {
   mostIdleMs?: number | undefined
 }
 
-export type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'endRaces'>> & { close(): void }
+type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'endRaces'>> & { close(): void }
 
 /** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
 export function openWire(options: WireOptions): Wire {

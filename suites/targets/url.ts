@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
-import { openWire, type Route } from './transport.ts'
+import { openWire } from './transport.ts'
 
-export interface UrlTargetOptions extends Omit<Route, 'baseUrl'> {
+export interface UrlTargetOptions extends Pick<Parameters<typeof openWire>[0], 'tls' | 'proxy' | 'address'> {
   /** Without a trailing slash. */
   url: string
   root: RootKey
