@@ -24,7 +24,7 @@ import {
   toldLines,
   verdictOfFinding,
 } from './causes.ts'
-import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
+import { hintText, joinReasons, problemText, reasonText } from './problem-text.ts'
 import type {
   CaseReport,
   Explored,
@@ -58,7 +58,7 @@ interface BuildInput {
   plan?: Plan | null
   left?: readonly string[]
   /** Makes the message of a problem; a test replaces it to show that no verdict depends on words. */
-  render?: ProblemRenderer
+  render?: typeof problemText
   options: {
     strict: boolean
     /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */

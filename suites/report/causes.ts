@@ -15,10 +15,10 @@ import { verdictOrder } from './verdict-words.ts'
 /** The level and kind of each requirement, and what seems broken too where it is. */
 type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind' | 'consequences'>[]
 
-export interface Cause<Case = CaseReport> {
+interface Cause {
   /** The case that is reported in full. */
-  first: Case
-  others: Case[]
+  first: CaseReport
+  others: CaseReport[]
 }
 
 /** What is told in one line, by keys of cases and ids of findings. */
@@ -237,18 +237,18 @@ export function verdictOfFinding(finding: Pick<Finding, 'level' | 'known' | 'rep
  * Groups cases of one verdict by cause, in the order of their first cases. A case for which no mistake was looked for joins those whose call got
  * the same answer.
  */
-export function groupByCause<Case extends CaseReport>(levels: Levels, cases: readonly Case[]): Cause<Case>[] {
+export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Cause[] {
   const weightOf = weightsOf(levels)
-  const plainOf = (testCase: Case): string => causeOf(withoutHint(testCase))
+  const plainOf = (testCase: CaseReport): string => causeOf(withoutHint(testCase))
   const hinted = new Map(
     cases.filter(({ problem }) => problem?.hint !== undefined).map((one) => [plainOf(one), causeOf(one)]),
   )
-  const keyed = (testCase: Case): string =>
+  const keyed = (testCase: CaseReport): string =>
     testCase.problem?.hint === undefined ? (hinted.get(plainOf(testCase)) ?? causeOf(testCase)) : causeOf(testCase)
   return [...groupBy(cases, keyed).values()].map((ofCause) => {
     // Of equal ones, the sentence that most cases break.
     const often = countBy(ofCause, brokenBy)
-    const fullness = (one: Case): number => weightOf(one) + (often.get(brokenBy(one)) ?? 0) / (ofCause.length + 1)
+    const fullness = (one: CaseReport): number => weightOf(one) + (often.get(brokenBy(one)) ?? 0) / (ofCause.length + 1)
     const first = ofCause.reduce((best, testCase) => (fullness(testCase) > fullness(best) ? testCase : best))
     return { first, others: ofCause.filter((testCase) => testCase !== first) }
   })

@@ -13,19 +13,7 @@ import { html, htmlLines, type Markup, type Part } from '../page/markup.ts'
 import { countVerdicts } from './causes.ts'
 import { type Block, code, type Document, fact, type Item, type Line, type Told } from './document.ts'
 import type { CaseReport, Explored, Report, RequirementReport } from './report.ts'
-import {
-  areaOf,
-  entryWords,
-  exploredSentence,
-  leftBlock,
-  observationBlock,
-  placeOfCase,
-  type Shown,
-  skippedLines,
-  staleBlock,
-  type ToldCase,
-  tellRun,
-} from './tell.ts'
+import { areaOf, exploredSentence, placeOfCase, type Shown, skippedLines, type ToldCase, tellRun } from './tell.ts'
 import { glyphs, legendOf, toneOf, verdictOrder, words } from './verdict-words.ts'
 
 type ToldRun = ReturnType<typeof tellRun>
@@ -199,8 +187,8 @@ export function pageOfRun(report: Report): Printable {
  *
  * @param sources the texts that its links lead to; without them sentences and fixtures are named only */
 export function renderHtml(raw: Report, sources: Sources = new Map()): Printable {
-  const run = tellRun(raw, { files: new Set(sources.keys()) })
-  const { requirements, cases, findings, newer, explored, causes } = run
+  const run = tellRun(raw, { files: new Set(sources.keys()), observations: true })
+  const { requirements, cases, findings, newer, explored, causes, blocks } = run
   const used = new Set([...requirements, ...cases].map(({ verdict }) => verdict))
   const likeOf = new Map(causes.flatMap(({ first, others }) => others.map((one) => [one.key, first] as const)))
   const details = (one: Shown, prefix: string = one.kind): Markup => shownDetails(one, likeOf.get(one.key), prefix)
@@ -229,7 +217,7 @@ export function renderHtml(raw: Report, sources: Sources = new Map()): Printable
       `Set ${run.meta.set} does not contain them, so they change neither the verdict nor the exit code.`,
       newerDetails.length === 0 ? [] : [html`<div class="newer">${newerDetails}</div>`],
     ),
-    ...[observationBlock(run, true), staleBlock(run.stale.map(entryWords)), leftBlock(run.left)].map(htmlOf),
+    ...[blocks.observed, blocks.stale, blocks.left].map(htmlOf),
     section('Fixtures', null, fixtureTexts(cases, sources)),
   ])
   return htmlPage(run.document, { main, script, skip: html`<a class="skip" href="#cases">Skip to the cases</a>\n` })

@@ -3,7 +3,7 @@ import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/p
 import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpProblems } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'
 import { groupByCause, groupNotTestable } from './causes.ts'
-import { hintText, joinReasons, type ProblemRenderer, problemText, reasonText } from './problem-text.ts'
+import { hintText, joinReasons, problemText, reasonText } from './problem-text.ts'
 import type { Report } from './report.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const
@@ -69,7 +69,7 @@ function caseOf(name: string, facts: ProblemFacts): CaseOutcome {
 
 const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as const
 
-function build(render?: ProblemRenderer, all = outcomes): Report {
+function build(render?: typeof problemText, all = outcomes): Report {
   const ids = ['a/one', 'a/two', 'b/inbox', 'b/store']
   return buildReport({
     meta: madeUpMeta,
@@ -85,9 +85,9 @@ function build(render?: ProblemRenderer, all = outcomes): Report {
 }
 
 /** The sentence that belongs to the next kind of problem. */
-const anotherKind: ProblemRenderer = ({ kind }) => {
+const anotherKind: typeof problemText = (told) => {
   const kinds = Object.values(madeUpProblems)
-  return problemText(kinds[(kinds.findIndex((one) => one.kind === kind) + 1) % kinds.length])
+  return problemText(kinds[(kinds.findIndex((one) => one.kind === told?.kind) + 1) % kinds.length])
 }
 
 /** All that may follow from a problem, apart from its words. */
@@ -107,7 +107,7 @@ function conclusionsOf(report: Report): unknown {
 }
 
 describe('no verdict, cause or group depends on the words of a message', () => {
-  const words: [string, ProblemRenderer][] = [
+  const words: [string, typeof problemText][] = [
     ['every message is the same', () => 'not run: preparation: it calls a method'],
     ['every message is the one of another kind', anotherKind],
     ['every message is another one', (facts) => `${problemText(facts)} ${Math.random()}`],

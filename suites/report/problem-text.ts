@@ -19,9 +19,6 @@ import { mistakeById, serverHint } from '../engine/signer/mistakes.ts'
 /** What a sentence tells of a problem. */
 type ToldProblem = ProblemFacts & { inPreparation?: true; hint?: Hint }
 
-/** Makes the sentence of a problem; a test replaces it to show that no verdict depends on words. */
-export type ProblemRenderer = (problem: ToldProblem) => string
-
 export function problemText(problem: ToldProblem | null | undefined): string {
   if (problem === null || problem === undefined) return ''
   const text = textOfKind<ProblemFacts>(problemTexts, isExplained(problem) ? withoutDoubt(problem) : problem)

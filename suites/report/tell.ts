@@ -5,7 +5,6 @@ import { type Printable, printable, printed } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
 import {
   blockedByKnown,
-  type Cause,
   countVerdicts,
   groupNotTestable,
   isLeftOutByOnly,
@@ -36,6 +35,12 @@ export interface Shown {
   told: Told
   /** Keys of the cases that its failure blocks. */
   blocks: readonly string[]
+}
+
+/** What is told in one line. */
+interface Cause {
+  first: Shown
+  others: Shown[]
 }
 
 type ToldRun = ReturnType<typeof tellRun>
@@ -76,6 +81,12 @@ export function tellRun(raw: Report, { observations = false, files = new Set() }
   const findings = tellFindings(report.findings)
   const newer: Shown[] = [...tellCases(report.newer.cases), ...tellFindings(report.newer.findings)]
   const causes = causesOf(report, cases, findings)
+  const left = report.left.map((text) => ({ text }))
+  const blocks = {
+    stale: staleBlock(report.stale.map(entryWords)),
+    observed: observationBlock(report, observations),
+    left: { kind: 'list', heading: 'Left on the target', tone: 'yellow', items: left } as Block,
+  }
   const judge = meta.set === 'current' ? 'every case of this version' : `requirement set ${meta.set}`
   const document: Document = {
     title: targetWords(meta),
@@ -104,14 +115,14 @@ export function tellRun(raw: Report, { observations = false, files = new Set() }
       },
       ...newer.map(({ told }) => told),
       knownBlock(cases),
-      staleBlock(report.stale.map(entryWords)),
+      blocks.stale,
       ...openBlocks(report),
-      observationBlock(report, observations),
-      leftBlock(report.left),
+      blocks.observed,
+      blocks.left,
       ...exploredBlocks(report),
     ],
   }
-  return { ...report, cases, findings, newer, causes, document }
+  return { ...report, cases, findings, newer, causes, document, blocks }
 }
 
 /** The maximum length of a text: enough for the command that repeats a case. */
@@ -274,7 +285,7 @@ export const sinceLines = ({ since }: Pick<Finding, 'since'>): string[] =>
   since === undefined ? [] : [`${since.from}. What came between:`, ...since.calls.map((text) => `- ${text}`)]
 
 /** What is wrong, by cause, with what each line blocks. */
-function causesOf(report: PrintedReport, cases: readonly ToldCase[], findings: readonly Shown[]): Cause<Shown>[] {
+function causesOf(report: PrintedReport, cases: readonly ToldCase[], findings: readonly Shown[]): Cause[] {
   const byKey = new Map([...cases, ...findings].map((one) => [one.key, one]))
   return toldLines(report.requirements, report.cases, report.findings).flatMap(({ first, others, blocks }) => {
     const shown = byKey.get(first)
@@ -284,7 +295,7 @@ function causesOf(report: PrintedReport, cases: readonly ToldCase[], findings: r
 }
 
 /** The first of a cause, the others with the sentence that each breaks if it is a different one, and what it blocks. */
-function causeTold({ first, others }: Cause<Shown>): Told {
+function causeTold({ first, others }: Cause): Told {
   const alike = others.map(({ key, verdict, broken }) => {
     const more = broken.filter((id) => !first.broken.includes(id))
     const differing = [...more, ...(verdict === first.verdict ? [] : [verdict])]
@@ -305,7 +316,7 @@ const few = (lines: readonly string[]): string[] => firstFew(lines, shownAlike)
  * The list that a reader looks at first: each cause by the case or finding that represents it. Further broken sentences are named, because two
  * defects may look like one cause; those first that the sentence of the first one does not explain.
  */
-function problemsOf({ requirements }: PrintedReport, causes: readonly Cause<Shown>[]): Item[] {
+function problemsOf({ requirements }: PrintedReport, causes: readonly Cause[]): Item[] {
   const all = causes
     .filter(({ first }) => first.verdict !== 'known')
     .map(({ first: { kind, verdict, key, broken, blocks }, others }): Item => {
@@ -402,7 +413,7 @@ function openBlocks(report: PrintedReport): Block[] {
 const linesIf = (condition: boolean, line: string): Block => ({ kind: 'lines', lines: condition ? [line] : [] })
 
 /** The answers to the open questions, each with what was tried; the latter is empty if a single case without a name gave them. */
-export function observationBlock({ observations }: Pick<PrintedReport, 'observations'>, inFull: boolean): Block {
+function observationBlock({ observations }: Pick<PrintedReport, 'observations'>, inFull: boolean): Block {
   const items = observations.map(({ question, text, answers }) => {
     const keys = new Set(answers.flatMap(({ cases }) => cases))
     const known = keys.size === 1 ? [...keys].map(wordsOfKey) : []
@@ -424,10 +435,6 @@ export function observationBlock({ observations }: Pick<PrintedReport, 'observat
 
 /** The end of a case's key in words: `content type missing`. */
 export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
-
-export function leftBlock(left: readonly string[]): Block {
-  return { kind: 'list', heading: 'Left on the target', tone: 'yellow', items: left.map((text) => ({ text })) }
-}
 
 /** How many calls the model made, what it left out, and at which parts of calls it found something. */
 function exploredBlocks({ explored, findings }: PrintedReport): Block[] {
