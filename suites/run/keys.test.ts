@@ -27,8 +27,6 @@ import {
   recordHolder,
   recordKeys,
   removeKeys,
-  takeLock,
-  writableFolder,
   writeKeyRecord,
 } from './keys.ts'
 
@@ -309,17 +307,19 @@ test('a record whose process is alive is never touched', async () => {
 })
 
 test('a lock also excludes the process that holds it, until it is released', () => {
-  const file = join(newFolder(), 'a.lock')
-  const lock = takeLock(file)
-  expect(takeLock(file)).toMatchObject({ holder: { pid: process.pid } })
-  if ('release' in lock) lock.release()
-  expect(takeLock(file)).toHaveProperty('release')
+  const target = targetWith()
+  const held = openKeysOfTarget(target)
+  expect(() => openKeysOfTarget(target)).toThrow(`process ${process.pid} runs there`)
+  held.close([])
+  openKeysOfTarget(target).close([])
 })
 
 test.skipIf(process.platform !== 'linux')('a new process with the id of a dead one holds no lock', () => {
-  const file = join(newFolder(), 'a.lock')
-  writeFileSync(file, JSON.stringify({ pid: process.pid, born: '1' }))
-  expect(takeLock(file)).toHaveProperty('release')
+  const target = targetWith()
+  const { held, file } = begun(target)
+  held.close([])
+  writeFileSync(`${file}.lock`, JSON.stringify({ pid: process.pid, born: '1' }))
+  openKeysOfTarget(target).close([])
 })
 
 test.each([
@@ -332,12 +332,11 @@ test.each([
 })
 
 test('the folder is created, or another one is used if that is impossible', () => {
-  const place = mkdtempSync(join(tmpdir(), 'svc-state-'))
-  const folder = join(place, 'deep', 'state')
-  expect(writableFolder(folder)).toBe(folder)
-  expect(existsSync(folder)).toBe(true)
+  const place = newFolder()
+  const stateFolder = join(place, 'deep', 'state')
+  expect(begun({ stateFolder }).file.startsWith(stateFolder)).toBe(true)
   writeFileSync(join(place, 'file'), '')
-  const instead = writableFolder(join(place, 'file', 'state'), place)
-  expect(instead).toMatch(/svc-conformance-\d+$/)
-  expect(existsSync(instead)).toBe(true)
+  const { held, file } = begun({ stateFolder: join(place, 'file', 'state') })
+  expect(file).toMatch(/svc-conformance-\d+\/\w+\.keys\.jsonl$/)
+  held.close([])
 })

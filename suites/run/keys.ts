@@ -322,7 +322,8 @@ export function openKeysOfTarget(target: Recorded): KeysOfTarget {
     const open = (): CreatedKeys => openCreatedKeys(() => {}, asEntries(found))
     return { record: null, listener: () => {}, read: () => found, open, isKept, close: () => {} }
   }
-  const stateFolder = withSecrets ? target.stateFolder : writableFolder(target.stateFolder)
+  const folders = withSecrets ? [] : [target.stateFolder, temporaryFolder()]
+  const stateFolder = folders.find(isWritable) ?? target.stateFolder
   const file = fileOf(target, stateFolder)
   const owner = { url, rootId: root.id }
   const lock = takeLock(lockFile(file))
@@ -437,19 +438,13 @@ const unusable = (file: string, why: string): SuiteError =>
 
 // The state folder.
 
-/**
- * Returns the folder and creates it if needed. In a container with a read-only home it is a folder of this user among the temporary files.
- */
-export function writableFolder(folder: string, temporary: string = tmpdir()): string {
-  return [folder, temporaryFolder(temporary)].find(isWritable) ?? folder
-}
+/** The folder of a user among the temporary files, where the home can only be read, as in a container. */
+const temporaryFolder = (): string => join(tmpdir(), `svc-conformance-${userInfo().uid}`)
 
 /** Every folder in which a run may have left something. */
-export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder(tmpdir())]
+export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder()]
 
-const temporaryFolder = (temporary: string): string => join(temporary, `svc-conformance-${userInfo().uid}`)
-
-/** Checks that no other user created the folder, because that user could read the keys. */
+/** Creates the folder if needed, and checks that no other user created it, because that user could read the keys. */
 function isWritable(folder: string): boolean {
   try {
     makeFolder(folder, ownerOnlyFolder)
@@ -481,7 +476,7 @@ export function recordHolder(file: string): number | null {
  *
  * @returns a function that releases the lock, or the running process that holds it
  */
-export function takeLock(file: string): { release: () => void } | { holder: Holder } {
+function takeLock(file: string): { release: () => void } | { holder: Holder } {
   makeFolder(dirname(file), ownerOnlyFolder)
   const mine = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
   const holder: Holder = { pid: process.pid, born: bornOf(process.pid) }
