@@ -20,10 +20,23 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { exploreFlags, readTargetOptions } from '../run/options.ts'
+import { bundledByDefault, readTargetOptions, reportFlag, targetFlags } from '../run/options.ts'
 import { packageVersion, writeError } from './console.ts'
 import { startExploreProgress } from './progress.ts'
 import { writeFormats } from './write-reports.ts'
+
+const exploreFlags = {
+  ...targetFlags(bundledByDefault),
+  ...flag.grouped('How long', {
+    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.someSeconds),
+    exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.count),
+    seed: flag.value('--seed <number>', 'make the same calls again', flag.positive),
+  }),
+  ...flag.grouped('What to print', {
+    save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),
+    report: { ...reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
+  }),
+}
 
 const defaultSeconds = 60
 /** Per second of `--for`; a call takes half a millisecond on the loopback. */

@@ -56,7 +56,7 @@ const scheme = flag.preset('--scheme <word>', 'scheme word of the service', defa
 const signFlags = {
   ...bodyFlags,
   ...keyFlags,
-  keyId: flag.required('--key-id <id>', 'API key id'),
+  keyId: { ...flag.preset('--key-id <id>', 'API key id', ''), isRequired: true },
   method: flag.preset('--method <method>', 'HTTP method', 'POST'),
   uri,
   timestamp: flag.value('--timestamp <ms>', 'milliseconds since 1970 (default: now)', milliseconds),
@@ -73,10 +73,14 @@ const checkFlags = {
     ...keyFlags.secretEnv,
     about: `${keyFlags.secretEnv.about}; further ones are other keys, to find a mix-up`,
   },
-  header: flag.required(
-    '--header <text>',
-    'the Authorization header, or a curl line, a raw HTTP request, a call of fetch or Invoke-RestMethod; @FILE reads it from a file',
-  ),
+  header: {
+    ...flag.preset(
+      '--header <text>',
+      'the Authorization header, or a curl line, a raw HTTP request, a call of fetch or Invoke-RestMethod; @FILE reads it from a file',
+      '',
+    ),
+    isRequired: true,
+  },
   publicKey: flag.value('--public-key <file>', 'ED25519 public key (PEM)'),
   method: flag.value('--method <method>', 'HTTP method, if only the header is given (default: POST)'),
   uri,

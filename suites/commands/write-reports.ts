@@ -16,7 +16,10 @@ export function lookOfStdout(env: Environment = process.env): Look {
 }
 
 type Renderers<R> = {
-  readonly [format in flag.ReportFormat]: (report: R, look: Look & { observations?: boolean | undefined }) => Printable
+  readonly [format in flag.ReportRequest['format']]: (
+    report: R,
+    look: Look & { observations?: boolean | undefined },
+  ) => Printable
 }
 
 /**

@@ -105,11 +105,8 @@ export function openEndings({
 /** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
 export function interruptedInstead(error: unknown, { reason }: Ending): unknown {
   if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
-  return interruptedBeforeCases(error)
+  return new SuiteError('interrupted', 'Interrupted before the first case', { cause: error })
 }
-
-export const interruptedBeforeCases = (cause?: unknown): SuiteError =>
-  new SuiteError('interrupted', 'Interrupted before the first case', { cause })
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 

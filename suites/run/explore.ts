@@ -14,7 +14,7 @@ import { isLoopback, type Target, type TargetSettings } from '../engine/target.t
 import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
 import { solutionKeys } from '../explore/keyring.ts'
 import { openTarget } from '../explore/open.ts'
-import { isShownAgain } from '../report/report.ts'
+import { isShownAgain, type Plan } from '../report/report.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { type Ending, endedInstance } from './ending.ts'
@@ -81,7 +81,7 @@ async function demandRootKey(target: Target, ending: Ending): Promise<void> {
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
 /** About how long a call of the model takes, by which a plan announces its time. It makes one after another. In ms. */
-export const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
+const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
 /** The calls bound what the model does. It stops earlier only if they take twice the announced time. */
 const timesAnnounced = 2
 const walks = 20
@@ -89,8 +89,15 @@ const walks = 20
 const timeShare = 0.5
 
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
-export const mostNewKeys = 4
+const mostNewKeys = 4
 const placesLeft = 1
+/** What a plan tells of the model. */
+export const plannedModel = (calls: number, { url, allow }: TargetOptions): NonNullable<Plan['model']> => ({
+  calls,
+  seconds: Math.ceil((calls * modelCallMs(url)) / 1000),
+  keys: allow.includes('keys') ? mostNewKeys : 0,
+})
+
 /** The cases make hundreds of wrong tries, most of them on the root key. */
 const triesOfCases = 100
 

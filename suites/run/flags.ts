@@ -63,12 +63,6 @@ export const preset = <T = string>(
   preset: text,
 })
 
-/** A flag that must be given. */
-export const required = (syntax: string, about: string): Flag<string> => ({
-  ...preset(syntax, about, ''),
-  isRequired: true,
-})
-
 /** A flag that may be given several times. */
 export const many = <T = string>(syntax: string, about: string, read: Read<T> = asItIs): Flag<NoInfer<T>[]> => ({
   syntax,
@@ -76,9 +70,6 @@ export const many = <T = string>(syntax: string, about: string, read: Read<T> = 
   read: (texts: readonly string[] | undefined, name) => (texts ?? []).map((text) => read(text, name)),
   isRepeatable: true,
 })
-
-/** A flag that the environment can give instead. */
-export const fromEnvironment = <T>(variable: string, flag: Flag<T>): Flag<T> => ({ ...flag, variable })
 
 /** The same flags, under a heading of `--help`. */
 export const grouped = <F extends Table>(heading: string, flags: F): F =>
@@ -221,10 +212,8 @@ export function skip(text: string): { id: string; reason: string } {
 }
 
 const reportFormats = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge'] as const
-export type ReportFormat = (typeof reportFormats)[number]
-
 export interface ReportRequest {
-  format: ReportFormat
+  format: (typeof reportFormats)[number]
   /** null: stdout. */
   file: string | null
 }

@@ -424,7 +424,7 @@ async function findLargest(
 }
 
 /** How two servers answered one call of the same case. */
-export interface Difference {
+interface Difference {
   call: string
   /** What differs; `outcome` is the verdict. */
   in: ('outcome' | 'status' | 'code' | 'shape')[]

@@ -16,41 +16,35 @@ import { parseTargetFile } from './target-file.ts'
 
 /** A server, and its root key. */
 export const serverFlags = {
-  url: flag.fromEnvironment(
-    'SVC_URL',
-    flag.value('--url <url>', 'base URL (SVC_URL); calls go to {url}/api', flag.baseUrl),
-  ),
-  keyId: flag.fromEnvironment('SVC_KEY_ID', flag.value('--key-id <id>', 'API key id (SVC_KEY_ID)')),
+  url: { ...flag.value('--url <url>', 'base URL (SVC_URL); calls go to {url}/api', flag.baseUrl), variable: 'SVC_URL' },
+  keyId: { ...flag.value('--key-id <id>', 'API key id (SVC_KEY_ID)'), variable: 'SVC_KEY_ID' },
   keySecret: flag.value('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows'),
   keySecretFile: flag.value('--key-secret-file <file>', 'read the secret from a file'),
   privateKey: flag.value('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key'),
-  target: flag.fromEnvironment('SVC_TARGET', flag.value('--target <file>', 'target file, see "init"')),
-  scheme: flag.fromEnvironment(
-    'SVC_SCHEME',
-    flag.value('--scheme <word>', 'scheme word of signatures', flag.schemeWord),
-  ),
-  tokenPrefix: flag.fromEnvironment(
-    'SVC_TOKEN_PREFIX',
-    flag.value('--token-prefix <word>', 'word before an access token; "" for no word'),
-  ),
+  target: { ...flag.value('--target <file>', 'target file, see "init"'), variable: 'SVC_TARGET' },
+  scheme: { ...flag.value('--scheme <word>', 'scheme word of signatures', flag.schemeWord), variable: 'SVC_SCHEME' },
+  tokenPrefix: {
+    ...flag.value('--token-prefix <word>', 'word before an access token; "" for no word'),
+    variable: 'SVC_TOKEN_PREFIX',
+  },
 }
 
 /** The heading of the flags of commands that use the bundled server when there is no URL. */
-const bundledByDefault = 'Target (without --url and SVC_URL: the bundled server)'
-const whatItMayDo = 'What it may do there'
+export const bundledByDefault = 'Target (without --url and SVC_URL: the bundled server)'
+export const whatItMayDo = 'What it may do there'
 
 /** A server, how it is called and what may be done there. */
-const targetFlags = (heading: string) => ({
+export const targetFlags = (heading: string) => ({
   ...flag.grouped(heading, serverFlags),
   ...flag.grouped(whatItMayDo, {
-    allow: flag.fromEnvironment(
-      'SVC_ALLOW',
-      flag.value(
+    allow: {
+      ...flag.value(
         '--allow <classes>',
         'what may be created or filled: sessions, keys, limits; joined by commas',
         flag.someOf(safetyClasses),
       ),
-    ),
+      variable: 'SVC_ALLOW',
+    },
     disposable: flag.mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
     rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.positive),
   }),
@@ -116,36 +110,6 @@ export const runFlags = {
     report: reportFlag,
     observations: flag.mark('--observations', 'print the observations of each open question'),
     trace: flag.mark('--trace', 'print whole exchanges, SECRETS INCLUDED'),
-  }),
-}
-
-export const exploreFlags = {
-  ...targetFlags(bundledByDefault),
-  ...flag.grouped('How long', {
-    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.someSeconds),
-    exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.count),
-    seed: flag.value('--seed <number>', 'make the same calls again', flag.positive),
-  }),
-  ...flag.grouped('What to print', {
-    save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),
-    report: { ...reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
-  }),
-}
-
-export const factsFlags = {
-  ...targetFlags('Target'),
-  ...flag.grouped(whatItMayDo, {
-    plan: flag.mark('--plan', 'print the plan, and stop'),
-    wait: flag.value('--wait <seconds>', 'how long to wait for the server to come up', flag.positive),
-    nonceWait: flag.value(
-      '--nonce-wait <seconds>',
-      'how long to wait to see when a nonce is forgotten; 0 by default',
-      flag.positive,
-    ),
-  }),
-  ...flag.grouped('What to print', {
-    json: flag.mark('--json', 'for scripts (spec/schemas/facts.schema.json)'),
-    asProfile: flag.value('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server'),
   }),
 }
 

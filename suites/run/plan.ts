@@ -24,7 +24,7 @@ import type { Plan } from '../report/report.ts'
 import { bundledSettings } from '../targets/bundled.ts'
 import { urlSettings } from '../targets/url.ts'
 import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
-import { modelCallMs, mostNewKeys } from './explore.ts'
+import { plannedModel } from './explore.ts'
 import { failedIds, readReportFile } from './inputs.ts'
 import { earlierKeys } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
@@ -53,7 +53,7 @@ export interface PlannedRun {
  * @throws SuiteError (`usage`) for an unknown id, and for a report or a record of created keys that cannot be used
  */
 export function planRun(options: RunOptions, corpus: Corpus, again: readonly string[] | null = null): PlannedRun {
-  const { target, failed, only, rowsAlone } = options
+  const { target, explore, failed, only, rowsAlone } = options
   const all = allItems(corpus)
   const ids = again ?? (failed === null ? null : failedIds(readReportFile(failed)))
   const isNamed = (item: Item): boolean =>
@@ -82,7 +82,7 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
       seconds: target === null ? 0 : secondsOf(testable, made, target, atOnce),
       creates: createdThings(testable, calls, target),
       cannot: reasons(selected, cannot),
-      ...modelPlan(options),
+      ...(target === null || explore === null ? {} : { model: plannedModel(explore.calls, target) }),
     },
     work: new Map(
       target === null ? [] : selected.map((item) => [item.key, testable.includes(item) ? workOf(item, atOnce) : 0]),
@@ -115,12 +115,6 @@ const farCallMs = 110
 
 /** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
 const usualAtOnce = 8
-
-function modelPlan({ target, explore }: RunOptions): Pick<Plan, 'model'> {
-  if (target === null || explore === null) return {}
-  const keys = target.allow.includes('keys') ? mostNewKeys : 0
-  return { model: { calls: explore.calls, seconds: Math.ceil((explore.calls * modelCallMs(target.url)) / 1000), keys } }
-}
 
 /**
  * Selects items by `--only`, `--skip` and `--shard`.

@@ -20,7 +20,7 @@ import { buildReport, updatedKnown } from '../report/build.ts'
 import { stopText } from '../report/problem-text.ts'
 import type { KnownEntry, Meta, Report } from '../report/report.ts'
 import { safetyClasses } from './capabilities.ts'
-import { cleanUpLimitMs, type Endings, interruptedBeforeCases, openEndings } from './ending.ts'
+import { cleanUpLimitMs, type Endings, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { PlannedRun } from './plan.ts'
@@ -131,10 +131,9 @@ async function runAgainstUrl(
   return { ...result, left }
 }
 
-/** @throws SuiteError (`interrupted`, `unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
+/** @throws SuiteError (`unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
 function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | null): void {
   if (reason === null) return
-  if (reason.kind === 'interrupted') throw interruptedBeforeCases()
   const why = reason.kind === 'time' ? `--timeout ${timeoutSeconds} was too short` : stopText(reason)
   throw new SuiteError('unreachable', `The run ended before its first case: ${why}`)
 }

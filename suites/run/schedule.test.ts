@@ -8,8 +8,9 @@ import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
 import type { Capabilities } from './capabilities.ts'
-import { type Board, createRunner, nextToStart } from './schedule.ts'
+import { createRunner, nextToStart } from './schedule.ts'
 
+type Board = Parameters<typeof nextToStart>[0]
 type Entry = Board['entries'][number]
 
 /** What the rules read of an entry. */

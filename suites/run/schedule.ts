@@ -259,7 +259,7 @@ function begin({ entries }: Board, slot: Slot): Slot {
 
 // The rules by which cases of one target run at the same time without disturbing each other.
 
-export interface Board {
+interface Board {
   entries: readonly Slot[]
   /** Grants without a session take no place among the sessions. */
   unnamedAreFree: boolean

@@ -2,8 +2,10 @@
 import { seededRandom } from '../engine/signer/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { type Difference, differencesOf, type FactSheet, observe, observingItems, sheetOf } from '../run/observe.ts'
+import { differencesOf, type FactSheet, observe, observingItems, sheetOf } from '../run/observe.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+
+type Difference = ReturnType<typeof differencesOf>['differences'][number]
 
 const anHourMs = 3_600_000
 const seed = 17
