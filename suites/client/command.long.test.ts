@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
-import { main } from '../cli.ts'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
+import { call, captureCli, captured } from '../self/captured-cli.ts'
 import type { buildReport } from './report.ts'
 import { scenarios } from './scenarios.ts'
 import { runScenarios } from './watch.ts'
@@ -14,44 +14,17 @@ import { runScenarios } from './watch.ts'
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
 const testClient = (id: string) => `'${process.execPath}' '${join(packageRoot, 'suites/self/clients/run.mjs')}' ${id}`
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-afterEach(() => {
-  vi.restoreAllMocks()
-  process.exitCode = undefined
-})
+captureCli()
 
 type ClientReport = ReturnType<typeof buildReport>
 
-interface Called {
-  exitCode: unknown
-  stdout: string
-  stderr: string
-}
-
-async function call(...argv: string[]): Promise<Called> {
-  const printed = { stdout: '', stderr: '' }
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    printed.stdout += text
-    return true
-  })
-  const complain = (text: unknown): true => {
-    printed.stderr += String(text)
-    return true
-  }
-  vi.spyOn(process.stderr, 'write').mockImplementation(complain)
-  vi.spyOn(console, 'error').mockImplementation(complain)
-  await main(['client', ...argv])
-  const { exitCode } = process
-  vi.restoreAllMocks()
-  return { exitCode, ...printed }
-}
-
-/** The report about a command, as JSON, beside what is printed. */
-async function judge(command: string, ...flags: string[]): Promise<Called & { report: ClientReport }> {
+/** The report about a command, as JSON, and the exit code. */
+async function judge(command: string, ...flags: string[]): Promise<{ report: ClientReport; exitCode: number }> {
   const file = join(folder, 'report.json')
-  const called = await call('--command', command, '--report', `json=${file}`, ...flags)
+  const exitCode = await call('client', '--command', command, '--report', `json=${file}`, ...flags)
   const report: ClientReport = JSON.parse(readFileSync(file, 'utf8'))
   expect(problemWith(report, 'client-report')).toBeUndefined()
-  return { ...called, report }
+  return { report, exitCode }
 }
 
 const wrong = ({ checks }: ClientReport): string[] =>
@@ -70,14 +43,14 @@ describe('the command', () => {
 
   test('names a mistake with its sentence, its bytes and its diagnosis; a baseline makes it known', async () => {
     const flags = ['--auth', 'hmac', '--only', 'plain', '--report', 'text']
-    const { report, exitCode, stdout } = await judge(testClient('whole-mac'), ...flags)
+    const { report, exitCode } = await judge(testClient('whole-mac'), ...flags)
     expect([wrong(report), report.verdict, exitCode]).toEqual([['signature/twenty-bytes'], 'does-not-conform', 1])
     const check = report.checks.find(({ id }) => id === 'signature/twenty-bytes')
     expect(check).toMatchObject({ level: 'document', scenarios: ['plain/hmac'] })
     expect(check?.evidence[0]?.diagnosis).toContain('All 32 bytes of the MAC are sent (signature/untruncated)')
     expect(check?.evidence[0]?.exchanges[0]?.request[0]).toBe('POST /api')
     expect(check?.again).toMatch(/ --auth hmac --only signature\/twenty-bytes$/)
-    expect(stdout).toContain('Verdict: does not conform (exit code 1)')
+    expect(captured.out).toContain('Verdict: does not conform (exit code 1)')
     const baseline = join(folder, 'known.yaml')
     writeFileSync(baseline, '- check: signature/twenty-bytes\n  reason: not yet\n')
     const known = await judge(testClient('whole-mac'), ...flags, '--known', baseline)
@@ -98,16 +71,14 @@ describe('the command', () => {
   })
 
   test('lists its checks and scenarios', async () => {
-    const { stdout, exitCode } = await call('--list')
-    expect(stdout).toContain('refresh/late-loser-keeps-the-newer-pair  practice')
-    expect(stdout).toContain('expiry/token')
-    expect(exitCode).toBe(0)
+    expect(await call('client', '--list')).toBe(0)
+    expect(captured.out).toContain('refresh/late-loser-keeps-the-newer-pair  practice')
+    expect(captured.out).toContain('expiry/token')
   })
 
   test('a command that cannot be started gives exit code 3', async () => {
-    const { stderr, exitCode } = await call('--command', './no-such-adapter')
-    expect(stderr).toMatch(/^Cannot start the command ".\/no-such-adapter": the shell says ".*not found"/)
-    expect(exitCode).toBe(3)
+    expect(await call('client', '--command', './no-such-adapter')).toBe(3)
+    expect(captured.complaints).toMatch(/^Cannot start the command ".\/no-such-adapter": the shell says ".*not found"/)
   })
 })
 
@@ -126,9 +97,8 @@ describe('wrong usage', () => {
     [['--command', 'x', '--report', 'xml'], 'Unknown value "xml"'],
     [['--listen', '--port', '99999'], 'a whole number from 0 to 65535'],
   ])('%j', async (argv, sentence) => {
-    const { stderr, exitCode } = await call(...argv)
-    expect(stderr).toContain(sentence)
-    expect(exitCode).toBe(2)
+    expect(await call('client', ...argv)).toBe(2)
+    expect(captured.complaints).toContain(sentence)
   })
 })
 
@@ -140,7 +110,7 @@ test('--listen judges every call until it is stopped', async () => {
     announced += text
     return true
   })
-  const done = main(['client', '--listen', '--report', `json=${file}`])
+  const done = call('client', '--listen', '--report', `json=${file}`)
   await vi.waitFor(() => expect(announced).toContain('Listening'))
   const url = /SVC_URL=(\S+)/.exec(announced)?.[1] ?? ''
   const body = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
@@ -152,9 +122,8 @@ test('--listen judges every call until it is stopped', async () => {
   })
   expect(status).toBe(200)
   process.emit('SIGTERM')
-  await done
+  expect(await done).toBe(1)
   vi.unstubAllEnvs()
-  expect(process.exitCode).toBe(1)
   const report: ClientReport = JSON.parse(readFileSync(file, 'utf8'))
   expect(wrong(report)).toEqual(['request/post-json'])
   expect(report.meta.command).toBeNull()
