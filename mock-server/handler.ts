@@ -39,11 +39,22 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   function answerNow(request: MockRequest): MockAnswer | Promise<MockAnswer> {
     const closed = gate(request)
     if (closed) return noted(request, closed.answer, closed)
-    if (!faults.armed) return answerRight(request)
-    return answerUnderFaults(context, faults, request, {
-      answer: (met) => answerRight(request, met),
-      noteUnanswered: (instead, met) => noted(request, instead, { stage: `fault/${met.at(-1)}` }, met),
-    })
+    return faults.armed ? answerUnderFaults(request) : answerRight(request)
+  }
+
+  /** Answers a call under the faults that apply to it. */
+  async function answerUnderFaults(request: MockRequest): Promise<MockAnswer> {
+    const met = faults.meet(peek(request.body))
+    const names = met.map(({ fault }) => fault)
+    for (const fault of met) {
+      const instead = await kindOf(fault).before?.({ context, source: faults, request }, fault)
+      if (instead) return noteFaults(noted(request, instead, { stage: `fault/${names.at(-1)}` }, names), names)
+    }
+    const right = await answerRight(request, met.some((fault) => kindOf(fault).spoils) ? names : undefined)
+    return noteFaults(
+      met.reduce((whole, fault) => changed(context, whole, fault), right),
+      names,
+    )
   }
 
   function answerRight(request: MockRequest, met?: string[]): MockAnswer | Promise<MockAnswer> {
@@ -94,13 +105,21 @@ function createGate(
 ): (request: MockRequest) => { answer: MockAnswer; stage: string } | undefined {
   const { rules, profile } = context
   const callPath = `${profile.basePath}/api`
-  const withinRate = createRateLimit(context)
+  let second = 0
+  let calls = 0
+  /** Counts calls in each second of the server's clock; true while the limit is not reached. */
+  const withinRate = () => {
+    const current = Math.floor(context.now() / 1000)
+    calls = current === second ? calls + 1 : 1
+    second = current
+    return calls <= profile.callsPerSecond
+  }
   const closed = (stage: string, status: number, text: string) => ({ stage, answer: answerOf(context, status, text) })
   return (request) => {
     if (!rules.isCall(request.method, request.target, callPath, request.body))
       return closed('http/path', 404, 'Not found')
     if (request.body.length > profile.maxBodyBytes) return closed('http/size', 413, 'Content too large')
-    if (!withinRate()) {
+    if (profile.callsPerSecond > 0 && !withinRate()) {
       const slow = closed('http/rate', 429, 'Too many requests')
       return { ...slow, answer: withHeaders(slow.answer, { 'retry-after': '1' }) }
     }
@@ -123,22 +142,6 @@ function guarded(context: ServerContext, handle: Handle): Handle {
     } catch {
       return failed()
     }
-  }
-}
-
-/** Counts calls in each second of the server's clock; true while the limit is not reached. */
-function createRateLimit({ profile, now }: ServerContext): () => boolean {
-  if (profile.callsPerSecond === 0) return () => true
-  let second = 0
-  let calls = 0
-  return () => {
-    const current = Math.floor(now() / 1000)
-    if (current !== second) {
-      second = current
-      calls = 0
-    }
-    calls += 1
-    return calls <= profile.callsPerSecond
   }
 }
 
@@ -588,33 +591,6 @@ export async function letPass({ clock }: ServerContext, ms: number): Promise<und
   if (ms === 0) return
   if (clock.frozen) clock.advance(ms)
   else await sleep(ms)
-}
-
-interface FaultyAnswering {
-  /** Makes the right answer, with its effects. */
-  answer: (faults: string[] | undefined) => MockAnswer | Promise<MockAnswer>
-  /** Records an answer that a fault gives instead. */
-  noteUnanswered: (answer: MockAnswer, faults: string[]) => MockAnswer
-}
-
-/** Answers a call under the faults that apply to it. */
-async function answerUnderFaults(
-  context: ServerContext,
-  source: FaultSource,
-  request: MockRequest,
-  { answer, noteUnanswered }: FaultyAnswering,
-): Promise<MockAnswer> {
-  const met = source.meet(peek(request.body))
-  const names = met.map(({ fault }) => fault)
-  for (const fault of met) {
-    const instead = await kindOf(fault).before?.({ context, source, request }, fault)
-    if (instead) return noteFaults(noteUnanswered(instead, names), names)
-  }
-  const right = await answer(met.some((fault) => kindOf(fault).spoils) ? names : undefined)
-  return noteFaults(
-    met.reduce((whole, fault) => changed(context, whole, fault), right),
-    names,
-  )
 }
 
 function noteFaults(answer: MockAnswer, faults: string[]): MockAnswer {

@@ -124,7 +124,7 @@ export function createJournal(context: ServerContext, bounds: ServerOptions['jou
     record(request, answer, outcome, faults) {
       if (size === 0) return
       total += 1
-      const entry = entryOf(context, request, { number: total, status: answer.status, outcome, faults })
+      const entry = entryOf(context, request, outcome, { number: total, status: answer.status, faults })
       all.push(entry)
       heldBytes += bytesOf(entry)
       while (all.length - first > size || (heldBytes > bytes && all.length - first > 1)) drop()
@@ -147,14 +147,12 @@ const entryBytes = 1024
 const bytesOf = ({ computed }: Entry): number =>
   computed === undefined ? entryBytes : entryBytes + 2 * computed.dataToSign.length
 
-interface Recorded {
-  number: number
-  status: number
-  outcome: RpcOutcome | { stage: string }
-  faults: string[] | undefined
-}
-
-function entryOf(context: ServerContext, request: MockRequest, { number, status, outcome, faults }: Recorded): Entry {
+function entryOf(
+  context: ServerContext,
+  request: MockRequest,
+  outcome: RpcOutcome | { stage: string },
+  { number, status, faults }: Pick<Entry, 'number' | 'status' | 'faults'>,
+): Entry {
   const call = 'stage' in outcome ? undefined : outcome
   const refusal = call?.outcome.ok === false ? call.outcome.refusal : undefined
   const presented = call?.caller ?? presentedIn(context, call?.params)

@@ -1,28 +1,22 @@
 import { type KeyObject, randomInt } from 'node:crypto'
 
-/** The used nonces, each remembered until a time in ms; bounded, the oldest forgotten first. */
-interface NonceMemory {
-  /** Whether the nonce was used and is still remembered at `nowMs`. */
-  has(nonce: string, nowMs: number): boolean
-  add(nonce: string, untilMs: number, nowMs: number): void
-  readonly size: number
-  /** How many were forgotten before their time. */
-  readonly forgotten: number
-}
-
-/** Two generations instead of one ordered list: the older one is dropped as a whole. */
-export function createNonceMemory(bound: number): NonceMemory {
+/**
+ * The used nonces, each remembered until a time in ms; bounded, the oldest forgotten first. Two generations instead of one ordered list:
+ * the older one is dropped as a whole.
+ */
+export function createNonceMemory(bound: number) {
   const perGeneration = Math.max(Math.floor(bound / 2), 1)
   let older = new Map<number, number>()
   let newer = new Map<number, number>()
   let newestEndMs = { older: 0, newer: 0 }
   let forgotten = 0
   return {
-    has(nonce, nowMs) {
+    /** Whether the nonce was used and is still remembered at `nowMs`. */
+    has(nonce: string, nowMs: number): boolean {
       const mark = markOf(nonce)
       return (newer.get(mark) ?? older.get(mark) ?? 0) > nowMs
     },
-    add(nonce, untilMs, nowMs) {
+    add(nonce: string, untilMs: number, nowMs: number): void {
       if (newer.size >= perGeneration || newestEndMs.newer <= nowMs) {
         if (newestEndMs.older > nowMs) for (const endMs of older.values()) if (endMs > nowMs) forgotten += 1
         older = newer
@@ -35,6 +29,7 @@ export function createNonceMemory(bound: number): NonceMemory {
     get size() {
       return older.size + newer.size
     },
+    /** How many were forgotten before their time. */
     get forgotten() {
       return forgotten
     },
@@ -168,7 +163,7 @@ export interface State {
   tokens: Map<string, Token>
   /** Live ones by user, in order of creation. */
   sessions: Map<string, Session[]>
-  nonces: NonceMemory
+  nonces: ReturnType<typeof createNonceMemory>
   solutions: Map<string, Solution>
   contexts: Map<string, Context>
   /** Counts entries that were dropped because a bound was reached, not because they expired. */
