@@ -5,7 +5,7 @@ import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { isProof, onlyInProof } from '../self/proof-form.ts'
+import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
 import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type ExploreOptions, explore } from './explore.ts'
@@ -159,10 +159,11 @@ describe('an exploration', () => {
     expect(made.length).toBeGreaterThan(5)
   })
 
-  test.each([
+  const findable = [
     ['whole-mac-expected', 'signatures/hmac'],
     ['no-authorization-taken', 'authorization/required'],
-  ])('finds %s', async (id, requirement) => {
+  ] as const
+  test.each(partUnlessProof(findable, 1, 1))('finds %s', async (id, requirement) => {
     const { findings } = await exploreServer(await rulesOf(id), shortCalls)
     expect(findings.map((finding) => finding.requirement)).toContain(requirement)
     const found = findings.find((finding) => finding.requirement === requirement)

@@ -355,7 +355,8 @@ describe('recipes', () => {
   })
 
   const inChromium = `WebCrypto, in Chromium${chromiumMissing}`
-  test.skipIf(chromiumMissing !== '')(inChromium, async () => {
+  const isOpened = isProof && chromiumMissing === ''
+  test.skipIf(!isOpened)(isProof ? inChromium : onlyInProof(inChromium), async () => {
     const browser = await launchChromium()
     try {
       const page = await browser.newPage()
