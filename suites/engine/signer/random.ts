@@ -23,9 +23,21 @@ export function seededRandom(seed: number): Random {
   }
 }
 
+/** What the machine's generator made and nobody has used; asking it for a few bytes takes as long as for many. */
+let pool = new Uint8Array(0)
+const poolBytes = 4096
+
+function poolOf(count: number): Uint8Array {
+  if (count > poolBytes) return globalThis.crypto.getRandomValues(new Uint8Array(count))
+  if (count > pool.length) pool = globalThis.crypto.getRandomValues(new Uint8Array(poolBytes))
+  const taken = pool.slice(0, count)
+  pool = pool.subarray(count)
+  return taken
+}
+
 /** Backed by the machine's own generator. */
 export const systemRandom: Random = {
-  bytes: (count) => globalThis.crypto.getRandomValues(new Uint8Array(count)),
+  bytes: poolOf,
   below: (limit) => (globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % limit,
 }
 
