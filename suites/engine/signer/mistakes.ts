@@ -242,6 +242,7 @@ const rareSpellings: readonly Spelling[] = [
       indent: '  ',
     },
   ],
+  ['with-body-indented-by-1', 'with an indentation of 1', { colon: ': ', indent: ' ' }],
   ['with-body-indented-by-tabs', 'with indentation by tabs', { colon: ': ', indent: '\t' }],
 ]
 
