@@ -5,7 +5,7 @@ import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/
 import { ed25519Verifier, publicKeyProblem, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
-import { findPair, looseBytes, type ReadCall, readCall } from './read-call.ts'
+import { findPair, looseBytes, type ReadCall, readCall, unpadded } from './read-call.ts'
 import { type Span, saidOf, slackMs } from './sessions.ts'
 import {
   type Answer,
@@ -517,7 +517,7 @@ const paddings = ['', '=', '==', '===']
  * also where BASE64 needs none.
  */
 function otherSpellings(sent: Sent): Sent[] {
-  const bare = sent.nonce.replace(/=+$/, '')
+  const bare = unpadded(sent.nonce)
   const nonces = new Set([sent.nonce, ...paddings.map((padding) => `${bare}${padding}`)])
   const stamps = [...new Set([sent.timestamp, sent.timestamp.replace(/^0+(?=\d)/, '')])]
   return stamps
@@ -531,8 +531,8 @@ function checkHmac(key: Key, { signature }: Sent, data: Uint8Array): Fact | null
   const whole = hmacSha256(utf8(key.secret), data)
   const mac = whole.slice(0, 20)
   if (signature === toBase64(mac)) return yes('signatures/hmac', key.origin)
-  // Missing padding is open (signatures/base64-padding); other texts that a decoder may accept are not BASE64 of these bytes.
-  if (signature === toBase64(mac).replace(/=+$/, '')) return unsure('signatures/hmac-encoding')
+  // How much padding there is, is open (signatures/base64-padding); other texts that a decoder may accept are not BASE64 of these bytes.
+  if (unpadded(signature) === unpadded(toBase64(mac))) return unsure('signatures/hmac-encoding')
   const same = sameBytes(fromHex(signature) ?? empty, mac) || looseBytes(signature) === looseBytes(toBase64(mac))
   if (same) return no('signatures/hmac-encoding')
   return isOtherPart(fromBase64Strict(signature) ?? empty, whole) ? no('signatures/hmac-length') : null
@@ -577,7 +577,8 @@ function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null 
   if (hex?.length === eccBytes && fits(hex)) return no('signatures/ecc-encoding')
   const loose = Uint8Array.from(looseBytes(signature), (letter) => letter.charCodeAt(0))
   if (loose.length !== eccBytes || !fits(loose)) return null
-  return /^[A-Za-z0-9+/]+$/.test(signature) ? unsure('signatures/ecc-encoding') : no('signatures/ecc-encoding')
+  const isPaddingAlone = unpadded(signature) === unpadded(toBase64(loose))
+  return isPaddingAlone ? unsure('signatures/ecc-encoding') : no('signatures/ecc-encoding')
 }
 
 /** The requirement that a signature of the other kind breaks. */
@@ -731,7 +732,8 @@ function keyScopeFact(state: State, { scope, doubtful }: Key, method: string): F
   if (scope === null)
     return doubtful.includes(opener) ? unsure('keys/scope-held') : yes('keys/initial-full-access', method)
   if (opener === 'apikey') {
-    if (!scope.some(isApikeyWord)) return scope.some(isForeign) ? unsure('keys/apikey-scope') : no('keys/apikey-scope')
+    if (!scope.some(isApikeyWord))
+      return scope.some(isArea) && !scope.some(isForeign) ? no('keys/apikey-scope') : unsure('keys/apikey-scope')
     return doubtful.some(isApikeyWord) ? unsure('keys/apikey-scope') : apikeyFact(state, scope)
   }
   if (doubtful.includes(opener)) return unsure('keys/scope-held')
@@ -766,10 +768,9 @@ function closedFact(state: State, pair: Pair, key: Key | undefined, method: stri
     return isBeyondKey ? no('scopes/within-key') : unsure('scopes/area-opens')
   }
   const area = limits.find(isArea)
-  if (mayOpenBySolution(limits, opener) || (area === undefined && opener !== 'apikey'))
-    return unsure('scopes/solution-id')
-  if (area !== undefined) return no(isSaidToOpen(pair, opener) ? 'refresh/scopes-kept' : `scopes/${area}`)
-  return no(pair.generation > 0 ? 'refresh/scopes-kept' : 'keys/apikey-scope')
+  // That a token is limited to areas is said only of those that name one.
+  if (area === undefined || mayOpenBySolution(limits, opener)) return unsure('scopes/solution-id')
+  return no(isSaidToOpen(pair, opener) ? 'refresh/scopes-kept' : `scopes/${area}`)
 }
 
 /**

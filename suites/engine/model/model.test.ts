@@ -135,6 +135,8 @@ describe('a call of a key', () => {
     ],
     ['a scheme word in another case', (state: State) => state, hmacHeader().replace('svc-hmac', 'SVC-HMAC')],
     ['base64 without padding', (state: State) => state, hmacHeader().replace(/=+$/, '')],
+    ['base64 with too much padding', (state: State) => state, `${hmacHeader()}=`],
+    ['Basic credentials with too much padding', (state: State) => state, `${basicHeader()}=`],
     ['a long body', (state: State) => state, hmacHeader()],
   ])('%s is open', (title, prepare, header) => {
     const text = title === 'a long body' ? `${listBody}${' '.repeat(2000)}` : listBody
@@ -377,6 +379,13 @@ describe('scopes and addresses', () => {
       expect(verdictOn([word], 'thread/list')).toBe('open')
     }
     expect(verdictOn(['solution'], 'context/list')).toBe('refused')
+  })
+
+  test('what a token may do that names no area is open, for the creation of keys too', () => {
+    const create = createCall({ name: 'k', scope: ['solution'] }, tokenHeader('p'))
+    const verdictOn = (scope: readonly string[]): string => judged(afterGrants(newState(), ['p'], scope), create, at(9)).is
+    expect(['solution:*', 'solution:a', 'session:s'].map((word) => verdictOn([word]))).toEqual(['open', 'open', 'open'])
+    expect(verdictOn(['solution', 'solution:*'])).toBe('refused')
   })
 
   test('a bound token works from its address only', () => {

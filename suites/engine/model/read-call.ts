@@ -147,10 +147,14 @@ function readAuthorization(
   return { kind: 'other-scheme' }
 }
 
-/** Part 5.2: BASE64(id:secret). Missing padding is open; whatever else a forgiving decoder may read is malformed. */
+/** BASE64 without the marks that fill up its last four characters. */
+export const unpadded = (text: string): string => text.replace(/=+$/, '')
+
+/** Part 5.2: BASE64(id:secret). How much padding there is, is open; whatever else a forgiving decoder may read is malformed. */
 function readBasic(blob: string, plain: boolean): Authorization {
   const bytes = fromBase64Strict(blob)
-  const padded = bytes ?? fromBase64Strict(blob.padEnd(Math.ceil(blob.length / 4) * 4, '='))
+  const bare = unpadded(blob)
+  const padded = bytes ?? fromBase64Strict(bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
   const text = padded === null ? null : fromUtf8(padded)
   const colon = text?.indexOf(':') ?? -1
   if (text === null || colon < 0) return { kind: 'malformed-basic' }

@@ -575,8 +575,6 @@ export const keys: BrokenRows = {
   'keys/apikey-scope': {
     'keys-created-with-any-scope': { scopeNeeded: (method) => !creating(method) },
     'context-scope-creates-keys': alsoManages((scope) => scope === 'context'),
-    'scope-of-all-solutions-creates-keys': alsoManages((scope) => scope === 'solution:*'),
-    'scope-of-one-solution-creates-keys': alsoManages((scope) => /^solution:[^*]/.test(scope)),
     'signed-key-creation-needs-no-scope': by.first((seen) => ({
       scopeNeeded: (method) => !creating(method) || !seen.authorization?.startsWith(seen.context.profile.scheme),
     })),

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Change, isRestriction } from '../operators.ts'
+import { type Change, type Changing, isRestriction } from '../operators.ts'
 import {
   auth,
   beyondKeyLeftOut,
@@ -47,6 +47,17 @@ const isLastOfKind = (word: string, at: number, scope: string[]): boolean => {
   return kind === undefined || scope.findLastIndex((other) => other.startsWith(kind)) === at
 }
 
+/** Words that limit a token to an API area, or to the management of keys. */
+const limits = /^(solution|context|thread|store|inbox|stream|apikey)$/i
+/** A token whose scope names no area may do what its key may. */
+const onlyNamedAreasLimit: Changing = (seen) => ({
+  scopeNeeded: (_method, area) => {
+    const { scope, key } = seen.pair ?? {}
+    const isLimited = scope === undefined || scope.some((word) => limits.test(word))
+    return isLimited || key?.scope.some((word) => reference.scopeOpens(word, area)) !== true
+  },
+})
+
 /** Parts 4.2 and 5.4: grants, scopes and addresses. */
 export const grantsRows: ConformingRows = {
   'forwarding-header-trusted': by.own('addresses/forwarded', 'trustProxy=true'),
@@ -60,6 +71,7 @@ export const grantsRows: ConformingRows = {
   'scopes-echoed-as-requested': by.own('grants/scope-echo', 'scopeEcho=as-requested'),
   'scopes-echoed-sorted': by.own('grants/scope-echo', 'scopeEcho=sorted'),
   'no-solution-id-from-any': by.own('scopes/solution-id-from-any', 'solutionIdFromAny=false'),
+  'token-for-solutions-alone-opens-all-of-its-key': by.reported('scopes/solution-id-alone', onlyNamedAreasLimit),
   'header-on-a-grant-judged': by.own('grants/authorization-header', 'authHeaderOnGrant=judged'),
   'header-on-a-grant-refused': by.own('grants/authorization-header', 'authHeaderOnGrant=refused'),
   'scope-on-a-refresh-ignored': by.own('grants/scope-with-refresh', 'scopeOnRefresh=ignored'),

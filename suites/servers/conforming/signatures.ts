@@ -45,6 +45,7 @@ const nonceWith = (isTaken: (nonce: string) => boolean): Change => ({
   nonceTaken: (nonce, profile) => reference.nonceTaken(nonce, profile) && isTaken(nonce),
 })
 const unpadded = (nonce: string): string => nonce.replace(/=+$/, '')
+const padded = (text: string): string => text.padEnd(Math.ceil(text.length / 4) * 4, '=')
 const keyName = (call: Call): string => call.keyId ?? ''
 
 /** The window in which a timestamp is taken, by the call. */
@@ -165,10 +166,15 @@ export const signaturesRows: ConformingRows = {
     { dataToSign: (parts) => reference.dataToSign({ ...parts, timestamp: String(Number(parts.timestamp)) }) },
   ]),
   'timestamps-of-the-future-refused': by.own('signatures/time-window', [timestampsWith((ms, nowMs) => ms <= nowMs)]),
+  // Marks of padding say nothing, however many there are, as in the decoder of Python.
+  'padding-of-basic-ignored': by.reported('signatures/base64-padding', [
+    'unpaddedSignatures=accepted',
+    { basicPair: (encoded) => reference.basicPair(padded(unpadded(encoded))) },
+  ]),
   // Basic credentials may come without padding, and scheme words in any case.
   'basic-unpadded-any-case': by.first('signatures/base64-padding signatures/scheme-case', [
     'schemeCase=any unpaddedSignatures=accepted',
-    { basicPair: (encoded) => reference.basicPair(encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '=')) },
+    { basicPair: (encoded) => reference.basicPair(padded(encoded)) },
   ]),
   // A nonce has 8 to 64 characters of BASE64, and the padding pair is taken.
   'nonce-8-to-64-of-base64': by.first('signatures/nonce-length signatures/nonce-padding', [
