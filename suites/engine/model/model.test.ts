@@ -383,7 +383,8 @@ describe('scopes and addresses', () => {
 
   test('what a token may do that names no area is open, for the creation of keys too', () => {
     const create = createCall({ name: 'k', scope: ['solution'] }, tokenHeader('p'))
-    const verdictOn = (scope: readonly string[]): string => judged(afterGrants(newState(), ['p'], scope), create, at(9)).is
+    const verdictOn = (scope: readonly string[]): string =>
+      judged(afterGrants(newState(), ['p'], scope), create, at(9)).is
     expect(['solution:*', 'solution:a', 'session:s'].map((word) => verdictOn([word]))).toEqual(['open', 'open', 'open'])
     expect(verdictOn(['solution', 'solution:*'])).toBe('refused')
   })
