@@ -14,11 +14,7 @@ const keysFlags = {
   forget: flag.mark('--forget', 'remove the records: the keys were removed by hand, or their server is gone'),
 }
 
-interface FoundRecord extends NonNullable<ReturnType<typeof readKeyRecord>> {
-  file: string
-  /** The process that uses the record now. */
-  holder: number | null
-}
+type FoundRecord = ReturnType<typeof findRecords>[number]
 
 export const command: flag.Command<typeof keysFlags> = {
   about: 'list the API keys that past runs created and did not remove',
@@ -31,7 +27,7 @@ export const command: flag.Command<typeof keysFlags> = {
   },
 }
 
-function findRecords(typed: flag.Typed<typeof keysFlags>): FoundRecord[] {
+function findRecords(typed: flag.Typed<typeof keysFlags>) {
   const { file, beside } = readTargetFile(typed, process.env)
   const url = flag.read(keysFlags, typed).url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   const files = [
@@ -41,6 +37,7 @@ function findRecords(typed: flag.Typed<typeof keysFlags>): FoundRecord[] {
   return files.flatMap((path) => {
     const record = readKeyRecord(path)
     if (record === null || (url !== null && record.owner.url !== url)) return []
+    // The process that uses the record now.
     return [{ ...record, file: path, holder: recordHolder(path) }]
   })
 }

@@ -23,7 +23,7 @@ interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'end'> {
   begin(target: string): void
   /**
    * @param shown how many cases the report has, including those about every answer
-   * @param work how much work each case is, for the estimate
+   * @param work how much work each case is, in calls one after another; 1 for every case that it does not name
    * @param hasModel whether the model makes calls besides
    */
   start(total: number, shown: number, work?: ReadonlyMap<string, number>, hasModel?: boolean): void
@@ -41,51 +41,35 @@ const clearLine = '\r\u001b[K'
 
 type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
-interface Clocks {
-  /** In ms, on a monotonic clock. */
-  now(): number
-  /** In ms since 1970. */
-  wall(): number
-}
+/** In ms: on a monotonic clock, and since 1970. */
+const machine = { now: (): number => performance.now(), wall: (): number => Date.now() }
 
-const machine: Clocks = { now: () => performance.now(), wall: () => Date.now() }
+type Tally = ReturnType<typeof startTally>
 
 /** What is counted of a run. */
-interface Tally {
-  total: number
-  /** How many cases the report has: those that run, and those about every answer. */
-  shown: number
-  /** How much work each case is, in calls one after another; 1 for every case that it does not name. */
-  work: ReadonlyMap<string, number>
-  allWork: number
-  workLeft: number
-  /** By the key of a case; a repeated case counts once. */
-  verdicts: Map<string, Verdict>
-  running: Set<string>
-  /** Cases that wait, each until a time in ms since 1970. */
-  waiting: Map<string, number>
-  /** What the model makes besides the cases; null before its first call, and if it makes none. */
-  model: { calls: number; most: number; leftMs: number; startedMs: number; lastMs: number } | null
-  /** How much was done lately, of the work of the cases and of the calls of the model. */
-  speeds: { cases: Speed; model: Speed }
-  /** The model has calls to make. */
-  hasModel: boolean
-}
-
-const startTally: (...cases: Parameters<Progress['start']>) => Tally = (
-  total,
-  shown,
-  work = new Map(),
-  hasModel = false,
-) => {
+function startTally(...[total, shown, work = new Map(), hasModel = false]: Parameters<Progress['start']>) {
   const allWork = [...work.values()].reduce((sum, calls) => sum + calls, total - work.size)
-  const counts = { verdicts: new Map(), running: new Set<string>(), waiting: new Map(), model: null }
-  const speeds = { cases: newSpeed(), model: newSpeed() }
-  return { total, shown, work, allWork, workLeft: allWork, hasModel, speeds, ...counts }
+  return {
+    total,
+    shown,
+    work,
+    allWork,
+    workLeft: allWork,
+    hasModel,
+    /** How much was done lately, of the work of the cases and of the calls of the model. */
+    speeds: { cases: newSpeed(), model: newSpeed() },
+    /** By the key of a case; a repeated case counts once. */
+    verdicts: new Map<string, Verdict>(),
+    running: new Set<string>(),
+    /** Cases that wait, each until a time in ms since 1970. */
+    waiting: new Map<string, number>(),
+    /** What the model makes besides the cases; null before its first call, and if it makes none. */
+    model: null as { calls: number; most: number; leftMs: number; startedMs: number; lastMs: number } | null,
+  }
 }
 
 /** One line that redraws itself on a terminal, a few plain ones elsewhere. */
-export function startProgress(stream: Stream, { now, wall }: Clocks = machine): Progress {
+export function startProgress(stream: Stream, { now, wall } = machine): Progress {
   const { isTerminal, write, say, end } = progressOn(stream)
   let tally = startTally(0, 0)
   let writtenMs = Number.NEGATIVE_INFINITY
@@ -174,22 +158,17 @@ const leastMs = 2000
 /** An estimate is made from the pace of the last ten seconds. */
 const latelyMs = 10_000
 
-interface Speed {
-  /** @param done in all so far */
-  note(nowMs: number, done: number): void
-  /** How much was done in a millisecond lately; undefined as long as that means nothing. */
-  perMs(): number | undefined
-}
-
-function newSpeed(): Speed {
+function newSpeed() {
   const samples: [ms: number, done: number][] = []
   return {
-    note(nowMs, done) {
+    /** @param done in all so far */
+    note(nowMs: number, done: number): void {
       samples.push([nowMs, done])
       // The last one before the window is kept: the work began then.
       while ((samples[1]?.[0] ?? nowMs) <= nowMs - latelyMs) samples.shift()
     },
-    perMs() {
+    /** How much was done in a millisecond lately; undefined as long as that means nothing. */
+    perMs(): number | undefined {
       const [firstMs = 0, before = 0] = samples[0] ?? []
       const [lastMs = 0, done = 0] = samples.at(-1) ?? []
       return lastMs - firstMs < leastMs ? undefined : (done - before) / (lastMs - firstMs)
