@@ -13,7 +13,7 @@ import {
   type Verdict,
   worst,
 } from '../engine/judge/problem.ts'
-import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
 import {
   blockedByKnown,
@@ -737,30 +737,22 @@ export interface RequirementSet {
   observing: string[]
 }
 
-/** The outcomes that a set judges, and those that it does not contain. */
-interface Split {
-  requirements: Requirement[]
-  /** Keys of the cases that judge each requirement. */
-  planned: Map<string, string[]>
-  outcomes: CaseOutcome[]
-  /** Outcomes of cases that are not in the set, or that broke a requirement for which the set does not use them. */
-  newer: CaseOutcome[]
-}
-
 /** Separates what a set judges. Pure. */
-function splitBySet(set: RequirementSet, corpus: Corpus, outcomes: readonly CaseOutcome[]): Split {
+function splitBySet(set: RequirementSet, corpus: Corpus, outcomes: readonly CaseOutcome[]) {
   const levels = new Map(set.requirements.map(({ id, level }) => [id, level]))
   const judged = new Map<string, string[]>(set.observing.map((key) => [key, []]))
   for (const { id, cases } of set.requirements)
     for (const key of cases) judged.set(key, [...(judged.get(key) ?? []), id])
-  const split: Split = {
+  const split = {
     requirements: corpus.requirements.flatMap((requirement) => {
       const level = levels.get(requirement.id)
       return level === undefined ? [] : [{ ...requirement, level }]
     }),
+    /** Keys of the cases that judge each requirement. */
     planned: new Map(set.requirements.map(({ id, cases }) => [id, cases])),
-    outcomes: [],
-    newer: [],
+    outcomes: [] as CaseOutcome[],
+    /** Of cases that are not in the set, or that broke a requirement for which the set does not use them. */
+    newer: [] as CaseOutcome[],
   }
   for (const outcome of outcomes) {
     const ids = judged.get(outcome.key)

@@ -466,19 +466,11 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
 /** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
 type OpenKind = 'must' | 'implied' | 'excused'
 
-interface OpenGroup {
-  kind: OpenKind
-  reason: string
-  /** Cases that `--only` left out are not listed: the user knows them. */
-  notSelectedByOnly: boolean
-  ids: string[]
-}
-
 /**
  * Groups not-testable requirements by kind and reason, beginning with those that a run could change. Each reason is given once, so a
  * requirement with two reasons is in two groups; all reasons that need a probe are one.
  */
-export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>): OpenGroup[] {
+export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>) {
   const open = requirements.flatMap(({ id, level, verdict, reasons, gap }) => {
     if (verdict !== 'not-testable') return []
     const kind: OpenKind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
@@ -490,12 +482,13 @@ export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>)
   })
   const order: readonly OpenKind[] = ['must', 'implied', 'excused']
   return [...groupBy(open, ({ key }) => key).values()]
-    .map((mine): OpenGroup => {
+    .map((mine) => {
       const reasons = mine.flatMap((one) => one.reasons)
       const [joined] = joinReasons(reasons)
       return {
-        kind: mine[0]?.kind ?? 'must',
+        kind: mine[0]?.kind ?? ('must' as const),
         reason: joined === undefined ? 'No reason given' : reasonText(joined.reasons),
+        /** Cases that `--only` left out are not listed: the user knows them. */
         notSelectedByOnly: isLeftOutByOnly({ reasons }),
         ids: mine.map(({ id }) => id),
       }
