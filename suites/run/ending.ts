@@ -4,43 +4,38 @@ import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { type Instance, isOwn, type Target, type WireAnswer, type WireRequest } from '../engine/target.ts'
 
-/** Ends the cases of a run, or its clean-up. Waits and calls end at once. */
-export interface Ending {
-  /** null until it is ended. The first reason stays. */
-  readonly reason: StopReason | null
-  /** Aborted when it is ended. */
-  readonly signal: AbortSignal
-  /** When it ends by itself, on the monotonic clock; null: no limit. */
-  readonly endsAtMs: number | null
-  /** The time left until then, in ms; undefined: no limit. */
-  leftMs(): number | undefined
-  end(reason: StopReason): void
-  /** Calls back once: when it is ended, or at once if it already was. */
-  onEnd(callback: (reason: StopReason) => void): void
-}
+export type Ending = ReturnType<typeof createEnding>
 
 /** The monotonic clock, in a form that all threads of the process share. In ms. */
 const monotonicMs = (): number => performance.timeOrigin + performance.now()
 
-/** @param endsAtMs when it will be ended, on the monotonic clock; null: no limit */
-export function createEnding(endsAtMs: number | null = null): Ending {
+/**
+ * Ends the cases of a run, or its clean-up. Waits and calls end at once.
+ *
+ * @param endsAtMs when it will be ended, on the monotonic clock; null: no limit
+ */
+export function createEnding(endsAtMs: number | null = null) {
   const controller = new AbortController()
   // Every call and every wait under way listens.
   setMaxListeners(0, controller.signal)
   let reason: StopReason | null = null
   return {
-    get reason() {
+    /** null until it is ended. The first reason stays. */
+    get reason(): StopReason | null {
       return reason
     },
+    /** Aborted when it is ended. */
     signal: controller.signal,
     endsAtMs,
+    /** In ms; undefined: no limit. */
     leftMs: () => (endsAtMs === null ? undefined : endsAtMs - monotonicMs()),
-    end(given) {
+    end(given: StopReason): void {
       if (reason !== null) return
       reason = given
       controller.abort()
     },
-    onEnd(callback) {
+    /** Calls back once: when it is ended, or at once if it already was. */
+    onEnd(callback: (reason: StopReason) => void): void {
       const tell = (): void => {
         if (reason !== null) callback(reason)
       }
@@ -51,12 +46,7 @@ export function createEnding(endsAtMs: number | null = null): Ending {
 }
 
 /** What ends the cases of a run, and what ends its clean-up. */
-export interface Endings {
-  cases: Ending
-  cleanUp: Ending
-  /** Stops listening to signals and to the clock. */
-  stop(): void
-}
+export type Endings = ReturnType<typeof openEndings>
 
 /** The maximum duration of removing keys after a run. In ms. */
 export const cleanUpLimitMs = 10_000
@@ -77,7 +67,7 @@ export function openEndings({
   tell?: () => void
   timeoutSeconds?: number | null
   cleanUpMs?: number
-} = {}): Endings {
+} = {}) {
   const wholeMs = timeoutSeconds === null ? null : timeoutSeconds * 1000
   const casesMs = wholeMs === null ? null : wholeMs - Math.min(cleanUpMs, wholeMs * cleanUpShare)
   const endingAfter = (ms: number | null): { ending: Ending; clear(): void } => {
@@ -95,6 +85,7 @@ export function openEndings({
     },
     () => cleanUp.ending.end({ kind: 'interrupted', during: 'clean-up' }),
   )
+  /** Stops listening to signals and to the clock. */
   const stop = (): void => {
     for (const each of [cases, cleanUp]) each.clear()
     stopListening()

@@ -22,15 +22,6 @@ import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
 import { runAll, runPreflight } from './run.ts'
 
-/** What an exploration found, and what it left. */
-interface ExploreOutcome {
-  readonly exploration: Exploration
-  /** What ended it early; null if nothing did. */
-  readonly stopped: StopReason | null
-  /** What is left on the target, in words. */
-  readonly left: readonly string[]
-}
-
 type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
 
 /**
@@ -39,9 +30,9 @@ type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
  * @param effort which calls to make, and how long
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage` if the record of keys cannot be used)
  */
-export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<ExploreOutcome> {
+export async function exploreUrl(target: TargetOptions, effort: Effort) {
   const { say } = effort
-  let stopped: StopReason | null = null
+  let stopped = null as StopReason | null
   const { result, left } = await workAtTarget(target, { say }, async (held) => {
     held.ending.onEnd((reason) => {
       stopped = reason
@@ -157,20 +148,13 @@ const narrowKeys = (keys: readonly CreatedKey[]): CreatedKey[] =>
     .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')
     .slice(0, solutionKeys.length)
 
-/** The model among the cases of a run. */
-interface ModelOfRun {
-  ask(): Promise<void>
-  giveWay(): void
-  finish(): Promise<Exploration>
-}
-
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(
   { corpus, say, listener }: { corpus: Corpus; say: (line: string) => void; listener: RunListener },
   target: TargetOptions,
   after: AfterCases & { readonly ending: Ending },
   onKey: (key: CreatedKey) => void,
-): Promise<ModelOfRun> {
+) {
   const { ending } = after
   const opened = await openTarget(target)
   const instance = endedInstance(opened.instance, ending)
@@ -195,7 +179,7 @@ export async function openModelOfRun(
   return {
     ask: exploration.ask,
     giveWay: exploration.giveWay,
-    finish: async () => {
+    finish: async (): Promise<Exploration> => {
       try {
         const explored = await exploration.finish()
         for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isShownAgain(one)))

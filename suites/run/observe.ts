@@ -29,29 +29,6 @@ interface Fact {
   evidence: string
 }
 
-interface Refusal extends Pick<SeenAnswer, 'outcome' | 'status' | 'code' | 'message'> {
-  kind: string
-}
-
-/** Whether a caller can tell two states of a credential apart, and by what. */
-interface GivenAway {
-  one: string
-  other: string
-  where: string
-  by: 'no' | 'status' | 'code' | 'message' | 'body'
-}
-
-export interface FactSheet {
-  facts: Fact[]
-  refusals: Refusal[]
-  givesAway: GivenAway[]
-  /** Switches that make the reference server answer as the target does. */
-  profile: Partial<Profile>
-  /** Cases that could not be asked, and why. */
-  left: { name: string; reason: string }[]
-  calls: number
-}
-
 /** The cases that observe an open question. */
 export const observingItems = (corpus: Corpus): Item[] =>
   allItems(corpus).filter(
@@ -140,11 +117,10 @@ export async function observeTarget(
 
 const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '')
 
+export type FactSheet = ReturnType<typeof sheetOf>
+
 /** The sheet of one target. */
-export function sheetOf(
-  { observed: unsorted, outcomes, searched, calls, named }: Observations,
-  corpus: Corpus,
-): FactSheet {
+export function sheetOf({ observed: unsorted, outcomes, searched, calls, named }: Observations, corpus: Corpus) {
   const places = new Map(corpus.questions.map(({ id }, index) => [id, index]))
   const placeOf = ({ question }: Observed): number => places.get(question) ?? places.size
   const observed = unsorted.toSorted((one, other) => placeOf(one) - placeOf(other) || (one.at < other.at ? -1 : 1))
@@ -162,7 +138,9 @@ export function sheetOf(
       return { kind, outcome, status, code, message }
     }),
     givesAway: givenAway(new Map(refusals.map(({ kind, answer }) => [kind, answer]))),
+    /** Switches that make the reference server answer as the target does. */
     profile: { ...named, ...profileOf(observed, corpus), ...searched.profile },
+    /** Cases that could not be asked, and why. */
     left: outcomes
       .filter(({ key }) => !reached.has(key))
       .map(({ key, problem }) => ({
@@ -299,11 +277,12 @@ const apart: readonly (readonly [one: string, kind: string, other: string, other
   ['a revoked token', 'refresh, revoked token', 'a token that never was', 'refresh, junk token', 'refresh'],
 ]
 
-function givenAway(answers: ReadonlyMap<string, SeenAnswer>): GivenAway[] {
+/** Whether a caller can tell two states of a credential apart, and by what. */
+function givenAway(answers: ReadonlyMap<string, SeenAnswer>) {
   return apart.flatMap(([one, kind, other, otherKind, where]) => {
     const [first, second] = [answers.get(kind), answers.get(otherKind)]
     if (first === undefined || second === undefined || isAccepted(first) || isAccepted(second)) return []
-    const by = (['status', 'code', 'message'] as const).find((name) => first[name] !== second[name]) ?? 'no'
+    const by = (['status', 'code', 'message'] as const).find((name) => first[name] !== second[name]) ?? ('no' as const)
     return [{ one, other, where, by }]
   })
 }
@@ -423,32 +402,10 @@ async function findLargest(
   return { largest: accepted, unbounded: false }
 }
 
-/** How two servers answered one call of the same case. */
-interface Difference {
-  call: string
-  /** What differs; `outcome` is the verdict. */
-  in: ('outcome' | 'status' | 'code' | 'shape')[]
-  a: ComparedAnswer
-  b: ComparedAnswer
-}
-
-interface ComparedAnswer extends Pick<SeenAnswer, 'outcome' | 'status' | 'code'> {
-  /** `{ list: array }`; null without a result. */
-  shape: string | null
-}
-
-/** Two servers and how they answered the same calls. */
-interface ServerDiff {
-  a: string
-  b: string
-  calls: number
-  differences: Difference[]
-}
-
 const compared = ['outcome', 'status', 'code', 'shape'] as const
 
 /** The calls that two targets answer differently, in their order. */
-export function differencesOf(first: Observations, second: Observations): Pick<ServerDiff, 'calls' | 'differences'> {
+export function differencesOf(first: Observations, second: Observations) {
   const others = new Map(second.observed.map((one) => [one.at, one]))
   const pairs = first.observed.flatMap(({ at, seen }) => {
     const other = others.get(at)?.seen ?? []
@@ -463,7 +420,8 @@ export function differencesOf(first: Observations, second: Observations): Pick<S
   return { calls: pairs.length, differences }
 }
 
-const comparable = ({ outcome, status, code, members }: SeenAnswer): ComparedAnswer => ({
+/** `shape`: `{ list: array }`; null without a result. */
+const comparable = ({ outcome, status, code, members }: SeenAnswer) => ({
   outcome,
   status,
   code,
@@ -475,7 +433,7 @@ export async function diffTargets(
   a: Target,
   b: Target,
   options: Pick<ObserveOptions, 'corpus' | 'items' | 'allow' | 'patientMs' | 'seed'>,
-): Promise<ServerDiff> {
+) {
   const asked = { ...options, random: systemRandom, maxWaitMs: null }
   const first = await observe({ ...asked, target: a })
   const second = await observe({ ...asked, target: b })

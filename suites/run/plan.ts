@@ -35,24 +35,14 @@ type Selection = Parameters<typeof selectItems>[1]
 const preflightCalls = 20
 
 /** What a run will do. */
-export interface PlannedRun {
-  selected: readonly Item[]
-  skipped: readonly { item: Item; reason: string }[]
-  /** How many cases its report has, including those about every answer. */
-  reported: number
-  /** Cases were chosen, so the run gives no verdict on the whole document. */
-  isPartial: boolean
-  plan: Plan
-  /** The duration of each selected item, in sequential calls; empty where all take about the same time. */
-  work: ReadonlyMap<string, number>
-}
+export type PlannedRun = ReturnType<typeof planRun>
 
 /**
  * @param again keys of cases, or requirements, to run instead of those that the options select; null: the options decide
  *
  * @throws SuiteError (`usage`) for an unknown id, and for a report or a record of created keys that cannot be used
  */
-export function planRun(options: RunOptions, corpus: Corpus, again: readonly string[] | null = null): PlannedRun {
+export function planRun(options: RunOptions, corpus: Corpus, again: readonly string[] | null = null) {
   const { target, explore, failed, only, rowsAlone } = options
   const all = allItems(corpus)
   const ids = again ?? (failed === null ? null : failedIds(readReportFile(failed)))
@@ -70,7 +60,9 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   return {
     selected,
     skipped,
+    /** How many cases its report has, including those about every answer. */
     reported: selected.length + ofAnswers,
+    /** Cases were chosen, so the run gives no verdict on the whole document. */
     isPartial: ids !== null || only.length > 0 || rowsAlone,
     plan: {
       cases: testable.length + ofAnswers,
@@ -83,7 +75,8 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
       creates: createdThings(testable, calls, target),
       cannot: reasons(selected, cannot),
       ...(target === null || explore === null ? {} : { model: plannedModel(explore.calls, target) }),
-    },
+    } satisfies Plan,
+    /** The duration of each selected item, in sequential calls; empty where all take about the same time. */
     work: new Map(
       target === null ? [] : selected.map((item) => [item.key, testable.includes(item) ? workOf(item, atOnce) : 0]),
     ),

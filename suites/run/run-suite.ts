@@ -138,13 +138,10 @@ function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | n
   throw new SuiteError('unreachable', `The run ended before its first case: ${why}`)
 }
 
-interface WithModel {
-  calls: number
-  /** Of the table and the matrix, these rows alone; null: everything. */
-  only: readonly string[] | null
+/** `listener` records created keys. */
+type WithModel = NonNullable<RunOptions['explore']> & {
   options: TargetOptions
   request: WorkerRequest
-  /** Records created keys. */
   listener: RunListener
 }
 

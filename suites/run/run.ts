@@ -15,7 +15,7 @@ import {
 } from '../engine/conversation/conversation.ts'
 import { listSolutions } from '../engine/conversation/send.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
-import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
+import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
@@ -47,17 +47,14 @@ interface RunSetup
   listens?: boolean
 }
 
-/** A run after its preflight. Items on one server may run before they are requested, at the same time. */
-interface OpenRun {
-  items: readonly Item[]
-  facts: TargetFacts
-  runItem(item: Item): Promise<CaseOutcome>
-  stopReason(): StopReason | null
-  end(): Promise<void>
-}
+type OpenRun = Awaited<ReturnType<typeof openRun>>
 
-/** @throws SuiteError (`unreachable`, exit code 3) when the target cannot be used at all */
-export async function openRun(setup: RunSetup): Promise<OpenRun> {
+/**
+ * A run after its preflight. Items on one server may run before they are requested, at the same time.
+ *
+ * @throws SuiteError (`unreachable`, exit code 3) when the target cannot be used at all
+ */
+export async function openRun(setup: RunSetup) {
   const facts = setup.facts ?? (await runPreflight(setup))
   const listeners: RunListener[] = setup.listener === undefined ? [] : [setup.listener]
   const listener: RunListener = (event) => {
@@ -98,7 +95,7 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   return {
     items,
     facts,
-    runItem: async (item) => {
+    runItem: async (item: Item): Promise<CaseOutcome> => {
       const outcome = await runner.runItem(item)
       const findings = listening?.take() ?? []
       return findings.length === 0 ? outcome : { ...outcome, findings }

@@ -13,7 +13,6 @@ import {
 } from '../../mock-server/index.ts'
 import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
 import type { BrokenServer, ConformingServer } from '../servers/table.ts'
-import type { openWire } from './transport.ts'
 
 /** A second loopback address; on systems without one, cases that need it are not testable. */
 const secondAddress = '127.0.0.12'
@@ -128,19 +127,15 @@ export function lastingTarget(
   }
 }
 
-interface Bundled {
-  server: MockServer
-  wire: ReturnType<typeof openWire>
-  /** The time at which its clock started. */
-  startMs: number
-}
+type Bundled = Awaited<ReturnType<typeof startBundled>>
 
-async function startBundled(options: ServerOptions, settings: Partial<TargetSettings>): Promise<Bundled> {
+async function startBundled(options: ServerOptions, settings: Partial<TargetSettings>) {
   const server = await startMockServer({ clock: 'virtual', ...options })
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   // Loaded here, so that `serve`, which uses this file too, need not wait for it.
   const { openWire } = await import('./transport.ts')
   const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress, connections: mostConnections })
+  /** `startMs`: the time at which its clock started. */
   return { server, wire, startMs: server.clock.now() }
 }
 

@@ -105,17 +105,8 @@ function sendBody(outgoing: http.ClientRequest, request: WireRequest): void {
 const isInChunks = ({ headers }: WireRequest): boolean =>
   headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
 
-interface HeldRequest {
-  /** Resolves when it is connected and all but the last byte of the body is sent. */
-  ready: Promise<void>
-  /** Whether its connection ended before `finish`, so that no server can have seen the whole request. */
-  isLost(): boolean
-  finish(): void
-  answer: Promise<WireAnswer>
-}
-
 /** Sends a request except for the last byte of its body, which waits for `finish`. */
-function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): HeldRequest {
+function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits) {
   const { body } = request
   const outgoing = openRequest(baseUrl, request, agent)
   const answer = answerTo(outgoing, request, limits)
@@ -132,7 +123,14 @@ function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, l
   })
   outgoing.flushHeaders()
   if (body.length > 1) outgoing.write(body.subarray(0, -1))
-  return { ready, isLost: () => isLost, finish: () => void outgoing.end(body.subarray(-1)), answer }
+  return {
+    /** Resolves when it is connected and all but the last byte of the body is sent. */
+    ready,
+    /** Whether its connection ended before `finish`, so that no server can have seen the whole request. */
+    isLost: () => isLost,
+    finish: () => void outgoing.end(body.subarray(-1)),
+    answer,
+  }
 }
 
 function openRequest(baseUrl: string, request: WireRequest, agent: http.Agent): http.ClientRequest {
@@ -390,7 +388,7 @@ async function race(
   agentFor: (request: WireRequest) => http.Agent,
   limits: Limits,
 ): Promise<WireAnswer[]> {
-  const hold = (request: WireRequest): HeldRequest => holdRequest(baseUrl, request, agentFor(request), limits)
+  const hold = (request: WireRequest) => holdRequest(baseUrl, request, agentFor(request), limits)
   const held = requests.map(hold)
   await Promise.all(held.map(({ ready }) => ready))
   await new Promise((resolve) => setImmediate(resolve))
