@@ -32,8 +32,8 @@ type Call struct {
 	Scheme      string
 }
 
-// DataToSign returns <timestamp>;<nonce>;<METHOD> LF <uri> LF <body> LF (signatures/data-to-sign).
-func (c Call) DataToSign() []byte {
+// dataToSign returns <timestamp>;<nonce>;<METHOD> LF <uri> LF <body> LF (signatures/data-to-sign).
+func (c Call) dataToSign() []byte {
 	head := strconv.FormatInt(c.TimestampMs, 10) + ";" + c.Nonce + ";" + strings.ToUpper(c.Method) + "\n" + c.URI + "\n"
 	data := make([]byte, 0, len(head)+len(c.Body)+1)
 	data = append(data, head...)
@@ -44,13 +44,13 @@ func (c Call) DataToSign() []byte {
 // HMACHeader returns the Authorization header of a call signed with the secret of a key without a public key.
 func (c Call) HMACHeader(secret string) (string, error) {
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(c.DataToSign())
+	mac.Write(c.dataToSign())
 	return c.header(mac.Sum(nil)[:macBytes])
 }
 
 // ECCHeader returns the Authorization header of a call signed with the private key of a key with a public key.
 func (c Call) ECCHeader(key ed25519.PrivateKey) (string, error) {
-	return c.header(ed25519.Sign(key, c.DataToSign()))
+	return c.header(ed25519.Sign(key, c.dataToSign()))
 }
 
 func (c Call) header(signature []byte) (string, error) {
