@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createNonceMemory } from './state.ts'
-import { createTestClient } from './test-client.ts'
+import { basicOf, createTestClient } from './test-client.ts'
 
 /** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */
 const seed = 20_260_101
@@ -24,7 +24,7 @@ const right = { json: { result: { list: [{}, {}] } } }
 
 test('any bytes as body get a refusal, and the server goes on', async () => {
   const client = createTestClient()
-  const headers = client.headersFor({ basic: client.root }, '')
+  const headers = basicOf(client.root)
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { rawId } from './encoding.ts'
-import { createTestClient, no, ok } from './test-client.ts'
+import { basicOf, createTestClient, no, ok } from './test-client.ts'
 
 test('keys can be listed, read and renamed; a key cannot disable or delete itself', async () => {
   const client = createTestClient()
@@ -112,7 +112,7 @@ test.each([
   '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":[]}',
 ])('a body that is no request is refused without an id: %j', async (body) => {
   const client = createTestClient()
-  const headers = client.headersFor({ basic: client.root }, '')
+  const headers = basicOf(client.root)
   const { json } = await client.send({ body: Buffer.from(body), headers })
   expect(json).toEqual({ jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' } })
   expect(await client.list({ basic: client.root })).toEqual(ok)
@@ -121,7 +121,7 @@ test.each([
 test('bytes that are not UTF-8 are refused; other methods and paths are not found', async () => {
   const client = createTestClient()
   const envelope = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{},"x":"?"}'
-  const headers = client.headersFor({ basic: client.root }, '')
+  const headers = basicOf(client.root)
   const bytes = Buffer.from(envelope)
   expect(await client.send({ body: bytes, headers })).toEqual(ok)
   bytes[bytes.indexOf('?')] = 0xff
@@ -165,7 +165,7 @@ test.each(['9007199254740993', '123456789012345678901234567890'])('the id %s com
     const body = call(method)
     const { text } = await client.send({
       body: Buffer.from(body),
-      headers: client.headersFor({ basic: client.root }, body),
+      headers: basicOf(client.root),
     })
     return text
   }

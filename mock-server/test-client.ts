@@ -7,13 +7,12 @@ import type { MockAnswer, MockRequest } from './http-server.ts'
 import type { MockServer } from './start.ts'
 
 /** For tests: a client that talks to the pure handler, without a socket. */
-type Auth =
-  | { none: true }
-  | { hmac: { id: string; secret: string } }
-  | { ecc: { id: string; privateKey: KeyObject } }
-  | { basic: { id: string; secret: string } }
-  | { token: string }
-  | { header: string }
+type Auth = 'none' | { hmac: Secret } | { basic: Secret } | { token: string } | { header: string }
+
+interface Secret {
+  id: string
+  secret: string
+}
 
 interface Answer {
   status: number
@@ -24,42 +23,27 @@ interface Answer {
   json: any
 }
 
-/** How a call differs from an ordinary one. */
-interface CallOptions extends Signing {
-  /** The caller's address. */
-  from?: string | undefined
-}
-
+/** How a signature differs from a right one. */
 interface Signing {
-  method?: string
   uri?: string
   body?: string
-  timestamp?: number | string
   nonce?: string
-  version?: string
-  /** The text that is signed, made from the right one. */
-  data?: (right: string) => string
-  /** The signature that is sent, made from the whole MAC or the ECC signature. */
-  encode?: (bytes: Buffer) => string
 }
 
 /** A signed request's Authorization header, computed as the document says and then as `but` says. */
 export function signedHeader(
-  key: { id: string; secret: string } | { id: string; privateKey: KeyObject },
+  key: Secret | { id: string; privateKey: KeyObject },
   body: string,
   timestampMs: number,
   but: Signing = {},
 ): string {
-  const timestamp = but.timestamp ?? timestampMs
   const nonce = but.nonce ?? randomBytes(12).toString('base64')
-  const right = `${timestamp};${nonce};${but.method ?? 'POST'}\n${but.uri ?? '/api'}\n${but.body ?? body}\n`
-  const data = but.data ? but.data(right) : right
+  const data = Buffer.from(`${timestampMs};${nonce};POST\n${but.uri ?? '/api'}\n${but.body ?? body}\n`)
   const bytes =
     'privateKey' in key
-      ? sign(null, Buffer.from(data), key.privateKey)
-      : createHmac('sha256', key.secret).update(data).digest()
-  const plain = (all: Buffer) => ('privateKey' in key ? all : all.subarray(0, 20)).toString('base64')
-  return `svc-hmac-sha256 ${key.id};${but.version ?? '1'};${timestamp};${nonce};${(but.encode ?? plain)(bytes)}`
+      ? sign(null, data, key.privateKey)
+      : createHmac('sha256', key.secret).update(data).digest().subarray(0, 20)
+  return `svc-hmac-sha256 ${key.id};1;${timestampMs};${nonce};${bytes.toString('base64')}`
 }
 
 export function createTestClient(options: ServerOptions = {}) {
@@ -81,7 +65,7 @@ export function createTestClient(options: ServerOptions = {}) {
     return { status: answer.status, headers: answer.headers, text: answer.body, hungUp: answer.hangUp === true, json }
   }
 
-  function call(method: string, params: unknown = {}, auth: Auth = { none: true }, but: CallOptions = {}) {
+  function call(method: string, params: unknown = {}, auth: Auth = 'none', but: Signing & { from?: string } = {}) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params })
     return send({
       body: Buffer.from(body),
@@ -90,29 +74,25 @@ export function createTestClient(options: ServerOptions = {}) {
     })
   }
 
-  function headersFor(auth: Auth, body: string, but?: Signing): { [name: string]: string } {
-    const now = context.now()
-    if ('hmac' in auth) return { authorization: signedHeader(auth.hmac, body, now, but) }
-    if ('ecc' in auth) return { authorization: signedHeader(auth.ecc, body, now, but) }
+  function headersFor(auth: Auth, body: string, but: Signing): { [name: string]: string } {
+    if (auth === 'none') return {}
     if ('basic' in auth) return basicOf(auth.basic)
-    if ('token' in auth) return { authorization: `Bearer ${auth.token}` }
-    return 'header' in auth ? { authorization: auth.header } : {}
+    if ('hmac' in auth) return { authorization: signedHeader(auth.hmac, body, context.now(), but) }
+    return { authorization: 'token' in auth ? `Bearer ${auth.token}` : auth.header }
   }
 
-  /** A grant for the root key, or another one. */
-  const grant = (scope: string[], key = root, but?: CallOptions) =>
-    call(
-      'manager/auth',
-      { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret, scope },
-      { none: true },
-      but,
-    )
-  const refresh = (refreshToken: string, but?: CallOptions) =>
-    call('manager/auth', { grantType: 'refresh_token', refreshToken }, { none: true }, but)
-  const list = (auth: Auth, but?: CallOptions) => call('solution/listSolutions', {}, auth, but)
-  const createKey = (params: object, auth: Auth = { basic: root }) => call('manager/createApiKey', params, auth)
+  const grant = (scope: string[]) =>
+    call('manager/auth', {
+      grantType: 'api_key_credentials',
+      apiKeyId: root.id,
+      apiKeySecret: root.secret,
+      scope,
+    })
+  const refresh = (refreshToken: string) => call('manager/auth', { grantType: 'refresh_token', refreshToken })
+  const list = (auth: Auth, but?: Parameters<typeof call>[3]) => call('solution/listSolutions', {}, auth, but)
+  const createKey = (params: object) => call('manager/createApiKey', params, { basic: root })
 
-  return { ...handler, send, call, grant, refresh, list, createKey, headersFor, root, clock: context.clock }
+  return { ...handler, send, call, grant, refresh, list, createKey, root, clock: context.clock }
 }
 
 /** A fresh ED25519 pair: the PEM to register, and the key that signs. */
@@ -128,7 +108,7 @@ export const ok: unknown = expect.objectContaining({ json: expect.objectContaini
 export const no = (code: number): unknown =>
   expect.objectContaining({ json: expect.objectContaining({ error: expect.objectContaining({ code }) }) })
 
-export const basicOf = ({ id, secret }: { id: string; secret: string }) => ({
+export const basicOf = ({ id, secret }: Secret) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
 

@@ -80,9 +80,7 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
   const sign = (key: Parameters<typeof signedHeader>[0], aheadMs = 0, nonce?: string) => {
     lastNonce += 1
     const body = list()
-    const timestamp = context.now() + aheadMs
-    const header = signedHeader(key, body, timestamp, {
-      timestamp,
+    const header = signedHeader(key, body, context.now() + aheadMs, {
       nonce: nonce ?? `nonce-of-calls-${lastNonce + 1000}`,
     })
     return send(body, header.replace('svc-hmac-sha256', context.profile.scheme))
