@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
-import { openWire } from './transport.ts'
+import { noAnswer, openWire } from './transport.ts'
 
 type Wire = ReturnType<typeof openWire>
 
@@ -193,4 +193,19 @@ const withoutIPv6 = speaksIPv6 ? '' : ' (NOT RUN: needs the address ::1)'
 test.skipIf(!speaksIPv6).each(ways)(`an address of IPv6 is called %s${withoutIPv6}`, async (_way, send) => {
   const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${body.length}`) + body)
   expect(await ask(speak, send, { host: '::1' })).toMatchObject({ kind: 'answer', status: 200 })
+})
+
+const openSsl = (what: string): string =>
+  `80CC:error:0A00045C:SSL routines:ssl3_read_bytes:${what}:../deps/openssl/ssl/rec_layer_s3.c:1601:SSL alert number 116\n`
+
+test('a server that requires a client certificate is recognised, and OpenSSL is not quoted in full', () => {
+  const required = Object.assign(new Error(openSsl('tlsv13 alert certificate required')), {
+    code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+  })
+  expect(noAnswer(required, false)).toMatchObject({
+    reason: 'it requires a client certificate (tls.cert and tls.key in the target file name one)',
+  })
+  expect(noAnswer(new Error(openSsl('sslv3 alert bad certificate')), false)).toMatchObject({
+    reason: 'TLS failed: sslv3 alert bad certificate',
+  })
 })

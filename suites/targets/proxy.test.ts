@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openWire } from './transport.ts'
 
 const server = http.createServer((request, response) => {
@@ -33,47 +33,35 @@ afterAll(() => {
 
 const call = { method: 'POST', path: '/api', headers: [], body: new TextEncoder().encode('{}') }
 
-test('a call goes through the proxy, with the credentials for the proxy', async () => {
-  const wire = openWire({
-    baseUrl: 'http://a.example',
-    requestTimeoutMs: 2000,
-    proxy: `http://me:pass@127.0.0.1:${port}`,
-  })
-  expect(await wire.send(call)).toMatchObject({ kind: 'answer', status: 200 })
-  expect((await wire.sendTogether([call, call])).map(({ kind }) => kind)).toEqual(['answer', 'answer'])
-  expect(asked).toEqual(Array(3).fill(`a.example:80 Basic ${btoa('me:pass')}`))
-  wire.close()
-})
+function throughProxy(baseUrl: string, { at = port, isBare = false } = {}) {
+  const wire = openWire({ baseUrl, requestTimeoutMs: 60_000, proxy: `http://me:pass@127.0.0.1:${at}`, isBare })
+  onTestFinished(() => wire.close())
+  return wire
+}
 
+test.each([false, true])(
+  'a call goes through the proxy, with the credentials for the proxy (bare: %s)',
+  async (isBare) => {
+    const wire = throughProxy('http://a.example', { isBare })
+    asked.splice(0)
+    for (const connection of [isBare ? 'own 0' : 'kept', 'fresh'] as const)
+      expect(await wire.send({ ...call, connection })).toMatchObject({ kind: 'answer', status: 200 })
+    expect((await wire.sendTogether([call, call])).map(({ kind }) => kind)).toEqual(['answer', 'answer'])
+    expect(asked).toEqual(Array(4).fill(`a.example:80 Basic ${btoa('me:pass')}`))
+  },
+)
+
+const notOpened = (status: number) =>
+  `the proxy 127.0.0.1:${port} answered HTTP ${status} instead of opening a connection`
 test.each([
-  [
-    'forbidden',
-    `the proxy 127.0.0.1:${port} answered HTTP 403 instead of opening a connection; it may allow CONNECT`,
-    false,
-  ],
-  ['away', `the proxy 127.0.0.1:${port} answered HTTP 503 instead of opening a connection`, true],
-])('a proxy that does not open a connection is named as the reason: %s', async (host, reason, refusedConnection) => {
-  const wire = openWire({
-    baseUrl: `http://${host}.example`,
-    requestTimeoutMs: 2000,
-    proxy: `http://me:pass@127.0.0.1:${port}`,
-  })
-  for (const raw of [true, false])
-    expect(await wire.send({ ...call, raw })).toMatchObject({
-      kind: 'none',
-      reason: expect.stringContaining(reason),
-      refusedConnection,
-    })
-  wire.close()
-})
-
-test('a proxy that is not there is named, and not the target', async () => {
-  const wire = openWire({ baseUrl: 'http://a.example', requestTimeoutMs: 2000, proxy: 'http://me:pass@127.0.0.1:1' })
-  for (const raw of [true, false])
-    expect(await wire.send({ ...call, raw })).toMatchObject({
-      kind: 'none',
-      reason: 'the proxy 127.0.0.1:1 could not be reached (ECONNREFUSED)',
-      refusedConnection: false,
-    })
-  wire.close()
-})
+  ['http://forbidden.example', port, `${notOpened(403)}; it may allow CONNECT`, false],
+  ['http://away.example', port, notOpened(503), true],
+  // A proxy that is not there is named, and not the target.
+  ['http://a.example', 1, 'the proxy 127.0.0.1:1 could not be reached (ECONNREFUSED)', false],
+])(
+  'a proxy that does not open a connection to %s is named as the reason',
+  async (url, at, reason, refusedConnection) => {
+    const none = { kind: 'none', reason: expect.stringContaining(reason), refusedConnection }
+    for (const raw of [true, false]) expect(await throughProxy(url, { at }).send({ ...call, raw })).toMatchObject(none)
+  },
+)

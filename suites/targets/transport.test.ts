@@ -1,9 +1,17 @@
 import http, { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { openSpares, openWire } from './transport.ts'
+
+/** Opens a wire that is closed after the test. */
+function wireTo(server: http.Server | string, options: Partial<Parameters<typeof openWire>[0]> = {}) {
+  const baseUrl = typeof server === 'string' ? server : `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const wire = openWire({ baseUrl, requestTimeoutMs: 5000, ...options })
+  onTestFinished(() => wire.close())
+  return wire
+}
 
 describe('spare connections', () => {
   const agents: http.Agent[] = []
@@ -134,11 +142,7 @@ describe('http', () => {
       return response.end(Buffer.concat(chunks).toString('hex'))
     })
   })
-  let baseUrl = ''
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  })
+  beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
   afterAll(() => void server.close())
 
   const request = (body: Uint8Array, more: Partial<WireRequest> = {}): WireRequest => ({
@@ -154,33 +158,30 @@ describe('http', () => {
 
   describe('the bytes that are sent', () => {
     test('raw ones arrive as they are', async () => {
-      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const wire = wireTo(server)
       const answer = await wire.send(request(odd, { raw: true }))
       expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(Buffer.from(odd).toString('hex'))
-      wire.close()
     })
 
     test('JSON text with white space, CR LF and multi-byte characters arrives as it is', async () => {
-      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const wire = wireTo(server)
       const text = '  {"a" : "ö鍵🔑",\r\n "b":1}\n'
       const answer = await wire.send(request(new TextEncoder().encode(text)))
       expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(Buffer.from(text).toString('hex'))
-      wire.close()
     })
 
     test('racing ones too, every one of them', async () => {
-      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const wire = wireTo(server)
       const bodies = Array.from({ length: 30 }, (_nothing, index) => Uint8Array.from([index, ...odd]))
       const answers = await wire.sendTogether(bodies.map((body) => request(body)))
       expect(answers.map((answer) => answer.kind === 'answer' && Buffer.from(answer.body).toString())).toEqual(
         bodies.map((body) => Buffer.from(body).toString('hex')),
       )
-      wire.close()
     })
   })
 
   test('requests with one name share a connection, which no others use', async () => {
-    const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+    const wire = wireTo(server)
     const portOf = async (connection: NonNullable<WireRequest['connection']>): Promise<string> => {
       const answer = await wire.send(request(odd, { connection }))
       return answer.kind === 'answer' ? (answer.headers['x-port'] ?? '') : ''
@@ -189,7 +190,6 @@ describe('http', () => {
     expect(new Set([one, kept, two]).size).toBe(3)
     expect(await portOf('own one')).toBe(one)
     expect(await portOf('own two')).toBe(two)
-    wire.close()
   })
 
   describe('a kept connection that the server closes without notice', () => {
@@ -201,15 +201,11 @@ describe('http', () => {
         incoming.resume().on('end', () => response.end('{}'))
       })
       await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
-      const wire = openWire({
-        baseUrl: `http://127.0.0.1:${(closing.address() as AddressInfo).port}`,
-        requestTimeoutMs: 5000,
-      })
+      const wire = wireTo(closing)
       const answers = await Promise.all(Array.from({ length: 12 }, () => wire.send(request(odd))))
       const silent = answers.filter(({ kind }) => kind === 'none')
       expect(silent.length).toBeGreaterThan(0)
       expect(silent.filter((answer) => answer.kind === 'none' && !answer.stale)).toEqual([])
-      wire.close()
       closing.close()
     })
   })
@@ -226,29 +222,23 @@ describe('http', () => {
       })
     })
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
-    const wire = openWire({
-      baseUrl: `http://127.0.0.1:${(closing.address() as AddressInfo).port}`,
-      requestTimeoutMs: 5000,
-    })
+    const wire = wireTo(closing)
     const warm = Array.from({ length: 8 }, () => request(odd, { connection: 'warm' }))
     for (let race = 0; race < 3; race += 1)
       expect((await wire.sendTogether(warm)).filter(({ kind }) => kind !== 'answer')).toEqual([])
-    wire.close()
     closing.close()
   })
 
   describe('no answer is a value', () => {
     test('a dropped connection', async () => {
-      const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+      const wire = wireTo(server)
       const answer = await wire.send(request(odd, { path: '/drop', raw: true, connection: 'fresh' }))
       expect(answer).toMatchObject({ kind: 'none', refusedConnection: false, stale: false })
-      wire.close()
     })
 
     test.each([true, false])('a refused connection (raw: %s)', async (raw) => {
-      const wire = openWire({ baseUrl: 'http://127.0.0.1:1', requestTimeoutMs: 5000 })
+      const wire = wireTo('http://127.0.0.1:1')
       expect(await wire.send(request(odd, { raw }))).toMatchObject({ kind: 'none', refusedConnection: true })
-      wire.close()
     })
   })
 })
@@ -266,33 +256,11 @@ describe('bare', () => {
       response.end(gzipSync(body))
     })
   })
-  const asked: string[] = []
-  const proxy = http.createServer()
-  proxy.on('connect', ({ url = '' }, socket) => {
-    asked.push(url)
-    const there = connect(portOf(server), '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      there.pipe(socket).pipe(there)
-    })
-  })
-  beforeAll(async () => {
-    for (const each of [server, proxy]) await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve))
-  })
-  afterAll(() => {
-    for (const each of [server, proxy]) {
-      each.closeAllConnections()
-      each.close()
-    }
-  })
+  beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+  afterAll(() => server.close().closeAllConnections())
 
-  function portOf(each: http.Server): number {
-    return (each.address() as AddressInfo).port
-  }
-
-  const open = (baseUrl: string, proxyUrl: string | null = null) =>
-    openWire({
-      baseUrl,
-      proxy: proxyUrl,
+  const open = (path = '') =>
+    wireTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
       requestTimeoutMs: 60_000,
       maxAnswerBytes: 1000,
       isBare: true,
@@ -306,44 +274,30 @@ describe('bare', () => {
     connection: 'own 0',
   }
 
-  test('calls go through the proxy, on kept and on new connections', async () => {
-    const wire = open('http://a.example', `http://127.0.0.1:${portOf(proxy)}`)
-    for (const connection of ['own 0', 'fresh'] as const) {
-      const answer = await wire.send({ ...request, connection })
-      expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe('{"result":{}}')
-    }
-    expect(asked).toEqual(['a.example:80', 'a.example:80'])
-    wire.close()
-  })
-
   test('a body goes in chunks if that is wanted, and its length is announced otherwise', async () => {
-    const wire = open(`http://127.0.0.1:${portOf(server)}`)
+    const wire = open()
     lengths.splice(0)
     for (const headers of [[['transfer-encoding', 'chunked'] as [string, string]], []])
       await wire.send({ ...request, headers })
     expect(lengths).toEqual(['chunked', '2'])
-    wire.close()
   })
 
   test('a connection with a name is used again, unless it was idle for long', async () => {
-    const wire = open(`http://127.0.0.1:${portOf(server)}`)
+    const wire = open()
     ports.clear()
     for (const pauseMs of [0, 0, 1500]) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
       await wire.send(request)
     }
     expect(ports.size).toBe(2)
-    wire.close()
   })
 
   test('an answer that is too long when it is decompressed is not read', async () => {
-    const wire = open(`http://127.0.0.1:${portOf(server)}/long`)
-    expect(await wire.send(request)).toMatchObject({ kind: 'unread' })
-    wire.close()
+    expect(await open('/long').send(request)).toMatchObject({ kind: 'unread' })
   })
 
   test('closing the wire ends every call', async () => {
-    const wire = open(`http://127.0.0.1:${portOf(server)}/silent`)
+    const wire = open('/silent')
     const calls = (['own 0', 'fresh'] as const).map((connection) => wire.send({ ...request, connection }))
     await new Promise((resolve) => setTimeout(resolve, 20))
     wire.close()
