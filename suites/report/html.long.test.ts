@@ -1,10 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumMissing, launchChromium, lowContrast } from '../self/chromium.ts'
+import { chromiumMissing, launchChromium, lowContrast, windowFor } from '../self/chromium.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
 import { renderHtml } from './html.ts'
 
@@ -15,39 +14,15 @@ const sources = new Map([
 ])
 const file = join(mkdtempSync(join(tmpdir(), 'svc-html-')), 'report.html')
 
-interface Opened {
-  page: Page
-  complaints: string[]
-}
-
 describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, () => {
   let browser: Browser
-  let usual: Opened
+  let open: Awaited<ReturnType<typeof windowFor>>
   beforeAll(async () => {
     writeFileSync(file, renderHtml(report, sources))
     browser = await launchChromium()
-    usual = await openWindow()
+    open = await windowFor(browser, file)
   })
   afterAll(() => browser?.close())
-
-  /** Opens the page again, in a new browser window if it needs special settings. */
-  async function open(options?: BrowserContextOptions): Promise<Opened> {
-    const opened = options === undefined ? usual : await openWindow(options)
-    opened.complaints.length = 0
-    await opened.page.goto('about:blank')
-    await opened.page.goto(pathToFileURL(file).href)
-    return opened
-  }
-  async function openWindow(options: BrowserContextOptions = {}): Promise<Opened> {
-    const page = await (await browser.newContext(options)).newPage()
-    const complaints: string[] = []
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('request', (request) => {
-      if (request.url() !== pathToFileURL(file).href) complaints.push(request.url())
-    })
-    return { page, complaints }
-  }
   const visible = (page: Page): Promise<string[]> =>
     page.$$eval('.case:not(.finding):not([hidden]) > summary code', (codes) =>
       codes.map((code) => code.textContent ?? ''),
@@ -250,7 +225,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
   })
 
   test('shows everything without script', async () => {
-    const { page } = await open({ javaScriptEnabled: false })
+    const { page } = await (await windowFor(browser, file, { javaScriptEnabled: false }))()
     expect(await page.locator('.case:not(.finding)').count()).toBe(12)
     expect(await page.locator('.filters').isVisible()).toBe(false)
   })

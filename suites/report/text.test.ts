@@ -2,14 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
 import { runRenderers } from './formats.ts'
 import { renderHtml } from './html.ts'
-import type { CaseReport } from './report.ts'
+import type { CaseReport, Report } from './report.ts'
 import { renderPlan } from './tell.ts'
 
 const report = madeUpReport()
 const { text: renderText, markdown: renderMarkdown } = runRenderers()
+/** The report as text, with these parts in place of its own. */
+const told = (change: Partial<Report>, look: Partial<Parameters<typeof renderText>[1]> = {}): string =>
+  renderText({ ...report, ...change }, { colour: false, ...look })
 
 describe('text', () => {
-  const text = renderText(report, { colour: false })
+  const text = told({})
 
   test('a failure shows its sentence, step, received answer, hint, bytes and the command that repeats it', () => {
     expect(text).toContain(`✗ signatures/hmac-accepted/all-in-one-line
@@ -35,10 +38,7 @@ describe('text', () => {
 
   test('failures of one cause are reported once, with the keys of the others', () => {
     const testCase = report.cases.find((one) => one.problem?.hint !== undefined) as (typeof report.cases)[number]
-    const twice = renderText(
-      { ...report, findings: [], cases: [testCase, { ...testCase, key: 'signatures/other' }] },
-      { colour: false },
-    )
+    const twice = told({ findings: [], cases: [testCase, { ...testCase, key: 'signatures/other' }] })
     expect(twice).toContain('  Also  1 more, most likely for the same cause:\n        signatures/other\n')
     expect(twice.match(/> POST/g)).toHaveLength(1)
   })
@@ -61,15 +61,13 @@ describe('text', () => {
       exchanges: [],
     }
     const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
-    expect(renderText({ ...report, cases }, { colour: false })).toContain(
-      '  Also  1 more, most likely for the same cause:\n        a/two\n',
-    )
+    expect(told({ cases })).toContain('  Also  1 more, most likely for the same cause:\n        a/two\n')
   })
 
   test('is as wide as the terminal, but never wider than a reader likes', () => {
     const longest = (columns: number) =>
       Math.max(
-        ...renderText(report, { colour: false, columns })
+        ...told({}, { columns })
           .split('\n')
           .filter((line) => /^ +(MUST|IMPLIED|But|Hint|-) /.test(line))
           .map((line) => line.length),
@@ -86,14 +84,12 @@ describe('text', () => {
       { answer: `accepted; result ${'x'.repeat(200)}`, cases: ['a/b/none'], asked: ['none'] },
     ]
     const observations = [{ question: 'a/b', answer: '', answers, text: '', reference: '' }]
-    const said = renderText({ ...report, observations }, { colour: false, observations: true })
+    const said = told({ observations }, { observations: true })
     expect(said).toContain('  - a/b\n      accepted: one; two\n      refused: null\n      accepted; result xxx')
     expect(said).toContain('xxx…: none\n')
     const alone = [{ answer: 'accepted', cases: ['a/some-key'], asked: ['some key'] }]
     const short = { question: 'a/b', answer: '', answers: alone, text: '', reference: '' }
-    expect(renderText({ ...report, observations: [short] }, { colour: false, observations: true })).toContain(
-      '  - a/b\n      accepted\n',
-    )
+    expect(told({ observations: [short] }, { observations: true })).toContain('  - a/b\n      accepted\n')
     for (const text of [renderMarkdown({ ...report, observations }), renderHtml({ ...report, observations })])
       expect(text.replaceAll(/<[^>]+>/g, ' ')).toMatch(/accepted: one; two[\s-]+refused: null/)
   })
@@ -124,7 +120,7 @@ describe('text', () => {
       reasons,
       cases: one.id === begun ? report.cases.slice(0, 1).map(({ key }) => key) : [],
     }))
-    const said = renderText({ ...report, requirements }, { colour: false })
+    const said = told({ requirements })
     expect(said).toContain(`Not proved by the selected cases alone: ${begun}\n`)
     expect(said).toContain(`Not selected by --only: ${others.length} requirements\n`)
     expect(said.split('Not selected by --only')).toHaveLength(2)
@@ -143,7 +139,7 @@ describe('text', () => {
 
   test('lists what a failure blocks below it', () => {
     const cases = report.cases.map((one) => (one.verdict === 'blocked' ? { ...one, blockedBy: 'basic/hostile' } : one))
-    const said = renderText({ ...report, cases }, { colour: false })
+    const said = told({ cases })
     expect(said).toMatch(/Again .*basic\/hostile --trace\n\n {2}Blocks 3 cases:\n/)
     expect(said).toContain('✗ basic/hostile (basic/credentials); it blocks 3 cases\n')
   })
@@ -153,14 +149,14 @@ describe('text', () => {
     const requirements = report.requirements.map((one) =>
       one.id === 'basic/credentials' ? { ...one, consequences: ['keys/public-key-material'] } : one,
     )
-    const said = renderText({ ...report, findings: [], cases, requirements }, { colour: false })
+    const said = told({ findings: [], cases, requirements })
     expect(said).toContain('✗ basic/hostile (basic/credentials), and 1 more like it (keys/public-key-material)\n')
   })
 
   test('a warning that a failure explains comes after it', () => {
     const failure = report.cases.find((one) => one.problem?.hint !== undefined) as CaseReport
     const warning = { ...failure, key: 'limits/every-way', verdict: 'warned' as const }
-    const said = renderText({ ...report, findings: [], cases: [warning, failure] }, { colour: false })
+    const said = told({ findings: [], cases: [warning, failure] })
     expect(said).toContain('  Also  1 more, most likely for the same cause:\n        limits/every-way (warned)\n')
     expect(said).not.toContain('! limits/every-way')
   })
@@ -195,11 +191,10 @@ describe('text', () => {
   })
 
   test('several findings of one requirement are reported once, and those that a failed case shows with that case', () => {
-    const [finding] = report.findings
-    if (finding === undefined) throw new Error('No finding')
+    const [finding] = report.findings as [Report['findings'][number]]
     const another = { ...finding, id: 'found/tokens/authorize/another' }
     const shown = { ...finding, id: 'found/signatures/hmac/refused', requirement: 'signatures/hmac' }
-    const said = renderText({ ...report, findings: [finding, another, shown] }, { colour: false })
+    const said = told({ findings: [finding, another, shown] })
     expect(said).toContain(':\n        found/tokens/authorize/another\n')
     expect(said).toContain(':\n        found/signatures/hmac/refused\n')
     expect(said).toContain('✗ found/tokens/authorize/pair-is-current, and 1 more like it')
@@ -208,22 +203,21 @@ describe('text', () => {
   })
 
   test('a finding comes after the cases of its level; a warned case does not hide a finding that fails the run', () => {
-    const [finding] = report.findings
-    if (finding === undefined) throw new Error('No finding')
+    const [finding] = report.findings as [Report['findings'][number]]
     const id = 'found/keys/public-key-material/let-in'
     const implied = { ...finding, id, requirement: 'keys/public-key-material', level: 'implied' as const }
-    const said = renderText({ ...report, findings: [finding, implied] }, { colour: false })
+    const said = told({ findings: [finding, implied] })
     const places = ['✗ basic/hostile', `✗ ${finding.id}`, '■ tokens/one', '! keys/warned', id]
     expect(places.map((place) => said.indexOf(place)).every((at, index, all) => at > (all[index - 1] ?? 0))).toBe(true)
     expect(said.slice(said.indexOf('Verdict:'))).toMatch(/! keys\/warned .*, and 1 more like it\n/)
-    const must = renderText({ ...report, findings: [{ ...implied, level: 'must' }] }, { colour: false })
+    const must = told({ findings: [{ ...implied, level: 'must' }] })
     expect(must).toContain(`✗ ${id}\n`)
   })
 
   test('has no colour by default, and no text from a server colours the terminal', () => {
     expect(text).not.toContain('\u001b')
-    expect(renderText(report, { colour: true })).toContain('\u001b[31m✗ signatures')
-    expect(renderText(report, { colour: true })).not.toContain('\u0000')
+    expect(told({}, { colour: true })).toContain('\u001b[31m✗ signatures')
+    expect(told({}, { colour: true })).not.toContain('\u0000')
   })
 
   test('a plan lists what will be created, and what cannot run, by area', () => {

@@ -1,6 +1,7 @@
 /** The browser of the tests and of the picture: Chromium as Debian has it, or what CHROMIUM names. */
 import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import { pathToFileURL } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
@@ -20,6 +21,24 @@ export function launchChromium(): Promise<Browser> {
     '--no-first-run',
   ]
   return chromium.launch({ executablePath, args })
+}
+
+/** Opens a window for one file, which is opened again for each test. What its page complains about, and what it loads, is kept. */
+export async function windowFor(browser: Browser, file: string, options: BrowserContextOptions = {}) {
+  const url = pathToFileURL(file).href
+  const page = await (await browser.newContext(options)).newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => complaints.push(message.text()))
+  page.on('request', (request) => {
+    if (request.url().replace(/#.*/, '') !== url) complaints.push(request.url())
+  })
+  return async (hash = '') => {
+    complaints.length = 0
+    await page.goto('about:blank')
+    await page.goto(url + hash)
+    return { page, complaints }
+  }
 }
 
 /** Texts whose contrast is below 4.5 to 1, as WCAG counts it. Runs in the page. */

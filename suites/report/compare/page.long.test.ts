@@ -1,10 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumMissing, launchChromium, lowContrast } from '../../self/chromium.ts'
+import { chromiumMissing, launchChromium, lowContrast, windowFor } from '../../self/chromium.ts'
 import { hostile, madeUpReport } from '../../self/made-up-report.ts'
 import type { Report } from '../report.ts'
 import { comparisonPage } from './build-comparison.ts'
@@ -28,41 +27,18 @@ const second: Report = {
 const elsewhere: Report = { ...first, meta: { ...first.meta, target: 'http://b.example' } }
 const own: Report = { ...second, meta: { ...second.meta, target: `http://mine.example/${hostile.slice(0, 60)}` } }
 
-interface Opened {
-  page: Page
-  complaints: string[]
-}
-
 describe.skipIf(chromiumMissing !== '')(`the page of many servers in Chromium${chromiumMissing}`, () => {
   let browser: Browser
-  let usual: Opened
+  let open: Awaited<ReturnType<typeof windowFor>>
   beforeAll(async () => {
     const comparison = [first, elsewhere, second].reduce(addReport, noComparison)
     writeFileSync(file, await comparisonPage(comparison, { version: '0.1.0', made: new Date(0) }))
     writeFileSync(ownFile, JSON.stringify(own))
     browser = await launchChromium()
-    usual = await openWindow()
+    open = await windowFor(browser, file)
   })
   afterAll(() => browser?.close())
 
-  /** Opens the page again. */
-  async function open(hash = ''): Promise<Opened> {
-    const opened = usual
-    opened.complaints.length = 0
-    await opened.page.goto('about:blank')
-    await opened.page.goto(pathToFileURL(file).href + hash)
-    return opened
-  }
-  async function openWindow(): Promise<Opened> {
-    const page = await (await browser.newContext()).newPage()
-    const complaints: string[] = []
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('request', (request) => {
-      if (!request.url().startsWith('file:')) complaints.push(request.url())
-    })
-    return { page, complaints }
-  }
   const rows = (page: Page) => page.locator('tbody tr').count()
 
   test('shows every server and requirement, without the network and without a complaint', async () => {
