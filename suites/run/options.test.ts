@@ -203,20 +203,13 @@ describe('what was added to a secret is said, and nothing is taken away', () => 
   })
 })
 
-test('--disposable opens every class', () => {
-  const { target, again } = readRunOptions({ url, ...key, disposable: true }, {})
-  expect(target?.allow).toEqual(['sessions', 'keys', 'limits'])
-  expect(again).toBe('npx svc-conformance run --url https://service.example --disposable')
-})
-
-test('the command that repeats a run names the same own fixtures', () => {
-  const { again } = readRunOptions({ url, ...key, fixtures: 'my own/found' }, {})
-  expect(again).toBe("npx svc-conformance run --url https://service.example --fixtures 'my own/found'")
-})
-
-test('the command that repeats a run holds no secret', () => {
-  const { again } = readRunOptions({ url, ...key, keyId: 'id-1' }, {})
-  expect(again).not.toContain('secret-1')
+test.each<[Typed, string]>([
+  [{ disposable: true }, '--disposable'],
+  [{ fixtures: 'my own/found' }, "--fixtures 'my own/found'"],
+])('the command that repeats a run with %j has no secret', (flags, part) => {
+  const { target, again } = readRunOptions({ url, ...key, ...flags }, {})
+  expect(target?.allow).toEqual(flags.disposable ? ['sessions', 'keys', 'limits'] : [])
+  expect(again).toBe(`npx svc-conformance run --url https://service.example ${part}`)
 })
 
 test('everything has a value without flags, environment and file', () => {
@@ -335,139 +328,69 @@ describe('wrong usage', () => {
   const link = join(folder, 'link.out')
   symlinkSync(linked, link)
   const nameless = file('nameless.yaml', 'allow: [keys]\n')
-  const twice = file('twice.yaml', 'root: { id: a, secret: b, privateKeyFile: c }\n')
-  const unknown = file('unknown.yaml', 'url: https://a.example\nalow: [keys]\n')
   const emptySecret = file('empty.txt', '\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
   const rsaKey = file('rsa.pem', String(generateKeyPairSync('rsa', pkcs8).privateKey))
-  test.each<[string, Typed, string]>([
+  test.each<[Typed, string]>([
     [
-      'no key',
       { url },
       'Name the API key to use at "https://service.example": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file',
     ],
     [
-      'no secret',
       { url, keyId: 'a' },
       'Give the secret of the API key to use at "https://service.example": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file',
     ],
-    ['a key without a URL', { keyId: 'a' }, 'Name the target: "--key-id" needs "--url"'],
+    [{ keyId: 'a' }, 'Name the target: "--key-id" needs "--url"'],
     [
-      'no URL',
       { url: 'service.example', ...key },
       'Cannot use the URL "service.example": begin it with "https://", as in "https://service.example"',
     ],
     [
-      'a URL with a password',
       { url: 'https://u:hush@a.example', ...key },
       'Remove the user and password from the URL: the key is given by SVC_KEY_ID and SVC_KEY_SECRET',
     ],
+    [{ url: 'https://a.example/?x=1', ...key }, 'Remove "?x=1" from the URL: it is the part before "/api"'],
     [
-      'a URL with a query',
-      { url: 'https://a.example/?x=1', ...key },
-      'Remove "?x=1" from the URL: it is the part before "/api"',
-    ],
-    [
-      'two secrets',
       { url, ...key, keySecretFile: 'x' },
       'Give the key once: only one of "--key-secret", "--key-secret-file", "--private-key"',
     ],
+    [{ url, ...key, allow: 'session' }, 'Unknown value "session" for "--allow", did you mean "sessions"?'],
+    [{ report: ['jsn=x'] }, 'Unknown value "jsn" for "--report", did you mean "json"?'],
     [
-      'an unknown class',
-      { url, ...key, allow: 'session' },
-      'Unknown value "session" for "--allow", did you mean "sessions"?',
-    ],
-    ['an unknown format', { report: ['jsn=x'] }, 'Unknown value "jsn" for "--report", did you mean "json"?'],
-    [
-      'two reports on stdout',
       { report: ['text', 'json'] },
       'Only one report fits on stdout: give "text" or "json" a file, as in "--report json=FILE"',
     ],
+    [{ report: ['json='] }, 'Name the file of "--report json=", as in "--report json=report.json"'],
+    [{ skip: ['tokens'] }, 'Give a reason: "--skip tokens=why it is left out"'],
+    [{ shard: '3/2' }, 'Cannot use "3/2" for "--shard": expected I/N with I from 1 to N, such as "1/4"'],
+    [{ url, ...key, rate: 'fast' }, 'Cannot use "fast" for "--rate": expected a number, 0 or more'],
+    [{ rate: '5' }, 'Name the target: "--rate" needs "--url"'],
+    [{ allow: 'keys' }, 'Name the target: "--allow" needs "--url"'],
+    [{ timeout: '0' }, 'Cannot use "0" for "--timeout": expected a number of seconds above 0'],
+    [{ timeout: '5s' }, 'Cannot use "5s" for "--timeout": expected a number of seconds above 0'],
+    [{ url, ...key, scheme: '' }, 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
+    [{ url, ...key, scheme: 'a b' }, 'Cannot use "a b" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
     [
-      'a report without a file name',
-      { report: ['json='] },
-      'Name the file of "--report json=", as in "--report json=report.json"',
-    ],
-    ['a skip without a reason', { skip: ['tokens'] }, 'Give a reason: "--skip tokens=why it is left out"'],
-    [
-      'a text that is no shard',
-      { shard: '3/2' },
-      'Cannot use "3/2" for "--shard": expected I/N with I from 1 to N, such as "1/4"',
-    ],
-    [
-      'a text that is no rate',
-      { url, ...key, rate: 'fast' },
-      'Cannot use "fast" for "--rate": expected a number, 0 or more',
-    ],
-    ['a rate without a target', { rate: '5' }, 'Name the target: "--rate" needs "--url"'],
-    ['a permission without a target', { allow: 'keys' }, 'Name the target: "--allow" needs "--url"'],
-    ['no time at all', { timeout: '0' }, 'Cannot use "0" for "--timeout": expected a number of seconds above 0'],
-    [
-      'a time with its unit',
-      { timeout: '5s' },
-      'Cannot use "5s" for "--timeout": expected a number of seconds above 0',
-    ],
-    [
-      'an empty scheme',
-      { url, ...key, scheme: '' },
-      'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"',
-    ],
-    [
-      'a scheme of two words',
-      { url, ...key, scheme: 'a b' },
-      'Cannot use "a b" for "--scheme": expected one word, such as "svc-hmac-sha256"',
-    ],
-    [
-      'one file for two reports',
       { report: ['json=a.out', 'html=./a.out'] },
       'Only one report fits into "./a.out": give "json" or "html" another file',
     ],
     [
-      'one file for two reports, through a link',
       { report: [`json=${linked}`, `html=${link}`] },
       `Only one report fits into "${link}": give "json" or "html" another file`,
     ],
+    [{ target: nameless }, `Name the target: "${nameless}" has no "url", and there is no "--url" or SVC_URL`],
+    [{ updateKnown: true }, 'Name the baseline to write: "--update-known" needs "--known FILE"'],
+    [{ target: 'nope.yaml' }, 'Cannot read the target file "nope.yaml": there is no such file'],
     [
-      'a target file that names no target',
-      { target: nameless },
-      `Name the target: "${nameless}" has no "url", and there is no "--url" or SVC_URL`,
-    ],
-    [
-      'a baseline without a name',
-      { updateKnown: true },
-      'Name the baseline to write: "--update-known" needs "--known FILE"',
-    ],
-    [
-      'a missing target file',
-      { target: 'nope.yaml' },
-      'Cannot read the target file "nope.yaml": there is no such file',
-    ],
-    [
-      'a text that is no private key',
       { url, keyId: 'a', privateKey: notAKey },
       `Cannot use the private key "${notAKey}": expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
     ],
+    [{ url, keyId: 'a', keySecretFile: emptySecret }, `Cannot use the key secret "${emptySecret}": the file is empty`],
     [
-      'an empty secret',
-      { url, keyId: 'a', keySecretFile: emptySecret },
-      `Cannot use the key secret "${emptySecret}": the file is empty`,
-    ],
-    [
-      'a private key of another kind',
       { url, keyId: 'a', privateKey: rsaKey },
       `Cannot use the private key "${rsaKey}": expected an Ed25519 private key in PKCS#8, got another kind of key`,
     ],
-    [
-      'a secret and a private key in the file',
-      { target: twice },
-      `Cannot load ${twice}:1:27: a key has a secret or a private key, name one of "secret" and "privateKeyFile"`,
-    ],
-    [
-      'an unknown key in the file',
-      { target: unknown },
-      `Cannot load ${unknown}:2:1: unknown key "alow", did you mean "allow"?`,
-    ],
-  ])('%s', (_, flags, message) => {
+  ])('%j', (flags, message) => {
     expect(refusal(flags)).toBe(message)
   })
 
@@ -476,13 +399,9 @@ describe('wrong usage', () => {
   })
 
   test('a shard on a shared URL', () => {
-    expect(refusal({ url, ...key, shard: '1/2' })).toContain(
-      'give each shard its own instance and say so with "--disposable"',
-    )
-    expect(readRunOptions({ url, ...key, shard: '1/2', disposable: true }, {}).shard).toEqual({
-      index: 1,
-      count: 2,
-    })
+    const shard = { url, ...key, shard: '1/2' }
+    expect(refusal(shard)).toContain('give each shard its own instance and say so with "--disposable"')
+    expect(readRunOptions({ ...shard, disposable: true }, {}).shard).toEqual({ index: 1, count: 2 })
   })
 
   test.each([

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { noFacts, offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
-import { bareSettings, type Target, type WireRequest } from '../engine/target.ts'
+import { bareSettings, type Instance, type Target } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up-report.ts'
 import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
 import { type Capabilities, whyNotRun } from './capabilities.ts'
 import { runPreflight } from './run.ts'
 
-describe('preflight', () => {
-  const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
+describe('preflight', () => {
   /**
    * A server that sees us under this address, and calls from our second one under another or not at all, and knows the root key.
    *
@@ -37,6 +37,15 @@ describe('preflight', () => {
       return isOurs && (granted.get(rest) ?? address) === address ? { result: {} } : refused
     }
   }
+
+  /** The target with another instance. */
+  const changed = (target: Target, change: (instance: Instance) => Partial<Instance>): Target => ({
+    ...target,
+    open: async () => {
+      const instance = await target.open()
+      return { ...instance, ...change(instance) }
+    },
+  })
 
   function look(target: Target, allow: readonly SafetyClass[], patientMs?: number): Promise<TargetFacts> {
     const setup = { target, corpus, items: [], allow, seed: 1, random: seededRandom(1), unique: 'test' }
@@ -86,18 +95,14 @@ describe('preflight', () => {
   })
 
   /** Grants overtake the calls that were sent before them. */
-  function slowExceptGrants(target: Target): Target {
-    const open = async () => {
-      const instance = await target.open()
-      const send: typeof instance.send = async (request) => {
+  const slowExceptGrants = (target: Target): Target =>
+    changed(target, (instance) => ({
+      send: async (request) => {
         const isGrant = new TextDecoder().decode(request.body).includes('manager/auth')
         for (let turn = 0; turn < (isGrant ? 0 : 5); turn++) await new Promise((resolve) => setImmediate(resolve))
         return instance.send(request)
-      }
-      return { ...instance, send }
-    }
-    return { ...target, open }
-  }
+      },
+    }))
 
   test('addresses are learned too where each grant ends the token of the one before', async () => {
     const settings = { ...likely, secondAddress: '127.0.0.2' }
@@ -150,36 +155,22 @@ describe('preflight', () => {
 
   test('the round trip is measured by accepted calls, even if refusals come sooner', async () => {
     const fast = madeUpTarget({ answer: seenAs('127.0.0.1'), settings: { clientAddress: '127.0.0.1' } })
-    const open = async () => {
-      const instance = await fast.open()
-      const send = async (request: WireRequest) => {
-        const answer = await instance.send(request)
-        if (answer.kind === 'answer' && answer.status === 200) await instance.clock.sleep(500)
+    const slow = changed(fast, ({ send, clock }) => ({
+      send: async (request) => {
+        const answer = await send(request)
+        if (answer.kind === 'answer' && answer.status === 200) await clock.sleep(500)
         return answer
-      }
-      return { ...instance, send }
-    }
-    const target = { ...fast, open }
-    const facts = await look(target, ['sessions'])
-    expect(facts.roundTripMs).toBeGreaterThanOrEqual(500)
-  })
-
-  const refusing = (code: string) => ({
-    kind: 'none' as const,
-    reason: `the connection failed (${code})`,
-    refusedConnection: true,
-    stale: false,
+      },
+    }))
+    expect((await look(slow, ['sessions'])).roundTripMs).toBeGreaterThanOrEqual(500)
   })
 
   test.each([
     [0, '--wait SECONDS waits for it to come up'],
     [2000, 'It did not come up within 2 s'],
   ])('a target that is not there is waited for as long as requested: %i ms', async (patientMs, advice) => {
-    const target = madeUpTarget({ answer: () => ({ result: {} }) })
-    const deaf = {
-      ...target,
-      open: async () => ({ ...(await target.open()), send: async () => refusing('ECONNREFUSED') }),
-    }
+    const refused = { kind: 'none', reason: 'it was refused', refusedConnection: true, stale: false } as const
+    const deaf = changed(madeUpTarget({ answer: () => ({ result: {} }) }), () => ({ send: async () => refused }))
     await expect(look(deaf, [], patientMs)).rejects.toThrow(advice)
   })
 
@@ -195,8 +186,12 @@ describe('preflight', () => {
 
   test('a base URL that ends with /api may be the address of the calls', async () => {
     const target = madeUpTarget({ answer: () => ({ status: 404 }) })
-    const open = async () => ({ ...(await target.open()), baseUrl: 'http://host/api' })
-    await expect(look({ ...target, open }, [])).rejects.toThrow(
+    await expect(
+      look(
+        changed(target, () => ({ baseUrl: 'http://host/api' })),
+        [],
+      ),
+    ).rejects.toThrow(
       'the answer from http://host/api/api was HTTP 404: is the base URL right? Calls go to {url}/api; did you mean --url http://host?',
     )
   })
@@ -209,10 +204,12 @@ describe('preflight', () => {
   test('a first answer that is too long to be read ends the run, and the error names the setting that allows more', async () => {
     const target = madeUpTarget({ answer: () => ({ result: {} }) })
     const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
-    const open = async () => ({ ...(await target.open()), send: async () => unread })
-    await expect(look({ ...target, open }, [])).rejects.toThrow(
-      'longer than 100 bytes; raise maxAnswerBytes in the target file',
-    )
+    await expect(
+      look(
+        changed(target, () => ({ send: async () => unread })),
+        [],
+      ),
+    ).rejects.toThrow('longer than 100 bytes; raise maxAnswerBytes in the target file')
   })
 
   test('a target that throttles for a day ends the run at once, and the error names the time', async () => {
@@ -261,7 +258,6 @@ describe('preflight', () => {
 })
 
 describe('check expiry', () => {
-  const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
   const unlimited = Number.POSITIVE_INFINITY
   const minuteMs = 60_000
 
