@@ -78,7 +78,7 @@ interface SceneKeyParams {
   publicKey?: string
 }
 
-export interface SceneKey {
+interface SceneKey {
   id: string
   secret: string
 }

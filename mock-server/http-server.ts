@@ -52,7 +52,7 @@ interface EdgeOptions {
 const noBytes = Buffer.alloc(0)
 
 /** A listener of node:http, which express and connect can mount too. Its type needs no types of express. */
-export type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
+type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Gathers the bytes of a request, hands them to the handler, and sends its answer. */
 function createListener(handle: Handle, { maxBodyBytes, recording }: EdgeOptions): MountableApp {
@@ -224,7 +224,7 @@ export interface RecordedExchange {
   faults: string[]
 }
 
-export interface RecordedAnswer {
+interface RecordedAnswer {
   /** 0 where the connection was closed instead. */
   status: number
   headers: { readonly [name: string]: string }
