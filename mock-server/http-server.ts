@@ -43,19 +43,18 @@ interface AnswerNotes {
 
 export type Handle = (request: MockRequest) => MockAnswer | Promise<MockAnswer>
 
-interface EdgeOptions {
-  /** A longer body is not read to its end. */
-  maxBodyBytes: number
-  recording?: RecordingWriter | undefined
-}
-
 const noBytes = Buffer.alloc(0)
 
 /** A listener of node:http, which express and connect can mount too. Its type needs no types of express. */
 type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Gathers the bytes of a request, hands them to the handler, and sends its answer. */
-function createListener(handle: Handle, { maxBodyBytes, recording }: EdgeOptions): MountableApp {
+function createListener(
+  handle: Handle,
+  /** A longer body is not read to its end. */
+  maxBodyBytes: number,
+  recording?: ReturnType<typeof createRecording>,
+): MountableApp {
   const connectionOf = createConnectionNumbers()
   return (incoming, response) => {
     response.sendDate = false
@@ -109,7 +108,7 @@ export async function openServer(handle: Handle, plan: ServerPlan): Promise<Open
       requestTimeout: bounds.requestMs,
       connectionsCheckingInterval: Math.min(bounds.requestMs, 5000),
     },
-    createListener(handle, { maxBodyBytes, recording }),
+    createListener(handle, maxBodyBytes, recording),
   )
   server.maxConnections = bounds.connections
   server.keepAliveTimeout = 65_000
@@ -136,7 +135,7 @@ export async function createApp(handle: Handle, options: { maxBodyBytes: number 
     request.body.length > options.maxBodyBytes
       ? { status: 413, headers: {}, body: 'Content too large' }
       : handle(request)
-  return express().disable('x-powered-by').use(createListener(bounded, options))
+  return express().disable('x-powered-by').use(createListener(bounded, options.maxBodyBytes))
 }
 
 /** Calls back once, with the whole body, or with slightly more bytes than allowed; the rest is not read then. */
@@ -241,28 +240,21 @@ export interface Recording {
   readonly dropped: number
 }
 
-/** What the HTTP server reports to the recording. */
-interface RecordingWriter extends Recording {
-  /** Undefined once the recording is full. */
-  begin(incoming: IncomingMessage, response: ServerResponse): RecordedExchange | undefined
-  received(exchange: RecordedExchange | undefined, body: Buffer): void
-  answered(exchange: RecordedExchange | undefined, answer: MockAnswer): void
-}
-
 const bodyBound = 256 * 1024
 
 /** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
-function createRecording(bytes: number): RecordingWriter {
+function createRecording(bytes: number) {
   const held: RecordedExchange[] = []
   const connectionOf = createConnectionNumbers()
   let room = bytes
   let dropped = 0
   return {
-    exchanges: () => held,
+    exchanges: (): readonly RecordedExchange[] => held,
     get dropped() {
       return dropped
     },
-    begin(incoming, response) {
+    /** Undefined once the recording is full. */
+    begin(incoming: IncomingMessage, response: ServerResponse): RecordedExchange | undefined {
       const { rawHeaders, method = '', url = '' } = incoming
       const headers = rawHeaders.flatMap((name, at): [string, string][] =>
         at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
@@ -294,16 +286,17 @@ function createRecording(bytes: number): RecordingWriter {
       })
       return exchange
     },
-    received(exchange, body) {
+    received(exchange: RecordedExchange | undefined, body: Buffer): void {
       if (exchange === undefined) return
       exchange.receivedMs = preciseNow()
       exchange.bodyBytes = body.length
       exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
       room -= exchange.body.length
     },
-    answered(exchange, { status, headers, body, hangUp, notes = {} }) {
+    answered(exchange: RecordedExchange | undefined, answer: MockAnswer): void {
       if (exchange === undefined) return
-      const { stage, faults = [], unspoilt } = notes
+      const { status, headers, body, hangUp, notes } = answer
+      const { stage, faults = [], unspoilt } = notes ?? {}
       exchange.answeredMs = preciseNow()
       exchange.answer = {
         status: hangUp ? 0 : status,

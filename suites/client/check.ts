@@ -18,12 +18,7 @@ export interface Check {
 export interface Evidence {
   story: Story
   /** Every signed request, with what it shows. */
-  signed: readonly SignedRequest[]
-}
-
-/** A signed request, and what it shows. */
-interface SignedRequest extends SignatureShown {
-  request: Request
+  signed: readonly (SignatureShown & { request: Request })[]
 }
 
 interface Judged {

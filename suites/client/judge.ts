@@ -31,6 +31,10 @@ export const checks: readonly Check[] = areas.flatMap((area) =>
   [...callChecks, ...signatureChecks, ...grantChecks, ...refreshChecks].filter(({ id }) => id.startsWith(`${area}/`)),
 )
 
+/** Whether a scenario is made for a check. */
+export const isMadeFor = ({ check, exercises }: Pick<Scenario, 'check' | 'exercises'>, id: string): boolean =>
+  check === id || exercises.includes(id)
+
 interface Selection {
   auth: readonly ClientAuth[]
   /** Ids of checks or scenarios, or how they begin. */
@@ -38,21 +42,12 @@ interface Selection {
   skip: readonly { id: string; reason: string }[]
 }
 
-interface Selected {
-  scenarios: Scenario[]
-  isReported(check: string): boolean
-}
-
-/** Whether a scenario is made for a check. */
-export const isMadeFor = ({ check, exercises }: Pick<Scenario, 'check' | 'exercises'>, id: string): boolean =>
-  check === id || exercises.includes(id)
-
 /**
  * Selects by `--auth`, `--only` and `--skip`.
  *
  * @throws SuiteError (`usage`) for an unknown id, with a did-you-mean, and if nothing is left
  */
-export function selectChecks({ auth, only, skip }: Selection): Selected {
+export function selectChecks({ auth, only, skip }: Selection) {
   for (const id of only) demandId('--only', id)
   for (const { id } of skip) demandId('--skip', id)
   const begins = (id: string, prefixes: readonly string[]): boolean => prefixes.some((prefix) => id.startsWith(prefix))

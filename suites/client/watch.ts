@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultScheme } from '../engine/document.ts'
 import { portError, SuiteError } from '../engine/errors.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
-import { type Ed25519KeyPair, ed25519KeyPair } from '../engine/signer/pem.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import { type MockServer, type Profile, startMockServer } from '../targets/bundled.ts'
 import type { Journal, JournalKey, Start } from './journal.ts'
@@ -46,15 +46,10 @@ function connectionOf(url: string, key: JournalKey, { path }: PrivateKeyFile): {
   }
 }
 
-/** A key pair; clients read its private key from a file. */
-interface PrivateKeyFile extends Ed25519KeyPair {
-  path: string
-  publicKey: Uint8Array
-  remove(): void
-}
+type PrivateKeyFile = ReturnType<typeof makePrivateKeyFile>
 
-/** Makes an ED25519 key pair and writes its private half (PKCS #8, PEM) to a fresh temporary folder. */
-function makePrivateKeyFile(): PrivateKeyFile {
+/** Makes an ED25519 key pair and writes its private half (PKCS #8, PEM) to a fresh temporary folder, from which clients read it. */
+function makePrivateKeyFile() {
   const pair = ed25519KeyPair(systemRandom.bytes(32))
   const folder = mkdtempSync(join(tmpdir(), 'svc-client-'))
   const path = join(folder, 'private-key.pem')
@@ -116,7 +111,7 @@ interface RunOptions {
   /** For the shell. */
   command: string
   timeoutSeconds: number
-  /** Ends the run when it is aborted; journals of scenarios that have not begun are left out. */
+  /** Ends the run, or one command; journals of scenarios that have not begun are left out. */
   signal: AbortSignal
 }
 
@@ -227,7 +222,7 @@ async function runScenario(
   const starts: Start[] = []
   try {
     while (starts.length < scenario.starts) {
-      const start = await runCommand({ command, env, timeoutSeconds, stop, onLine: onAwake })
+      const start = await runCommand({ command, env, timeoutSeconds, signal: stop, onLine: onAwake })
       const isRunaway = start.ended.kind === 'interrupted' && runaway.signal.aborted
       starts.push(isRunaway ? { ...start, ended: { kind: 'runaway', requests: mostRequests } } : start)
       if (start.ended.kind !== 'exit') break
@@ -247,13 +242,9 @@ async function runScenario(
   }
 }
 
-interface CommandOptions {
-  command: string
+interface CommandOptions extends RunOptions {
   /** Added to our own environment, whose SVC_ variables are left out. */
   env: { readonly [name: string]: string }
-  timeoutSeconds: number
-  /** Interrupts the command. */
-  stop: AbortSignal
   onLine: () => void
 }
 
@@ -310,7 +301,7 @@ async function runCommand(options: CommandOptions): Promise<Start> {
 /** On the same clock as the recording of the server. */
 const preciseNow = (): number => performance.timeOrigin + performance.now()
 
-function endOf(child: ChildProcess, { timeoutSeconds, stop }: CommandOptions): Promise<Start['ended']> {
+function endOf(child: ChildProcess, { timeoutSeconds, signal: stop }: CommandOptions): Promise<Start['ended']> {
   return new Promise((resolve) => {
     const finish = (ending: Start['ended']): void => {
       clearTimeout(timer)
