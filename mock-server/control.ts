@@ -43,10 +43,7 @@ export function createOperator({ context }: MockHandler): Operator {
     return key?.deleted ? undefined : key
   }
   return {
-    async makeKey(params) {
-      const { id, secret } = await makeSceneKey(context, params)
-      return { id, secret }
-    },
+    makeKey: async (params) => shown(await makeSceneKey(context, params)),
     enableKey(id, enabled) {
       const key = liveKey(id)
       if (key) key.enabled = enabled

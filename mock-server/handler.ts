@@ -407,13 +407,7 @@ export interface Faults {
   clear(): void
 }
 
-interface FaultSource extends Faults {
-  readonly armed: boolean
-  /** The faults that apply to a call; counts them as used. */
-  meet(call: { method: string | undefined; grantType: string | undefined }): ArmedFault[]
-  /** Resolves when enough calls wait at the barrier. */
-  waitAt(barrier: ArmedFault): Promise<undefined>
-}
+type FaultSource = ReturnType<typeof createFaults>
 
 /** A call that a fault applies to, and the server. */
 interface Met {
@@ -525,21 +519,21 @@ interface Entry {
 }
 
 /** Faults by method, by count and by probability. `chance` gives numbers from 0 to 1. */
-function createFaults(chance: () => number): FaultSource {
+function createFaults(chance: () => number) {
   const armed = new Map<string, Entry>()
   function remove(id: string): boolean {
     for (const go of armed.get(id)?.waiting ?? []) go()
     return armed.delete(id)
   }
   return {
-    add(fault) {
+    add(fault: Fault): string {
       demandFault(fault)
       if (armed.size >= 1000) throw new TypeError('Remove faults before adding more: at most 1000 are held')
       const id = randomUUID()
       armed.set(id, { fault: { ...fault, id, met: 0 }, passed: 0, inARow: 0, waiting: [] })
       return id
     },
-    list: () => [...armed.values()].map(({ fault }) => ({ ...fault })),
+    list: (): ArmedFault[] => [...armed.values()].map(({ fault }) => ({ ...fault })),
     remove,
     clear() {
       for (const id of [...armed.keys()]) remove(id)
@@ -547,7 +541,8 @@ function createFaults(chance: () => number): FaultSource {
     get armed() {
       return armed.size > 0
     },
-    meet(call) {
+    /** The faults that apply to a call; counts them as used. */
+    meet(call: { method: string | undefined; grantType: string | undefined }): ArmedFault[] {
       const concerned = [...armed.values()].filter(
         ({ fault }) =>
           (fault.method ?? call.method) === call.method &&
@@ -556,7 +551,8 @@ function createFaults(chance: () => number): FaultSource {
       )
       return concerned.filter((entry) => applies(entry, chance)).map(({ fault }) => fault)
     },
-    waitAt(barrier) {
+    /** Resolves when enough calls wait at the barrier. */
+    waitAt(barrier: ArmedFault): Promise<undefined> {
       const entry = armed.get(barrier.id)
       if (barrier.fault !== 'barrier' || !entry) return Promise.resolve(undefined)
       return new Promise((resolve) => {

@@ -77,17 +77,11 @@ export interface Journal {
   clear(): void
 }
 
-/** The interface of the journal for the handler. */
-interface JournalWriter extends Journal {
-  /** Records the call; adds the stage of a refusal to the notes of the answer. */
-  record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
-}
-
 /** 8 MiB: enough for 1,000 ordinary calls, too little for 1,000 bodies of a megabyte under `explain`. */
 const defaultBytes = 8 * 1024 * 1024
 
 /** Creates a journal of the last calls, within both bounds. A size of 0 keeps no call. */
-export function createJournal(context: ServerContext, bounds: ServerOptions['journal'] = {}): JournalWriter {
+export function createJournal(context: ServerContext, bounds: ServerOptions['journal'] = {}) {
   const { size = 1000, bytes = defaultBytes } = bounds
   let all: Entry[] = []
   /** Entries before this one were dropped. */
@@ -112,7 +106,7 @@ export function createJournal(context: ServerContext, bounds: ServerOptions['jou
   }
   return {
     entries,
-    count: (filter) => entries(filter).length,
+    count: (filter?: JournalFilter) => entries(filter).length,
     lineage: () => lineage(context),
     get dropped() {
       return total - (all.length - first)
@@ -121,7 +115,8 @@ export function createJournal(context: ServerContext, bounds: ServerOptions['jou
       all = []
       first = heldBytes = total = 0
     },
-    record(request, answer, outcome, faults) {
+    /** Records the call; adds the stage of a refusal to the notes of the answer. */
+    record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void {
       if (size === 0) return
       total += 1
       const entry = entryOf(context, request, outcome, { number: total, status: answer.status, faults })

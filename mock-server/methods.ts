@@ -143,15 +143,14 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
   }
 
   const requested = asList(params.scope)
-  const read = readScopeRequest(requested, profile, rules)
-  if ('refused' in read) return refuse('scope', 'scope/form', read.refused)
-  const granted = grantScopes(context, key, requested, read.request)
+  const read = readScopeRequest(requested, context)
+  if (!read.ok) return read
+  const { addresses, sessionName, expiresInMs } = read.value
+  const granted = grantScopes(context, key, requested, read.value)
   if (!granted.ok) return granted
-  const { addresses } = read.request
   if (rules.addressChecked('grant', key) && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
     return refuse('unauthorized', 'token/address')
   }
-  const { sessionName } = read.request
   const counts = sessionName === undefined ? profile.unnamedCountAsSessions : rules.sessionCreated(sessionName)
   const planned = counts ? planSession(context, key, sessionName) : undefined
   if (planned?.ok === false) return planned
@@ -162,7 +161,7 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
       scopeEcho: echo(profile.scopeEcho, granted.value, requested),
       addresses,
       session: planned && enterSession(context, planned.value),
-      expiresInMs: read.request.expiresInMs,
+      expiresInMs,
     })
     return succeed(rules.grantResult(tokenResult(context, pair), pair))
   })
@@ -534,12 +533,8 @@ interface ScopeRequest {
   expiresInMs: number | undefined
 }
 
-/** Reads the `scope` of manager/auth; the second form names the entry that is refused. */
-function readScopeRequest(
-  entries: string[],
-  profile: Profile,
-  rules: Rules,
-): { request: ScopeRequest } | { refused: string } {
+/** Reads the `scope` of manager/auth; a refusal names its entry. */
+function readScopeRequest(entries: string[], { profile, rules }: ServerContext): Outcome<ScopeRequest> {
   const request: ScopeRequest = {
     scopes: [],
     unknown: [],
@@ -553,16 +548,17 @@ function readScopeRequest(
     const value = spelled.slice(colon)
     switch (spelled.slice(0, colon)) {
       case 'session:':
-        if (value === '' || value.length > 128 || request.sessionName !== undefined) return { refused: entry }
+        if (value === '' || value.length > 128 || request.sessionName !== undefined)
+          return refuse('scope', 'scope/form', entry)
         request.sessionName = value
         break
       case 'ipAddr:':
-        if (!isIPv4(value)) return { refused: entry }
+        if (!isIPv4(value)) return refuse('scope', 'scope/form', entry)
         request.addresses.push(value)
         break
       case 'expiresIn:': {
         const ms = rules.expiresInMs(value)
-        if (ms === undefined || request.expiresInMs !== undefined) return { refused: entry }
+        if (ms === undefined || request.expiresInMs !== undefined) return refuse('scope', 'scope/form', entry)
         request.expiresInMs = ms
         break
       }
@@ -573,5 +569,5 @@ function readScopeRequest(
       }
     }
   }
-  return { request }
+  return succeed(request)
 }
