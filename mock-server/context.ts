@@ -4,7 +4,7 @@ import { readPublicKey } from './encoding.ts'
 import type { Handle } from './http-server.ts'
 import { type Bounds, createProfile, defaultBounds, type Profile, readProfile } from './profile.ts'
 import { type Rules, rules } from './rules.ts'
-import { type ApiKey, createNonceMemory, type Solution, type State } from './state.ts'
+import { type ApiKey, createState, type Solution, type State } from './state.ts'
 
 /** The time of one server: milliseconds since 1970-01-01T00:00:00Z. */
 export interface MockClock {
@@ -238,20 +238,5 @@ export function makeKey(
     macKey: createSecretKey(fields.secret, 'utf8'),
     enabled: true,
     deleted: false,
-  }
-}
-
-/** An installation without a key. */
-function createState(bounds: Bounds): State {
-  return {
-    keys: new Map(),
-    tokens: new Map(),
-    sessions: new Map(),
-    nonces: createNonceMemory(bounds.nonces),
-    solutions: new Map(),
-    contexts: new Map(),
-    forgotten: { tokens: 0, keys: 0, records: 0 },
-    sawMalformed: false,
-    issued: 0,
   }
 }

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createNonceMemory } from './state.ts'
 import { basicOf, createTestClient } from './test-client.ts'
 
 /** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */
@@ -152,7 +151,7 @@ test('tokens, nonces and records stay within their bounds', async () => {
 })
 
 test('tells nonces apart that differ in one letter, and those with one 32-bit hash', () => {
-  const memory = createNonceMemory(100_000)
+  const { nonces: memory } = createTestClient().context.state
   const used = Array.from(
     { length: 20_000 },
     (_, index) => `${'x'.repeat(index % 90)}${index}${index % 3 ? 'é' : '鍵'}`,

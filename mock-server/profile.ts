@@ -201,26 +201,18 @@ function readFile(path: string): Partial<Profile> {
 }
 
 /** Upper bounds of everything a caller can make the server remember. */
-export interface Bounds {
-  nonces: number
-  /** Access and refresh tokens together. */
-  tokens: number
-  /** Records of keys, deleted ones included. */
-  keys: number
-  /** Solutions, and contexts. */
-  records: number
-  headerBytes: number
-  connections: number
-  /** From the first byte to the end of a request, in ms. */
-  requestMs: number
-}
-
-export const defaultBounds: Bounds = {
+export const defaultBounds = {
   nonces: 200_000,
+  /** Access and refresh tokens together. */
   tokens: 200_000,
+  /** Records of keys, deleted ones included. */
   keys: 10_000,
+  /** Solutions, and contexts. */
   records: 10_000,
   headerBytes: 16 * 1024,
   connections: 10_000,
+  /** From the first byte to the end of a request, in ms. */
   requestMs: 30_000,
 }
+
+export type Bounds = typeof defaultBounds

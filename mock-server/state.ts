@@ -4,7 +4,7 @@ import { type KeyObject, randomInt } from 'node:crypto'
  * The used nonces, each remembered until a time in ms; bounded, the oldest forgotten first. Two generations instead of one ordered list:
  * the older one is dropped as a whole.
  */
-export function createNonceMemory(bound: number) {
+function createNonceMemory(bound: number) {
   const perGeneration = Math.max(Math.floor(bound / 2), 1)
   let older = new Map<number, number>()
   let newer = new Map<number, number>()
@@ -156,23 +156,28 @@ interface Context {
   scope: string
 }
 
-export interface State {
-  /** In order of creation; a deleted key stays as a record, within the bound. */
-  keys: Map<string, ApiKey>
-  /** Access and refresh tokens by their text, oldest first. */
-  tokens: Map<string, Token>
-  /** Live ones by user, in order of creation. */
-  sessions: Map<string, Session[]>
-  nonces: ReturnType<typeof createNonceMemory>
-  solutions: Map<string, Solution>
-  contexts: Map<string, Context>
-  /** Counts entries that were dropped because a bound was reached, not because they expired. */
-  forgotten: { tokens: number; keys: number; records: number }
-  /** Set by the first body that was not JSON. */
-  sawMalformed: boolean
-  /** Pairs of tokens issued so far. */
-  issued: number
+/** An installation without a key. @param bounds how many nonces are remembered */
+export function createState(bounds: { nonces: number }) {
+  return {
+    /** In order of creation; a deleted key stays as a record, within the bound. */
+    keys: new Map<string, ApiKey>(),
+    /** Access and refresh tokens by their text, oldest first. */
+    tokens: new Map<string, Token>(),
+    /** Live ones by user, in order of creation. */
+    sessions: new Map<string, Session[]>(),
+    nonces: createNonceMemory(bounds.nonces),
+    solutions: new Map<string, Solution>(),
+    contexts: new Map<string, Context>(),
+    /** Counts entries that were dropped because a bound was reached, not because they expired. */
+    forgotten: { tokens: 0, keys: 0, records: 0 },
+    /** Set by the first body that was not JSON. */
+    sawMalformed: false,
+    /** Pairs of tokens issued so far. */
+    issued: 0,
+  }
 }
+
+export type State = ReturnType<typeof createState>
 
 /**
  * Drops the oldest entries of a full `map`; returns how many were dropped. A large map loses a hundredth at a time, because finding its
