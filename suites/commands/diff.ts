@@ -4,7 +4,7 @@ import { groupBy } from '../engine/group.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { jsonLine, line, lines, type Printable, printable } from '../engine/printable.ts'
 import { seededRandom, shuffled } from '../engine/signer/random.ts'
-import { diffReports, renderDiff, verdictsDiffer } from '../report/compare/tables.ts'
+import { compareReports } from '../report/compare/tables.ts'
 import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import * as flag from '../run/flags.ts'
@@ -60,9 +60,9 @@ export const command: flag.Command<typeof diffFlags, string[]> = {
     const [one, other, ...more] = files
     if (one === undefined || other === undefined || more.length > 0)
       throw usageError('Name two reports to compare, or two servers with "--url A --url B"')
-    const diff = diffReports(readReportFile(one), readReportFile(other))
-    writeOut(json === true ? jsonLine(diff, 2) : renderDiff(diff))
-    return verdictsDiffer(diff) ? 1 : 0
+    const { diff, text, differs } = compareReports(readReportFile(one), readReportFile(other))
+    writeOut(json === true ? jsonLine(diff, 2) : text)
+    return differs ? 1 : 0
   },
 }
 

@@ -60,7 +60,7 @@ export function renderMatrix(
 type ReportDiff = ReturnType<typeof diffReports>
 
 /** Compares what both reports know. Keys of cases that only one of the two has are listed: another version or another selection made it. Pure. */
-export function diffReports(one: Report, other: Report) {
+function diffReports(one: Report, other: Report) {
   const requirements = new Map(other.requirements.map((requirement) => [requirement.id, requirement.verdict]))
   const cases = new Map(other.cases.map((testCase) => [testCase.key, testCase.verdict]))
   const keys = new Set(one.cases.map(({ key }) => key))
@@ -85,15 +85,16 @@ function runOf(report: Report) {
   return { target, started, version, verdict: report.verdict, summary: summarySentence(report) }
 }
 
-/** True where a verdict differs: of the run, of a requirement, or of a case that both have. */
-export function verdictsDiffer({ one, other, requirements, cases }: ReportDiff): boolean {
-  return one.verdict !== other.verdict || requirements.length > 0 || cases.length > 0
-}
-
 const shownOnly = 8
 
-/** The text of `diff REPORT REPORT`. */
-export function renderDiff(diff: ReportDiff): Printable {
+/** `diff REPORT REPORT`: what differs, the same as text, and whether a verdict does: of the run, of a requirement, or of a case that both have. */
+export function compareReports(one: Report, other: Report): { diff: ReportDiff; text: Printable; differs: boolean } {
+  const diff = diffReports(one, other)
+  const differs = diff.one.verdict !== diff.other.verdict || diff.requirements.length > 0 || diff.cases.length > 0
+  return { diff, text: renderDiff(diff, differs), differs }
+}
+
+function renderDiff(diff: ReportDiff, differs: boolean): Printable {
   const change = ({ one, other }: { one: Verdict; other: Verdict }): string =>
     `${glyphs[one]} ${words(one)} → ${glyphs[other]} ${words(other)}`
   const runLine = (name: string, { target, started, version, verdict, summary }: ReportDiff['one']): string =>
@@ -109,6 +110,6 @@ export function renderDiff(diff: ReportDiff): Printable {
     },
     { kind: 'table', head: ['case', 'A → B'], rows: diff.cases.map((one) => [one.key, change(one)]) },
     { kind: 'lines', lines: [...onlyLines('A', diff.onlyOne), ...onlyLines('B', diff.onlyOther)] },
-    { kind: 'lines', lines: verdictsDiffer(diff) ? [] : ['No verdict differs'] },
+    { kind: 'lines', lines: differs ? [] : ['No verdict differs'] },
   ])
 }
