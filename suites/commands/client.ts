@@ -9,7 +9,6 @@ import { printableLines } from '../engine/printable.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { type Environment, given, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { writeFormats } from './write-reports.ts'
 
@@ -40,7 +39,7 @@ const clientFlags = {
   skip: flag.many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', flag.skip),
   strict: flag.mark('--strict', 'fail the run for warnings'),
   known: flag.value('--known <file>', 'baseline of known failures'),
-  report: reportFlag,
+  report: flag.reportFlag,
   timeout: flag.value(
     '--timeout <seconds>',
     `end a client that runs for longer in one scenario; ${defaultTimeoutSeconds} by default`,

@@ -10,7 +10,6 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { everyCase, readReportFile, readRequirementSet } from '../run/inputs.ts'
-import { reportFlag } from '../run/options.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { writeFormats } from './write-reports.ts'
 
@@ -19,7 +18,7 @@ const compareFlags = {
   html: flag.value('--html <file>', 'write one page of all servers, with their changes and trends'),
   merge: flag.mark('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run'),
   strict: flag.mark('--strict', 'with --merge: as in run'),
-  report: { ...reportFlag, about: 'with --merge: as in run; repeatable' },
+  report: { ...flag.reportFlag, about: 'with --merge: as in run; repeatable' },
 }
 
 const help = `

@@ -14,19 +14,19 @@ import type { Document } from '../report/document.ts'
 import { runRenderers } from '../report/formats.ts'
 import { stopText } from '../report/problem-text.ts'
 import { isShownAgain, type Meta, type Report } from '../report/report.ts'
-import { exploredSentence, skippedLines, tellRun } from '../report/tell.ts'
+import { exploredLines, tellRun } from '../report/tell.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { bundledByDefault, readTargetOptions, reportFlag, targetFlags } from '../run/options.ts'
+import { readTargetOptions, targetFlags } from '../run/options.ts'
 import { packageVersion, writeError } from './console.ts'
 import { startExploreProgress } from './progress.ts'
 import { writeFormats } from './write-reports.ts'
 
 const exploreFlags = {
-  ...targetFlags(bundledByDefault),
+  ...targetFlags({}),
   ...flag.grouped('How long', {
     for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.someSeconds),
     exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.count),
@@ -34,7 +34,7 @@ const exploreFlags = {
   }),
   ...flag.grouped('What to print', {
     save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),
-    report: { ...reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
+    report: { ...flag.reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
   }),
 }
 
@@ -220,7 +220,7 @@ function exploreReport(
 /** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */
 function tellExploration(report: Report): Document {
   const { document, meta, explored, findings } = tellRun(report)
-  const skipped = skippedLines(explored?.skipped ?? [])
+  const [covered, ...skipped] = explored === null ? [] : exploredLines(explored, meta.durationMs / 1000)
   return {
     ...document,
     summary:
@@ -233,7 +233,7 @@ function tellExploration(report: Report): Document {
       {
         kind: 'lines',
         lines: [
-          ...(explored === null ? [] : [exploredSentence(explored, meta.durationMs / 1000)]),
+          ...(covered === undefined ? [] : [covered]),
           ...(explored?.unproved ?? []).map((what) => `Not proved: ${what}`),
           ...skipped,
           ...(skipped.length === 0 ? [] : ['A longer "--for" reaches them']),

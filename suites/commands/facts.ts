@@ -7,24 +7,27 @@ import { printBlocks } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { type FactSheet, observeTarget, observingItems, sheetOf } from '../run/observe.ts'
-import { readRunOptions, targetFlags, whatItMayDo } from '../run/options.ts'
+import { observeTarget, observingItems, sheetOf } from '../run/observe.ts'
+import { readRunOptions, targetFlags } from '../run/options.ts'
 import { planRun } from '../run/plan.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 
+type FactSheet = ReturnType<typeof sheetOf>
 type Fact = FactSheet['facts'][number]
 
 const factsFlags = {
-  ...targetFlags('Target'),
-  ...flag.grouped(whatItMayDo, {
-    plan: flag.mark('--plan', 'print the plan, and stop'),
-    wait: flag.value('--wait <seconds>', 'how long to wait for the server to come up', flag.positive),
-    nonceWait: flag.value(
-      '--nonce-wait <seconds>',
-      'how long to wait to see when a nonce is forgotten; 0 by default',
-      flag.positive,
-    ),
-  }),
+  ...targetFlags(
+    {
+      plan: flag.mark('--plan', 'print the plan, and stop'),
+      wait: flag.value('--wait <seconds>', 'how long to wait for the server to come up', flag.positive),
+      nonceWait: flag.value(
+        '--nonce-wait <seconds>',
+        'how long to wait to see when a nonce is forgotten; 0 by default',
+        flag.positive,
+      ),
+    },
+    'Target',
+  ),
   ...flag.grouped('What to print', {
     json: flag.mark('--json', 'for scripts (spec/schemas/facts.schema.json)'),
     asProfile: flag.value('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server'),

@@ -6,13 +6,12 @@ import { readTraffic } from '../watch/records.ts'
 import { buildWatchReport, watchRenderers } from '../watch/report.ts'
 import { openSession, replay } from '../watch/session.ts'
 import { packageVersion } from './console.ts'
-import { judgingFlags, keyFlags, readWhatIsKnown } from './traffic.ts'
+import { readWhatIsKnown, trafficFlags } from './traffic.ts'
 import { writeFormats } from './write-reports.ts'
 
 const judgeFlags = {
   url: flag.value('--url <url>', 'base URL of the server, for a HAR with several; calls go to {url}/api', flag.baseUrl),
-  ...keyFlags,
-  ...judgingFlags,
+  ...trafficFlags,
 }
 
 const help = `

@@ -11,12 +11,12 @@ import { bareSettings, type RootKey } from '../engine/target.ts'
 import { namedMethods } from '../explore/open.ts'
 import { readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { readGivenKey, readTargetFile, reportFlag, serverFlags } from '../run/options.ts'
+import { readGivenKey, readTargetFile, serverFlags } from '../run/options.ts'
 import type { NamedKey } from '../watch/records.ts'
 import type { SessionOptions } from '../watch/session.ts'
 import { writeError } from './console.ts'
 
-export const keyFlags = flag.grouped('Keys (none is needed: what traffic shows is learned from it)', {
+const keyFlags = flag.grouped('Keys (none is needed: what traffic shows is learned from it)', {
   keyId: serverFlags.keyId,
   keySecret: serverFlags.keySecret,
   keySecretFile: serverFlags.keySecretFile,
@@ -27,13 +27,14 @@ export const keyFlags = flag.grouped('Keys (none is needed: what traffic shows i
   tokenPrefix: serverFlags.tokenPrefix,
 })
 
-export const judgingFlags = {
+export const trafficFlags = {
+  ...keyFlags,
   ...flag.grouped('How to judge', {
     known: flag.value('--known <file>', 'baseline of known failures of the server'),
     strict: flag.mark('--strict', 'fail for warnings'),
   }),
   ...flag.grouped('What to print', {
-    report: reportFlag,
+    report: flag.reportFlag,
     trace: flag.mark('--trace', 'print and save secrets too'),
   }),
 }

@@ -10,7 +10,7 @@ import { openJudging } from '../watch/judging.ts'
 import { openProxy, type ProxyOptions } from '../watch/proxy.ts'
 import { buildWatchReport, watchRenderers } from '../watch/report.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
-import { judgingFlags, keyFlags, readWhatIsKnown } from './traffic.ts'
+import { readWhatIsKnown, trafficFlags } from './traffic.ts'
 import { writeFormats } from './write-reports.ts'
 
 const defaultAnswerSeconds = 60
@@ -31,8 +31,7 @@ const watchFlags = {
     save: flag.value('--save <file>', 'write every call as a line of JSON, without secrets; "judge" reads it'),
     quiet: flag.mark('--quiet', 'print no line for each call'),
   }),
-  ...keyFlags,
-  ...judgingFlags,
+  ...trafficFlags,
 }
 
 const help = `

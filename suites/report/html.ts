@@ -13,7 +13,7 @@ import { html, htmlLines, type Markup, type Part } from '../page/markup.ts'
 import { countVerdicts } from './causes.ts'
 import { type Block, code, type Document, fact, type Item, type Line, type Told } from './document.ts'
 import type { CaseReport, Explored, Report, RequirementReport } from './report.ts'
-import { areaOf, exploredSentence, placeOfCase, type Shown, skippedLines, type ToldCase, tellRun } from './tell.ts'
+import { areaOf, exploredLines, placeOfCase, type Shown, type ToldCase, tellRun } from './tell.ts'
 import { glyphs, legendOf, toneOf, verdictOrder, words } from './verdict-words.ts'
 
 type ToldRun = ReturnType<typeof tellRun>
@@ -174,9 +174,6 @@ type Sources = ReadonlyMap<string, string>
 /** The filters of the page. */
 const script = 'suites/report/html-filters.js'
 
-/** What the package must have to make a page. */
-export const pageAssets = ['suites/page/base.css', 'suites/report/report.css', script]
-
 /** The page of a run, with the texts of this package that it links to. Files that are missing are not linked. */
 export function pageOfRun(report: Report): Printable {
   const files = linkedFiles(report.cases).filter((file) => existsSync(join(packageRoot, file)))
@@ -262,8 +259,9 @@ function exploredDetails(explored: Explored): Markup {
   const rows = explored.parts.map(
     ({ case: name, asked, all }) => html`<li><code>${name}</code> ${asked} of ${all}</li>`,
   )
-  const skipped = skippedLines(explored.skipped ?? []).map((text) => html`<p class="soft">${text}</p>`)
-  return html`<details class="explored"><summary>${exploredSentence(explored)}</summary><ul>${rows}</ul></details>${skipped}`
+  const [covered, ...skipped] = exploredLines(explored)
+  const soft = skipped.map((text) => html`<p class="soft">${text}</p>`)
+  return html`<details class="explored"><summary>${covered}</summary><ul>${rows}</ul></details>${soft}`
 }
 
 /** Cases of one cause one after another, the worst first; what is blocked or not testable for one reason is folded under one line. */

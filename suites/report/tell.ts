@@ -443,7 +443,7 @@ function exploredBlocks({ explored, findings }: PrintedReport): Block[] {
     ([name, count]) => `${name}: ${counted(count, 'finding')}`,
   )
   return [
-    { kind: 'lines', lines: [exploredSentence(explored), ...skippedLines(explored.skipped ?? [])] },
+    { kind: 'lines', lines: exploredLines(explored) },
     { kind: 'list', items: found.map((text) => ({ text })) },
   ]
 }
@@ -475,14 +475,23 @@ function dateWords(iso: string): string {
   return `${date.toLocaleString('en-GB', options).replace(' at ', ', ')} UTC`
 }
 
-/** Describes how much was covered: parts of calls, changes of them, and pairs of the matrix. @param seconds how long it took, where that is said */
-export function exploredSentence(explored: Explored, seconds?: number): string {
-  const { calls, repeated, changes, pairs, parts } = explored
+/**
+ * Describes how much was covered: parts of calls, changes of them, and pairs of the matrix. After it, the first sequences that the model
+ * left out, if it did not make all.
+ *
+ * @param seconds how long it took, where that is said
+ */
+export function exploredLines(explored: Explored, seconds?: number): [covered: string, ...skipped: string[]] {
+  const { calls, repeated, changes, pairs, parts, skipped = [] } = explored
   const begun = parts.filter(({ asked }) => asked > 0).length
   const time = seconds === undefined ? '' : ` in ${seconds.toFixed(1)} s`
   const again = repeated === 0 ? '' : `, and ${inWords(repeated)} to repeat findings`
   const changed = `${shareOf(begun, parts.length)} parts of a call in ${shareOf(changes.asked, changes.all)} ways`
-  return `The model made ${inWords(calls)} calls${time}${again}. It changed ${changed}, and tried ${shareOf(pairs.covered, pairs.all)} combinations`
+  const tried = `tried ${shareOf(pairs.covered, pairs.all)} combinations`
+  return [
+    `The model made ${inWords(calls)} calls${time}${again}. It changed ${changed}, and ${tried}`,
+    ...(skipped.length === 0 ? [] : [`Too few calls or too little time for: ${fewOf(skipped, shownSkipped)}`]),
+  ]
 }
 
 const shareOf = (some: number, all: number): string => `${inWords(some)} of ${inWords(all)}`
@@ -491,11 +500,6 @@ const shareOf = (some: number, all: number): string => `${inWords(some)} of ${in
 const inWords = (count: number): string => count.toLocaleString('en-US')
 
 const shownSkipped = 5
-
-/** Names the first sequences that the model left out; empty if it made all. */
-export function skippedLines(skipped: readonly string[]): string[] {
-  return skipped.length === 0 ? [] : [`Too few calls or too little time for: ${fewOf(skipped, shownSkipped)}`]
-}
 
 const laneWidth = 56
 

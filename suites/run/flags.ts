@@ -219,12 +219,19 @@ export interface ReportRequest {
 }
 
 /** `FORMAT[=FILE]` */
-export function report(text: string, name: string): ReportRequest {
+function report(text: string, name: string): ReportRequest {
   const [word = '', ...file] = text.split('=')
   if (file.length > 0 && file.join('=') === '')
     throw usageError(`Name the file of "${name} ${text}", as in "${name} ${text}report.${word}"`)
   return { format: oneOf(reportFormats)(word, name), file: file.length === 0 ? null : file.join('=') }
 }
+
+/** A flag of several formats. */
+export const reportFlag = many(
+  '--report <format[=file]>',
+  'text, json, junit, html, markdown, ctrf or badge; repeatable',
+  report,
+)
 
 /** The reports that were asked for; text goes to stdout if no other one does. @throws SuiteError (`usage`) if two have one place */
 export function withText(reports: readonly ReportRequest[]): ReportRequest[] {

@@ -117,8 +117,6 @@ export async function observeTarget(
 
 const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '')
 
-export type FactSheet = ReturnType<typeof sheetOf>
-
 /** The sheet of one target. */
 export function sheetOf({ observed: unsorted, outcomes, searched, calls, named }: Observations, corpus: Corpus) {
   const places = new Map(corpus.questions.map(({ id }, index) => [id, index]))

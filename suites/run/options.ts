@@ -29,14 +29,13 @@ export const serverFlags = {
   },
 }
 
-/** The heading of the flags of commands that use the bundled server when there is no URL. */
-export const bundledByDefault = 'Target (without --url and SVC_URL: the bundled server)'
-export const whatItMayDo = 'What it may do there'
-
-/** A server, how it is called and what may be done there. */
-export const targetFlags = (heading: string) => ({
+/** A server, how it is called and what may be done there. @param more flags about the latter */
+export const targetFlags = <F extends flag.Table>(
+  more: F,
+  heading = 'Target (without --url and SVC_URL: the bundled server)',
+) => ({
   ...flag.grouped(heading, serverFlags),
-  ...flag.grouped(whatItMayDo, {
+  ...flag.grouped('What it may do there', {
     allow: {
       ...flag.value(
         '--allow <classes>',
@@ -47,6 +46,7 @@ export const targetFlags = (heading: string) => ({
     },
     disposable: flag.mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
     rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.positive),
+    ...more,
   }),
 })
 
@@ -59,16 +59,8 @@ const callFlags = {
   ),
 }
 
-/** A flag of several formats. */
-export const reportFlag = flag.many(
-  '--report <format[=file]>',
-  'text, json, junit, html, markdown, ctrf or badge; repeatable',
-  flag.report,
-)
-
 export const runFlags = {
-  ...targetFlags(bundledByDefault),
-  ...flag.grouped(whatItMayDo, {
+  ...targetFlags({
     plan: flag.mark('--plan', 'print what the run would do, and stop'),
     ...callFlags,
     timeout: flag.value('--timeout <seconds>', 'end the whole run after this time', flag.someSeconds),
@@ -107,7 +99,7 @@ export const runFlags = {
     strict: flag.mark('--strict', 'fail the run for warnings and for musts that are not testable'),
   }),
   ...flag.grouped('What to print', {
-    report: reportFlag,
+    report: flag.reportFlag,
     observations: flag.mark('--observations', 'print the observations of each open question'),
     trace: flag.mark('--trace', 'print whole exchanges, SECRETS INCLUDED'),
   }),
@@ -267,7 +259,7 @@ export function readTargetFile(
   }
 }
 
-const flagsOfTarget = { ...targetFlags(''), ...callFlags }
+const flagsOfTarget = targetFlags(callFlags)
 
 /**
  * Reads the options of the target: flags win over the environment, the environment over the target file.

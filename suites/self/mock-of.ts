@@ -2,7 +2,7 @@
 import { seededRandom } from '../engine/signer/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { differencesOf, type FactSheet, observe, observingItems, sheetOf } from '../run/observe.ts'
+import { differencesOf, observe, observingItems, sheetOf } from '../run/observe.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 
 type Difference = ReturnType<typeof differencesOf>['differences'][number]
@@ -12,7 +12,7 @@ const seed = 17
 const corpus = await openCorpus()
 
 export interface MockProof {
-  sheet: FactSheet
+  sheet: ReturnType<typeof sheetOf>
   calls: number
   /** Calls that the mock answers with another outcome, status or code. */
   differences: Difference[]
