@@ -67,10 +67,13 @@ export function labResult(fields: LabFields): LabResult {
     method: fields.method || pasted.method || 'POST',
     uri: fields.uri,
     ...sentBody(pasted, body),
-    ...(url === undefined ? {} : { url }),
+    url,
     callersData: fields.ownData === '' ? undefined : utf8(fields.ownData),
   }
-  return { kind: 'checked', input, ...stagesOf(input), note: noteOf(pasted.bodyFile?.path, fields.body, fromRequest) }
+  const file = fields.body === '' ? pasted.bodyFile?.path : undefined
+  const fromFile = file === undefined ? '' : `The request takes its body from "${file}": paste it into the field "Body"`
+  const note = fromRequest ? 'The body is the one of the pasted request' : fromFile
+  return { kind: 'checked', input, ...stagesOf(input), note }
 }
 
 function stagesOf(input: DiagnoseInput) {
@@ -83,13 +86,6 @@ function stagesOf(input: DiagnoseInput) {
     pieces: fields === null ? null : piecesOf({ ...fields, method, uri, body }),
     right: canSign ? signDraft(draftOf({ ...input, ...fields })) : null,
   }
-}
-
-function noteOf(file: string | undefined, typed: string, fromRequest: boolean): string {
-  if (fromRequest) return 'The body is the one of the pasted request'
-  return file !== undefined && typed === ''
-    ? `The request takes its body from "${file}": paste it into the field "Body"`
-    : ''
 }
 
 /** The key, or what is wrong with it. */

@@ -2,6 +2,7 @@ import { type Conversation, type Diagnose, standInOf } from '../engine/conversat
 import { makeCall, sendRaw } from '../engine/conversation/send.ts'
 import { tokenOf } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import type { Called } from '../engine/judge/judge-case.ts'
 import type { Hint } from '../engine/judge/problem.ts'
 import type { Auth } from '../engine/language/fixture-types.ts'
@@ -50,12 +51,9 @@ function diagnoseToken(talk: Conversation): Promise<Hint | undefined> {
     const token = await tokenOf(talk, standInOf(talk.run.corpus.testKeys, talk.instance.root), ['solution'])
     if (token === undefined) return undefined
     const { answer } = await makeCall(talk, { method: 'solution/listSolutions', params: {}, auth: { token } })
-    return answer.outcome === 'refused' ? noTokenAccepted(talk.instance.settings.tokenPrefix) : undefined
+    const prefix = defined({ prefix: talk.instance.settings.tokenPrefix })
+    return answer.outcome === 'refused' ? { kind: 'no-token-accepted', ...prefix } : undefined
   })
-}
-
-function noTokenAccepted(prefix: string | undefined): Hint {
-  return { kind: 'no-token-accepted', ...(prefix === undefined ? {} : { prefix }) }
 }
 
 function once(diagnoses: Conversation['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
@@ -72,7 +70,7 @@ function signedBy(auth: Auth): Signer | undefined {
 }
 
 function authOf({ kind, member }: Signer, but?: Mistake): Auth {
-  return { [kind]: member, ...(but === undefined ? {} : { but }) } as unknown as Auth
+  return { [kind]: member, ...defined({ but }) } as unknown as Auth
 }
 
 function plainCall(talk: Conversation, signer: Signer, but?: Mistake): Promise<Called> {
@@ -83,8 +81,7 @@ function plainCall(talk: Conversation, signer: Signer, but?: Mistake): Promise<C
 function resend(talk: Conversation, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
   const always = Object.keys(talk.instance.settings.headers)
   const own = headers.filter(([name]) => name !== 'authorization' && !always.includes(name))
-  const spec = { method, path, headers: Object.fromEntries(own), body, auth }
-  return sendRaw(talk, from === undefined ? spec : { ...spec, from })
+  return sendRaw(talk, { method, path, headers: Object.fromEntries(own), body, auth, ...defined({ from }) })
 }
 
 async function tryServerMistakes(talk: Conversation, signer: Signer): Promise<Hint | undefined> {
