@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import * as flag from '../run/flags.ts'
-import { readKeyRecord, recordHolder, stateFolders } from '../run/keys.ts'
+import { readKeyRecord, stateFolders } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
 import { writeOut } from './console.ts'
 
@@ -37,8 +37,7 @@ function findRecords(typed: flag.Typed<typeof keysFlags>) {
   return files.flatMap((path) => {
     const record = readKeyRecord(path)
     if (record === null || (url !== null && record.owner.url !== url)) return []
-    // The process that uses the record now.
-    return [{ ...record, file: path, holder: recordHolder(path) }]
+    return [{ ...record, file: path }]
   })
 }
 

@@ -10,7 +10,7 @@ import { lintErrors, readScenario } from '../engine/language/corpus.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { lintContext } from '../engine/language/lint.ts'
 import { systemRandom } from '../engine/signer/random.ts'
-import { isLoopback, type Target, type TargetSettings } from '../engine/target.ts'
+import { isLoopback, type TargetSettings } from '../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
 import { solutionKeys } from '../explore/keyring.ts'
 import { openTarget } from '../explore/open.ts'
@@ -37,7 +37,15 @@ export async function exploreUrl(target: TargetOptions, effort: Effort) {
     held.ending.onEnd((reason) => {
       stopped = reason
     })
-    await demandRootKey(held.target, held.ending)
+    // Without an accepted key every answer would look like a finding.
+    await runPreflight({
+      target: held.target,
+      corpus: await openCorpus(),
+      allow: [],
+      random: systemRandom,
+      unique: 'first',
+      ending: held.ending,
+    })
     await held.removeLeftovers()
     const recorded = held.open()
     const created = recorded.keys.length + recorded.unanswered.length
@@ -55,20 +63,6 @@ export async function exploreUrl(target: TargetOptions, effort: Effort) {
   return { exploration: result, stopped, left }
 }
 
-/** Without an accepted key every answer would look like a finding. */
-async function demandRootKey(target: Target, ending: Ending): Promise<void> {
-  await runPreflight({
-    target,
-    corpus: await openCorpus(),
-    items: [],
-    allow: [],
-    seed: 1,
-    random: systemRandom,
-    unique: 'first',
-    ending,
-  })
-}
-
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
 /** About how long a call of the model takes, by which a plan announces its time. It makes one after another. In ms. */
@@ -82,6 +76,7 @@ const timeShare = 0.5
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 const mostNewKeys = 4
 const placesLeft = 1
+
 /** What a plan tells of the model. */
 export const plannedModel = (calls: number, { url, allow }: TargetOptions): NonNullable<Plan['model']> => ({
   calls,
@@ -108,15 +103,7 @@ interface AfterCases {
 }
 
 /** What the model may do after the cases, with the test keys that they left. */
-export function afterCases({
-  allow,
-  calls,
-  entries,
-  testKeys,
-  hasPlaces,
-  hasSurplusSessions = false,
-  only,
-}: AfterCases) {
+export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: AfterCases) {
   const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
   const created = keys.length + unanswered.length
   const isLax = keys.some(({ member, scope }) => member === undefined && scope === undefined)
@@ -131,13 +118,13 @@ export function afterCases({
     fresh: hasPlaces && perhapsCounted === 0,
     created,
     triesBefore: triesOfCases,
-    hasSurplusSessions,
+    hasSurplusSessions: after.hasSurplusSessions ?? false,
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
-    only,
+    only: after.only,
     knownKeys: [...testKeys, ...narrowKeys(keys)],
     seed: seedOfRelease,
-    maxCalls: calls,
+    maxCalls: after.calls,
     walks,
   } satisfies Partial<ExploreOptions>
 }

@@ -379,11 +379,11 @@ interface Header {
 }
 
 /**
- * @returns null if the file does not exist
+ * @returns with the id of the running process that holds it; null if the file does not exist
  *
  * @throws SuiteError (`usage`) for a file that cannot be read, or that is not a record of this version
  */
-export function readKeyRecord(file: string): KeyRecord | null {
+export function readKeyRecord(file: string): (KeyRecord & { holder: number | null }) | null {
   if (!existsSync(file)) return null
   const [first = '', ...lines] = readText(file, 'the record of created keys').split('\n')
   const header = parseJson(first) as Header | undefined
@@ -397,7 +397,8 @@ export function readKeyRecord(file: string): KeyRecord | null {
     else if (line !== '' && index < lines.length - 1) throw unusable(file, `line ${index + 2} is not JSON`)
   }
   const { keys, unanswered } = openCreatedKeys(() => {}, entries)
-  return { owner: { url: header.url, rootId: header.rootId }, keys, unanswered }
+  const holder = holderOf(lockFile(file))?.pid ?? null
+  return { owner: { url: header.url, rootId: header.rootId }, keys, unanswered, holder }
 }
 
 /** Begins or replaces a record, for its owner only. @throws SuiteError (`usage`) */
@@ -464,11 +465,6 @@ interface Holder {
   pid: number
   /** Tells a process from a later one with the same id, if the system supports it; otherwise empty. */
   born: string
-}
-
-/** The id of the running process that holds a record; null if none does. */
-export function recordHolder(file: string): number | null {
-  return holderOf(lockFile(file))?.pid ?? null
 }
 
 /**

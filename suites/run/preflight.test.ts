@@ -48,7 +48,7 @@ describe('preflight', () => {
   })
 
   function look(target: Target, allow: readonly SafetyClass[], patientMs?: number): Promise<TargetFacts> {
-    const setup = { target, corpus, items: [], allow, seed: 1, random: seededRandom(1), unique: 'test' }
+    const setup = { target, corpus, allow, random: seededRandom(1), unique: 'test' }
     return runPreflight(setup, patientMs)
   }
 
@@ -295,7 +295,7 @@ describe('check expiry', () => {
       return aheadMs <= future && aheadMs >= -past ? accepted({}) : refused
     }
     const target = madeUpTarget({ answer, dated: proxyMs !== null })
-    const setup = { target, corpus, items: [], allow: ['sessions'] as const, seed: 1, random: seededRandom(1) }
+    const setup = { target, corpus, allow: ['sessions'] as const, random: seededRandom(1) }
     const { offset, wrongDateMs } = await runPreflight({ ...setup, unique: 'test' })
     const aheadS = offset === undefined ? null : Math.round(offsetMs(offset) / 1000)
     return { aheadS, isDateIgnored: wrongDateMs !== undefined }

@@ -112,7 +112,7 @@ async function runAgainstUrl(
       suite.listener(event)
       held.listener(event)
     }
-    const setup = { ...request, target, items: [], random: systemRandom, ending: endings.cases, bail: null, listener }
+    const setup = { ...request, target, random: systemRandom, ending: endings.cases, bail: null, listener }
     const goOn = (): void => demandToGoOn(endings, timeout)
     const facts = await runPreflight(setup, (wait ?? 0) * 1000).finally(goOn)
     const kept = await stillValidKeys({ ...setup, facts }, held.read().keys.filter(held.isKept))

@@ -47,6 +47,9 @@ interface RunSetup
   listens?: boolean
 }
 
+/** What a run needs to make calls. */
+type EngineSetup = Omit<RunSetup, 'items' | 'seed'>
+
 type OpenRun = Awaited<ReturnType<typeof openRun>>
 
 /**
@@ -126,7 +129,7 @@ function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOu
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3)
  */
-export async function runPreflight(setup: RunSetup, patientMs = 0): Promise<TargetFacts> {
+export async function runPreflight(setup: EngineSetup, patientMs = 0): Promise<TargetFacts> {
   const run = engineRun(setup, noFacts())
   const talk = await openConversation(run)
   try {
@@ -138,7 +141,7 @@ export async function runPreflight(setup: RunSetup, patientMs = 0): Promise<Targ
 
 /** Checks which kept test keys still exist. Keys whose scope does not allow the checking call are assumed to exist. */
 export async function stillValidKeys(
-  setup: RunSetup & { facts: TargetFacts },
+  setup: EngineSetup & { facts: TargetFacts },
   kept: readonly CreatedKey[],
 ): Promise<CreatedKey[]> {
   if (kept.length === 0) return []
@@ -201,7 +204,7 @@ export async function runInTurn(run: OpenRun, isLast?: (outcome: CaseOutcome) =>
 }
 
 /** Creates the state that the calls of a run share, and lets it be ended from outside. */
-export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
+export function engineRun(setup: EngineSetup, facts: TargetFacts): Run {
   const { target, corpus, random, unique, trace = false, keptTestKeys = [], earlierKeys = [], ending, listener } = setup
   const run = startRun({
     target: ending === undefined ? target : endedTarget(target, ending),
