@@ -35,4 +35,6 @@ test('a budget of calls is never exceeded', () => {
   expect(likelyCalls({ ...minute, maxCalls: 800, callMs: 0 })).toBe(800)
 })
 
-test('time is the bound of a server that answers slowly, and calls are that of a quick one', () => {})
+test('time is the bound of a server that answers slowly', () => {
+  expect(likelyCalls({ ...minute, callMs: 100 })).toBeLessThan(1000)
+})
