@@ -38,11 +38,9 @@ describe('fixture text', () => {
       }),
     )
 
-  const steps: readonly Step[] = [
-    grant('by-ecc', ['solution'], { as: 'pair7' }),
-    refresh('pair7', { as: 'pair8' }),
-    list(token('pair7')),
-  ]
+  const first = inDocumentOrder(grant('by-ecc', ['solution'], { as: 'pair7' }))
+  const last = list(token('pair7'))
+  const steps: readonly Step[] = [first, refresh('pair7', { as: 'pair8' }), last]
 
   test('grants and refreshes have short forms, and names that a reader can follow', () => {
     expect(textOf(steps.map(inDocumentOrder))).toContain(
@@ -71,8 +69,6 @@ describe('fixture text', () => {
     )
 
   test('equal calls at once are written, as a preparation and as what is judged', () => {
-    const [first, , last] = steps.map(inDocumentOrder)
-    if (first === undefined || last === undefined) throw new Error('no steps')
     expect(textOf([first, race('warm'), last])).toContain('  - { refresh: $pair, parallel: 3, connections: warm }')
     expect(textOf([first, race('new')])).toContain(
       '  - { refresh: $pair, parallel: 3, connections: new, tally: { accepted: at-most 1 } }',
@@ -80,8 +76,6 @@ describe('fixture text', () => {
   })
 
   test('different calls at once are written beside each other', () => {
-    const [first] = steps.map(inDocumentOrder)
-    if (first === undefined) throw new Error('no steps')
     const mixed = atOnce([refresh('pair7'), list(token('pair7'))], 'new')
     expect(textOf([first, mixed, list(token('pair7'))])).toContain(
       '  - { refresh: $pair, beside: [ { call: solution/listSolutions, auth: { token: $pair.accessToken } } ], connections: new }',
@@ -93,8 +87,6 @@ describe('fixture text', () => {
   })
 
   test('of different calls at once the wrong one is judged: by itself, or as a refresh among equal ones', () => {
-    const [first] = steps.map(inDocumentOrder)
-    if (first === undefined) throw new Error('no steps')
     const judged = (calls: CallStep[], wrong: FixtureInput['wrong']): string =>
       textOf([first, atOnce(calls, 'new')], 'a/b', { wrong })
         .split('\n')
@@ -111,8 +103,6 @@ describe('fixture text', () => {
   })
 
   test('of equal calls at once the accepted results are used', () => {
-    const [first] = steps.map(inDocumentOrder)
-    if (first === undefined) throw new Error('no steps')
     const text = textOf([first, race('new'), list(token('x2'))])
     expect(text).toContain('  - { refresh: $pair, parallel: 3, connections: new, keep: { pair-2: result } }')
     expect(text).toContain('auth: { token: $pair-2.0.accessToken }, expect: refused')
@@ -134,18 +124,7 @@ describe('fixture text', () => {
 
   const right: CallStep = list(basic('root'))
   const written = (steps: readonly Step[], more: Partial<FixtureInput> = {}): string[] =>
-    textIn(
-      fixtureText({
-        requirement: 'basic/credentials',
-        part: '5.2',
-        sentence: 'A sentence',
-        message: 'A message',
-        steps,
-        outcomes: steps.map(() => 'accepted'),
-        expect: 'refused',
-        ...more,
-      }),
-    )
+    textOf(steps, 'basic/credentials', more)
       .split('\n')
       .filter((line) => line.startsWith('  - ') || line.startsWith('needs'))
       .map((line) => line.replace(/^ {2}- \{ (step: "[^"]*", )?/, '').replace(/ \}$/, ''))
@@ -293,16 +272,12 @@ describe('fixture text', () => {
   test('comments say which key is which, and what is changed how', () => {
     const change = { field: 'sent-body', operation: 'space-appended' }
     const steps = [changed(list(ecc('ecc-a')), change), wrongSecret]
-    const input = {
-      requirement: 'signatures/ecc',
-      part: '5.1',
-      sentence: 'S',
-      message: 'M',
-      expect: 'refused',
-    } as const
     const about = (key: string) => (key === 'ecc-a' ? 'a key with a public key' : undefined)
-    const text = textIn(fixtureText({ ...input, steps, outcomes: ['accepted', 'accepted'], about }))
-    expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
+    expect(
+      textOf(steps, 'signatures/ecc', { about })
+        .split('\n')
+        .filter((line) => line.startsWith('#')),
+    ).toEqual([
       '# bob is ecc-a of the report: a key with a public key',
       '# sent-body is the body that is sent after the right one was signed',
       '# basic-secret is the secret in Basic credentials; inside-changed is {"change":"inside"} in fixtures/deviations.yaml',

@@ -219,39 +219,16 @@ describe('run case', async () => {
     expect((await ask(run, steps, `given:\n${granted}`)).verdict).toBe('not-testable')
   })
 
-  test('a key that is refused now and then is not locked out', async () => {
+  test.each<[string, string, (call: MadeUpCall, number: number) => boolean]>([
+    ['now and then', right, (_call, number) => number % 2 === 0],
+    ['with two signatures in three', signed, ({ authorization }, n) => authorization !== undefined && n % 3 !== 1],
+    ['on used connections alone', right, ({ connection }, number) => number > 1 && connection !== 'fresh'],
+  ])('a key that is refused %s is not locked out', async (_when, before, isRefused) => {
     let calls = 0
-    const run = runOf(
-      madeUpTarget({
-        answer: ({ method }) => {
-          calls += 1
-          return method === 'manager/auth' || calls % 2 === 0 ? { status: 401 } : { result: {} }
-        },
-      }),
-    )
-    await ask(run, right)
-    expect((await ask(run, granted)).verdict).toBe('failed')
-  })
-
-  test('a key of which two signatures in three are refused is not locked out', async () => {
-    let signatures = 0
-    const answer = ({ method, authorization }: MadeUpCall) => {
-      if (method === 'manager/auth') return { status: 401 }
-      return authorization === undefined || signatures++ % 3 === 0 ? { result: {} } : { status: 401 }
-    }
+    const answer = (call: MadeUpCall) =>
+      call.method === 'manager/auth' || isRefused(call, ++calls) ? { status: 401 } : { result: {} }
     const run = runOf(madeUpTarget({ answer }))
-    await ask(run, signed)
-    expect((await ask(run, granted)).verdict).toBe('failed')
-    expect(run.stopping.reason).toBeNull()
-  })
-
-  test('a key that is refused on used connections alone is not locked out', async () => {
-    let refuses = false
-    const answer = ({ connection }: MadeUpCall) =>
-      refuses && connection !== 'fresh' ? { status: 401 } : { result: {} }
-    const run = runOf(madeUpTarget({ answer }))
-    await ask(run, right)
-    refuses = true
+    await ask(run, before)
     expect((await ask(run, granted)).verdict).toBe('failed')
     expect(run.stopping.reason).toBeNull()
   })
@@ -441,31 +418,12 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
     expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
 `
 
-  test('a Date header from another clock fails no lifetime', async () => {
-    expect(
-      (
-        await ask(
-          behindProxy((requested) => requested),
-          lifetimes,
-        )
-      ).verdict,
-    ).toBe('passed')
-    expect(
-      (
-        await ask(
-          behindProxy(() => 5000),
-          lifetimes,
-        )
-      ).verdict,
-    ).toBe('failed')
-    expect(
-      (
-        await ask(
-          behindProxy((requested) => requested * 2),
-          lifetimes,
-        )
-      ).verdict,
-    ).toBe('failed')
+  test.each<[string, string, (requested: number) => number]>([
+    ['fails no right lifetime', 'passed', (requested) => requested],
+    ['hides no lifetime that is always the same', 'failed', () => 5000],
+    ['hides no lifetime that is doubled', 'failed', (requested) => requested * 2],
+  ])('a Date header from another clock %s', async (_what, verdict, given) => {
+    expect((await ask(behindProxy(given), lifetimes)).verdict).toBe(verdict)
   })
 
   test('a step of several calls is not testable only if each of its refused calls had to be refused', async () => {

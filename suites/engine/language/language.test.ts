@@ -186,18 +186,14 @@ test('a reference inside a longer string stays', () => {
 
 const names = { root: { id: 'r', secret: 's' }, n: 3, list: ['a', { b: true }], case: { who: '$root.id', n: 1 } }
 
-test('a value that is only a reference keeps its type', () => {
-  expect(resolve('$n', names)).toBe(3)
-  expect(resolve('$list.1', names)).toEqual({ b: true })
-  expect(resolve({ a: ['$n', 'x'] }, names)).toEqual({ a: [3, 'x'] })
-})
-
-test('inside a longer text it becomes text', () => {
-  expect(resolve('session:number-$n of $root.id', names)).toBe('session:number-3 of r')
-})
-
-test('a value of the case may be a reference itself', () => {
-  expect(resolve('$case.who', names)).toBe('r')
+test.each<[string, unknown, unknown]>([
+  ['a value that is only a reference keeps its type', '$n', 3],
+  ['a path leads into lists', '$list.1', { b: true }],
+  ['references inside a value are resolved', { a: ['$n', 'x'] }, { a: [3, 'x'] }],
+  ['inside a longer text it becomes text', 'session:number-$n of $root.id', 'session:number-3 of r'],
+  ['a value of the case may be a reference itself', '$case.who', 'r'],
+])('%s', (_what, value, resolved) => {
+  expect(resolve(value, names)).toEqual(resolved)
 })
 
 test('names of an outer scope are known in an inner one', () => {
@@ -249,22 +245,16 @@ test.each([
   ['exepct', 'expect'],
   ['Expect', 'expect'],
   ['taly', 'tally'],
+  // The beginning of a word is completed.
+  ['refresh', 'refreshToken'],
+  ['banana', undefined],
+  ['a', undefined],
 ])('"%s" means "%s"', (word, meant) => {
-  expect(didYouMean(word, ['keep', 'expect', 'tally', 'observe'])).toBe(meant)
-})
-
-test('the beginning of a word is completed', () => {
-  expect(didYouMean('refresh', ['grantType', 'refreshToken'])).toBe('refreshToken')
-})
-
-test('nothing is suggested when no candidate is similar', () => {
-  expect(didYouMean('banana', ['keep', 'expect', 'tally'])).toBeUndefined()
-  expect(didYouMean('a', ['b'])).toBeUndefined()
-  expect(didYouMean('9.9', ['1.0'])).toBeUndefined()
-  expect(suggestion('9.9', ['1.0'])).toBe(', expected "1.0"')
+  expect(didYouMean(word, ['keep', 'expect', 'tally', 'observe', 'grantType', 'refreshToken'])).toBe(meant)
 })
 
 test('a few candidates are listed when none is similar', () => {
+  expect(suggestion('9.9', ['1.0'])).toBe(', expected "1.0"')
   expect(suggestion('banana', ['keep', 'tally'])).toBe(', expected one of "keep", "tally"')
   expect(suggestion('exepct', ['keep', 'expect'])).toBe(', did you mean "expect"?')
 })
