@@ -1,121 +1,58 @@
 import { describe, expect, test } from 'vitest'
-import type { RunEvent } from '../engine/conversation/conversation.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { initialState } from '../engine/model/state.ts'
-import type { WireRequest } from '../engine/target.ts'
-import { listeningFindings, listenToRun } from './listen.ts'
-
-const root = { id: 'root-id', secret: 'root-secret' }
-const state = {
-  ...initialState(
-    { scheme: 'svc-hmac-sha256', tokenPrefix: 'Bearer', uri: '/api', probes: new Map(), fresh: false },
-    { ...root, name: '', publicKey: null, scope: null, doubtful: [], works: 'yes', origin: 'the initial key' },
-  ),
-  sessions: [],
-}
-
-/** A run whose events are made by hand; the clock stands still. */
-function conversation() {
-  const listening = listenToRun({
-    state,
-    isFreshEachCase: false,
-    seenFrom: { first: '127.0.0.1', second: undefined },
-    requirements: [],
-    ownHeaders: new Set(),
-  })
-  let id = 0
-  const begin = (method: string, params: object, authorization?: string, path = '/api'): WireRequest => {
-    const request: WireRequest = {
-      method: 'POST',
-      path,
-      headers: [
-        ['content-type', 'application/json'],
-        ...(authorization === undefined ? [] : [['authorization', authorization] as [string, string]]),
-      ],
-      body: new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })),
-    }
-    listening.listener({ kind: 'exchange-begun', request })
-    return request
-  }
-  const end = (request: WireRequest, result: object | null): void => {
-    const sent = JSON.parse(new TextDecoder().decode(request.body)) as { id: number }
-    const answer = { jsonrpc: '2.0', id: sent.id, ...(result === null ? { error: { code: 1 } } : { result }) }
-    const event: RunEvent = {
-      kind: 'exchange-made',
-      request,
-      answer: { kind: 'answer', status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(answer)) },
-      sentAtMs: 1_700_000_000_000,
-      answeredAtMs: 1_700_000_000_000,
-    }
-    listening.listener(event)
-  }
-  const call = (result: object | null, ...sent: Parameters<typeof begin>): void => end(begin(...sent), result)
-  const found = (): string[] => listening.take().map((finding) => finding.id)
-  return { begin, end, call, found }
-}
+import { basicHeader, conversation, rootKey, rootSecret } from '../self/made-up-calls.ts'
+import { listeningFindings } from './listen.ts'
 
 const listMethod = 'solution/listSolutions'
-const pair = (name: string) => ({
-  accessToken: `${name}-access`,
-  accessTokenExpiry: 1_700_000_900_000,
-  refreshToken: `${name}-refresh`,
-  refreshTokenExpiry: 1_700_600_000_000,
-  tokenType: 'Bearer',
-  scope: ['solution'],
-})
-const grant = [
-  'manager/auth',
-  { grantType: 'api_key_credentials', apiKeyId: root.id, apiKeySecret: root.secret, scope: ['solution'] },
-] as const
-const refresh = (name: string) =>
-  ['manager/auth', { grantType: 'refresh_token', refreshToken: `${name}-refresh` }] as const
-const basic = `Basic ${btoa(`${root.id}:${root.secret}`)}`
 
 describe('listening', () => {
+  const talking = () => {
+    const talk = conversation()
+    const list = (authorization?: string, result: object | null = {}): void =>
+      talk.end(talk.begin(listMethod, {}, authorization === undefined ? undefined : () => authorization), result)
+    return { ...talk, list }
+  }
+
   test('an old access token that is let in after its refresh', () => {
-    const { call, found } = conversation()
-    call(pair('one'), ...grant)
-    call({}, listMethod, {}, 'Bearer one-access')
-    call(pair('two'), ...refresh('one'))
+    const { grant, use, refresh, found } = talking()
+    grant('one')
+    use('one')
+    refresh('one', 'two')
     expect(found()).toEqual([])
-    call({}, listMethod, {}, 'Bearer one-access')
+    use('one')
     expect(found()).toEqual(['found/refresh/revokes-access/let-in'])
   })
 
-  test('not while the refresh is under way, whichever answer comes first', () => {
-    for (const refreshIsFirst of [true, false]) {
-      const { call, begin, end, found } = conversation()
-      call(pair('one'), ...grant)
-      const [refreshing, using] = [begin(...refresh('one')), begin(listMethod, {}, 'Bearer one-access')]
-      if (refreshIsFirst) end(refreshing, pair('two'))
-      end(using, {})
-      if (!refreshIsFirst) end(refreshing, pair('two'))
-      expect(found()).toEqual([])
-      call({}, listMethod, {}, 'Bearer one-access')
-      expect(found()).toEqual(['found/refresh/revokes-access/let-in'])
-    }
+  test.each([true, false])('not while the refresh is under way (its answer comes first: %s)', (refreshIsFirst) => {
+    const { grant, refreshing, using, use, pair, end, found } = talking()
+    grant('one')
+    const [renewal, call] = [refreshing('one'), using('one')]
+    if (refreshIsFirst) end(renewal, pair('two'))
+    end(call, {})
+    if (!refreshIsFirst) end(renewal, pair('two'))
+    expect(found()).toEqual([])
+    use('one')
+    expect(found()).toEqual(['found/refresh/revokes-access/let-in'])
   })
 
   test('a race that two refreshes of one token win has no order', () => {
-    const { call, begin, end, found } = conversation()
-    call(pair('one'), ...grant)
-    const racing = [begin(...refresh('one')), begin(...refresh('one')), begin(...refresh('one'))]
+    const { grant, refreshing, pair, end, found } = talking()
+    grant('one')
+    const racing = [refreshing('one'), refreshing('one'), refreshing('one')]
     for (const [at, request] of racing.entries()) end(request, at === 1 ? null : pair(`next-${at}`))
     expect(found()).toEqual(['found/refresh/revokes-refresh/history'])
   })
 
   test('a refusal says nothing: a limit or a lock may be its reason', () => {
-    const { call, found } = conversation()
-    call(null, listMethod, {}, basic)
-    call(null, ...grant)
+    const { grant, list, found } = talking()
+    list(basicHeader(), null)
+    grant('one', [], null)
     expect(found()).toEqual([])
   })
 
   test('wrong credentials that are let in, and a token that nobody issued', () => {
-    const { call, found } = conversation()
-    call({}, listMethod, {}, `Basic ${btoa(`${root.id}:another-secret`)}`)
-    call({}, listMethod, {}, 'Bearer of-nobody')
-    call({}, listMethod, {})
+    const { list, found } = talking()
+    for (const header of [basicHeader(rootKey.id, 'another-secret'), 'Bearer of-nobody', undefined]) list(header)
     expect(found()).toEqual([
       'found/basic/credentials/let-in',
       'found/tokens/authorize/let-in',
@@ -124,25 +61,31 @@ describe('listening', () => {
   })
 
   test('nothing is said of another spelling of a token', () => {
-    const { call, found } = conversation()
-    call(pair('One-and-only'), ...grant)
-    for (const text of ['one-and-only-ACCESS', 'One-and-only-access-more', ' One-and-only-access'])
-      call({}, listMethod, {}, `Bearer ${text}`)
+    const { grant, list, pair, found } = talking()
+    grant('One-and-only')
+    const { accessToken } = pair('One-and-only')
+    for (const text of [accessToken.toUpperCase(), `${accessToken}-more`, ` ${accessToken}`]) list(`Bearer ${text}`)
     expect(found()).toEqual([])
   })
 
   test('a token is known that came in answer to a request that the document does not show', () => {
-    const { call, found } = conversation()
-    call(pair('odd'), 'manager/other', {})
-    call({}, listMethod, {}, 'Bearer odd-access')
-    call(pair('more'), ...grant, undefined, '/api/v2')
-    call({}, listMethod, {}, 'Bearer more-access')
+    const { begin, end, use, pair, found } = talking()
+    end(begin('manager/other', {}), pair('odd'))
+    use('odd')
+    const grant = {
+      grantType: 'api_key_credentials',
+      apiKeyId: rootKey.id,
+      apiKeySecret: rootSecret,
+      scope: ['solution'],
+    }
+    end(begin('manager/auth', grant, undefined, '/api/v2'), pair('more'))
+    use('more')
     expect(found()).toEqual([])
   })
 
   test('what is the same for every call of an answer is told once', () => {
-    const { call, found } = conversation()
-    for (const name of ['one', 'two']) call({ ...pair(name), tokenType: 'bearer' }, ...grant)
+    const { grant, pair, found } = talking()
+    for (const name of ['one', 'two']) grant(name, [], { ...pair(name), tokenType: 'bearer' })
     expect(found()).toEqual(['found/grants/result-token-type/shape'])
   })
 })

@@ -31,6 +31,16 @@ async function useAfterRefresh({ x }: Caller, pair: string, scope: string[] = ['
   await expectRefused(x, list(token(pair)))
 }
 
+const { requirements } = await openCorpus()
+
+/** Runs sequences against a server. @returns what they found, and what a report tells of it */
+async function toldBy(...asked: Parameters<typeof foundIn>) {
+  const { x, found } = await foundIn(...asked)
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  return { found, told: findings.found }
+}
+
 describe('a finding is tried again', () => {
   test('after other pairs were refreshed, if a server forgets what it revoked', async () => {
     const revoked: unknown[] = []
@@ -130,9 +140,8 @@ describe('a finding is tried again', () => {
   })
 
   test.skipIf(!isProof)(onlyInProof('after sixteen newer sessions, if it says that one was not removed'), async () => {
-    const { requirements } = await openCorpus()
     const rules: Rules = { removedSessionWorks: (use, { generation }) => use === 'access' && generation > 0 }
-    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    const { found, told } = await toldBy({ rules }, async ({ x }) => {
       for (let at = 0; at < 17; at++)
         await x.call(grant('root', ['solution', `session:a${at}$unique`], { as: `pair${at}` }))
       await x.call(grant('root', ['solution', 'context', 'session:old$unique'], { as: 'pair17' }))
@@ -143,9 +152,7 @@ describe('a finding is tried again', () => {
       await expectRefused(x, list(token('pair18')))
     })
     expect(found.length).toBe(1)
-    const findings = collectFindings(x, requirements)
-    for (const one of found) await findings.take(one)
-    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = findings.found
+    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = told
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.length).toBeLessThan(6)
     expect(steps.at(-2)).toContain(
@@ -178,7 +185,6 @@ describe('a finding is tried again', () => {
   )
 
   test('with later answers of its kind, until one is seen again', async () => {
-    const { requirements } = await openCorpus()
     let glitches = 1
     const rules: Rules = { revokedTokenWorks: (_kind, { scope }) => scope.includes('context') || glitches-- > 0 }
     const scopes = [['solution'], ['solution', 'context'], ['solution', 'context']]
@@ -220,16 +226,13 @@ const wrongSecret = (who: string): CallStep =>
   changed(list(basic(who)), { field: 'basic-secret', value: '$by-basic.secret' })
 
 test('a finding says what kind of key it is about', async () => {
-  const { requirements } = await openCorpus()
   const rules: Rules = { revokedTokenWorks: (kind, { key }) => kind === 'access' && !key.initial }
-  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+  const { told } = await toldBy({ rules }, async ({ x }) => {
     await x.call(grant('by-basic', ['solution'], { as: 'pair' }))
     await x.call(refresh('pair', { as: 'pair-next' }))
     await expectRefused(x, list(token('pair')))
   })
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  expect(findings.found[0]?.steps).toEqual([
+  expect(told[0]?.steps).toEqual([
     'A grant to by-basic for the scope "solution" as pair: accepted (by-basic is a key that Basic credentials created)',
     'A refresh of pair as pair-next: accepted',
     'A call of solution/listSolutions with the access token of pair: accepted',
@@ -237,21 +240,17 @@ test('a finding says what kind of key it is about', async () => {
 })
 
 test('a finding about addresses says from which one the calls came', async () => {
-  const { requirements } = await openCorpus()
   const rules: Rules = { addressTaken: () => true }
-  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+  const { told } = await toldBy({ rules }, async ({ x }) => {
     await x.call(grant('root', ['solution', 'ipAddr:203.0.113.9'], { as: 'pair0' }))
     await expectRefused(x, list(token('pair0')))
   })
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  expect(findings.found[0]?.steps.at(-1)).toBe(
+  expect(told[0]?.steps.at(-1)).toBe(
     'A call of solution/listSolutions with the access token of pair0 (from 127.0.0.1): accepted',
   )
 })
 
 test('a call that is made several times is one step, and the second address stands for others', async () => {
-  const { requirements } = await openCorpus()
   const uses = new Map<unknown, number>()
   /** Looks at the address of a token only the first five times. */
   const around: NonNullable<ServerOptions['around']> = (handle) => async (request) => {
@@ -261,14 +260,12 @@ test('a call that is made several times is one step, and the second address stan
     if (String(answer.body).includes('"result"')) uses.set(authorization, used + 1)
     return answer
   }
-  const { x, found } = await foundIn({ around }, async ({ x }) => {
+  const { told } = await toldBy({ around }, async ({ x }) => {
     await x.call(grant('root', ['solution', 'ipAddr:127.0.0.1'], { as: 'pair0' }))
     for (let turn = 0; turn < 5; turn++) await x.call(list(token('pair0')))
     await expectRefused(x, list(token('pair0'), { from: '127.1.0.1' }))
   })
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  const [{ steps, fixture } = { steps: [], fixture: '' }] = findings.found
+  const [{ steps, fixture } = { steps: [], fixture: '' }] = told
   expect(steps[1]).toMatch(/^A call of solution\/listSolutions with the access token of pair0 .*, 5 times: accepted$/)
   expect(steps[2]).toContain('from the second address')
   expect(fixture).toContain(
@@ -289,17 +286,14 @@ test('a wrong result of one of several calls at once is shown alone, if it comes
 })
 
 test('calls at once that are answered wrongly one after another, too, are shown so', async () => {
-  const { requirements } = await openCorpus()
   const rules: Rules = { revokedTokenWorks: (kind) => kind === 'refresh' }
-  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+  const { found, told } = await toldBy({ rules }, async ({ x }) => {
     await x.call(grant('root', ['solution'], { as: 'pair0' }))
     const calls = [list(token('pair0')), ...['a', 'b'].map((as) => refresh('pair0', { as: `burst1${as}` }))]
     await x.burst(atOnce(calls, 'new'))
   })
   expect(found.map(({ kind }) => kind)).toEqual(['history'])
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  const [{ id, steps, fixture, history } = { id: '', steps: [], fixture: '', history: [] }] = findings.found
+  const [{ id, steps, fixture, history } = { id: '', steps: [], fixture: '', history: [] }] = told
   expect(id).toBe('found/refresh/revokes-refresh/let-in')
   expect(steps.map((text) => text.replace(/ as \w+/, ''))).toEqual([
     'A grant to root for the scope "solution": accepted',
@@ -311,17 +305,14 @@ test('calls at once that are answered wrongly one after another, too, are shown 
 })
 
 test('of calls at once, a right one that was refused once is no finding: it may have met a lock', async () => {
-  const { requirements } = await openCorpus()
   let locks = 0
   const around: NonNullable<ServerOptions['around']> = (handle) => (request) =>
     locks-- > 0 ? { status: 401, headers: {}, body: '' } : handle(request)
-  const { x, found } = await foundIn({ around }, async ({ x }) => {
+  const { found, told } = await toldBy({ around }, async ({ x }) => {
     await x.call(list(basic('root')))
     locks = 1
     await x.burst(atOnce([list(basic('root')), list(basic('root'))], 'new'))
   })
   expect(found.map(({ kind, outcome }) => [kind, outcome])).toEqual([['history', 'refused']])
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  expect(findings.found).toEqual([])
+  expect(told).toEqual([])
 })

@@ -164,7 +164,7 @@ const state = {
 
 /** A run whose calls and answers are made by hand, on a clock that the test moves. */
 export function conversation() {
-  const { listener, judgeRefusal, counts } = listenToRun({
+  const { listener, judgeRefusal, counts, take } = listenToRun({
     isShared: true,
     state,
     isFreshEachCase: false,
@@ -178,11 +178,11 @@ export function conversation() {
   }
   let nowMs = startMs
   let id = 0
-  const begin = (method: string, params: object, authorize?: (text: string) => string): WireRequest => {
+  const begin = (method: string, params: object, authorize?: (text: string) => string, path = '/api'): WireRequest => {
     const text = JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })
     const request: WireRequest = {
       method: 'POST',
-      path: '/api',
+      path,
       headers: [
         ['content-type', 'application/json'],
         ...(authorize === undefined ? [] : [['authorization', authorize(text)] as [string, string]]),
@@ -193,7 +193,8 @@ export function conversation() {
     return request
   }
   const end = (request: WireRequest, result: object | null): void => {
-    const text = JSON.stringify(result === null ? { error: { code: 1 } } : { jsonrpc: '2.0', id, result })
+    const { id } = JSON.parse(new TextDecoder().decode(request.body)) as { id: number }
+    const text = JSON.stringify({ jsonrpc: '2.0', id, ...(result === null ? { error: { code: 1 } } : { result }) })
     const answer = { kind: 'answer', status: 200, headers: {}, body: new TextEncoder().encode(text) } as const
     listener({ kind: 'exchange-made', request, answer, sentAtMs: nowMs, answeredAtMs: nowMs })
   }
@@ -221,7 +222,7 @@ export function conversation() {
     end,
     using,
     refreshing,
-    grant: (name: string, scope: string[] = [], result: object = pair(name)) =>
+    grant: (name: string, scope: string[] = [], result: object | null = pair(name)) =>
       end(begin('manager/auth', { ...credentials, scope: ['solution', ...scope] }), result),
     grantSessions: (names: string[]) => {
       for (const name of names) end(begin('manager/auth', { ...credentials, scope: [`session:${name}`] }), pair(name))
@@ -233,6 +234,8 @@ export function conversation() {
     whyUse: (name: string) => lostPreparation(made(using(name), null)),
     whyRefresh: (name: string) => lostPreparation(made(refreshing(name), null)),
     lostPreparation,
+    /** The ids of what was found since it was last asked. */
+    found: () => take().map((finding) => finding.id),
     judgeRefusal,
     judgeUse: (name: string) => judgeRefusal(made(using(name), null)),
   }
