@@ -3,23 +3,21 @@ import { reproducedSentence } from '../report/tell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
-import { collectFindings, type Found } from './findings.ts'
+import type { Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
 import type { Shown } from './sequences.ts'
 import { atOnce, basic, type CallStep, changed, create, grant, list, pause, refresh, type Step, token } from './step.ts'
-import { foundIn } from './test-findings.ts'
+import { foundIn, toldOf } from './test-findings.ts'
 import { headline, stepLines } from './words.ts'
+
+const { requirements } = await openCorpus()
 
 const shown = (steps: readonly Step[]): Shown => ({ steps, outcomes: steps.map(() => 'accepted') })
 
 type Rules = NonNullable<ServerOptions['rules']>
 
 async function firstFinding(rules: Rules, run: (caller: Caller) => Promise<void>): Promise<Found> {
-  const { requirements } = await openCorpus()
-  const { x, found } = await foundIn({ rules }, run)
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  const [first] = findings.found
+  const [first] = (await toldOf(requirements, { rules }, run)).told
   if (first === undefined) throw new Error('Nothing was found')
   return first
 }

@@ -2,26 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { isProof, onlyInProof } from '../self/proof-form.ts'
 import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
-import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { grant, list, token } from './step.ts'
-import { foundIn, inWorld, sentUnique as unique } from './test-findings.ts'
+import { inWorld, toldOf, sentUnique as unique } from './test-findings.ts'
 
-type Server = Omit<ServerOptions, 'clock'>
+const { requirements } = await openCorpus()
 
 /** Grants sessions to a key, named after a letter. @returns the first pair */
 async function grantSessions({ x }: Caller, who: string, letter: string, count: number): Promise<string> {
   const made = Array.from({ length: count }, (_, at) => `pair${letter.charCodeAt(0)}${at}`)
   for (const [at, as] of made.entries()) await x.call(grant(who, ['solution', `session:${letter}${at}$unique`], { as }))
   return made[0] ?? ''
-}
-
-async function findingsOf(server: Server, run: (caller: Caller) => Promise<unknown>): Promise<readonly Found[]> {
-  const { requirements } = await openCorpus()
-  const { x, found } = await foundIn(server, async (caller) => void (await run(caller)))
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  return findings.found
 }
 
 describe('a session that stays is shown with what keeps it', () => {
@@ -41,10 +32,9 @@ describe('a session that stays is shown with what keeps it', () => {
   test.skipIf(!isProof)(onlyInProof('an older session of another key, which leaves in its place'), async () => {
     const mutants = await loadMutants('others')
     const broken = mutants.find(({ id }) => id === 'session-beyond-limit-removes-oldest-of-any-user')?.create() ?? {}
-    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = await findingsOf(
-      broken,
-      oneTooMany,
-    )
+    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = (
+      await toldOf(requirements, broken, oneTooMany)
+    ).told
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps[0]).toMatch(/^A grant to by-basic for the scope "[^"]*session:/)
     expect(steps.length).toBe(6)
@@ -53,14 +43,16 @@ describe('a session that stays is shown with what keeps it', () => {
 
   test.skipIf(!isProof)(onlyInProof('no other key, where its sessions play no part'), async () => {
     const rules = { removedSessionWorks: () => true }
-    const [{ steps, reproduced } = { steps: [], reproduced: null }] = await findingsOf({ rules }, oneTooMany)
+    const [{ steps, reproduced } = { steps: [], reproduced: null }] = (
+      await toldOf(requirements, { rules }, oneTooMany)
+    ).told
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.join('\n')).not.toContain('by-basic')
   })
 
   test.skipIf(!isProof)(onlyInProof('its name, if a later session has it too'), async () => {
     const live = new Set<string | undefined>()
-    const rules: NonNullable<Server['rules']> = {
+    const rules: NonNullable<ServerOptions['rules']> = {
       sessionName: (name) => {
         live.add(name)
         return name
@@ -72,14 +64,13 @@ describe('a session that stays is shown with what keeps it', () => {
       },
       removedSessionWorks: (_use, { session }) => live.has(session?.name),
     }
-    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = await findingsOf(
-      { rules },
-      async (caller) => {
+    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = (
+      await toldOf(requirements, { rules }, async (caller) => {
         const removed = await oneTooMany(caller)
         await caller.x.call(grant('root', ['solution', 'session:c0$unique'], { as: 'pair0' }))
         await expectRefused(caller.x, list(token(removed)))
-      },
-    )
+      })
+    ).told
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.at(-3)).toContain(`n2${unique}, n3${unique}, …, n16${unique}`)
     expect(steps.at(-2)).toMatch(new RegExp(`^A grant to root for the scope "session:c0${unique}" as other0`))
@@ -92,7 +83,11 @@ test.skipIf(!isProof)(
   async () => {
     const mutants = await loadMutants('others')
     const broken = mutants.find(({ id }) => id === 'sessions-counted-some-microtasks-before-creation')?.create() ?? {}
-    const found = await findingsOf(broken, inWorld('session races', { who: 'by-basic', on: ['new'] }))
+    const { told: found } = await toldOf(
+      requirements,
+      broken,
+      inWorld('session races', { who: 'by-basic', on: ['new'] }),
+    )
     expect(found.map(({ id, reproduced }) => [id, reproduced])).toEqual([
       ['found/sessions/oldest-removed/let-in', { failed: 3, tries: 3 }],
     ])

@@ -20,7 +20,7 @@ import {
   refresh,
   token,
 } from './step.ts'
-import { brokenBy, foundIn, inWorld, sentUnique as unique } from './test-findings.ts'
+import { brokenBy, foundIn, inWorld, toldOf, sentUnique as unique } from './test-findings.ts'
 
 type Rules = NonNullable<ServerOptions['rules']>
 
@@ -32,14 +32,6 @@ async function useAfterRefresh({ x }: Caller, pair: string, scope: string[] = ['
 }
 
 const { requirements } = await openCorpus()
-
-/** Runs sequences against a server. @returns what they found, and what a report tells of it */
-async function toldBy(...asked: Parameters<typeof foundIn>) {
-  const { x, found } = await foundIn(...asked)
-  const findings = collectFindings(x, requirements)
-  for (const one of found) await findings.take(one)
-  return { found, told: findings.found }
-}
 
 describe('a finding is tried again', () => {
   test('after other pairs were refreshed, if a server forgets what it revoked', async () => {
@@ -141,7 +133,7 @@ describe('a finding is tried again', () => {
 
   test.skipIf(!isProof)(onlyInProof('after sixteen newer sessions, if it says that one was not removed'), async () => {
     const rules: Rules = { removedSessionWorks: (use, { generation }) => use === 'access' && generation > 0 }
-    const { found, told } = await toldBy({ rules }, async ({ x }) => {
+    const { found, told } = await toldOf(requirements, { rules }, async ({ x }) => {
       for (let at = 0; at < 17; at++)
         await x.call(grant('root', ['solution', `session:a${at}$unique`], { as: `pair${at}` }))
       await x.call(grant('root', ['solution', 'context', 'session:old$unique'], { as: 'pair17' }))
@@ -227,7 +219,7 @@ const wrongSecret = (who: string): CallStep =>
 
 test('a finding says what kind of key it is about', async () => {
   const rules: Rules = { revokedTokenWorks: (kind, { key }) => kind === 'access' && !key.initial }
-  const { told } = await toldBy({ rules }, async ({ x }) => {
+  const { told } = await toldOf(requirements, { rules }, async ({ x }) => {
     await x.call(grant('by-basic', ['solution'], { as: 'pair' }))
     await x.call(refresh('pair', { as: 'pair-next' }))
     await expectRefused(x, list(token('pair')))
@@ -241,7 +233,7 @@ test('a finding says what kind of key it is about', async () => {
 
 test('a finding about addresses says from which one the calls came', async () => {
   const rules: Rules = { addressTaken: () => true }
-  const { told } = await toldBy({ rules }, async ({ x }) => {
+  const { told } = await toldOf(requirements, { rules }, async ({ x }) => {
     await x.call(grant('root', ['solution', 'ipAddr:203.0.113.9'], { as: 'pair0' }))
     await expectRefused(x, list(token('pair0')))
   })
@@ -260,7 +252,7 @@ test('a call that is made several times is one step, and the second address stan
     if (String(answer.body).includes('"result"')) uses.set(authorization, used + 1)
     return answer
   }
-  const { told } = await toldBy({ around }, async ({ x }) => {
+  const { told } = await toldOf(requirements, { around }, async ({ x }) => {
     await x.call(grant('root', ['solution', 'ipAddr:127.0.0.1'], { as: 'pair0' }))
     for (let turn = 0; turn < 5; turn++) await x.call(list(token('pair0')))
     await expectRefused(x, list(token('pair0'), { from: '127.1.0.1' }))
@@ -287,7 +279,7 @@ test('a wrong result of one of several calls at once is shown alone, if it comes
 
 test('calls at once that are answered wrongly one after another, too, are shown so', async () => {
   const rules: Rules = { revokedTokenWorks: (kind) => kind === 'refresh' }
-  const { found, told } = await toldBy({ rules }, async ({ x }) => {
+  const { found, told } = await toldOf(requirements, { rules }, async ({ x }) => {
     await x.call(grant('root', ['solution'], { as: 'pair0' }))
     const calls = [list(token('pair0')), ...['a', 'b'].map((as) => refresh('pair0', { as: `burst1${as}` }))]
     await x.burst(atOnce(calls, 'new'))
@@ -308,7 +300,7 @@ test('of calls at once, a right one that was refused once is no finding: it may 
   let locks = 0
   const around: NonNullable<ServerOptions['around']> = (handle) => (request) =>
     locks-- > 0 ? { status: 401, headers: {}, body: '' } : handle(request)
-  const { found, told } = await toldBy({ around }, async ({ x }) => {
+  const { found, told } = await toldOf(requirements, { around }, async ({ x }) => {
     await x.call(list(basic('root')))
     locks = 1
     await x.burst(atOnce([list(basic('root')), list(basic('root'))], 'new'))

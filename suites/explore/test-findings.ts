@@ -1,5 +1,6 @@
 /** Runs single sequences of the model against servers in memory, and tells what they find. For tests. */
 import { readDeviations } from '../engine/language/deviations.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
 import { isProof } from '../self/proof-form.ts'
@@ -7,6 +8,7 @@ import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type Sizes, sizesFor } from './budget.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
+import { collectFindings } from './findings.ts'
 import { byRoot, type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
 import { keyPairMaker, openExplorer } from './open.ts'
 import { learnTokens } from './preflight.ts'
@@ -28,7 +30,7 @@ type Server = Omit<ServerOptions, 'clock'>
  */
 export async function foundIn(
   server: Server,
-  run: (caller: Caller) => Promise<void>,
+  run: (caller: Caller) => Promise<unknown>,
   more: { readonly root?: RootKey; readonly settings?: TargetSettings } = {},
 ): Promise<{ readonly x: Explorer; readonly found: readonly Candidate[] }> {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
@@ -66,6 +68,14 @@ export async function foundIn(
     makeKeyPair: keyPairMaker(x.options.values),
   })
   return { x, found }
+}
+
+/** @returns what `foundIn` finds, and what a report tells of it */
+export async function toldOf(requirements: readonly Requirement[], ...asked: Parameters<typeof foundIn>) {
+  const { x, found } = await foundIn(...asked)
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  return { found, told: findings.found }
 }
 
 /** Sizes of an exploration of the given number of calls. */
