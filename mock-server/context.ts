@@ -95,7 +95,7 @@ export interface ServerContext {
 }
 
 /** The initial key; missing values are generated. */
-interface RootKeyOptions {
+export interface RootKeyOptions {
   id?: string
   secret?: string
   /** ED25519, SPKI PEM: then the root key takes ECC signatures only. */

@@ -75,7 +75,7 @@ interface SceneKeyParams {
   publicKey?: string
 }
 
-interface SceneKey {
+export interface SceneKey {
   id: string
   secret: string
 }

@@ -350,7 +350,7 @@ function withHeaders(answer: MockAnswer, more: { [name: string]: string }): Mock
 }
 
 /** A deliberate fault. */
-type FaultKind =
+export type FaultKind =
   /** Takes this long; a frozen clock is moved instead. */
   | { fault: 'delay'; ms: number }
   /** No answer; `after`: the call had its effect, and only the answer is lost. */
@@ -379,7 +379,7 @@ type FaultKind =
   | { fault: 'barrier'; calls: number }
 
 /** The calls that a fault applies to. */
-interface FaultChoice {
+export interface FaultChoice {
   /** A method's name; any method by default. */
   method?: string
   grantType?: string
@@ -396,7 +396,7 @@ interface FaultChoice {
 type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
 export type Fault = FaultKind & FaultChoice
-type ArmedFault = Fault & { id: string; met: number }
+export type ArmedFault = Fault & { id: string; met: number }
 
 export interface Faults {
   /** Arms a fault and gives its id. Throws a TypeError that says what is wrong with it. */

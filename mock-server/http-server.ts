@@ -46,7 +46,7 @@ export type Handle = (request: MockRequest) => MockAnswer | Promise<MockAnswer>
 const noBytes = Buffer.alloc(0)
 
 /** A listener of node:http, which express and connect can mount too. Its type needs no types of express. */
-type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
+export type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Gathers the bytes of a request, hands them to the handler, and sends its answer. */
 function createListener(
@@ -223,7 +223,7 @@ export interface RecordedExchange {
   faults: string[]
 }
 
-interface RecordedAnswer {
+export interface RecordedAnswer {
   /** 0 where the connection was closed instead. */
   status: number
   headers: { readonly [name: string]: string }

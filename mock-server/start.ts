@@ -103,7 +103,7 @@ export interface ServeOptions extends StartOptions {
 }
 
 /** What `serve` needs from its process. */
-interface ServeEdge {
+export interface ServeEdge {
   print(line: string): void
   complain(line: string): void
   /** Calls back at SIGTERM or SIGINT. */
