@@ -34,12 +34,16 @@ export const command: flag.Command<typeof compareFlags, string[]> = {
   operand: ['<reports...>', 'JSON reports (run --report json=FILE)'],
   flags: compareFlags,
   help,
-  run(typed, files) {
+  async run(typed, files) {
     demandFlagsTogether(typed)
     const { merge, html, markdown, strict, report } = flag.read(compareFlags, typed)
-    if (merge) return mergeFiles(files, strict, report)
     if (html !== null) return writePage(files, html)
-    return writeOut(renderMatrix(files.map(readReportFile), { files, markdown }))
+    const reports = files.map(readReportFile)
+    if (!merge) return writeOut(renderMatrix(reports, { files, markdown }))
+    const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
+    const merged = mergeReports(reports, await openCorpus(), { strict, set })
+    writeFormats(merged, runRenderers(), flag.withText(report))
+    return merged.exitCode
   },
 }
 
@@ -50,18 +54,6 @@ function demandFlagsTogether(typed: flag.Typed<typeof compareFlags>): void {
   }
   const chosen = (['merge', 'html', 'markdown'] as const).filter((flag) => typed[flag] !== undefined)
   if (chosen.length > 1) throw usageError(`Choose one of ${chosen.map((flag) => `"--${flag}"`).join(' and ')}`)
-}
-
-async function mergeFiles(
-  files: readonly string[],
-  strict: boolean,
-  asked: readonly flag.ReportRequest[],
-): Promise<number> {
-  const reports = files.map(readReportFile)
-  const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
-  const merged = mergeReports(reports, await openCorpus(), { strict, set })
-  writeFormats(merged, runRenderers(), flag.withText(asked))
-  return merged.exitCode
 }
 
 async function writePage(files: readonly string[], file: string): Promise<void> {

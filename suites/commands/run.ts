@@ -122,7 +122,11 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
     writeError(lines([printable(baselineSentence(options.known, known, updated))]))
   }
   writeFormats(report, runRenderers(), options.reports, options)
-  printDefects(result.defects)
+  const [defect] = result.defects
+  if (defect !== undefined) {
+    const cases = counted(result.defects.length, 'case')
+    writeError(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
+  }
   if (result.isStuck) leaveStuckWorker(report.exitCode)
   const failed = failedIds(report)
   return { exitCode: report.exitCode, again: failed.length === 0 ? null : failed }
@@ -150,13 +154,6 @@ function baselineSentence(file: string, before: readonly KnownEntry[], after: re
   const removed = before.filter((entry) => !after.includes(entry)).length
   const todo = added === 0 ? '' : '; say in it why each new one is known'
   return `Wrote ${file}: ${after.length} known failures, ${added} added, ${removed} removed${todo}`
-}
-
-function printDefects(defects: readonly string[]): void {
-  const [defect] = defects
-  if (defect === undefined) return
-  const cases = counted(defects.length, 'case')
-  writeError(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
 }
 
 /** The time to write remaining output to a pipe. In ms. */
