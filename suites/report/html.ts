@@ -21,23 +21,21 @@ type ToldRun = ReturnType<typeof tellRun>
 /** The look of the reports, beside what all pages share. */
 const styleFile = 'suites/report/report.css'
 
-/** What a page has besides the document. */
-interface PageParts {
-  main: Markup
-  /** Before the header: links for those who use a keyboard. */
-  skip?: Markup
-  /** Path of the only script; without it the page has none. */
-  script?: string
-}
-
 /** A page that shows every part of a document. */
 export function htmlOfDocument(told: Document): Printable {
   const { told: all, overview, rest } = told
   return htmlPage(told, { main: htmlLines([...overview, ...all, ...rest].map(htmlOf)) })
 }
 
-/** A page with the head of a document, and another main part. */
-function htmlPage(told: Document, { main, skip = html``, script }: PageParts): Printable {
+/**
+ * A page with the head of a document, and another main part.
+ *
+ * @param parts `skip`: links before the header, for those who use a keyboard; `script`: the path of the only script
+ */
+function htmlPage(
+  told: Document,
+  { main, skip = html``, script }: { main: Markup; skip?: Markup; script?: string },
+): Printable {
   const { title, head, summary, verdict, exitCode, problems, conclusion } = told
   const style = pageStyle(styleFile)
   // In a block, so that its names stay out of the page.

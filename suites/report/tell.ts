@@ -46,15 +46,16 @@ interface Cause {
 type ToldRun = ReturnType<typeof tellRun>
 export type ToldCase = ToldRun['cases'][number]
 
-interface TellOptions {
-  /** The answers to the open questions are told in full, instead of their number. */
-  observations?: boolean | undefined
-  /** Files that the report embeds, to link to. */
-  files?: ReadonlySet<string>
-}
-
-/** All texts are printable; findings are in the order of their verdicts, and newer cases are only those that show something. */
-export function tellRun(raw: Report, { observations = false, files = new Set() }: TellOptions = {}) {
+/**
+ * All texts are printable; findings are in the order of their verdicts, and newer cases are only those that show something.
+ *
+ * @param options `observations`: the answers to the open questions are told in full, instead of their number; `files`: those that the
+ * report embeds, to link to
+ */
+export function tellRun(
+  raw: Report,
+  { observations = false, files = new Set<string>() }: { observations?: boolean | undefined; files?: Set<string> } = {},
+) {
   const report = printedReport(raw)
   const { meta } = report
   const blocked = groupBy(

@@ -92,7 +92,7 @@ export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptio
       ),
       searched: redactValue(searched, talk.redactor),
       calls,
-      named: { scheme: settings.scheme, basePath: basePathOf(baseUrl) },
+      named: { scheme: settings.scheme, basePath: new URL(baseUrl).pathname.replace(/\/$/, '') },
     }
   } finally {
     await closeConversation(talk)
@@ -114,8 +114,6 @@ export async function observeTarget(
     return observe({ ...asked, ...setup, target: endedTarget(target, ending) })
   })
 }
-
-const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '')
 
 /** The sheet of one target. */
 export function sheetOf({ observed: unsorted, outcomes, searched, calls, named }: Observations, corpus: Corpus) {
