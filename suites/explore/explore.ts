@@ -54,6 +54,8 @@ export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdK
   readonly only?: readonly string[] | null
   /** Whether the last places for keys may be filled; true unless given. */
   readonly fillsKeys?: boolean
+  /** Whether creations may be tried that the target must refuse, and that take a place where it does not; true unless given. */
+  readonly triesCreations?: boolean
   readonly seed: number
   /**
    * Makes what no other exploration of the target may have used: nonces, names and key pairs. By default the seed makes them, as suits a
@@ -228,7 +230,7 @@ async function openStages(
   options: ExploreOptions,
   { random, makeKeyPair, stage }: Pick<Stages, 'stage'> & Pick<Caller, 'makeKeyPair'> & { readonly random: Random },
 ): Promise<Stages> {
-  const { allow, instance, fillsKeys = true } = options
+  const { allow, instance, fillsKeys = true, triesCreations = true } = options
   const memory = {
     pairs: new Map(),
     sinceControl: new Map(),
@@ -237,6 +239,7 @@ async function openStages(
     left: new Map(),
     later: [],
     waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],
+    triesCreations,
     makeKeyPair,
   }
   let keyring = keyringOf(x, { ...allow, grants: false })

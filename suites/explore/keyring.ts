@@ -1,4 +1,5 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed, and makes calls only if the model is sure of their answers. */
+import { keyLimit } from '../engine/document.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { TargetSettings } from '../engine/target.ts'
@@ -38,8 +39,14 @@ export interface Caller {
   readonly later: Later[]
   /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
   readonly waysToEndKeys: readonly WayToEndKey[]
+  /** Whether a creation may be tried that the target must refuse, although it takes a place where the target does not. */
+  readonly triesCreations: boolean
   makeKeyPair(): KeyPair
 }
+
+/** Whether a wrong creation shows something: keys may be created, and a place is free. */
+export const mayTryCreation = ({ x, keyring, triesCreations }: Caller): boolean =>
+  triesCreations && keyring.keys && x.state().created < keyLimit
 
 interface Later {
   /** That of the world. */

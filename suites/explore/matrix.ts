@@ -10,7 +10,7 @@ import { readYaml } from '../engine/language/yaml-source.ts'
 import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
 import type { Sizes } from './budget.ts'
 import type { Seen } from './explorer-types.ts'
-import { type Caller, expectRefused } from './keyring.ts'
+import { type Caller, expectRefused, mayTryCreation } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import { Missing, stepOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
@@ -90,13 +90,13 @@ type Around = Pick<MatrixOptions, 'caller' | 'sizes' | 'matrix'>
 
 /** @returns why the row proves nothing; null if its answer was judged, with its control */
 async function callRow(around: Around, row: Row, values: Values): Promise<string | null> {
-  const { x, keyring } = around.caller
+  const { x } = around.caller
   if (!x.names.has(row.key ?? '')) return `there is no key "${row.key}" here`
   const steps = await stepsOf(around, row, values)
   if (steps === undefined) return 'something that it needs was not granted, or is not there'
   const [right, wrong] = steps
   const isCreation = right.call === 'manager/createApiKey'
-  if (isCreation && (!keyring.keys || x.state().created > 9)) return 'no place for a key is left'
+  if (isCreation && !mayTryCreation(around.caller)) return 'no place for a key is left'
   if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(around.caller, wrong ?? right)
   const hasEffect = isCreation || right.params.grantType === 'refresh_token'
   if (!hasEffect && (await x.call(right))?.answer.kind !== 'accepted') return 'its control was not accepted'

@@ -2,7 +2,7 @@
 import type { Operations } from '../engine/language/deviations.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, type Caller, type Keyring, type PairKind, pairOf } from './keyring.ts'
+import { apikeyScope, type Caller, type Keyring, mayTryCreation, type PairKind, pairOf } from './keyring.ts'
 import {
   type Auth,
   basic,
@@ -81,20 +81,26 @@ export function cells(
   const onCreation = parts
     .filter(({ way, change }) => waysToCreate.includes(way) && isOfCredentials(change.field))
     .filter(({ change }) => rank(change) < first.length || alwaysRepeated.includes(change.field))
-    .map((cell): Cell => ({ ...cell, turn: cell.turn + creationTurns, creates: true }))
+    .flatMap((cell): Cell[] => {
+      const created: Cell = { ...cell, turn: cell.turn + creationTurns, creates: true }
+      return isOfEveryCreator(cell) ? ofUsers(created) : [created]
+    })
   const withEveryKey = parts
     .filter(
       ({ change }) =>
         alwaysRepeated.includes(change.field) || (ofEveryKey.includes(change.field) && rank(change) < first.length),
     )
-    .flatMap((cell) =>
-      Array.from(
-        { length: usersOf[cell.way] ?? 0 },
-        (_, user): Cell => ({ ...cell, turn: cell.turn + everyKeyTurns, user }),
-      ),
-    )
+    .flatMap((cell) => ofUsers({ ...cell, turn: cell.turn + everyKeyTurns }))
   return [...parts, ...withEveryKey, ...onCreation].sort((one, other) => one.turn - other.turn)
 }
+
+/** Whether a wrong creation is tried with every key: part of the right proof may be enough for one of them. */
+const isOfEveryCreator = ({ way, change }: Cell): boolean =>
+  (usersOf[way] ?? 0) > 0 && (change.field === 'mac' || change.field === 'signature-bytes')
+
+/** The same call of each key of its kind. */
+const ofUsers = (cell: Cell): Cell[] =>
+  Array.from({ length: usersOf[cell.way] ?? 0 }, (_, user): Cell => ({ ...cell, user }))
 
 /**
  * Whether an operation is tried with the other kind of signature first. Mistakes of signers are left to ECC, because the scripted cases make
@@ -116,14 +122,14 @@ const controlEvery = 6
 const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
-async function callCell(caller: Caller, { id, way, change, creates, user }: Cell): Promise<boolean> {
+async function callCell(caller: Caller, cell: Cell): Promise<boolean> {
+  const { id, way, change, creates, user } = cell
   const { turns } = caller
   caller.x.script = id
   for (let tried = 0; tried < rightCallsTried; tried++) {
     const turn = turns.get(id) ?? 0
     turns.set(id, turn + 1)
-    const right =
-      user === undefined ? await rightCall(caller, way, turn, creates) : rightCallOf(caller.keyring, way, user)
+    const right = user === undefined ? await rightCall(caller, way, turn, creates) : rightCallOf(caller, cell)
     if (right === undefined) return false
     const shown = await deviate(caller, right, change)
     if (shown !== 'open') return shown === 'judged'
@@ -189,7 +195,7 @@ export async function rightCall(
     }
     case 'create':
     case 'create-with-public-key': {
-      if (!keyring.keys || x.state().created > 9) return undefined
+      if (!mayTryCreation(caller)) return undefined
       const publicKey = way === 'create' ? {} : { publicKey: '$spare.publicKey' }
       return create(
         basic(pick(keyring.secret, turn) ?? 'root'),
@@ -198,18 +204,26 @@ export async function rightCall(
       )
     }
     default: {
-      const mayCreate = keyring.keys && x.state().created <= 9
+      const mayCreate = mayTryCreation(caller)
       if (alwaysCreates && !mayCreate) return undefined
       const creates = mayCreate && (alwaysCreates || turn % creationEvery === 1)
       const auth = await authOf(caller, way, turn, creates)
       if (auth === undefined) return undefined
-      return creates ? create(auth, { name: 'deviation-$unique', scope: ['solution'] }, more) : list(auth, more)
+      return creates ? creation(auth, more) : list(auth, more)
     }
   }
 }
 
-/** A right call of one of the keys: a listing, or a grant; undefined if there are fewer keys. */
-function rightCallOf(keyring: Keyring, way: string, user: number): CallStep | undefined {
+/** A right call of one of the keys: a listing, a creation, or a grant; undefined if there are fewer keys, or no place for another one. */
+function rightCallOf(
+  caller: Caller,
+  { way, user = 0, creates = false }: Pick<Cell, 'way' | 'user' | 'creates'>,
+): CallStep | undefined {
+  const { keyring } = caller
+  if (creates) {
+    const maker = (way === 'ecc' ? keyring.ecc : keyring.secret)[user]
+    return maker === undefined || !mayTryCreation(caller) ? undefined : creation(authBy(way, maker))
+  }
   const listing = keyring.narrow.filter((one) => one === 'solution-key')
   const who =
     way === 'ecc'
@@ -217,8 +231,13 @@ function rightCallOf(keyring: Keyring, way: string, user: number): CallStep | un
       : [...keyring.secret.slice(0, 3), ...listing, ...keyring.secret.slice(3)][user]
   if (who === undefined) return undefined
   if (way === 'grant') return keyring.grants ? grant(who, ['solution']) : undefined
-  return list(way === 'ecc' ? ecc(who) : way === 'basic' ? basic(who) : hmac(who))
+  return list(authBy(way, who))
 }
+
+const authBy = (way: string, who: string): Auth => (way === 'ecc' ? ecc(who) : way === 'basic' ? basic(who) : hmac(who))
+
+const creation = (auth: Auth, more: Partial<CallStep> = {}): CallStep =>
+  create(auth, { name: 'deviation-$unique', scope: ['solution'] }, more)
 
 const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, 'marks'] as const
 
@@ -243,7 +262,7 @@ async function authOf(
     creates ? keyring.secret : [...keyring.secret, ...keyring.narrow.filter((one) => one === 'solution-key')],
     turn,
   )
-  return who === undefined ? undefined : way === 'basic' ? basic(who) : hmac(who)
+  return who === undefined ? undefined : authBy(way, who)
 }
 
 const pick = <Item>(items: readonly Item[], turn: number): Item | undefined => items[turn % Math.max(1, items.length)]

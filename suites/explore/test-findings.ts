@@ -64,6 +64,7 @@ export async function foundIn(
     tried: new Set(),
     left: new Map(),
     later: [],
+    triesCreations: true,
     waysToEndKeys: waysToEndKeys(more.settings ?? bareSettings),
     makeKeyPair: keyPairMaker(x.options.values),
   })

@@ -9,7 +9,16 @@ import { readYaml } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
-import { byRoot, type Caller, endingOf, expectAccepted, expectRefused, freshName, wordsOf } from './keyring.ts'
+import {
+  byRoot,
+  type Caller,
+  endingOf,
+  expectAccepted,
+  expectRefused,
+  freshName,
+  mayTryCreation,
+  wordsOf,
+} from './keyring.ts'
 import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
 
 export interface World {
@@ -293,6 +302,7 @@ function authOf(x: Explorer, auth: unknown): Auth {
   return kind === 'basic' ? basic(name) : kind === 'ecc' ? ecc(name) : hmac(name)
 }
 
-/** Whether a wrong creation shows something: keys may be created, and a place is free, or may be since a key has ended. */
-const mayCreate = ({ x, keyring }: Caller): boolean =>
-  keyring.keys && (x.state().created <= 9 || [...x.state().keys.values()].some(({ ended }) => ended !== undefined))
+/** A place may be free also since a key has ended. */
+const mayCreate = (caller: Caller): boolean =>
+  mayTryCreation(caller) ||
+  (caller.keyring.keys && [...caller.x.state().keys.values()].some(({ ended }) => ended !== undefined))

@@ -110,8 +110,7 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
   return {
     allow: {
       sessions: allow.includes('sessions'),
-      // A target that takes wrong creations would take those of the model, too, and no place would be left for the race for keys.
-      keys: hasPlaces && !isLax && allow.includes('keys'),
+      keys: hasPlaces && allow.includes('keys'),
       limits: allow.includes('limits'),
     },
     // Removed keys and refused creations may count.
@@ -121,6 +120,8 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     hasSurplusSessions: after.hasSurplusSessions ?? false,
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
+    // A target that takes wrong creations would take those of the model, too, and no place would be left for the race for keys.
+    triesCreations: !isLax,
     only: after.only,
     knownKeys: [...testKeys, ...narrowKeys(keys)],
     seed: seedOfRelease,
