@@ -96,7 +96,7 @@ export function cells(
 
 /** Whether a wrong creation is tried with every key: part of the right proof may be enough for one of them. */
 const isOfEveryCreator = ({ way, change }: Cell): boolean =>
-  (usersOf[way] ?? 0) > 0 && (change.field === 'mac' || change.field === 'signature-bytes')
+  (usersOf[way] ?? 0) > 0 && change.field === 'mistake' && change.operation?.startsWith('signature/') === true
 
 /** The same call of each key of its kind. */
 const ofUsers = (cell: Cell): Cell[] =>
