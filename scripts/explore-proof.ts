@@ -31,7 +31,9 @@ import {
   type Way,
 } from '../suites/self/explore-proof.ts'
 import { writeBlock } from '../suites/self/sources.ts'
-import { loadIndependentSets, loadMutants, loadVariants } from '../suites/targets/bundled.ts'
+import { origins } from '../suites/servers/operators.ts'
+import { brokenServers, conformingServers } from '../suites/servers/table.ts'
+import { loadMutants, loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 const { values } = readArguments({
@@ -80,7 +82,10 @@ const variants: ProofServer[] = (await loadVariants('others')).map(({ id, settin
 /** Every fortieth conforming server gets the scenarios that `explore` writes. */
 const oneConforming = 40
 
-const sets = await loadIndependentSets()
+/** The ids of both, by the set that they belong to: each set has an author of its own. The first comes first. */
+const everyServer = [...(await brokenServers()), ...(await conformingServers())]
+const idsOf = (set: string) => new Set(everyServer.filter(({ origin }) => origin === set).map(({ id }) => id))
+const sets = new Map(origins.filter((set) => set !== 'own').map((set) => [set as string, idsOf(set)]))
 const chosen = values.set === undefined ? null : sets.get(values.set)
 if (chosen === undefined)
   wrongArgument(`--set ${values.set}: there is no such set; name ${[...sets.keys()].join(', ')}`)

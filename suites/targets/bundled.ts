@@ -97,14 +97,6 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
 const allBroken = async () => (await import('../servers/table.ts')).brokenServers()
 const allConforming = async () => (await import('../servers/table.ts')).conformingServers()
 
-/** The ids of both, by the set that they belong to: each set has an author of its own. The first comes first. */
-export async function loadIndependentSets(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const { origins } = await import('../servers/operators.ts')
-  const servers = [...(await allBroken()), ...(await allConforming())]
-  const idsOf = (set: string) => new Set(servers.filter(({ origin }) => origin === set).map(({ id }) => id))
-  return new Map(origins.filter((set) => set !== 'own').map((set) => [set, idsOf(set)]))
-}
-
 /**
  * One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers.
  *
