@@ -14,9 +14,8 @@ import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
-import { isRefusal, unreported } from './replay.ts'
 import { findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
-import { areAccepted, closure, inSequence, type PlainCall, plainCallsOf, reproduce } from './shrink.ts'
+import { areAccepted, closure, inSequence, isRefusal, plainCallsOf, reproduce, unreported } from './shrink.ts'
 import {
   basic,
   type CallStep,
@@ -393,7 +392,7 @@ function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Pr
 }
 
 /** A lock refuses every time; a server that only refuses now and then has another mistake. */
-async function areRefused(x: Explorer, calls: readonly PlainCall[]): Promise<boolean> {
+async function areRefused(x: Explorer, calls: Parameters<typeof areAccepted>[1]): Promise<boolean> {
   for (let again = 0; again < 3; again++) if (await areAccepted(x, calls)) return false
   return true
 }
