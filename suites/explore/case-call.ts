@@ -1,6 +1,5 @@
 /** An exchange as the model sees it: what it touches, how it is told, and whether calls at the same time have an order that the document allows. */
 
-import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { isObject, isStrings } from '../engine/json.ts'
 import { type Classified, classify } from '../engine/judge/classify.ts'
 import { explain } from '../engine/model/explain.ts'
@@ -9,8 +8,7 @@ import { doubtLine, forgetSessions, learn } from '../engine/model/learn.ts'
 import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, State, Verdict } from '../engine/model/state.ts'
-import { fromUtf8 } from '../engine/signer/bytes.ts'
-import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import type { WireAnswer } from '../engine/target.ts'
 import { notAllowed } from './words.ts'
 
 export function modelAnswer(answer: Classified): Answer {
@@ -56,45 +54,8 @@ const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/li
 export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
   typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
 
-export type ExchangeMade = Extract<RunEvent, { kind: 'exchange-made' }>
-
-/** Our addresses as the target sees them; undefined where that is not known. */
-export interface SeenFrom {
-  readonly first: string | undefined
-  readonly second: string | undefined
-}
-
 /** No address is this one, so nothing that depends on the address is certain. */
 export const unknownAddress = ''
-
-interface Surroundings {
-  readonly seenFrom: SeenFrom
-  /** Names of headers, in lower case, that every call carries. */
-  readonly ownHeaders: ReadonlySet<string>
-}
-
-/** @returns null where the target did nothing: the request was not sent, or it was throttled */
-export function caseCallOf(
-  event: ExchangeMade,
-  order: Span,
-  { seenFrom: seen, ownHeaders }: Surroundings,
-): CaseCall | null {
-  const { request, answer: wire, sentAtMs, answeredAtMs } = event
-  if (wire.kind === 'none' && (wire.wasNotSent === true || wire.refusedConnection)) return null
-  const answer = answerOf(wire)
-  if (answer === null) return null
-  const body = fromUtf8(request.body)
-  const headers = request.headers.map(([name, value]) => [name.toLowerCase(), value] as const)
-  const authorization = headers.find(([name]) => name === 'authorization')?.[1]
-  const from = request.from === 'second-address' ? seen.second : seen.first
-  return {
-    call: { authorization, body: body ?? '', from: from ?? unknownAddress },
-    answer,
-    span: { from: sentAtMs, to: answeredAtMs },
-    order,
-    isPlain: body !== null && isPlainRequest(request, headers, ownHeaders),
-  }
-}
 
 /** @returns null where the target did nothing: the call was throttled */
 export function answerOf(wire: WireAnswer): Answer | null {
@@ -104,28 +65,6 @@ export function answerOf(wire: WireAnswer): Answer | null {
   const answer = modelAnswer(classified)
   // A text where an object belongs is wrong whatever it says, and it may be megabytes long, so it is not kept.
   return answer.kind === 'accepted' && typeof answer.result === 'string' ? { ...answer, result: '' } : answer
-}
-
-function isPlainRequest(
-  { method, path }: WireRequest,
-  headers: readonly (readonly [name: string, value: string])[],
-  ownHeaders: ReadonlySet<string>,
-): boolean {
-  const others = headers.filter(([name]) => !ownHeaders.has(name))
-  const times = (wanted: string): number => others.filter(([name]) => name === wanted).length
-  return (
-    method === 'POST' &&
-    path === '/api' &&
-    times('authorization') <= 1 &&
-    times('content-type') === 1 &&
-    others.every(([name, value]) => isPlainHeader(name, value))
-  )
-}
-
-function isPlainHeader(name: string, value: string): boolean {
-  if (name === 'content-type') return value === 'application/json'
-  if (name === 'authorization') return /^[\x20-\x7e]*$/.test(value)
-  return ['host', 'content-length', 'connection', 'accept', 'user-agent'].includes(name)
 }
 
 // Which part of a target's state an exchange touches, and what is known no longer when its order among others is not
@@ -162,7 +101,7 @@ function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>): Touched {
 }
 
 /** Whether the order of two exchanges matters: of one line of pairs one is a refresh, or one makes what the other uses up. */
-export function conflict(state: State, a: CaseCall, b: CaseCall): boolean {
+function conflict(state: State, a: CaseCall, b: CaseCall): boolean {
   const [one, other] = [touchedBy(state, a), touchedBy(state, b)]
   return dependsOn(one, other) || dependsOn(other, one)
 }
@@ -217,18 +156,6 @@ export function doubtNamedKeys(state: State, { call }: CaseCall): State {
   const keys = new Map(state.keys)
   for (const key of named) keys.set(key.id, { ...key, works: 'unknown' })
   return { ...state, keys, terms: { ...state.terms, fresh: false } }
-}
-
-/** Credentials in an answer that the model could not take from it. */
-export function unknownTextsIn(state: State, { answer }: CaseCall): string[] {
-  if (answer.kind !== 'accepted' || !isObject(answer.result)) return []
-  const { accessToken, refreshToken, id, secret } = answer.result
-  const tokens = [accessToken, refreshToken].filter((text) => typeof text === 'string')
-  const keys = typeof secret === 'string' ? [id, secret].filter((text) => typeof text === 'string') : []
-  return [
-    ...tokens.filter((text) => !state.access.has(text) && !state.refresh.has(text)),
-    ...(keys[0] !== undefined && state.keys.get(keys[0])?.secret !== keys[1] ? keys : []),
-  ].filter((text) => text !== '')
 }
 
 // Describes an exchange of a case in words.

@@ -7,6 +7,7 @@ import {
   type CreatedKey,
   type CreatedKeysEntry,
   openCreatedKeys,
+  type RunEvent,
   type RunListener,
 } from '../engine/conversation/conversation.ts'
 import { type TargetFacts, wordOfTokens } from '../engine/conversation/target-facts.ts'
@@ -25,29 +26,33 @@ import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { authorizationOf, looseBytes, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { type Call, type Fact, initialState, memberOf, type Pair, type State } from '../engine/model/state.ts'
+import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { Instance, Target, WireRequest } from '../engine/target.ts'
 import type { Finding } from '../report/report.ts'
 import {
+  answerOf,
   type CaseCall,
-  caseCallOf,
   describeCaseCall,
   doubtNamedKeys,
   doubtTouched,
-  type ExchangeMade,
   explainCaseCalls,
   forgetClocks,
   isIndependent,
   isKnownMethod,
-  type SeenFrom,
   unknownAddress,
-  unknownTextsIn,
   withShortAnswer,
   wronglyAccepted,
 } from './case-call.ts'
 import { keyOfRoot, namedMethods } from './open.ts'
-import { type Wrong, wrongAnswer } from './wrong-answer.ts'
+import { wrongAnswer } from './wrong-answer.ts'
+
+/** Our addresses as the target sees them; undefined where that is not known. */
+interface SeenFrom {
+  readonly first: string | undefined
+  readonly second: string | undefined
+}
 
 interface ListenOptions {
   /** What is known of the target before the first exchange. */
@@ -133,6 +138,8 @@ function startAgain(listener: Listener): void {
   listener.unknownTexts.clear()
 }
 
+type ExchangeMade = Extract<RunEvent, { kind: 'exchange-made' }>
+
 function receive(listener: Listener, event: ExchangeMade): void {
   const from = listener.underWay.get(event.request) ?? listener.order
   listener.underWay.delete(event.request)
@@ -144,6 +151,47 @@ function receive(listener: Listener, event: ExchangeMade): void {
     listener.queue.splice(later + 1, 0, caseCall)
   }
   judgePeriod(listener)
+}
+
+/** @returns null where the target did nothing: the request was not sent, or it was throttled */
+function caseCallOf(event: ExchangeMade, order: Span, { seenFrom: seen, ownHeaders }: ListenOptions): CaseCall | null {
+  const { request, answer: wire, sentAtMs, answeredAtMs } = event
+  if (wire.kind === 'none' && (wire.wasNotSent === true || wire.refusedConnection)) return null
+  const answer = answerOf(wire)
+  if (answer === null) return null
+  const body = fromUtf8(request.body)
+  const headers = request.headers.map(([name, value]) => [name.toLowerCase(), value] as const)
+  const authorization = headers.find(([name]) => name === 'authorization')?.[1]
+  const from = request.from === 'second-address' ? seen.second : seen.first
+  return {
+    call: { authorization, body: body ?? '', from: from ?? unknownAddress },
+    answer,
+    span: { from: sentAtMs, to: answeredAtMs },
+    order,
+    isPlain: body !== null && isPlainRequest(request, headers, ownHeaders),
+  }
+}
+
+function isPlainRequest(
+  { method, path }: WireRequest,
+  headers: readonly (readonly [name: string, value: string])[],
+  ownHeaders: ReadonlySet<string>,
+): boolean {
+  const others = headers.filter(([name]) => !ownHeaders.has(name))
+  const times = (wanted: string): number => others.filter(([name]) => name === wanted).length
+  return (
+    method === 'POST' &&
+    path === '/api' &&
+    times('authorization') <= 1 &&
+    times('content-type') === 1 &&
+    others.every(([name, value]) => isPlainHeader(name, value))
+  )
+}
+
+function isPlainHeader(name: string, value: string): boolean {
+  if (name === 'content-type') return value === 'application/json'
+  if (name === 'authorization') return /^[\x20-\x7e]*$/.test(value)
+  return ['host', 'content-length', 'connection', 'accept', 'user-agent'].includes(name)
 }
 
 /** Only what the model follows can say why a call was refused. */
@@ -237,6 +285,18 @@ function take(listener: Listener, caseCall: CaseCall, known?: readonly Fact[]): 
   if (listener.log.length > remembered) listener.log.shift()
 }
 
+/** Credentials in an answer that the model could not take from it. */
+function unknownTextsIn(state: State, { answer }: CaseCall): string[] {
+  if (answer.kind !== 'accepted' || !isObject(answer.result)) return []
+  const { accessToken, refreshToken, id, secret } = answer.result
+  const tokens = [accessToken, refreshToken].filter((text) => typeof text === 'string')
+  const keys = typeof secret === 'string' ? [id, secret].filter((text) => typeof text === 'string') : []
+  return [
+    ...tokens.filter((text) => !state.access.has(text) && !state.refresh.has(text)),
+    ...(keys[0] !== undefined && state.keys.get(keys[0])?.secret !== keys[1] ? keys : []),
+  ].filter((text) => text !== '')
+}
+
 /** The first signature that is let in carries an honest timestamp. */
 function withClockOf(state: State, { call, answer, span }: CaseCall): State {
   if (state.signatureClock !== null || answer.kind !== 'accepted') return state
@@ -263,7 +323,7 @@ function isCertain(listener: Listener, caseCall: CaseCall, known: readonly Fact[
 function report(
   { options: { requirements }, known, found, state, log }: Listener,
   caseCall: CaseCall,
-  wrong: Wrong,
+  wrong: Parameters<typeof wrongAnswer>[2],
 ): void {
   const answer = wrongAnswer({ state, log, requirements, known }, caseCall, wrong)
   if (!known.has(answer.id)) found.push(answer)

@@ -35,9 +35,7 @@ import {
 
 type Kind = 'let-in' | 'shape' | 'history'
 
-export interface Wrong
-  extends Pick<Problem, 'requirement' | 'level' | 'message' | 'demands'>,
-    Partial<Pick<Verdict, 'fact'>> {
+interface Wrong extends Pick<Problem, 'requirement' | 'level' | 'message' | 'demands'>, Partial<Pick<Verdict, 'fact'>> {
   /** `history`: no order of calls at the same time explains their answers. */
   readonly kind: Kind
   /** The calls at the same time, itself among them, where it is about their order. */

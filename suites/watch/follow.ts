@@ -35,7 +35,7 @@ import {
   withShortAnswer,
   wronglyAccepted,
 } from '../explore/case-call.ts'
-import { type Wrong as WrongCall, wrongAnswer } from '../explore/wrong-answer.ts'
+import { wrongAnswer } from '../explore/wrong-answer.ts'
 import type { DiagnoseInput, Diagnosis } from '../lab/diagnose.ts'
 import type { NamedKey, Observed } from './records.ts'
 import { whyRefused } from './why.ts'
@@ -485,7 +485,7 @@ export function followTraffic(options: FollowOptions): Follower {
     if (state.nonces.size > 4 * mostPairs) state = { ...state, nonces: new Set() }
   }
 
-  const wrongOf = (before: State, one: Ended, wrong: WrongCall): Wrong => {
+  const wrongOf = (before: State, one: Ended, wrong: Parameters<typeof wrongAnswer>[2]): Wrong => {
     const [mistake, ...others] = one.observed.signed?.faults ?? []
     const told = { ...wrong, mistake: others.length === 0 ? mistake?.mistake : undefined }
     const answer = wrongAnswer({ state: before, log, requirements: options.requirements, known }, one, told)
