@@ -14,7 +14,7 @@ import { allItems, type Item } from '../suites/engine/conversation/cases.ts'
 import type { Corpus } from '../suites/engine/language/fixture-types.ts'
 import { bareSettings, type Target } from '../suites/engine/target.ts'
 import { openExploration } from '../suites/explore/explore.ts'
-import { type OpenedTarget, openTarget } from '../suites/explore/open.ts'
+import { openTarget } from '../suites/explore/open.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { runAll } from '../suites/run/run.ts'
 import {
@@ -35,7 +35,7 @@ interface RaceServer {
   /** Starts a fresh server, runs the cases on it and stops it. */
   judge<Result>(use: (target: Target) => Promise<Result>): Promise<Result>
   /** Starts a fresh server, explores it with the model and stops it. */
-  explore<Result>(use: (explored: OpenedTarget) => Promise<Result>): Promise<Result>
+  explore<Result>(use: (explored: Awaited<ReturnType<typeof openTarget>>) => Promise<Result>): Promise<Result>
 }
 
 /** Ids of the scripted scenarios that race calls. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { likelyCalls, sizesFor } from './budget.ts'
+import { sizesFor } from './budget.ts'
 
 const minute = { maxCalls: 150_000, made: 60, timeLeftMs: 58_000, waits: true }
 const least = sizesFor({ ...minute, maxCalls: 1000, callMs: 1 })
@@ -30,11 +30,12 @@ test('where the clock is moved, a short time still keeps most of it for the sequ
   expect(short.reservedMs).toBeLessThanOrEqual(600)
 })
 
-test('a budget of calls is never exceeded', () => {
-  expect(likelyCalls({ ...minute, maxCalls: 800, callMs: 2 })).toBe(800)
-  expect(likelyCalls({ ...minute, maxCalls: 800, callMs: 0 })).toBe(800)
+test('a small budget has the least sizes, however much time is left', () => {
+  const small = { ...minute, maxCalls: 800, waits: false }
+  expect(sizesFor({ ...small, callMs: 2 })).toMatchObject({ column: 0, reserved: 0 })
+  expect(sizesFor({ ...small, callMs: 0 })).toMatchObject({ column: 0, reserved: 0 })
 })
 
 test('time is the bound of a server that answers slowly', () => {
-  expect(likelyCalls({ ...minute, callMs: 100 })).toBeLessThan(1000)
+  expect(sizesFor({ ...minute, callMs: 100 })).toMatchObject({ column: 0, reserved: 0 })
 })

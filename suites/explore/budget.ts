@@ -40,7 +40,7 @@ export interface Sizes extends OfTable {
 }
 
 /** What an exploration may spend. */
-export interface Budget {
+interface Budget {
   readonly maxCalls: number
   readonly made: number
   /** How long the last calls took on average. */
@@ -83,6 +83,6 @@ const headroom = 1.3
 const leastCallMs = 0.1
 
 /** How many calls an exploration will make: its budget, or fewer if the time allows fewer. */
-export function likelyCalls({ maxCalls, made, callMs, timeLeftMs }: Budget): number {
+function likelyCalls({ maxCalls, made, callMs, timeLeftMs }: Budget): number {
   return Math.min(maxCalls, Math.round(made + (headroom * timeLeftMs) / Math.max(leastCallMs, callMs)))
 }

@@ -1,7 +1,7 @@
 /** Creates the keys of an exploration, each in another way, and tries each before its first right call. */
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, byRoot, everyScope, expectRefused, freshName, granted, type KeyPair, pairOf } from './keyring.ts'
+import { apikeyScope, byRoot, type Caller, everyScope, expectRefused, freshName, granted, pairOf } from './keyring.ts'
 import {
   type Auth,
   atOnce,
@@ -26,6 +26,8 @@ import { describeStep } from './words.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
 const plainScope = ['apikey', 'solution', 'context']
+
+type KeyPair = ReturnType<Caller['makeKeyPair']>
 
 interface Wanted {
   readonly name: string

@@ -7,15 +7,21 @@ import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areApart, type Member } from '../engine/model/sessions.ts'
 import { memberOf } from '../engine/model/state.ts'
 import { type Random, seededRandom } from '../engine/signer/random.ts'
-import type { Instance } from '../engine/target.ts'
-import { type Budget, type Sizes, sizesFor } from './budget.ts'
+import { type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
-import { type Candidate, type Explorer, type ExplorerOptions, TargetGone } from './explorer-types.ts'
+import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
 import { collectFindings, type Found } from './findings.ts'
-import { type Caller, type Keyring, keyringOf, solutionKeys, waysToEndKeys } from './keyring.ts'
-import { deadStayDead, everyKeyWorks, someStillWork } from './laws.ts'
-import { callMatrix, isNamedBy, type Matrix, type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
-import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
+import {
+  type Caller,
+  expectAccepted,
+  expectRefused,
+  type Keyring,
+  keyringOf,
+  solutionKeys,
+  waysToEndKeys,
+} from './keyring.ts'
+import { callMatrix, isNamedBy, type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
+import { keyPairMaker, openExplorer } from './open.ts'
 import {
   findWorkingAuthorization,
   learnAddresses,
@@ -26,28 +32,17 @@ import {
   learnTokens,
   learnWithdrawals,
 } from './preflight.ts'
-import { basic, list } from './step.ts'
-import { type Cell, callCells, cells, isDeferred, isHarmless, openTable, type Table } from './table.ts'
-import { type Job, takeTurns } from './take-turns.ts'
+import { basic, ecc, hmac, list, refresh, token } from './step.ts'
+import { callCells, cells, isDeferred, isHarmless, openTable } from './table.ts'
+import { takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'
 import { combinations, listOf, pausesOf, readWorlds, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
-import { runWorld, type WorldOptions } from './worlds.ts'
+import { runWorld } from './worlds.ts'
 
-export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
-  readonly instance: Instance
+export interface ExploreOptions
+  extends Omit<Parameters<typeof openExplorer>[0], 'operations' | 'values' | 'timeLeftMs'> {
   readonly allow: { readonly sessions: boolean; readonly keys: boolean; readonly limits: boolean }
-  /** Nothing was created on the target before, and nobody else uses it. */
-  readonly fresh: boolean
-  readonly loopback: boolean
-  /** Existing keys: the test keys of a run. */
-  readonly knownKeys?: readonly KnownKey[]
-  /** How many keys were created on the target before; 0 by default. */
-  readonly created?: number
-  /** How many wrong tries others made shortly before; 0 by default. */
-  readonly triesBefore?: number
-  /** A race before it left more sessions than the limit. */
-  readonly hasSurplusSessions?: boolean
   /** How many keys the model may create; no limit by default. */
   readonly newKeys?: number
   /** Id prefixes of the only table and matrix rows to run; null or absent runs all. */
@@ -62,7 +57,6 @@ export interface ExploreOptions extends Pick<ExplorerOptions, 'emit' | 'createdK
    * target that lives no longer than its exploration.
    */
   readonly values?: Random
-  readonly maxCalls: number
   readonly seconds: number
   /** How many random sequences at most. */
   readonly walks: number
@@ -117,9 +111,9 @@ interface Stages {
   readonly caller: Caller
   readonly options: ExploreOptions
   readonly sizes: Sizes
-  readonly matrix: Matrix
+  readonly matrix: ReturnType<typeof readMatrix>
   readonly coverage: MatrixCoverage
-  readonly table: Table
+  readonly table: ReturnType<typeof openTable>
   /** Draws a number below another. */
   pick(count: number): number
   /** The last stages may use what is reserved for them. */
@@ -267,7 +261,7 @@ async function openStages(
 const recentCalls = 20
 
 /** What is left to spend, as far as the calls until now show. */
-function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, clock } }: Explorer): Budget {
+function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, clock } }: Explorer): Parameters<typeof sizesFor>[0] {
   const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !clock.controlled }
   // A clock that is moved does not show how long calls take.
   if (clock.controlled) return { ...budget, callMs: 0 }
@@ -358,6 +352,8 @@ function neighbours(names: readonly string[]): string[][] {
   return groups
 }
 
+type Job = Parameters<typeof takeTurns>[0][number]
+
 /** A world as one job, or each of its combinations, where each counts the sessions of a key of its own. */
 function jobsOf(all: Stages, name: string): Job[] {
   const { caller, sizes } = all
@@ -385,7 +381,7 @@ function withFellows(x: Explorer, jobs: readonly Job[]): Job[] {
   }))
 }
 
-type OfWorld = Pick<WorldOptions, 'values' | 'wait' | 'only'>
+type OfWorld = Pick<Parameters<typeof runWorld>[2], 'values' | 'wait' | 'only'>
 
 const world = (all: Stages, name: string, more: OfWorld = {}): Promise<string[]> =>
   runWorld(all.caller, name, {
@@ -408,8 +404,12 @@ async function meanwhile(all: Stages, ms: number): Promise<void> {
   const until = clock.now() + ms
   const most = x.calls() + Math.floor(ms / callOfPauseMs)
   const isLate = (): boolean => x.calls() > most || isOver(all, all.sizes.sequenceCalls)
-  const only = (cell: Cell): boolean => isHarmless(cell) && (pausesReachAll(all) || !isDeferred(cell))
-  if (!clock.controlled) await callCells(all.caller, all.table, { only, until, isOver: isLate })
+  if (!clock.controlled)
+    await callCells(all.caller, all.table, {
+      only: (cell) => isHarmless(cell) && (pausesReachAll(all) || !isDeferred(cell)),
+      until,
+      isOver: isLate,
+    })
   if (clock.now() < until) await x.wait(until - clock.now())
 }
 
@@ -550,4 +550,39 @@ async function letTimePass(all: Stages): Promise<void> {
     if (hours > 27) await everyKeyWorks(caller)
   }
   await world(all, 'sessions after ended ones')
+}
+
+// The stages that ask again what must still be so.
+
+/** Every key is still accepted, with the authorization that works for it. */
+async function everyKeyWorks({ x, keyring }: Caller): Promise<void> {
+  x.script = 'still-living'
+  for (const who of [...keyring.secret, ...keyring.narrow.filter((one) => one === 'solution-key')]) {
+    await expectAccepted(x, list(basic(who)))
+    await expectAccepted(x, list(hmac(who)))
+  }
+  for (const who of [...keyring.ecc, ...keyring.narrowEcc]) await expectAccepted(x, list(ecc(who)))
+}
+
+/** Some keys and some of the latest pairs still work. @param pick draws a number below another */
+async function someStillWork({ x, keyring }: Caller, pick: (count: number) => number): Promise<void> {
+  x.script = 'still-living'
+  const who = keyring.secret[pick(keyring.secret.length)] ?? 'root'
+  await expectAccepted(x, list(pick(2) === 0 ? basic(who) : hmac(who)))
+  const eccKey = keyring.ecc[pick(Math.max(1, keyring.ecc.length))]
+  if (eccKey !== undefined && pick(3) === 0) await expectAccepted(x, list(ecc(eccKey)))
+  const recent = x.pairNames.slice(-30)
+  for (let at = 0; at < 2; at++) {
+    const name = recent[pick(Math.max(1, recent.length))]
+    if (name !== undefined) await expectAccepted(x, list(token(name)))
+  }
+}
+
+/** Revoked, removed and expired tokens stay so. */
+async function deadStayDead({ x }: Caller, most: number, pick: (count: number) => number): Promise<void> {
+  x.script = 'dead-again'
+  const all = x.pairNames
+  const chosen = all.length <= most ? all : Array.from({ length: most }, () => all[pick(all.length)] ?? '')
+  for (const name of chosen) if (x.names.has(name)) await expectRefused(x, list(token(name)))
+  for (const name of chosen.slice(0, Math.ceil(most / 3))) if (x.names.has(name)) await expectRefused(x, refresh(name))
 }

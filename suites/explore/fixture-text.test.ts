@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { commentLines, type FixtureInput, fixtureText } from './fixture-text.ts'
+import { type FixtureInput, fixtureText } from './fixture-text.ts'
 import {
   anyCall,
   atOnce,
@@ -330,15 +330,11 @@ describe('fixture text', () => {
     expect(text).toContain('auth: { token: $pair.accessToken }, from: 127.0.1.1, expect: refused')
     expect(text).toContain('needs: [ sessions, second-address ]')
   })
-})
 
-describe('fixture comments', () => {
   test('what came between is a comment, whatever the calls contain', () => {
     const since = { from: 'The same call was refused before', calls: ['A grant for "a\nsteps: []\u001b[31m"'] }
-    const input = { requirement: '', part: '', sentence: '', message: '', steps: [], outcomes: [] }
-    expect(commentLines({ ...input, expect: 'refused', since }, new Map())).toEqual([
-      'The same call was refused before. What came between:',
-      '- A grant for "a\\nsteps: []\\u001b[31m"',
-    ])
+    const text = textOf(steps, 'refresh/revokes-access', { since })
+    expect(text).toContain('# The same call was refused before. What came between:\n')
+    expect(text).toContain('# - A grant for "a\\nsteps: []\\u001b[31m"\n')
   })
 })

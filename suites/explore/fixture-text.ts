@@ -55,7 +55,7 @@ import {
   waitMs,
   wayOf,
 } from './step.ts'
-import { connectionsIn, cutLetters, noneShared } from './words.ts'
+import { connectionsIn, cutLetters } from './words.ts'
 
 interface Counts {
   readonly refused: number
@@ -101,7 +101,7 @@ export interface FixtureInput {
 }
 
 /** A finding as a scenario, or why there is none. */
-export type WrittenFinding = { readonly text: string } | { readonly why: string }
+type WrittenFinding = { readonly text: string } | { readonly why: string }
 
 /** Thrown where the steps prove nothing about another server; the message says why. */
 class Unsayable extends Error {}
@@ -550,7 +550,7 @@ function namedSteps(
   keys: Keys,
   { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
 ): RawStep[] {
-  const connectionOf = sharesConnection ? connectionsIn(lines.map(({ step }) => step)) : noneShared
+  const connectionOf = sharesConnection ? connectionsIn(lines.map(({ step }) => step)) : () => undefined
   const written = lines.map((line) => writtenLine(line, connectionOf))
   const texts = JSON.stringify(written, (name, value) => (name === 'keep' ? undefined : value))
   const used = new Set(Array.from(headersApart(texts).matchAll(references), ([, name = '']) => name))
@@ -689,7 +689,7 @@ function asWritten({ auth, keep, beside, params, ...step }: RawStep, callers: re
 // What a reader of a scenario asks: which key is which, and what an operation does.
 
 /** Comments of the scenario. */
-export function commentLines({ steps, about, since }: FixtureInput, keys: Keys): string[] {
+function commentLines({ steps, about, since }: FixtureInput, keys: Keys): string[] {
   const calls = steps.flatMap(callsOf)
   const cut = calls.flatMap(({ body }) =>
     typeof body === 'string' && body.startsWith('cut-letters') ? [`${body} is ${cutLetters}`] : [],

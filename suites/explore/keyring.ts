@@ -1,16 +1,13 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed, and makes calls only if the model is sure of their answers. */
 import { keyLimit } from '../engine/document.ts'
 import type { Key } from '../engine/model/state.ts'
-import type { Json } from '../engine/signer/changed-call.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
 import {
   type Auth,
-  anyCall,
   basic,
   type CallStep,
   type Connection,
-  create,
   ecc,
   grant,
   list,
@@ -58,7 +55,7 @@ interface Later {
   run(): Promise<void>
 }
 
-export interface KeyPair {
+interface KeyPair {
   readonly seed: Uint8Array
   readonly publicKeyPem: string
 }
@@ -80,7 +77,7 @@ export interface Keyring {
   readonly limits: boolean
 }
 
-export interface PairKind {
+interface PairKind {
   readonly who: string
   /** Scope words; `session:` stands for a session of its own, `ipAddr:` for our address, `solution:` for one solution. */
   readonly scope: readonly string[]
@@ -258,10 +255,6 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
 /** What is known of a key of the exploration. */
 export const keyOf = (x: Explorer, name: string): Key | undefined => x.state().keys.get(x.names.get(name)?.id ?? '')
 
-/** @param publicKey of the key, if it has one */
-export const creation = (auth: Auth, publicKey?: string): CallStep =>
-  create(auth, { name: 'deviation-$unique', scope: ['solution'], ...(publicKey === undefined ? {} : { publicKey }) })
-
 /** Makes a wrong call only if the model says that it must be refused. */
 export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refused')
 
@@ -302,10 +295,4 @@ export function waysToEndKeys({ cleanup, probes: { disable } }: TargetSettings):
     ...(disable === undefined ? [] : [{ ...disable, requirement: 'keys/can-be-disabled' as const }]),
     ...(cleanup === undefined ? [] : [{ ...cleanup, requirement: 'keys/can-be-deleted' as const }]),
   ]
-}
-
-/** The call that ends a key. */
-export function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
-  const text = JSON.stringify(params).replaceAll('"$id"', `"$${who}.id"`).replaceAll('"$name"', `"$${who}.name"`)
-  return anyCall(method, JSON.parse(text) as { [name: string]: Json }, byRoot(x))
 }

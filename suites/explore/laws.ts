@@ -8,8 +8,8 @@
  */
 import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
-import { type Caller, expectAccepted, expectRefused, keyOf } from './keyring.ts'
-import { basic, ecc, hmac, list, refresh, token, wayOf } from './step.ts'
+import { type Caller, expectAccepted, keyOf } from './keyring.ts'
+import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
 import {
   combinations,
   type Law,
@@ -240,37 +240,4 @@ function pairNamed(x: Explorer, name: string): Pair | undefined {
   const { access, pairs } = x.state()
   const index = access.get(x.names.get(name)?.accessToken ?? '')
   return index === undefined ? undefined : pairs.get(index)
-}
-
-/** Every key is still accepted, with the authorization that works for it. */
-export async function everyKeyWorks({ x, keyring }: Caller): Promise<void> {
-  x.script = 'still-living'
-  for (const who of [...keyring.secret, ...keyring.narrow.filter((one) => one === 'solution-key')]) {
-    await expectAccepted(x, list(basic(who)))
-    await expectAccepted(x, list(hmac(who)))
-  }
-  for (const who of [...keyring.ecc, ...keyring.narrowEcc]) await expectAccepted(x, list(ecc(who)))
-}
-
-/** Some keys and some of the latest pairs still work. @param pick draws a number below another */
-export async function someStillWork({ x, keyring }: Caller, pick: (count: number) => number): Promise<void> {
-  x.script = 'still-living'
-  const who = keyring.secret[pick(keyring.secret.length)] ?? 'root'
-  await expectAccepted(x, list(pick(2) === 0 ? basic(who) : hmac(who)))
-  const eccKey = keyring.ecc[pick(Math.max(1, keyring.ecc.length))]
-  if (eccKey !== undefined && pick(3) === 0) await expectAccepted(x, list(ecc(eccKey)))
-  const recent = x.pairNames.slice(-30)
-  for (let at = 0; at < 2; at++) {
-    const name = recent[pick(Math.max(1, recent.length))]
-    if (name !== undefined) await expectAccepted(x, list(token(name)))
-  }
-}
-
-/** Revoked, removed and expired tokens stay so. */
-export async function deadStayDead({ x }: Caller, most: number, pick: (count: number) => number): Promise<void> {
-  x.script = 'dead-again'
-  const all = x.pairNames
-  const chosen = all.length <= most ? all : Array.from({ length: most }, () => all[pick(all.length)] ?? '')
-  for (const name of chosen) if (x.names.has(name)) await expectRefused(x, list(token(name)))
-  for (const name of chosen.slice(0, Math.ceil(most / 3))) if (x.names.has(name)) await expectRefused(x, refresh(name))
 }

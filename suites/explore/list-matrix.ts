@@ -1,6 +1,6 @@
 /** Which pairs of the matrix a full exploration of the reference server covers, and why it does not cover the others. */
 import { openExploration } from './explore.ts'
-import { allPairs, type MatrixCoverage, readMatrix } from './matrix.ts'
+import { type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
 import { openTarget } from './open.ts'
 
 /** More than the rows need. */
@@ -27,7 +27,7 @@ export async function coverageOfReference(seed: number): Promise<MatrixCoverage>
 }
 
 /** All pairs of the matrix, covered or not. */
-export const pairsOfMatrix = (): string[] => allPairs(readMatrix().dimensions)
+export const pairsOfMatrix = (): readonly string[] => noCoverage(readMatrix()).all
 
 /** The pairs that no row covered by reason, the commonest reason first. */
 function reasonsOf({ all, reasons }: MatrixCoverage): [reason: string, pairs: string[]][] {

@@ -168,7 +168,7 @@ interface Impossible {
   readonly where: readonly Dimensions[]
 }
 
-export interface Matrix {
+interface Matrix {
   readonly dimensions: Dimensions
   readonly impossible: readonly Impossible[]
   /** What values stand for: members of the call, words of its scope, or steps before it. */
@@ -189,7 +189,7 @@ export function pairsOf(row: Row): string[] {
 }
 
 /** Every pair of values of two dimensions. */
-export function allPairs(dimensions: Dimensions): string[] {
+function allPairs(dimensions: Dimensions): string[] {
   const names = Object.keys(dimensions)
   return names.flatMap((one, at) =>
     names

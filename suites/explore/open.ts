@@ -18,22 +18,23 @@ interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'on
   readonly instance: Instance
   readonly operations: Operations
   readonly values: Random
-  /** Nothing was created on the target before. */
+  /** Nothing was created on the target before, and nobody else uses it. */
   readonly fresh: boolean
   readonly loopback: boolean
+  /** Existing keys: the test keys of a run. */
   readonly knownKeys?: readonly KnownKey[]
   readonly maxCalls: number
   timeLeftMs(): number
-  /** How many keys were created on the target before. */
+  /** How many keys were created on the target before; 0 by default. */
   readonly created?: number
-  /** How many wrong tries others made shortly before. */
+  /** How many wrong tries others made shortly before; 0 by default. */
   readonly triesBefore?: number
   /** A race before it left more sessions than the limit. */
   readonly hasSurplusSessions?: boolean
 }
 
 /** A key that is there before the exploration. */
-export interface KnownKey {
+interface KnownKey {
   readonly id: string
   readonly secret?: string
   /** PKCS#8 PEM. */
@@ -171,7 +172,7 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
 export const keyPairMaker = (values: Random) => () => ed25519KeyPair(values.bytes(32))
 
 /** A target for one exploration. `values`: where a server may remember the nonces, names and public keys of an earlier one with this seed. */
-export interface OpenedTarget {
+interface OpenedTarget {
   readonly instance: Instance
   /** Whether calls can come from every address of 127/8; over IPv6 they cannot. */
   readonly loopback: boolean

@@ -1,8 +1,8 @@
 import { sessionLimit } from '../engine/document.ts'
 import type { Misuse } from '../engine/model/state.ts'
 import type { Address, Explorer } from './explorer-types.ts'
-import { creation, everyScope, expectRefused, freshName, granted } from './keyring.ts'
-import { basic, type CallStep, changed, ecc, grant, hmac, list, refresh, token } from './step.ts'
+import { everyScope, expectRefused, freshName, granted } from './keyring.ts'
+import { basic, type CallStep, changed, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
 
 const oddMs = 370
 
@@ -238,7 +238,11 @@ function trials({ addresses: [, second] }: Explorer, keys: boolean): readonly Tr
       scope: ['solution', 'ipAddr:'],
       wrong: (pair) => (second === undefined ? undefined : list(token(pair), { from: second.name })),
     },
-    { misuse: 'scope', scope: ['solution'], wrong: (pair) => (keys ? creation(token(pair)) : undefined) },
+    {
+      misuse: 'scope',
+      scope: ['solution'],
+      wrong: (pair) => (keys ? create(token(pair), { name: 'deviation-$unique', scope: ['solution'] }) : undefined),
+    },
     { misuse: 'kind', scope: ['solution'], wrong: (pair) => list({ token: `$${pair}.refreshToken` }) },
     {
       misuse: 'kind',

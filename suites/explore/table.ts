@@ -2,7 +2,7 @@
 import type { Operations } from '../engine/language/deviations.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, type Caller, type Keyring, mayTryCreation, type PairKind, pairOf } from './keyring.ts'
+import { apikeyScope, type Caller, type Keyring, mayTryCreation, pairOf } from './keyring.ts'
 import {
   type Auth,
   basic,
@@ -18,7 +18,7 @@ import {
   token,
 } from './step.ts'
 
-export interface Cell {
+interface Cell {
   /** `table/<way>/<part>`: what baselines and reports name. */
   readonly id: string
   readonly way: string
@@ -267,6 +267,8 @@ async function authOf(
 
 const pick = <Item>(items: readonly Item[], turn: number): Item | undefined => items[turn % Math.max(1, items.length)]
 
+type PairKind = Parameters<typeof pairOf>[2]
+
 const kinds: readonly Omit<PairKind, 'who'>[] = [
   { scope: ['solution'] },
   { scope: ['solution'], generation: 1 },
@@ -286,7 +288,7 @@ function kindOf(keyring: Keyring, turn: number): PairKind {
 }
 
 /** The cells whose calls are still to be made. */
-export interface Table {
+interface Table {
   left: Cell[]
   asked: number
   /** Of each part of a call how many cells were asked, and how many there are. */

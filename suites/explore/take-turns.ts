@@ -1,6 +1,6 @@
 /** Jobs that take turns in one event loop: while one lets time pass, another goes on. So calls are still made one after another. */
 
-export interface Job {
+interface Job {
   /** What it needs for itself: of the jobs that need the same, a later one starts when the earlier one has ended. */
   readonly needs: readonly string[]
   run(wait: (ms: number) => Promise<void>): Promise<void>

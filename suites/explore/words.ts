@@ -205,7 +205,7 @@ const isUsedBefore = (pair: string | undefined, steps: readonly Step[]): boolean
 export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
   const { steps, outcomes } = shown
   const explained = new Set<string>()
-  const connectionOf = shown.sharesConnection ? connectionsIn(steps) : noneShared
+  const connectionOf = shown.sharesConnection ? connectionsIn(steps) : () => undefined
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
   const groups = withSessionsTogether({ steps, outcomes })
   return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
@@ -292,9 +292,6 @@ export function connectionsIn(steps: readonly Step[]): (step: CallStep) => strin
   const names = new Map([...new Set(used)].map((connection, at) => [connection, numbers[at] ?? `number-${at + 1}`]))
   return (step) => names.get(connectionOf(step))
 }
-
-/** Where it does not matter which calls share a connection. */
-export const noneShared = (): undefined => undefined
 
 /** The scope words that were requested for a pair, as one text. */
 function requestedFor(pair: string, find: ReturnType<typeof findMadeBy>): string | undefined {

@@ -9,16 +9,7 @@ import { readYaml } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
-import {
-  byRoot,
-  type Caller,
-  endingOf,
-  expectAccepted,
-  expectRefused,
-  freshName,
-  mayTryCreation,
-  wordsOf,
-} from './keyring.ts'
+import { byRoot, type Caller, expectAccepted, expectRefused, freshName, mayTryCreation, wordsOf } from './keyring.ts'
 import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
 
 export interface World {
@@ -252,6 +243,12 @@ export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | 
   const isPlain = who !== undefined && Object.keys(params).join() === 'grantType,apiKeyId,apiKeySecret,scope'
   if (isPlain && words.scope !== undefined) return { call: { ...grant(who, words.scope, more), auth }, keep }
   return { call: anyCall(method, { ...params, ...words }, auth, more), keep }
+}
+
+/** The call that ends a key. */
+function endingOf(x: Explorer, who: string, { method, params }: Caller['waysToEndKeys'][number]): CallStep {
+  const text = JSON.stringify(params).replaceAll('"$id"', `"$${who}.id"`).replaceAll('"$name"', `"$${who}.name"`)
+  return anyCall(method, JSON.parse(text) as { [name: string]: Json }, byRoot(x))
 }
 
 type Params = { readonly [name: string]: Json }

@@ -30,7 +30,7 @@ import {
 import { valuesOf } from './world-values.ts'
 
 /** What a stage gives its worlds. */
-export interface WorldOptions {
+interface WorldOptions {
   /** Further values, and those that replace values of the caller. */
   readonly values?: { readonly [name: string]: unknown }
   readonly sizes: Sizes
