@@ -15,7 +15,7 @@ export interface Check {
   judge(evidence: Evidence): Judged
 }
 
-export interface Evidence {
+interface Evidence {
   story: Story
   /** Every signed request, with what it shows. */
   signed: readonly (SignatureShown & { request: Request })[]

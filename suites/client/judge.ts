@@ -2,12 +2,12 @@
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { diagnose } from '../lab/diagnose.ts'
-import { type Check, type Evidence, type Finding, finding } from './check.ts'
+import { type Check, type Finding, finding } from './check.ts'
 import { callChecks } from './checks/calls.ts'
 import { grantChecks } from './checks/grants.ts'
 import { refreshChecks } from './checks/refresh.ts'
-import { type Explain, judgeSignatures, signatureChecks } from './checks/signatures.ts'
-import { type ClientAuth, type Journal, readJournal, type Start, type Story } from './journal.ts'
+import { judgeSignatures, signatureChecks } from './checks/signatures.ts'
+import { type Journal, readJournal, type Start, type Story } from './journal.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 
 /** The areas of checks in the order of the report. */
@@ -35,8 +35,10 @@ export const checks: readonly Check[] = areas.flatMap((area) =>
 export const isMadeFor = ({ check, exercises }: Pick<Scenario, 'check' | 'exercises'>, id: string): boolean =>
   check === id || exercises.includes(id)
 
+type Evidence = Parameters<Check['judge']>[0]
+
 interface Selection {
-  auth: readonly ClientAuth[]
+  auth: readonly Scenario['auth'][]
   /** Ids of checks or scenarios, or how they begin. */
   only: readonly string[]
   skip: readonly { id: string; reason: string }[]
@@ -82,7 +84,7 @@ function demandId(flag: string, id: string): void {
 }
 
 /** The result of one check over all journals. */
-export interface CheckResult {
+interface CheckResult {
   check: Check
   verdict: 'passed' | 'failed' | 'warned' | 'not-exercised'
   /** The journals that decide the verdict: those with findings, otherwise those in which the check was exercised. */
@@ -142,7 +144,7 @@ const diagnosesInAll = 12
 const searchesWithoutResult = 2
 
 /** @param budget shared by all journals; used time is subtracted */
-function boundedExplain(budget: { diagnoses: number; withoutResult: number }): Explain {
+function boundedExplain(budget: { diagnoses: number; withoutResult: number }): Parameters<typeof judgeSignatures>[1] {
   let left = diagnosesPerJournal
   return (input) => {
     if (left === 0 || budget.diagnoses === 0 || budget.withoutResult === 0) return null

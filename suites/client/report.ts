@@ -17,7 +17,7 @@ import { shellWord, unwrappedText } from '../report/text.ts'
 import { glyphs, knownWords } from '../report/verdict-words.ts'
 import type { Check } from './check.ts'
 import { type Exchange, type Journal, type Request, readJournal, type Start, type Story } from './journal.ts'
-import { checks as allChecks, type CheckResult, isMadeFor, type selectChecks } from './judge.ts'
+import { checks as allChecks, isMadeFor, type judgeJournals, type selectChecks } from './judge.ts'
 
 type Selected = ReturnType<typeof selectChecks>
 
@@ -54,6 +54,8 @@ interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | '
   /** What `--skip` left out, with reasons. */
   skipped: { id: string; reason: string }[]
 }
+
+type CheckResult = ReturnType<typeof judgeJournals>[number]
 
 interface CheckReport extends Omit<Check, 'judge'>, Pick<CheckResult, 'verdict' | 'scenarios'> {
   /** The first finding; without one, what the check claims or why it was not exercised. */

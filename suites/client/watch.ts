@@ -58,11 +58,11 @@ function makePrivateKeyFile() {
   return { ...pair, path, publicKey: publicKeyOfSeed(pair.seed), remove }
 }
 
-/** Where the client comes from. */
-export type ClientSource =
-  | { kind: 'command'; command: string; timeoutSeconds: number }
-  /** Missing parts of the key are generated. */
-  | { kind: 'listen'; port: number; key: { id?: string; secret?: string } }
+interface ListenOptions {
+  port: number
+  /** Missing parts are generated. */
+  key: { id?: string; secret?: string }
+}
 
 /**
  * Serves calls until the signal comes. @param announce prints the environment for clients, as `NAME=value` lines
@@ -70,7 +70,7 @@ export type ClientSource =
  * @throws SuiteError (`usage`) where the port is taken
  */
 export async function listen(
-  { port, key: rootKey }: Extract<ClientSource, { kind: 'listen' }>,
+  { port, key: rootKey }: ListenOptions,
   signal: AbortSignal,
   announce: (lines: readonly string[]) => void,
 ): Promise<Journal> {

@@ -2,7 +2,7 @@ import { clientAuths } from '../client/journal.ts'
 import { checks, judgeJournals, selectChecks } from '../client/judge.ts'
 import { buildReport, clientRenderers, parseClientKnown } from '../client/report.ts'
 import { scenarios } from '../client/scenarios.ts'
-import { type ClientSource, listen, runScenarios } from '../client/watch.ts'
+import { listen, runScenarios } from '../client/watch.ts'
 import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import { printableLines } from '../engine/printable.ts'
@@ -118,6 +118,11 @@ function listText(): string {
   const ofScenarios = scenarios.map(({ id, about }) => `  ${id.padEnd(width)}  ${about}`)
   return ['Checks', ...ofChecks, '', 'Scenarios', ...ofScenarios, ''].join('\n')
 }
+
+/** Where the client comes from. */
+type ClientSource =
+  | { kind: 'command'; command: string; timeoutSeconds: number }
+  | ({ kind: 'listen' } & Parameters<typeof listen>[0])
 
 /** @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens */
 function readSource(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
-import { loadVectors, type SignatureVector, vectorBytes } from '../engine/language/vectors.ts'
+import { loadVectors, vectorBytes } from '../engine/language/vectors.ts'
 import { utf8, visibleLines } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { sign } from '../engine/signer/sign.ts'
@@ -13,6 +13,8 @@ import { diagnose } from '../lab/diagnose.ts'
 import { verify } from '../lab/verify.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
 import { readCheck, signInputOf } from './signature.ts'
+
+type SignatureVector = ReturnType<typeof loadVectors>['valid'][number]
 
 /** The request of docs/lab.md, and its right header. */
 const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'

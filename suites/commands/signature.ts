@@ -12,16 +12,9 @@ import { fromBase64Strict, fromLatin1, fromUtf8, toBase64, toHex, utf8, visibleL
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type Signed, type SignInput, type SigningKey, sign } from '../engine/signer/sign.ts'
-import {
-  type DiagnoseInput,
-  type Diagnosis,
-  diagnose,
-  type NextStep,
-  nextSteps,
-  unexplainedSentence,
-} from '../lab/diagnose.ts'
+import { type DiagnoseInput, type Diagnosis, diagnose, nextSteps, unexplainedSentence } from '../lab/diagnose.ts'
 import { readPasted, sentBody } from '../lab/request.ts'
-import { ownDataSentences, type Stage, type Verification, verify } from '../lab/verify.ts'
+import { ownDataSentences, verify } from '../lab/verify.ts'
 import { given, readBytes, readStandardInput } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
@@ -192,6 +185,8 @@ const verifying: flag.Command<typeof verifyFlags> = {
   },
 }
 
+type Verification = ReturnType<typeof verify>
+
 /** What `verify` prints for people. */
 function verifyText({ valid, stages }: Verification, header: string): string {
   const failed = stages.filter(({ ok }) => !ok).map(({ name }) => name)
@@ -200,7 +195,7 @@ function verifyText({ valid, stages }: Verification, header: string): string {
   return [...stages.flatMap((stage) => stageLines(stage, header)), '', verdict, ...last, ''].join('\n')
 }
 
-function stageLines({ name, ok, expected, received }: Stage, header: string): string[] {
+function stageLines({ name, ok, expected, received }: Verification['stages'][number], header: string): string[] {
   if (ok) return [`✓ ${name}`]
   // A header without a space has no scheme word, so its beginning is shown.
   const shown = name === 'scheme' && received === '' ? header.trim() : (received ?? '')
@@ -249,7 +244,7 @@ function mistakeLines({ id, title, requirement, fix }: Diagnosis['mistakes'][num
   ]
 }
 
-const stepTexts: { [step in NextStep]: string } = {
+const stepTexts: { [step in ReturnType<typeof nextSteps>[number]]: string } = {
   'check-empty-body': 'The body given here is empty. If one was sent, give it with "--body-file FILE"',
   'give-own-data':
     'Write the data that your code signs to a file, byte by byte, and name it with "--data-to-sign-file FILE": their first wrong byte is pointed at',

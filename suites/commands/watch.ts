@@ -7,7 +7,7 @@ import * as flag from '../run/flags.ts'
 import { readBaseline } from '../run/inputs.ts'
 import { readTargetFile, readTls, serverFlags } from '../run/options.ts'
 import { openJudging } from '../watch/judging.ts'
-import { openProxy, type ProxyOptions } from '../watch/proxy.ts'
+import { openProxy } from '../watch/proxy.ts'
 import { buildWatchReport, watchRenderers } from '../watch/report.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { readWhatIsKnown, trafficFlags } from './traffic.ts'
@@ -112,7 +112,7 @@ function endOf(seconds: number | null): Promise<void> {
   })
 }
 
-type Read = Omit<ProxyOptions, 'begin' | 'end' | 'other'>
+type Read = Omit<Parameters<typeof openProxy>[0], 'begin' | 'end' | 'other'>
 
 function readProxyOptions(flags: flag.Values<typeof watchFlags>, typed: flag.Typed<typeof watchFlags>): Read {
   const named = readTargetFile(typed, process.env)

@@ -6,10 +6,10 @@ import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose } from './diagnose.ts'
 import { readPasted, sentBody } from './request.ts'
-import { readHeader, type Verification, verify } from './verify.ts'
+import { readHeader, verify } from './verify.ts'
 
 /** The fields of the page, as typed. */
-export interface LabFields {
+interface LabFields {
   /** Header, curl line, raw request, or call of fetch or PowerShell. */
   request: string
   body: string
@@ -32,7 +32,7 @@ type LabResult =
   | {
       kind: 'checked'
       input: DiagnoseInput
-      verification: Verification
+      verification: ReturnType<typeof verify>
       diagnosis: Diagnosis
       /** The right data to sign, byte by byte with their origin; null if the header has no timestamp and nonce. */
       pieces: Piece[] | null

@@ -4,7 +4,7 @@
  */
 import { editDistance } from '../engine/edit-distance.ts'
 import { isObject, type JsonObject } from '../engine/json.ts'
-import { jsonOf, numbersOf, numberWriters, type WriteNumber, withNumbers } from '../engine/signer/bodies.ts'
+import { jsonOf, numbersOf, withNumbers } from '../engine/signer/bodies.ts'
 import { fromBase64Loose, fromHex, fromLatin1, fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
 import {
   type Draft,
@@ -45,7 +45,7 @@ export interface DiagnoseInput extends VerifyInput {
   otherKeys?: readonly { name: string; key: SigningKey }[]
 }
 
-export type NamedMistake = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix'>
+type NamedMistake = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix'>
 
 export interface Diagnosis {
   valid: boolean
@@ -246,7 +246,7 @@ function isDamaged(input: VerifyInput, fields: HeaderFields): boolean {
 // ---- what to print, and what to try next, if no known mistake explains a signature
 
 /** In the order in which to try them; the wording differs between the command line and the page. */
-export type NextStep = 'check-empty-body' | 'give-own-data' | 'mend-own-data' | 'compare-key' | 'give-url'
+type NextStep = 'check-empty-body' | 'give-own-data' | 'mend-own-data' | 'compare-key' | 'give-url'
 
 /** What is known, as one sentence. Units: `ruledOut` counts each known mistake once. */
 export function unexplainedSentence({ key }: DiagnoseInput, { mistakes, ruledOut }: Diagnosis): string {
@@ -295,11 +295,39 @@ function guessesAtFile(file: Uint8Array | undefined): KnownMistake[] {
 function guessesAtNumbers(body: Uint8Array): KnownMistake[] {
   const text = fromUtf8(body) ?? ''
   const { double, ...others } = numberWriters
-  const changes = (write: WriteNumber): boolean => numbersOf(text).some((it, at) => write(it, at) !== it)
+  const changes = (write: Parameters<typeof withNumbers>[1]): boolean =>
+    numbersOf(text).some((it, at) => write(it, at) !== it)
   const writers = Object.values(others).filter(changes)
   if (jsonOf(body) === undefined || (writers.length === 0 && !changes(double))) return []
   const changed = [double, ...writers].flatMap((write) => otherNumbers(changesOf(text, withNumbers(text, write))))
   return [...changed, ...[(literal: string) => literal, ...writers].flatMap(spellingsWith)]
+}
+
+/** How languages write a number that they have parsed. */
+const numberWriters = {
+  /** JavaScript and Go make a double of it. */
+  double: (literal: string) => JSON.stringify(Number(literal)),
+  /** Python and many others keep integers, and print floats with a point or an exponent. */
+  python(literal: string) {
+    if (/^-?\d+$/.test(literal)) return literal.replace(/^-0$/, '0')
+    const value = Number(literal)
+    const size = Math.abs(value)
+    if (size !== 0 && (size >= 1e16 || size < 1e-4))
+      return value.toExponential().replace(/([-+])(\d)$/, (_, sign: string, digit: string) => `${sign}0${digit}`)
+    return Number.isInteger(value) ? `${Object.is(value, -0) ? '-0' : value}.0` : String(value)
+  },
+  /** PHP, Ruby and Python, where they make a double of a long integer. */
+  exponent: (literal: string) => withExponent(literal, 'e+', 1e15),
+  /** Java, where it makes a double of an integer of eight digits and more. */
+  java: (literal: string) => withExponent(literal, 'E', 1e7),
+} as const
+
+/** Other integers are kept. */
+function withExponent(literal: string, mark: string, from: number): string {
+  const value = Number(literal)
+  if (!Number.isInteger(value) || Math.abs(value) < from) return literal
+  const written = value.toExponential().replace('e+', mark)
+  return mark === 'E' && !written.includes('.') ? written.replace(mark, `.0${mark}`) : written
 }
 
 /** Numbers of a body that are written otherwise, each with what became of it; no mistake where there are none. */

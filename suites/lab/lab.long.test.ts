@@ -10,13 +10,15 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { chromiumMissing, launchChromium } from '../self/chromium.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
-import { type LabFields, labResult } from './compute.ts'
+import { labResult } from './compute.ts'
 import { buildLab, serveLab } from './lab-page.ts'
 
 const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
 const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 const untruncated =
   'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCRP4aNC51zy4N7FPaU='
+
+type LabFields = Parameters<typeof labResult>[0]
 
 const fields: LabFields = {
   request: right,

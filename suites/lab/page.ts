@@ -6,9 +6,9 @@ import type { FlatVector } from '../engine/language/vectors.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { html, type Part } from '../page/markup.ts'
-import { type LabFields, labResult } from './compute.ts'
-import { type NamedMistake, type NextStep, nextSteps, unexplainedSentence } from './diagnose.ts'
-import { ownDataSentences, type Stage } from './verify.ts'
+import { labResult } from './compute.ts'
+import { type Diagnosis, nextSteps, unexplainedSentence } from './diagnose.ts'
+import { ownDataSentences, type verify } from './verify.ts'
 
 type LabResult = ReturnType<typeof labResult>
 
@@ -21,6 +21,8 @@ interface LabCorpus {
 
 /** The pause after typing before the page computes. In ms. */
 const pauseMs = 150
+
+type LabFields = Parameters<typeof labResult>[0]
 
 const corpus = JSON.parse(byId('corpus').textContent ?? '') as LabCorpus
 const form = byId('fields') as HTMLFormElement
@@ -140,6 +142,8 @@ function drawDiagnosis({ diagnosis, input }: Checked): Part {
   ]
 }
 
+type NextStep = ReturnType<typeof nextSteps>[number]
+
 const stepTexts: { [step in NextStep]: string } = {
   'check-empty-body': 'The body given here is empty: paste the one that was sent.',
   'give-own-data': 'Paste the data that your code signs: their first wrong byte is shown.',
@@ -168,7 +172,7 @@ function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input'
 <details><summary>Ruled out, alone and together with others: ${ruledOut.length} mistakes</summary><ul>${ruledOut}</ul></details>`
 }
 
-function drawMistake({ id, title, requirement, fix }: NamedMistake): Part {
+function drawMistake({ id, title, requirement, fix }: Diagnosis['mistakes'][number]): Part {
   return html`<article class="mistake"><p class="title">${title}</p><p>Fix: ${fix}</p>
 <p class="quiet">The interface: ${corpus.sentences[requirement] ?? ''} (${requirement})</p>
 <p class="quiet">Mistake <code>${id}</code></p></article>`
@@ -179,7 +183,7 @@ function drawStages({ verification }: Checked): Part {
   return html`<h2>Stages</h2><ul class="stages">${verification.stages.map(drawStage)}</ul>`
 }
 
-function drawStage({ name, ok, expected = '', received = '' }: Stage): Part {
+function drawStage({ name, ok, expected = '', received = '' }: ReturnType<typeof verify>['stages'][number]): Part {
   const mark = html`<span class="mark" aria-hidden="true">${ok ? '✓' : '✗'}</span>`
   if (ok) return html`<li class="good">${mark}<span> ${name} right</span></li>`
   return html`<li class="bad">${mark}<span> ${name} wrong</span><div>expected <code>${expected}</code></div>

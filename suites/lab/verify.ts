@@ -3,7 +3,7 @@
  */
 import { counted } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
-import type { VerifyStage } from '../engine/language/vectors.ts'
+import type { loadVectors } from '../engine/language/vectors.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import {
   type Draft,
@@ -35,14 +35,14 @@ export interface VerifyInput {
   callersData?: Uint8Array | undefined
 }
 
-export interface Stage {
-  name: VerifyStage | 'data-to-sign'
+interface Stage {
+  name: ReturnType<typeof loadVectors>['invalid'][number]['fails-at'] | 'data-to-sign'
   ok: boolean
   expected?: string
   received?: string
 }
 
-export interface Verification {
+interface Verification {
   valid: boolean
   /** In order; stages that depend on a failed one are left out. */
   stages: Stage[]

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultScheme } from '../engine/document.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
-import { flatVectors, loadVectors, type SignatureVector, vectorBytes } from '../engine/language/vectors.ts'
+import { flatVectors, loadVectors, vectorBytes } from '../engine/language/vectors.ts'
 import { toHex } from '../engine/signer/bytes.ts'
 import { ed25519Verify } from '../engine/signer/ed25519.ts'
 import { sha256 } from '../engine/signer/hmac.ts'
@@ -19,6 +19,8 @@ import { publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type SignInput, sign } from '../engine/signer/sign.ts'
 import { createProfile, rules } from '../targets/bundled.ts'
 import { shipped } from './sources.ts'
+
+type SignatureVector = ReturnType<typeof loadVectors>['valid'][number]
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-vectors-'))
 afterAll(() => rmSync(folder, { recursive: true }))

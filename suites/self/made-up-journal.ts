@@ -1,6 +1,6 @@
 /** Journals made by hand, for the tests of the checks of clients. Times are ms after a fixed start. */
 import { createHmac } from 'node:crypto'
-import { type Explain, judgeSignatures } from '../client/checks/signatures.ts'
+import { judgeSignatures } from '../client/checks/signatures.ts'
 import { type Exchange, type Journal, readJournal, type Start } from '../client/journal.ts'
 import { checks } from '../client/judge.ts'
 import { diagnose } from '../lab/diagnose.ts'
@@ -174,7 +174,11 @@ export function judged(id: string, made: Journal): string {
 }
 
 /** The same for several checks. */
-export function judgedBy(ids: readonly string[], made: Journal, explain: Explain = diagnose): string[] {
+export function judgedBy(
+  ids: readonly string[],
+  made: Journal,
+  explain: Parameters<typeof judgeSignatures>[1] = diagnose,
+): string[] {
   const story = readJournal(made)
   const evidence = { story, signed: judgeSignatures(story, explain) }
   return ids.map((id) => {

@@ -11,7 +11,9 @@ import { problemWith } from '../engine/language/schemas.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
 import { body } from '../self/made-up-calls.ts'
 import { startMockServer } from '../targets/bundled.ts'
-import type { WatchReport } from './report.ts'
+import type { buildWatchReport } from './report.ts'
+
+type WatchReport = ReturnType<typeof buildWatchReport>
 
 captureCli()
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')

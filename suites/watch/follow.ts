@@ -43,7 +43,7 @@ import { whyRefused } from './why.ts'
 /** How a call is authorized, as far as it can be read. */
 type Way = 'hmac' | 'ecc' | 'basic' | 'token' | 'grant' | 'refresh' | 'none' | 'other'
 
-export interface Wrong extends ReturnType<typeof wrongAnswer> {
+interface Wrong extends ReturnType<typeof wrongAnswer> {
   /** The call that shows it. */
   observed: Observed
 }
@@ -65,7 +65,7 @@ export interface Judged {
   settled: Observed[]
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   terms: Pick<Terms, 'scheme' | 'tokenPrefix' | 'uri' | 'probes'> & Partial<Terms>
   /** The keys that the user names. */
   keys: readonly NamedKey[]
@@ -80,7 +80,7 @@ export interface FollowOptions {
 /** A call that began. */
 export type Begun = Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }
 
-export interface Follower {
+interface Follower {
   begin(number: number, call: Begun): void
   /** The call is over, with or without an answer. */
   end(observed: Observed): void

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
-import { openProxy, type ProxyOptions, type WatchProxy } from './proxy.ts'
+import { openProxy } from './proxy.ts'
 import type { Observed } from './records.ts'
 
 const closing: (() => unknown)[] = []
@@ -24,8 +24,8 @@ async function listening(server: net.Server): Promise<string> {
 /** A proxy before a server, and what it saw. */
 async function before(
   url: string,
-  more: Partial<ProxyOptions> = {},
-): Promise<WatchProxy & { seen: Observed[]; next(): Promise<Observed> }> {
+  more: Partial<Parameters<typeof openProxy>[0]> = {},
+): Promise<Awaited<ReturnType<typeof openProxy>> & { seen: Observed[]; next(): Promise<Observed> }> {
   const seen: Observed[] = []
   const waiting: ((observed: Observed) => void)[] = []
   const proxy = await openProxy({

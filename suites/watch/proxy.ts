@@ -15,7 +15,7 @@ import { noAnswer, type Tls } from '../targets/transport.ts'
 import type { Begun } from './follow.ts'
 import { isCall, type Observed } from './records.ts'
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** The base URL of the server. */
   url: string
   host: string
@@ -38,7 +38,7 @@ export interface ProxyOptions {
   other(): void
 }
 
-export interface WatchProxy {
+interface WatchProxy {
   url: string
   /** Takes no more connections, ends the idle ones and, a moment later, the others. */
   close(): Promise<void>

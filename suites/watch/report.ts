@@ -16,13 +16,15 @@ import { exchangeBlocks, scenarioBlocks, toTell } from '../report/tell.ts'
 import { unwrappedText } from '../report/text.ts'
 import { knownWords, words } from '../report/verdict-words.ts'
 import type { Observed } from './records.ts'
-import type { Client, ClientCheck, Outcome } from './session.ts'
+import type { Outcome } from './session.ts'
 
 /** A report of `run`, without cases, and with what `watch` and `judge` add (spec/schemas/report.schema.json). */
-export interface WatchReport extends Report {
+interface WatchReport extends Report {
   clients: ClientReport[]
   watched: Watched
 }
+
+type Client = Outcome['clients'][number]
 
 interface ClientReport extends Client {
   verdict: RunVerdict
@@ -201,7 +203,7 @@ function tellTraffic(report: PrintedReport): Document {
   const ofClients = clients.flatMap((client) => client.checks.flatMap((check) => tellCheck(client, check)))
   const told = [...findings.map((finding) => tellFinding(report, finding)), ...ofClients]
   const order = ['failed', 'warned', 'known']
-  const counts = (checks: readonly ClientCheck[]): number[] =>
+  const counts = (checks: Client['checks']): number[] =>
     ['failed', 'warned', 'passed'].map((word) => checks.filter((check) => check.verdict === word).length)
   return {
     title: meta.target,
@@ -259,7 +261,7 @@ function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: Pr
   }
 }
 
-function tellCheck(client: ClientReport, { id, level, verdict, message }: ClientCheck): Told[] {
+function tellCheck(client: ClientReport, { id, level, verdict, message }: Client['checks'][number]): Told[] {
   if (verdict === 'passed') return []
   const about = level === 'document' ? 'breaks a sentence of the document' : 'departs from good practice'
   return [

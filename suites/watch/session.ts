@@ -1,12 +1,14 @@
 /** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
 import type { Journal } from '../client/journal.ts'
-import { type CheckResult, judgeJournals } from '../client/judge.ts'
+import { judgeJournals } from '../client/judge.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
-import { type Follower, type FollowOptions, followTraffic, type Judged, settingOf, type Wrong } from './follow.ts'
+import { followTraffic, type Judged, settingOf } from './follow.ts'
 import { isCall, type NamedKey, type Observed } from './records.ts'
+
+type FollowOptions = Parameters<typeof followTraffic>[0]
 
 export interface SessionOptions {
   terms: FollowOptions['terms']
@@ -20,12 +22,10 @@ export interface SessionOptions {
 }
 
 /** A finding about the server, with the call that showed it first. */
-interface Found extends Wrong {
-  times: number
-}
+type Found = Judged['wrong'][number] & { times: number }
 
 /** What one client did: the calls with one key from one address. */
-export interface Client {
+interface Client {
   /** null: not known, as of calls with tokens that were issued before. */
   key: string | null
   address: string
@@ -34,7 +34,7 @@ export interface Client {
   checks: ClientCheck[]
 }
 
-export interface ClientCheck {
+interface ClientCheck {
   id: string
   level: 'document' | 'practice'
   verdict: 'passed' | 'failed' | 'warned'
@@ -49,7 +49,7 @@ interface Session {
   lose(numbers: readonly number[]): void
   /** Ends it. Nothing may come after. */
   finish(): Outcome
-  readonly follower: Follower
+  readonly follower: ReturnType<typeof followTraffic>
 }
 
 export interface Outcome {
@@ -244,7 +244,7 @@ function openAnswers({ observed, way, answer }: Judged): { question: string; ans
   return [{ question: 'tokens/prefix', answer: rest.length === 0 ? 'no word' : `"${word.slice(0, 20)}"` }]
 }
 
-function shownCheck({ check, verdict, findings }: CheckResult): ClientCheck[] {
+function shownCheck({ check, verdict, findings }: ReturnType<typeof judgeJournals>[number]): ClientCheck[] {
   if (verdict === 'not-exercised') return []
   const [first] = findings
   const more = findings.length > 1 ? ` (found ${findings.length} times)` : ''

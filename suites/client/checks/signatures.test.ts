@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { journal, judged, judgedBy, key, signed } from '../../self/made-up-journal.ts'
-import type { Explain } from './signatures.ts'
+import type { judgeSignatures } from './signatures.ts'
 
 const checks = [
   'body-as-sent',
@@ -98,7 +98,13 @@ describe('a signature', () => {
 
   test('without an explanation is reported by what is certain', () => {
     // A search without a result takes half a second.
-    const inVain: Explain = () => ({ valid: false, explained: false, mistakes: [], alternatives: [], ruledOut: [] })
+    const inVain: Parameters<typeof judgeSignatures>[1] = () => ({
+      valid: false,
+      explained: false,
+      mistakes: [],
+      alternatives: [],
+      ruledOut: [],
+    })
     const other = Buffer.from('not a signature at all')
     const verdicts = (text: string): string[] =>
       judgedBy(

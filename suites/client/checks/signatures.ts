@@ -3,9 +3,9 @@ import { callPath } from '../../engine/document.ts'
 import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/draft.ts'
 import { signatureBytes } from '../../engine/signer/ed25519.ts'
 import { macBytesSent } from '../../engine/signer/hmac.ts'
-import type { DiagnoseInput, Diagnosis, NamedMistake } from '../../lab/diagnose.ts'
+import type { DiagnoseInput, Diagnosis } from '../../lab/diagnose.ts'
 import { readHeader, type VerifyInput, verify } from '../../lab/verify.ts'
-import { type Check, type Evidence, each, finding } from '../check.ts'
+import { type Check, each, finding } from '../check.ts'
 import { headerOf, type JournalKey, type Request, type SignatureShown, type Story } from '../journal.ts'
 
 const rows: readonly [id: string, title: string, sentence: string][] = [
@@ -83,6 +83,8 @@ export const signatureChecks: readonly Check[] = [
   ),
 ]
 
+type Evidence = Parameters<Check['judge']>[0]
+
 /** What the signed requests of a story show about one check. */
 function judgedBySignatures(id: string, { signed }: Evidence): ReturnType<Check['judge']> {
   const findings = signed.flatMap(({ request, faults }) =>
@@ -94,7 +96,7 @@ function judgedBySignatures(id: string, { signed }: Evidence): ReturnType<Check[
 }
 
 /** Names the mistake in a signature that does not verify; null when no time is left for the search. */
-export type Explain = (input: DiagnoseInput) => Diagnosis | null
+type Explain = (input: DiagnoseInput) => Diagnosis | null
 
 /** Looks at every signed request of a story, in order. */
 export function judgeSignatures(story: Story, explain: Explain): Evidence['signed'][number][] {
@@ -131,6 +133,8 @@ function keyOf({ keys }: Story, header: string): JournalKey | null {
   const ids = splitHeader(header).fields.flatMap((field) => field.split(/[,:]/).map((part) => part.trim()))
   return keys.find(({ id }) => ids.includes(id)) ?? keys[0] ?? null
 }
+
+type Mistake = Diagnosis['mistakes'][number]
 
 type Fault = Evidence['signed'][number]['faults'][number]
 
@@ -277,7 +281,7 @@ function asSent(body: Uint8Array, diagnosis: Diagnosis | null): Diagnosis | null
   const [only, ...others] = diagnosis?.mistakes ?? []
   const isAmbiguous = only?.id === 'data/without-final-newline' && others.length === 0 && body.at(-1) === 0x0a
   if (diagnosis === null || !isAmbiguous) return diagnosis
-  const added: NamedMistake = {
+  const added: Mistake = {
     id: 'data/with-body-trimmed',
     title: 'The body ends with a line feed that was not signed',
     requirement: 'signatures/request-body',
@@ -318,7 +322,7 @@ const byMistake: { readonly [id: string]: string } = {
 }
 
 /** The check whose sentence a mistake breaks; `signature/values-as-signed` for mistakes without their own check. */
-function checkOfMistake({ id, requirement }: NamedMistake, key: JournalKey['kind']): string {
+function checkOfMistake({ id, requirement }: Mistake, key: JournalKey['kind']): string {
   const known = byMistake[id] ?? byRequirement[requirement]
   if (known !== undefined) return known
   // Another computation than HMAC-SHA256, such as SHA-1, makes other bytes than its first 20.

@@ -63,7 +63,7 @@ export function rewrite(bytes: Uint8Array, style: Partial<Style>, number?: Write
 }
 
 /** Another way to write a number, from its text. */
-export type WriteNumber = (literal: string, at: number) => string
+type WriteNumber = (literal: string, at: number) => string
 
 const textsAndNumbers = /"(?:\\[\s\S]|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g
 
@@ -76,33 +76,6 @@ export function numbersOf(text: string): string[] {
 export function withNumbers(text: string, write: WriteNumber): string {
   let at = 0
   return text.replace(textsAndNumbers, (token) => (token.startsWith('"') ? token : write(token, at++)))
-}
-
-/** How languages write a number that they have parsed. */
-export const numberWriters = {
-  /** JavaScript and Go make a double of it. */
-  double: (literal: string) => JSON.stringify(Number(literal)),
-  /** Python and many others keep integers, and print floats with a point or an exponent. */
-  python(literal: string) {
-    if (/^-?\d+$/.test(literal)) return literal.replace(/^-0$/, '0')
-    const value = Number(literal)
-    const size = Math.abs(value)
-    if (size !== 0 && (size >= 1e16 || size < 1e-4))
-      return value.toExponential().replace(/([-+])(\d)$/, (_, sign: string, digit: string) => `${sign}0${digit}`)
-    return Number.isInteger(value) ? `${Object.is(value, -0) ? '-0' : value}.0` : String(value)
-  },
-  /** PHP, Ruby and Python, where they make a double of a long integer. */
-  exponent: (literal: string) => withExponent(literal, 'e+', 1e15),
-  /** Java, where it makes a double of an integer of eight digits and more. */
-  java: (literal: string) => withExponent(literal, 'E', 1e7),
-} as const
-
-/** Other integers are kept. */
-function withExponent(literal: string, mark: string, from: number): string {
-  const value = Number(literal)
-  if (!Number.isInteger(value) || Math.abs(value) < from) return literal
-  const written = value.toExponential().replace('e+', mark)
-  return mark === 'E' && !written.includes('.') ? written.replace(mark, `.0${mark}`) : written
 }
 
 const knownStyles = new WeakMap<Uint8Array, Partial<Style>>()

@@ -48,23 +48,6 @@ export function latin1(text: string): Uint8Array | null {
   return bytes
 }
 
-/** The letters of Windows-1252 for the bytes from 0x80 on; those without a letter stand for themselves. */
-const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
-
-/** Windows-1252, with a ? for every character that it does not have. */
-export function windows1252(text: string): Uint8Array {
-  return Uint8Array.from(text, (letter) => {
-    const at = windowsLetters.indexOf(letter)
-    const code = at < 0 ? (letter.codePointAt(0) ?? 0) : 0x80 + at
-    return code > 0xff || (at < 0 && code >= 0x80 && code < 0xa0) ? 0x3f : code
-  })
-}
-
-/** The text of bytes in Windows-1252; the five without a letter there are those of ISO 8859-1. */
-export function fromWindows1252(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => windowsLetters[byte - 0x80] ?? String.fromCharCode(byte)).join('')
-}
-
 /** The bytes of hex in either case, or null where the text is not hex. */
 export function fromHex(text: string): Uint8Array | null {
   return text.length % 2 === 0 && /^[0-9a-fA-F]*$/.test(text) ? hexToBytes(text) : null

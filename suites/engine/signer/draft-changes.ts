@@ -4,7 +4,7 @@ import { jsonOf, writtenLike } from './bodies.ts'
 import { fromUtf8, sameBytes } from './bytes.ts'
 import { type Draft, joinPieces, type Origin, type Piece, piece } from './draft.ts'
 
-export interface DraftChange {
+interface DraftChange {
   /** Where in the computation it happens. */
   readonly stage: 'data' | 'key' | 'algorithm' | 'cut' | 'encoding' | 'fields'
   /** Returns the draft with this change; null if it changes nothing or cannot be made. */

@@ -5,14 +5,13 @@
  */
 import { defaultScheme } from '../document.ts'
 import { isObject } from '../json.ts'
-import { bodyForms, escapes, jsonOf, printedBy, pythonBytes, rewrite, spaced, type WriteNumber } from './bodies.ts'
+import { bodyForms, escapes, jsonOf, printedBy, pythonBytes, rewrite, spaced } from './bodies.ts'
 import {
   concat,
   fromBase64Loose,
   fromHex,
   fromLatin1,
   fromUtf8,
-  fromWindows1252,
   latin1,
   percentDecoded,
   sameBytes,
@@ -20,7 +19,6 @@ import {
   toBase64url,
   toHex,
   utf8,
-  windows1252,
 } from './bytes.ts'
 import {
   type Draft,
@@ -35,10 +33,12 @@ import {
   rightMac,
   type SigningKey,
 } from './draft.ts'
-import { type DraftChange, ofBodyValue, ofBytes, ofData, ofKey, ofText, withText } from './draft-changes.ts'
+import { ofBodyValue, ofBytes, ofData, ofKey, ofText, withText } from './draft-changes.ts'
 import { ed25519SignWithNeutralR, noDomain, prehashDomain, publicKeyOfSeed, withHighS } from './ed25519.ts'
 import { hmacOver, hmacSha256, sha1, sha256, sha384, sha512 } from './hmac.ts'
 import { pkcs8Prefix, publicKeyToPem } from './pem.ts'
+
+type DraftChange = ReturnType<typeof ofData>
 
 export interface KnownMistake extends DraftChange {
   /** `data/…`, `key/…`, `signature/…` or `fields/…`; after the slash is the word that fixtures use. */
@@ -247,7 +247,7 @@ const rareSpellings: readonly Spelling[] = [
 ]
 
 /** The mistakes that write the body again in the way of a serialiser, with numbers written as given: only a double loses what JSON says. */
-export function spellingsWith(number: WriteNumber): KnownMistake[] {
+export function spellingsWith(number: Parameters<typeof rewrite>[2]): KnownMistake[] {
   const rows = [...spellings, ...rareSpellings].map(([word, how, style]) => ({
     ...written(word, how, style),
     change: ofBytes('body', (raw) => rewrite(raw, style, number)),
@@ -1248,4 +1248,21 @@ const serverFixes: { readonly [requirement: string]: string } = {
 /** Two sentences for the author of a server that takes signatures with this mistake: what it accepts, and what it should compute. */
 export function serverHint({ requirement, when, fix }: KnownMistake): string {
   return `The server accepts this call when ${when}. ${serverFixes[requirement] ?? fix}`
+}
+
+/** The letters of Windows-1252 for the bytes from 0x80 on; those without a letter stand for themselves. */
+const windowsLetters = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** Windows-1252, with a ? for every character that it does not have. */
+function windows1252(text: string): Uint8Array {
+  return Uint8Array.from(text, (letter) => {
+    const at = windowsLetters.indexOf(letter)
+    const code = at < 0 ? (letter.codePointAt(0) ?? 0) : 0x80 + at
+    return code > 0xff || (at < 0 && code >= 0x80 && code < 0xa0) ? 0x3f : code
+  })
+}
+
+/** The text of bytes in Windows-1252; the five without a letter there are those of ISO 8859-1. */
+function fromWindows1252(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => windowsLetters[byte - 0x80] ?? String.fromCharCode(byte)).join('')
 }
