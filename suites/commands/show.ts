@@ -1,12 +1,4 @@
-import {
-  type AloneReason,
-  allItems,
-  aloneReasons,
-  answersTo,
-  claimsOf,
-  type Item,
-  provesOf,
-} from '../engine/conversation/cases.ts'
+import { allItems, aloneReasons, answersTo, claimsOf, type Item, provesOf } from '../engine/conversation/cases.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/language/fixture-types.ts'
@@ -277,7 +269,7 @@ export function casesText(corpus: Corpus): string {
 }
 
 /** Why a case does not run at the same time as every other case. */
-const aloneTexts: { readonly [reason in AloneReason]: string } = {
+const aloneTexts: { readonly [reason in ReturnType<typeof aloneReasons>[number]]: string } = {
   'makes-keys': 'it may create keys, so it runs alone among the cases that do',
   'fills-sessions': 'it fills the sessions of a user, so no other case with such sessions runs at the same time',
   'fills-keys': 'it fills the places for keys, so it runs after all other cases',

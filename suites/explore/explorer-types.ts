@@ -1,5 +1,5 @@
 /** The types of an explorer, which the sequences and the findings share. */
-import type { CreatedKeys, RunListener } from '../engine/conversation/conversation.ts'
+import type { openCreatedKeys, RunListener } from '../engine/conversation/conversation.ts'
 import type { Operations } from '../engine/language/deviations.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
@@ -80,7 +80,7 @@ export interface ExplorerOptions {
   /** Hears of every exchange. */
   readonly emit?: RunListener | undefined
   /** Where the keys are recorded that the explorer creates and deletes. */
-  readonly createdKeys?: CreatedKeys | undefined
+  readonly createdKeys?: ReturnType<typeof openCreatedKeys> | undefined
   /** Called before each call, with its number; repetitions count. */
   onCall?(calls: number): void
   /** Milliseconds of real time that are left, whatever the target's clock says. */

@@ -169,7 +169,8 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
   ]
 }
 
-export const keyPairMaker = (values: Random) => () => ed25519KeyPair(values.bytes(32))
+export const keyPairMaker = (values: Random) => (): ReturnType<typeof ed25519KeyPair> =>
+  ed25519KeyPair(values.bytes(32))
 
 /** A target for one exploration. `values`: where a server may remember the nonces, names and public keys of an earlier one with this seed. */
 interface OpenedTarget {

@@ -1,4 +1,4 @@
-import { type Conversation, type Diagnose, standInOf } from '../engine/conversation/conversation.ts'
+import { type Conversation, standInOf } from '../engine/conversation/conversation.ts'
 import { makeCall, sendRaw } from '../engine/conversation/send.ts'
 import { tokenOf } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -18,7 +18,10 @@ interface Signer {
 }
 
 /** Looks for the reason of a refusal by further calls; passed to a run, because the engine imports nothing above it. */
-export const signatureHint: Diagnose = { signature: diagnoseSignature, token: diagnoseToken }
+export const signatureHint: NonNullable<Conversation['run']['diagnose']> = {
+  signature: diagnoseSignature,
+  token: diagnoseToken,
+}
 
 /**
  * After a right signature was refused: signs the call again with each known mistake and a new nonce, and returns the one that the server

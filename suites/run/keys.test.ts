@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import {
   type Conversation,
-  type CreatedKeys,
   openConversation,
+  type openCreatedKeys,
   type RunEvent,
   startRun,
 } from '../engine/conversation/conversation.ts'
@@ -181,7 +181,7 @@ function targetWith(more: Partial<Target> = {}): Target {
 function begun(more: Partial<Target> = {}): {
   file: string
   held: ReturnType<typeof openKeysOfTarget>
-  keys: CreatedKeys
+  keys: ReturnType<typeof openCreatedKeys>
 } {
   const held = openKeysOfTarget(targetWith(more))
   return { file: held.record?.file ?? '', held, keys: held.open() }

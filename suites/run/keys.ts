@@ -17,7 +17,6 @@ import { dirname, join } from 'node:path'
 import {
   type Conversation,
   type CreatedKey,
-  type CreatedKeys,
   type CreatedKeysEntry,
   openConversation,
   openCreatedKeys,
@@ -282,7 +281,7 @@ interface KeysOfTarget {
   listener: RunListener
   read(): Created
   /** The created keys of the target, which continue the record. */
-  open(): CreatedKeys
+  open(): ReturnType<typeof openCreatedKeys>
   /** Whether a key is a test key that is kept for the next run. */
   isKept(key: CreatedKey): boolean
   /** Writes the keys that are still on the target into the record, and releases it. */
@@ -319,7 +318,7 @@ export function openKeysOfTarget(target: Recorded): KeysOfTarget {
   const isKept = ({ member }: CreatedKey): boolean => withSecrets && member !== undefined
   if (!target.allow.includes('keys')) {
     const found = earlierKeys(target)
-    const open = (): CreatedKeys => openCreatedKeys(() => {}, asEntries(found))
+    const open = () => openCreatedKeys(() => {}, asEntries(found))
     return { record: null, listener: () => {}, read: () => found, open, isKept, close: () => {} }
   }
   const folders = withSecrets ? [] : [target.stateFolder, temporaryFolder()]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { allItems, type Claims, noClaims } from '../engine/conversation/cases.ts'
+import { allItems, type claimsOf, noClaims } from '../engine/conversation/cases.ts'
 import { startRun } from '../engine/conversation/conversation.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
@@ -14,6 +14,8 @@ type Board = Parameters<typeof nextToStart>[0]
 type Entry = Board['entries'][number]
 
 /** What the rules read of an entry. */
+type Claims = ReturnType<typeof claimsOf>
+
 const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry =>
   ({
     key,

@@ -1,5 +1,5 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
-import { type Claims, claimsOf, type Item, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
+import { claimsOf, type Item, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
 import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
@@ -190,6 +190,8 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
 }
 
 // The place of an item in the schedule.
+
+type Claims = ReturnType<typeof claimsOf>
 
 interface Slot {
   key: string

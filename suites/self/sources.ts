@@ -100,7 +100,7 @@ export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseQuestions, parseRequirements, parseTestKeys, resultSchemas } from '../engine/language/corpus.ts'
-import { type LintContext, lintContext } from '../engine/language/lint.ts'
+import { lintContext } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 
 /** Returns the text between the markers without the blank lines around it, or undefined if a marker is missing. */
@@ -133,7 +133,7 @@ export function shipped(file: string): string {
 }
 
 /** The corpus without its scenarios: everything that scenarios may refer to. */
-export function shippedContext(): LintContext {
+export function shippedContext(): ReturnType<typeof lintContext> {
   return lintContext({
     requirements: parseRequirements(shipped('spec/requirements.yaml'), 'spec/requirements.yaml'),
     questions: parseQuestions(shipped('spec/open-questions.yaml'), 'spec/open-questions.yaml'),

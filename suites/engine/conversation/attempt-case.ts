@@ -10,10 +10,8 @@ import {
   expiryProblem,
   firstTimestampMs,
   judgeStep,
-  type PlacedStep,
   readable,
   roundingMs,
-  type StepVerdict,
   stepEnd,
   type TakenStep,
   takenStep,
@@ -32,7 +30,7 @@ import {
 } from '../language/resolve.ts'
 import type { Change } from '../signer/changed-call.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
-import { derivedSecrets, type Ed25519KeyPair, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
+import { derivedSecrets, ed25519KeyPair, publicKeyToPem } from '../signer/pem.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { isLoopback } from '../target.ts'
 import type { CallSpec, RawSpec } from './call.ts'
@@ -48,6 +46,8 @@ import {
 } from './conversation.ts'
 import { listSolutions, makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
 import { noteSilence, offsetUncertaintyMs, patienceForRefusalMs, type TargetFacts } from './target-facts.ts'
+
+type PlacedStep = Attempt['left'][number]
 
 interface CaseContext {
   talk: Conversation
@@ -185,7 +185,11 @@ const isRequestedTime = (wait: unknown, { requestedTimes }: CaseContext): boolea
   referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
 
 /** The verdict on a step whose call could not be made. */
-function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, { notGiven }: CaseContext): StepVerdict {
+function judgeNotCalled(
+  error: unknown,
+  { step, given, proves }: PlacedStep,
+  { notGiven }: CaseContext,
+): TakenStep['verdict'] {
   if (error instanceof UnresolvedReference) {
     const [name = ''] = error.reference.slice(1).split('.')
     if (!notGiven.has(name)) return stepEnd('blocked', { kind: 'value-missing', reference: error.reference })
@@ -254,7 +258,7 @@ function keyPairs(
   { run }: Conversation,
   unique: string,
 ): { readonly [letter: string]: { readonly publicKey: string } } {
-  const pairOf = (letter: string): Ed25519KeyPair => {
+  const pairOf = (letter: string): ReturnType<typeof ed25519KeyPair> => {
     const name = `${unique} ${letter}`
     const pair = run.keyPairs.get(name) ?? ed25519KeyPair(run.random.bytes(32))
     run.keyPairs.set(name, pair)

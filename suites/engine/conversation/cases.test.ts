@@ -2,17 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { parseScenario } from '../language/corpus.ts'
 import { seededRandom } from '../signer/random.ts'
-import {
-  allItems,
-  aloneReasons,
-  answersTo,
-  type Claims,
-  claimsOf,
-  noClaims,
-  orderItems,
-  provesOf,
-  selectItems,
-} from './cases.ts'
+import { allItems, aloneReasons, answersTo, claimsOf, noClaims, orderItems, provesOf, selectItems } from './cases.ts'
 
 describe('cases', async () => {
   const items = allItems(await openCorpus())
@@ -87,6 +77,8 @@ describe('cases', async () => {
 })
 
 describe('claims', async () => {
+  type Claims = ReturnType<typeof claimsOf>
+
   function claims(needs: string, ...steps: string[]): Claims {
     const text = `scenario: made up\n${needs === '' ? '' : `needs: [${needs}]\n`}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
     const scenario = parseScenario(text, 'fixtures/scenarios/made-up/one.yaml')

@@ -221,7 +221,7 @@ function creationScenario(member: TestKey): Scenario {
 // What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the
 // case's needs and steps alone.
 
-export interface Claims {
+interface Claims {
   /** How many sessions it takes at most, if every grant takes one. Its tokens work until sixteen more sessions are taken. */
   grants: number
   /** How many of them name a session. */
@@ -259,7 +259,7 @@ export const noClaims: Claims = {
 }
 
 /** Why a case does not run at the same time as every other case. */
-export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race'
+type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race'
 
 const known = new WeakMap<Case, Claims>()
 
@@ -290,12 +290,6 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
     isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),
   }
 }
-
-/**
- * Whether other cases wait for the end of this one: those that create keys or fill a limit run one after another, and those that fill the
- * sessions come after all that name one. How long they take decides how long a run takes.
- */
-export const isWaitedFor = ({ makesKeys, fills, named }: Claims): boolean => makesKeys || fills !== null || named > 0
 
 /** Open questions whose answers show which grants count as sessions, and whose. */
 const questionsOfCounting = new Set(['sessions/counting', 'sessions/user'])

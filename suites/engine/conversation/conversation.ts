@@ -8,7 +8,7 @@ import { showJson } from '../judge/classify.ts'
 import type { CaseOutcome, Hint, RefusalJudgement, StopReason } from '../judge/problem.ts'
 import type { Auth, Corpus, TestKey } from '../language/fixture-types.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
-import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
+import { type ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
 import type { Random } from '../signer/random.ts'
 import {
   type Clock,
@@ -65,7 +65,7 @@ export type CreatedKeysEntry =
   /** The key with this id was deleted through the method that the target declares. */
   | { removed: string }
 
-export interface CreatedKeys {
+interface CreatedKeys {
   note(entry: CreatedKeysEntry): void
   /** The keys that exist, as far as is known. */
   readonly keys: readonly CreatedKey[]
@@ -219,7 +219,7 @@ export interface Run {
   /** Shared by every case on a lasting target. */
   shared: Conversation | null
   /** One key pair for each test key: creating it again for every case would take longer than most cases. */
-  keyPairs: Map<string, Ed25519KeyPair>
+  keyPairs: Map<string, ReturnType<typeof ed25519KeyPair>>
   /** Finds out by further calls why a right call was refused; without it no hint is looked for. */
   diagnose?: Diagnose | undefined
   /** Asks the model, where it listens, about a refused call that a case needed accepted. */
@@ -227,7 +227,7 @@ export interface Run {
 }
 
 /** Looks for the reason of a refusal. It is passed in, so the engine does not depend on suites/lab. */
-export interface Diagnose {
+interface Diagnose {
   /** @param refused the request that carried a right signature and was refused */
   signature(talk: Conversation, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
   token(talk: Conversation): Promise<Hint | undefined>
@@ -706,12 +706,12 @@ const lowerQuartile = (values: readonly number[]): number =>
 // Which grants may be under way at once. A server may miscount simultaneous grants and keep too many sessions. So
 // grants of one user are made one at a time, except in a race and for grants that must be refused.
 
-/** The user of grants as long as it is not known whose sessions they are. */
-export const anyUser = '*'
-
 export type Lane =
-  /** `named`: it names a session. `free`: only named grants take places among the sessions, and it has no name. */
-  | { kind: 'grant'; user: string; named: boolean; free: boolean }
+  /**
+   * `user`: undefined as long as it is not known whose sessions they are. `named`: it names a session. `free`: only named grants take places
+   * among the sessions, and it has no name.
+   */
+  | { kind: 'grant'; user: string | undefined; named: boolean; free: boolean }
   | { kind: 'refresh'; free: boolean }
   /** Calls that are deliberately made at once. */
   | { kind: 'race' }
@@ -730,7 +730,7 @@ interface GrantLanes {
 }
 
 /** Whether two grants conflict: they must not be under way at once. */
-export function lanesConflict(one: Lane, other: Lane): boolean {
+function lanesConflict(one: Lane, other: Lane): boolean {
   if (one.kind === 'race' || other.kind === 'race') return true
   if (one.free && other.free) return false
   if (one.kind === 'refresh') return !one.free && (other.kind === 'refresh' || other.named || isOfAnybody(other))
@@ -738,7 +738,7 @@ export function lanesConflict(one: Lane, other: Lane): boolean {
   return one.user === other.user
 }
 
-const isOfAnybody = ({ user, free }: Extract<Lane, { kind: 'grant' }>): boolean => user === anyUser && !free
+const isOfAnybody = ({ user, free }: Extract<Lane, { kind: 'grant' }>): boolean => user === undefined && !free
 
 export function createGrantLanes(): GrantLanes {
   const gate = createGate<Lane>((lane, before) => before.some((other) => lanesConflict(lane, other)))

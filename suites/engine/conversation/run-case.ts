@@ -14,7 +14,7 @@ import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
 import { caseKey, withCase } from '../language/resolve.ts'
 import { shortName, uniqueLength } from '../signer/random.ts'
 import { attemptCase, tokensWork } from './attempt-case.ts'
-import { claimsOf, hasRace, isWaitedFor, limitOf, namesIn, testKeysUsed, unjudged } from './cases.ts'
+import { claimsOf, hasRace, limitOf, namesIn, testKeysUsed, unjudged } from './cases.ts'
 import {
   actor,
   type Conversation,
@@ -65,6 +65,13 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
     }
   }
 }
+
+/**
+ * Whether other cases wait for the end of this one: those that create keys or fill a limit run one after another, and those that fill the
+ * sessions come after all that name one. How long they take decides how long a run takes.
+ */
+const isWaitedFor = ({ makesKeys, fills, named }: ReturnType<typeof claimsOf>): boolean =>
+  makesKeys || fills !== null || named > 0
 
 /**
  * A case waits a second before it creates younger sessions, because a server may store the time of a session in seconds. Most servers need

@@ -2,13 +2,12 @@
 
 import { defined, isStrings, type JsonObject, membersIn, membersOf } from '../json.ts'
 import { type Classified, classify, envelopeProblems } from '../judge/classify.ts'
-import { type Called, type CallTime, type Delivered, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
+import { type Called, type Delivered, firstTimestampMs, roundingMs } from '../judge/judge-case.ts'
 import type { Auth } from '../language/fixture-types.ts'
 import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import { type CallSpec, prepareCall, prepareRaw, type RawSpec } from './call.ts'
 import {
   actor,
-  anyUser,
   type Build,
   type Conversation,
   type CreatedKey,
@@ -63,7 +62,7 @@ export function laneOf(specs: readonly CallSpec[], facts: Conversation['facts'])
   const scope: unknown[] = Array.isArray(params.scope) ? params.scope.flat() : []
   const named = scope.some((word) => typeof word === 'string' && word.startsWith('session:'))
   // Until a case has shown that each key has sessions of its own, all keys may be one user.
-  const user = facts.sessionsPerKey === true ? String(params.apiKeyId) : anyUser
+  const user = facts.sessionsPerKey === true ? String(params.apiKeyId) : undefined
   return { kind: 'grant', user, named, free: !named && unnamedAreFree(facts) }
 }
 
@@ -218,6 +217,8 @@ function tokenUsed({ auth, params }: CallSpec): string {
 
 /** Tokens of megabytes are not kept for a whole run. */
 const longToken = 65_536
+
+type CallTime = Called['time']
 
 /** The tokens of a grant with their ends, in ms since 1970 on the server's clock. */
 function grantedTokens(result: JsonObject, { answeredAtMs }: CallTime): [token: string, expiry: number][] {

@@ -1,7 +1,7 @@
 /** The test keys of a run: each is created in its declared way, which is evidence by itself, or else in any way that works. */
 import { membersOf } from '../json.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
-import { type Attempt, type Called, type StepVerdict, stepEnd, takenStep } from '../judge/judge-case.ts'
+import { type Attempt, type Called, stepEnd, takenStep } from '../judge/judge-case.ts'
 import type { CaseOutcome, Hint, ProblemFacts } from '../judge/problem.ts'
 import type { Auth, CallStep, TestKey } from '../language/fixture-types.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
@@ -316,7 +316,7 @@ async function whyRefused(
 const creationStep: CallStep = { call: createApiKey, auth: 'none', expect: 'accepted', at: { line: 1, column: 1 } }
 const resultRequirement = 'keys/create-result'
 
-const creation = (proves: string[], verdict: StepVerdict, calls: Called[] = []) =>
+const creation = (proves: string[], verdict: Attempt['taken'][number]['verdict'], calls: Called[] = []) =>
   takenStep({ step: creationStep, given: false, proves }, verdict, calls)
 
 /** An accepted creation. @param lacking what its result lacks */

@@ -35,10 +35,10 @@ interface StepEnd {
   called: Called[]
 }
 
-export type StepVerdict = { kind: 'held'; sides: Side[] } | { kind: 'nothing-expected' } | StepEnd
+type StepVerdict = { kind: 'held'; sides: Side[] } | { kind: 'nothing-expected' } | StepEnd
 
 /** A step of a case, with what it is to prove. */
-export interface PlacedStep {
+interface PlacedStep {
   step: Step
   /** It prepares the case, so it is the control of everything that the case proves. */
   given: boolean
@@ -474,7 +474,7 @@ export const firstTimestampMs = 1e12
 export const endOfTimestampsMs = 1e13
 
 /** When a call was sent and answered, on the server's clock, and how uncertain that is. In ms. */
-export interface CallTime {
+interface CallTime {
   sentAtMs: number
   answeredAtMs: number
   uncertaintyMs: number

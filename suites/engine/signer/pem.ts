@@ -7,7 +7,7 @@ const spkiPrefix = fromHex('302a300506032b6570032100') as Uint8Array
 /** Everything of a PKCS#8 file before the seed. */
 export const pkcs8Prefix = fromHex('302e020100300506032b657004220420') as Uint8Array
 
-export interface Ed25519KeyPair {
+interface Ed25519KeyPair {
   seed: Uint8Array
   /** SPKI, lines joined by LF, as `publicKey` of manager/createApiKey wants it. */
   publicKeyPem: string
