@@ -7,7 +7,7 @@ import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { RecordedExchange } from '../targets/bundled.ts'
 
 export const clientAuths = ['hmac', 'ecc', 'basic', 'token'] as const
-export type ClientAuth = (typeof clientAuths)[number]
+type ClientAuth = (typeof clientAuths)[number]
 
 export interface Journal {
   /** The id of the scenario; `listen` for a server that judges every call. */
@@ -137,7 +137,7 @@ type Outcome =
   | 'broken'
 
 /** An access token and its refresh token. */
-export interface Pair {
+interface Pair {
   accessToken: string
   refreshToken: string
   /** On our clock. */

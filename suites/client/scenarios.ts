@@ -1,5 +1,7 @@
 import type { Fault, Profile } from '../targets/bundled.ts'
-import { type ClientAuth, clientAuths } from './journal.ts'
+import { clientAuths } from './journal.ts'
+
+type ClientAuth = (typeof clientAuths)[number]
 
 /** One situation in which a client is watched: its task, and the behaviour of its server. */
 export interface Scenario {

@@ -12,7 +12,7 @@ import { listenForSignals } from '../run/ending.ts'
 import type * as flag from '../run/flags.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
 import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../run/options.ts'
-import { type PlannedRun, planRun } from '../run/plan.ts'
+import { planRun } from '../run/plan.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { startProgress } from './progress.ts'
 import { lookOfStdout, writeFormats } from './write-reports.ts'
@@ -133,7 +133,11 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
 }
 
 /** @returns whether the run goes on */
-function printPlan({ plan, target, failed, rowsAlone }: RunOptions, planned: PlannedRun, progress: Progress): boolean {
+function printPlan(
+  { plan, target, failed, rowsAlone }: RunOptions,
+  planned: ReturnType<typeof planRun>,
+  progress: Progress,
+): boolean {
   if (planned.selected.length === 0 && !rowsAlone) {
     progress.say(`Nothing failed or was blocked in ${failed ?? 'the last run'}`)
     return false

@@ -3,7 +3,7 @@ import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/language/fixture-types.ts'
 import { didYouMean, suggestion } from '../engine/language/yaml-source.ts'
-import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/build.ts'
 import { hanging, table } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -144,24 +144,16 @@ export const list: flag.Command<typeof listFlags, string | undefined> = {
     const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind])
     if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
     const [kind = 'scenarios'] = kinds
-    if (kind === 'matrix') return writeOut(await matrixList(id, json))
+    if (kind === 'matrix') {
+      const { listMatrix } = await import('../explore/list-matrix.ts')
+      return writeOut(await listMatrix(id ?? '', json, seedOfRelease))
+    }
     const mutants = kind === 'scenarios' ? [] : await loadMutants()
     const listed = listOf(await openCorpus(), mutants, id)
     const { summary: _words, mutants: named, ...usual } = listed
     const parts = { scenarios: usual, mutants: named, requirements: usual.requirements }
     writeOut(json ? jsonLine(parts[kind], 2) : printableLines(texts[kind](listed)))
   },
-}
-
-/** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */
-async function matrixList(text = '', isJson: boolean): Promise<Printable> {
-  const { coverageJson, coverageOfReference, coverageText, pairsOfMatrix } = await import('../explore/list-matrix.ts')
-  const all = pairsOfMatrix().filter((pair) => pair.includes(text))
-  if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
-  const coverage = await coverageOfReference(seedOfRelease)
-  const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
-  const wanted = { ...coverage, all, covered }
-  return isJson ? jsonLine(coverageJson(wanted), 2) : printableLines(coverageText(wanted))
 }
 
 type Listed = ReturnType<typeof listOf>

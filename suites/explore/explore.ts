@@ -20,7 +20,7 @@ import {
   solutionKeys,
   waysToEndKeys,
 } from './keyring.ts'
-import { callMatrix, isNamedBy, type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
+import { callMatrix, isNamedBy, noCoverage, readMatrix } from './matrix.ts'
 import { keyPairMaker, openExplorer } from './open.ts'
 import {
   findWorkingAuthorization,
@@ -77,7 +77,7 @@ export interface Exploration {
   /** Calls to repeat findings. */
   readonly repeated: number
   /** The pairs of values of the matrix. */
-  readonly matrix: MatrixCoverage
+  readonly matrix: Stages['coverage']
   readonly rootAccepted: boolean
   readonly gone: string | null
   readonly created: number
@@ -112,7 +112,7 @@ interface Stages {
   readonly options: ExploreOptions
   readonly sizes: Sizes
   readonly matrix: ReturnType<typeof readMatrix>
-  readonly coverage: MatrixCoverage
+  readonly coverage: ReturnType<typeof noCoverage>
   readonly table: ReturnType<typeof openTable>
   /** Draws a number below another. */
   pick(count: number): number

@@ -16,7 +16,7 @@ export interface Seen {
   readonly span: Span
 }
 
-export interface Entry {
+interface Entry {
   readonly step: Step
   readonly seen: readonly Seen[]
   readonly script: string

@@ -11,7 +11,7 @@ import { createRedactor } from '../engine/redact.ts'
 import { hintText } from '../report/problem-text.ts'
 import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
 import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
-import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import type { Candidate, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
 import { findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
@@ -233,6 +233,8 @@ function demanded({ kind, outcome, demands = {} }: Candidate): { expect: 'accept
 /** Whether the document lets a server refuse the last call as well. */
 const mayBeRefused = (x: Explorer, { entry }: Candidate): boolean =>
   x.log[entry]?.seen.some(({ verdict }) => verdict.is !== 'accepted') ?? true
+
+type Entry = Explorer['log'][number]
 
 /** How often a call like this one was refused before it was accepted, and how often the right call was accepted. */
 function countsBefore({ log }: Explorer, { entry }: Candidate): { refused: number; accepted: number } {

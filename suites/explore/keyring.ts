@@ -3,20 +3,7 @@ import { keyLimit } from '../engine/document.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
-import {
-  type Auth,
-  basic,
-  type CallStep,
-  type Connection,
-  ecc,
-  grant,
-  list,
-  nameOf,
-  refresh,
-  token,
-  wayOf,
-  whoOf,
-} from './step.ts'
+import { type Auth, basic, type CallStep, ecc, grant, list, nameOf, refresh, token, wayOf, whoOf } from './step.ts'
 
 /** Who makes the calls of an exploration, and what it remembers of them. */
 export interface Caller {
@@ -111,7 +98,11 @@ function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?:
 export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
   own === undefined || own.seen === '' ? [] : [`ipAddr:${own.seen}`]
 
-export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
+export async function granted(
+  x: Explorer,
+  kind: PairKind,
+  connection?: CallStep['connection'],
+): Promise<string | undefined> {
   const name = freshName(x)
   const scope = wordsOf(x, kind.who, kind.scope, `${name}-$unique`)
   const more = {

@@ -10,16 +10,7 @@ import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
 import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
-import {
-  combinations,
-  type Law,
-  Missing,
-  makeStep,
-  type Planned,
-  readWorlds,
-  stepOf,
-  type Values,
-} from './world-steps.ts'
+import { combinations, Missing, makeStep, readWorlds, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
 export async function applyLaws(caller: Caller, names: readonly string[]): Promise<void> {
@@ -90,6 +81,8 @@ async function tryKey(caller: Caller, who: string): Promise<void> {
 }
 
 type Conditions<Subject> = { readonly [word: string]: (subject: Subject) => boolean }
+
+type Law = ReturnType<typeof readWorlds>['laws'][number]
 
 /** The laws whose conditions hold for a pair, or for a key. */
 const lawsFor = <Subject>(conditions: Conditions<Subject>, subject: Subject, isLate: boolean): readonly Law[] =>
@@ -213,7 +206,7 @@ async function make(caller: Caller, { law, steps }: Law, values: Values): Promis
   return count
 }
 
-function planned(caller: Caller, raw: Law['steps'][number], values: Values): Planned | null {
+function planned(caller: Caller, raw: Law['steps'][number], values: Values): ReturnType<typeof stepOf> {
   try {
     return stepOf(caller, raw, values)
   } catch (error) {

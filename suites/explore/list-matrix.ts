@@ -1,14 +1,33 @@
 /** Which pairs of the matrix a full exploration of the reference server covers, and why it does not cover the others. */
+import { usageError } from '../engine/errors.ts'
+import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { openExploration } from './explore.ts'
-import { type MatrixCoverage, noCoverage, readMatrix } from './matrix.ts'
+import { noCoverage, readMatrix } from './matrix.ts'
 import { openTarget } from './open.ts'
+
+type MatrixCoverage = ReturnType<typeof noCoverage>
+
+/**
+ * The pairs of the matrix that a run covers on the reference server.
+ *
+ * @param text part of a pair, such as `way=basic`
+ * @param seed that of a run
+ */
+export async function listMatrix(text: string, isJson: boolean, seed: number): Promise<Printable> {
+  const all = noCoverage(readMatrix()).all.filter((pair) => pair.includes(text))
+  if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
+  const coverage = await coverageOfReference(seed)
+  const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
+  const wanted = { ...coverage, all, covered }
+  return isJson ? jsonLine(coverageJson(wanted), 2) : printableLines(coverageText(wanted))
+}
 
 /** More than the rows need. */
 const maxCalls = 30_000
 const seconds = 120
 
-/** Asks every row of the matrix of the reference server, in memory. @param seed that of a run */
-export async function coverageOfReference(seed: number): Promise<MatrixCoverage> {
+/** Asks every row of the matrix of the reference server, in memory. */
+async function coverageOfReference(seed: number): Promise<MatrixCoverage> {
   const exploration = openExploration({
     ...(await openTarget(null)),
     allow: { sessions: true, keys: true, limits: true },
@@ -25,9 +44,6 @@ export async function coverageOfReference(seed: number): Promise<MatrixCoverage>
   const { matrix } = await exploration.finish()
   return matrix
 }
-
-/** All pairs of the matrix, covered or not. */
-export const pairsOfMatrix = (): readonly string[] => noCoverage(readMatrix()).all
 
 /** The pairs that no row covered by reason, the commonest reason first. */
 function reasonsOf({ all, reasons }: MatrixCoverage): [reason: string, pairs: string[]][] {
@@ -56,12 +72,7 @@ export function coverageText(coverage: MatrixCoverage): string {
   ].join('\n')}\n`
 }
 
-interface CoverageJson {
-  readonly covered: readonly string[]
-  readonly notCovered: readonly { readonly pair: string; readonly why: string }[]
-}
-
-export const coverageJson = ({ all, covered, reasons }: MatrixCoverage): CoverageJson => ({
+const coverageJson = ({ all, covered, reasons }: MatrixCoverage) => ({
   covered: all.filter((pair) => covered.has(pair)),
   notCovered: all.flatMap((pair) => (covered.has(pair) ? [] : [{ pair, why: reasons.get(pair) ?? 'not asked' }])),
 })

@@ -69,7 +69,7 @@ interface ListenOptions {
   readonly requirements: readonly Requirement[]
 }
 
-export interface Listening {
+interface Listening {
   readonly listener: RunListener
   /** What was found since the last time. */
   take(): ListeningFinding[]

@@ -22,7 +22,7 @@ export function readMatrix(): Matrix {
 }
 
 /** What the rows of a matrix showed about its pairs. */
-export interface MatrixCoverage {
+interface MatrixCoverage {
   /** Every pair. */
   readonly all: readonly string[]
   /** Pairs that a judged acceptance or refusal covered. */
@@ -54,7 +54,7 @@ export const isNamedBy = (only: readonly string[] | null, id: string): boolean =
   only?.some((name) => id === name || id.startsWith(`${name}/`)) ?? true
 
 /** How many rows hold each pair: if one cannot be judged, the next may be. */
-export const rowsOfPair = 3
+const rowsOfPair = 3
 
 /** Makes the calls of the rows that show something new. Row numbers depend only on the seed, not on the answers of the target. */
 export async function callMatrix({
@@ -66,7 +66,7 @@ export async function callMatrix({
   only,
   isOver,
 }: MatrixOptions): Promise<void> {
-  const { rows, impossible } = coveringArray(matrix, seededRandom(seed), rowsOfPair)
+  const { rows, impossible } = coveringArray(matrix, seededRandom(seed))
   const { covered, reasons } = coverage
   const values = valuesOf(caller, sizes)
   let at = 0
@@ -219,7 +219,7 @@ interface CoveringArray {
  *
  * @param times how many rows hold each pair
  */
-export function coveringArray(matrix: Matrix, random: Random, times = 1): CoveringArray {
+export function coveringArray(matrix: Matrix, random: Random, times = rowsOfPair): CoveringArray {
   const impossible = new Map<string, string>()
   return { rows: drawRows(matrix, random, times, impossible), impossible }
 }

@@ -5,7 +5,7 @@
 
 import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
-import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { isCrowd, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
 import {
@@ -487,6 +487,8 @@ const namesLine = (x: Explorer, step: Step, lines: ReadonlySet<number>): boolean
 
 /** A creation that is accepted takes a place, so it is not tried again. */
 const creates = (step: Step): boolean => callsOf(step).some(isCreation)
+
+type Entry = Explorer['log'][number]
 
 /** A creation that was refused, as it must be, may be repeated. */
 const takesPlace = ({ step, seen }: Entry): boolean =>

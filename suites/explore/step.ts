@@ -11,7 +11,7 @@ export type { Auth, Change }
 type Params = { readonly [name: string]: Json }
 
 /** A number or another name: a kept connection of its own; `new`: one for this call alone. */
-export type Connection = string | number
+type Connection = string | number
 
 /** A call as generators make it. What it keeps is its result, under one name. */
 export interface CallStep extends Omit<Call, 'connection'> {

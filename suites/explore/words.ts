@@ -19,7 +19,6 @@ import {
   type BurstStep,
   type CallStep,
   type Change,
-  type Connection,
   callsOf,
   grantedTo,
   isBurst,
@@ -279,7 +278,7 @@ const addressSeen = ({ addresses }: Explorer, name: string | undefined): string 
   (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
 
 /** The connection of steps that name none. */
-const unnamed: Connection = 0
+const unnamed = 0
 
 const numbers = ['one', 'two', 'three']
 

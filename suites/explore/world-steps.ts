@@ -38,7 +38,7 @@ export interface World {
 }
 
 /** What follows from the document for any pair or key, whatever was done before. */
-export interface Law {
+interface Law {
   readonly law: string
   /** What must be true of the pair or the key; first which of the two it is. */
   readonly where: readonly string[]
@@ -201,7 +201,7 @@ function valueAt(name: string, path: string, values: Values): unknown {
   return parts.length === 0 ? value : `$${String(value)}.${parts.join('.')}`
 }
 
-export interface Planned {
+interface Planned {
   readonly call: CallStep
   /** What the world calls its result. */
   readonly keep: string | undefined

@@ -20,7 +20,6 @@ import {
   listOf,
   Missing,
   makeStep,
-  type Planned,
   readWorlds,
   sized,
   stepOf,
@@ -219,6 +218,8 @@ async function ride({ caller, rides, script }: Run, names: readonly string[]): P
   if (rides) await applyLaws(caller, names)
   caller.x.script = script
 }
+
+type Planned = NonNullable<ReturnType<typeof stepOf>>
 
 /** What the laws look at: the pairs and keys that a step names, and what it made. */
 function namesOf({ call }: Planned, made: string | undefined): string[] {

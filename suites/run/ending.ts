@@ -45,9 +45,6 @@ export function createEnding(endsAtMs: number | null = null) {
   }
 }
 
-/** What ends the cases of a run, and what ends its clean-up. */
-export type Endings = ReturnType<typeof openEndings>
-
 /** The maximum duration of removing keys after a run. In ms. */
 export const cleanUpLimitMs = 10_000
 

@@ -37,7 +37,7 @@ import type { RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { stopText } from '../report/problem-text.ts'
 import { shellWord } from '../report/text.ts'
 import { urlTarget } from '../targets/url.ts'
-import { cleanUpLimitMs, type Ending, type Endings, endedTarget, interruptedInstead, openEndings } from './ending.ts'
+import { cleanUpLimitMs, type Ending, endedTarget, interruptedInstead, openEndings } from './ending.ts'
 import { type Environment, fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
 import type { TargetOptions } from './options.ts'
 
@@ -60,7 +60,7 @@ interface HeldTarget extends KeysOfTarget {
  */
 export async function workAtTarget<T>(
   options: TargetOptions,
-  { say, endings: given }: { say: (line: string) => void; endings?: Endings },
+  { say, endings: given }: { say: (line: string) => void; endings?: ReturnType<typeof openEndings> },
   work: (held: HeldTarget) => Promise<T>,
 ): Promise<{ result: T; left: string[] }> {
   const { url, settings } = options

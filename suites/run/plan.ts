@@ -34,9 +34,6 @@ type Selection = Parameters<typeof selectItems>[1]
 /** About how many calls the preflight makes. */
 const preflightCalls = 20
 
-/** What a run will do. */
-export type PlannedRun = ReturnType<typeof planRun>
-
 /**
  * @param again keys of cases, or requirements, to run instead of those that the options select; null: the options decide
  *

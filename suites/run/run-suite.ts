@@ -20,17 +20,17 @@ import { buildReport, updatedKnown } from '../report/build.ts'
 import { stopText } from '../report/problem-text.ts'
 import type { KnownEntry, Meta, Report } from '../report/report.ts'
 import { safetyClasses } from './capabilities.ts'
-import { cleanUpLimitMs, type Endings, openEndings } from './ending.ts'
+import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
-import type { PlannedRun } from './plan.ts'
+import type { planRun } from './plan.ts'
 import { openMainSide, type WorkerRequest } from './worker.ts'
 
 /** One run, after its options and files were read. */
 interface SuiteRun {
   options: RunOptions
   corpus: Corpus
-  planned: PlannedRun
+  planned: ReturnType<typeof planRun>
   seed: number
   /** The baseline. */
   known: readonly KnownEntry[]
@@ -95,6 +95,8 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     endings.stop()
   }
 }
+
+type Endings = ReturnType<typeof openEndings>
 
 /** Makes the preflight, lets workers run the cases, and removes created keys, also after a failure. */
 async function runAgainstUrl(

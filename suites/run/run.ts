@@ -19,7 +19,7 @@ import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
-import type { Listening } from '../explore/listen.ts'
+import type { listenToCases } from '../explore/listen.ts'
 import { signatureHint } from '../lab/signature-hint.ts'
 import { type Capabilities, safetyClasses } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
@@ -107,6 +107,8 @@ export async function openRun(setup: RunSetup) {
     end: () => endRun(run),
   }
 }
+
+type Listening = ReturnType<typeof listenToCases>
 
 /** The model is loaded only where it listens. */
 async function listen(setup: RunSetup, instance: Instance, facts: TargetFacts): Promise<Listening> {

@@ -1,7 +1,7 @@
 /** Checks of grants (part 4.2 of the document), of scopes, and of limits. */
 import { isStrings } from '../../engine/json.ts'
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
-import { isForTokens, isOutlived, type Pair, type Request, replacedMs, type Story } from '../journal.ts'
+import { isForTokens, isOutlived, type Request, replacedMs, type Story } from '../journal.ts'
 
 const paramsChecks: readonly Check[] = [
   {
@@ -137,6 +137,8 @@ function entriesKept(form: RegExp): Check['judge'] {
 
 /** Entries that restrict a token. */
 const isRestriction = (entry: string): boolean => /^(session|ipAddr|expiresIn):/.test(entry)
+
+type Pair = Story['pairs'][number]
 
 function scopeFindings({ requests }: Story, [first]: readonly Pair[]): Finding[] {
   const refused = requests.filter(({ stage }) => stage === 'scope/area')

@@ -1,6 +1,6 @@
 /** Checks of how tokens are renewed: what the document says (parts 3 and 4.2), and once, in time, and not endlessly. */
 import { type Check, each, type Finding, finding, ofEach } from '../check.ts'
-import { type Exchange, isOutlived, type Pair, type Request, replacedMs, type Story } from '../journal.ts'
+import { type Exchange, isOutlived, type Request, replacedMs, type Story } from '../journal.ts'
 
 export const refreshChecks: readonly Check[] = [
   {
@@ -144,6 +144,8 @@ const isReplaced = (story: Story, request: Request): boolean =>
 
 /** The refresh that replaced the pair of a request. */
 const refreshBefore = ({ pair }: Request): Request[] => (pair?.successor ? [pair.successor.issuedBy] : [])
+
+type Pair = Story['pairs'][number]
 
 /** The authorized calls with pairs of the same grant, after the client had this pair. */
 function usesAfter(story: Story, { family, heldMs }: Pair): Request[] {

@@ -12,7 +12,7 @@ import {
   signDraft,
   wholeSignature,
 } from './draft.ts'
-import type { Ed25519 } from './ed25519.ts'
+import type { ed25519Sign } from './ed25519.ts'
 import { sha256 } from './hmac.ts'
 import { mistakeById } from './mistakes.ts'
 import { type BytesOperation, changeBytes, changeText, type NamedOperations, type TextOperation } from './operations.ts'
@@ -178,7 +178,7 @@ interface CallSettings {
   /** A change that changes nothing is an error. */
   readonly mustChange?: boolean
   /** Makes right ED25519 signatures; noble unless given. */
-  readonly ed25519?: Ed25519
+  readonly ed25519?: Parameters<typeof ed25519Sign>[3]
   nextNonce(kind: NonceKind | undefined): string
   /** The time of the target's clock. In ms. */
   timestamp(): number

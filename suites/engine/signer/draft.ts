@@ -3,7 +3,7 @@
  * function from a draft to a draft, so mistakes can be made alone, together, in a fixture, in a run and in the lab.
  */
 import { concat, toBase64, utf8 } from './bytes.ts'
-import { type Ed25519, ed25519Sign, noDomain } from './ed25519.ts'
+import { ed25519Sign, noDomain } from './ed25519.ts'
 import { hmacSha256, macBytesSent } from './hmac.ts'
 
 export type Origin =
@@ -103,7 +103,12 @@ export interface SignInput extends SignedParts {
 
 type Algorithm =
   | { kind: 'mac'; compute(key: Uint8Array, data: Uint8Array): Uint8Array }
-  | { kind: 'ed25519'; message(data: Uint8Array): Uint8Array; domain: Uint8Array; sign?: Ed25519 | undefined }
+  | {
+      kind: 'ed25519'
+      message(data: Uint8Array): Uint8Array
+      domain: Uint8Array
+      sign?: Parameters<typeof ed25519Sign>[3]
+    }
 
 /** What a mistake may use besides the draft itself. */
 interface Surroundings {

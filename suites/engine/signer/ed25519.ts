@@ -36,7 +36,7 @@ export function publicKeyProblem(publicKey: Uint8Array): string | null {
 }
 
 /** Makes the 64-byte signature of data with a seed of 32 bytes. */
-export type Ed25519 = (seed: Uint8Array, data: Uint8Array) => Uint8Array
+type Ed25519 = (seed: Uint8Array, data: Uint8Array) => Uint8Array
 
 /**
  * The 64-byte signature of `data` (signatures/ecc); with a domain prefix as Ed25519ph has it, over the SHA-512 of the data.
