@@ -518,7 +518,7 @@ type Wait = string | { past: unknown } | { until: unknown }
  *
  * @param isRequestedTime the case requested the time; the server did not report it
  */
-export async function waitStep(
+async function waitStep(
   talk: Conversation,
   wait: Wait,
   isRequestedTime: boolean,
@@ -710,7 +710,7 @@ const typesOf = (result: JsonObject): string[] =>
 type Result = { [name: string]: unknown }
 
 /** The value that answers an open question; undefined where the outcome of the call answers it. */
-export function observedValue(question: string, { answer, time }: Called): string | undefined {
+function observedValue(question: string, { answer, time }: Called): string | undefined {
   if (answer.outcome !== 'accepted' || typeof answer.result !== 'object' || answer.result === null) return undefined
   return answers[question]?.(answer.result as Result, time.answeredAtMs)
 }

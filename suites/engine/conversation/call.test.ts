@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
-import type { Called } from '../judge/judge-case.ts'
-import { isLifetimeTooLong } from '../judge/judge-case.ts'
 import { alterWords } from '../signer/operations.ts'
 import type { Target } from '../target.ts'
-import { observedValue, suitableLifeMs, waitStep } from './attempt-case.ts'
+import { suitableLifeMs } from './attempt-case.ts'
 import { type Conversation, openConversation } from './conversation.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 
@@ -153,6 +151,10 @@ test('alter changes what but left', async () => {
   expect(sent).toEqual([[`BASIC ${Buffer.from('root:').toString('base64')}`, { name: 'onon' }]])
 })
 
+/** The beginning of a step that requests a token. */
+const grantOf = (scope: string): string =>
+  `  - { call: manager/auth, auth: none, params: { grantType: api_key_credentials, apiKeyId: a, apiKeySecret: b, scope: [${scope}] }`
+
 describe('wait', () => {
   function callerKnowing(known: Partial<TargetFacts>): Promise<Conversation> {
     const target = madeUpTarget({ answer: () => ({ result: {} }) })
@@ -168,55 +170,56 @@ describe('wait', () => {
     expect(suitableLifeMs(await callerKnowing({ refreshLifeMs: 0 }), 1)).toBe(near)
   })
 
-  test('no lifetime near that of a refresh token, or above it, may be expected', () => {
-    expect(isLifetimeTooLong(12_345, 20_000)).toBe(false)
-    expect(isLifetimeTooLong(19_000, 20_000)).toBe(true)
-    expect(isLifetimeTooLong(30_000, 20_000)).toBe(true)
-    expect(isLifetimeTooLong(30_000, 0)).toBe(false)
-  })
+  test.each([
+    [12_345, 20_000, 'failed'],
+    [19_000, 20_000, 'not-testable'],
+    [30_000, 20_000, 'not-testable'],
+    [30_000, 0, 'failed'],
+  ])(
+    'a refused lifetime of %d ms, where that of a refresh token is %d ms: %s',
+    async (lifeMs, refreshLifeMs, verdict) => {
+      const target = madeUpTarget({ answer: () => ({ status: 401 }) })
+      const run = runOf(target, { facts: { ...noFacts(), refreshLifeMs } })
+      const outcome = await ask(run, `${grantOf(`"expiresIn:${lifeMs}"`)}, expect: accepted }\n`)
+      expect(outcome.verdict).toBe(verdict)
+    },
+  )
 
   test('a clock that can be moved is not moved to times of 14 digits', async () => {
     const moved: number[] = []
-    const inner = madeUpTarget({ answer: () => ({ result: {} }) })
+    const inner = madeUpTarget({ answer: () => ({ result: { accessTokenExpiry: 9_999_999_000_000 } }) })
     const open = async () => {
       const instance = await inner.open()
       const sleep = async (ms: number): Promise<void> => void moved.push(ms)
       return { ...instance, clock: { ...instance.clock, sleep, controlled: true } }
     }
-    const run = runOf({ ...inner, open })
-    const talk = await openConversation(run)
     const dayMs = 86_400_000
-    expect(await waitStep(talk, '40d', true)).toBeUndefined()
-    expect(moved).toEqual([40 * dayMs])
-    expect(await waitStep(talk, { past: 9_999_999_000_000 }, true)).toMatchObject({
-      kind: 'not-testable',
+    const granted = `${grantOf('solution')}, keep: { token: result } }\n`
+    const waits = ['40d', '{ past: $token.accessTokenExpiry }'].map((wait) => `  - { wait: ${wait} }\n`).join('')
+    expect(await ask(runOf({ ...inner, open }), granted + waits)).toMatchObject({
+      verdict: 'not-testable',
       problem: { kind: 'wait-too-long' },
     })
-    expect(moved).toHaveLength(1)
+    expect(moved).toEqual([40 * dayMs])
   })
 })
 
 describe('observed values', () => {
-  const nowMs = 1_800_000_000_000
-  const granted = {
-    answer: {
-      outcome: 'accepted',
-      result: {
-        accessToken: 'eyJhbGciOiJub25lIn0.e30.',
-        accessTokenExpiry: nowMs + 900_300,
-        refreshToken: '0123456789abcdef',
-        refreshTokenExpiry: nowMs + 7 * 86_400_000,
-      },
-    },
-    time: { answeredAtMs: nowMs },
-  } as unknown as Called
+  const grant = (nowMs: number) => ({
+    accessToken: 'eyJhbGciOiJub25lIn0.e30.',
+    accessTokenExpiry: nowMs + 900_300,
+    refreshToken: '0123456789abcdef',
+    refreshTokenExpiry: nowMs + 7 * 86_400_000,
+  })
 
   test.each([
     ['limits/token-lifetimes', 'access token: 15 min, refresh token: 7 d'],
     ['sessions/lifetime', 'its refresh token: 7 d'],
     ['tokens/format', 'access token: 24 characters, a JWT, refresh token: 16 characters, hex'],
-    ['keys/name-rules', undefined],
-  ])('%s is answered with %s', (question, answer) => {
-    expect(observedValue(question, granted)).toBe(answer)
+    ['keys/name-rules', 'accepted'],
+  ])('%s is answered with %s', async (question, answer) => {
+    const target = madeUpTarget({ answer: ({ nowMs }) => ({ result: grant(nowMs) }) })
+    const outcome = await ask(runOf(target), `${grantOf('solution')}, observe: ${question} }\n`)
+    expect(outcome.observations.map((observed) => observed.answer)).toEqual([answer])
   })
 })

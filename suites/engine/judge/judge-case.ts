@@ -223,7 +223,7 @@ export function expiryProblem(time: unknown): ProblemFacts | undefined {
 }
 
 /** Whether a target need not grant this lifetime, because a refresh token lives about as long or shorter. Both lifetimes may be rounded. */
-export function isLifetimeTooLong(lifeMs: number, refreshLifeMs: number): boolean {
+function isLifetimeTooLong(lifeMs: number, refreshLifeMs: number): boolean {
   return refreshLifeMs > 0 && lifeMs + 2 * roundingMs >= refreshLifeMs
 }
 
