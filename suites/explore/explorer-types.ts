@@ -42,7 +42,7 @@ export interface Candidate extends Problem {
 }
 
 /** One of our addresses. */
-export interface Address {
+interface Address {
   readonly name: string
   /** The local address to bind to; undefined: the machine chooses. */
   readonly local: string | undefined

@@ -10,7 +10,7 @@ import { createHandler } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
 import { createExplorer } from './explorer.ts'
-import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
+import type { Explorer, ExplorerOptions } from './explorer-types.ts'
 import { solutionKeys } from './keyring.ts'
 import type { CallStep, Value } from './step.ts'
 
@@ -146,7 +146,7 @@ function rootValue(root: RootKey): Value {
 }
 
 /** On the loopback, every address of 127/8 is ours. */
-function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): Address[] {
+function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): Explorer['addresses'] {
   if (!loopback) {
     const first = { name: 'first-address', local: undefined, seen: clientAddress ?? '' }
     if (clientAddress === undefined) return [first]

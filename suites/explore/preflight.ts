@@ -1,6 +1,6 @@
 import { sessionLimit } from '../engine/document.ts'
 import type { Misuse } from '../engine/model/state.ts'
-import type { Address, Explorer } from './explorer-types.ts'
+import type { Explorer } from './explorer-types.ts'
 import { everyScope, expectRefused, freshName, granted } from './keyring.ts'
 import { basic, type CallStep, changed, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
 
@@ -149,6 +149,8 @@ async function outlivesOne(x: Explorer, who: string, scope: readonly string[]): 
   await x.call(grant(who, scope))
   return (await x.call(list(token(first))))?.answer.kind === 'accepted'
 }
+
+type Address = Explorer['addresses'][number]
 
 /**
  * Learns which of our addresses the target sees: behind a proxy or in a container it sees others, so the first two count only if a token

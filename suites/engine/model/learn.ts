@@ -23,7 +23,6 @@ import {
   type SessionTable,
   type Span,
   slackMs,
-  type Touch,
   touchAll,
   touchSession,
 } from './sessions.ts'
@@ -163,7 +162,7 @@ function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'a
 const mayBeUse = ({ is, requirement }: Fact): boolean =>
   is !== 'no' || /^(envelope|scopes|keys|limits|addresses)\//.test(requirement)
 
-const touched = (state: State, pair: Pair, how: Touch, span: Span): State =>
+const touched = (state: State, pair: Pair, how: Parameters<typeof touchAll>[2], span: Span): State =>
   withSessions(state, touchAll(state.sessions, memberOf(state, pair), how, span))
 
 const withSessions = (state: State, sessions: State['sessions']): State =>

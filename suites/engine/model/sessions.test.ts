@@ -30,7 +30,6 @@ import {
   type Reading,
   type SessionTable,
   slackMs,
-  type Touch,
   touchSession,
 } from './sessions.ts'
 import type { State } from './state.ts'
@@ -124,7 +123,7 @@ describe('the readings of the open questions', () => {
         table,
       ),
     )
-    const seen = (lines: readonly number[], how: Touch) =>
+    const seen = (lines: readonly number[], how: Parameters<typeof touchSession>[2]) =>
       new Set(
         sixteen
           .map((table) =>

@@ -57,7 +57,7 @@ interface Age {
 }
 
 /** perhaps used: a call with its token was refused for another reason, and whether it counts as a use is open. */
-export type Touch = 'used' | 'perhaps used' | 'refreshed'
+type Touch = 'used' | 'perhaps used' | 'refreshed'
 
 const begunAt = (when: Span): Age => ({ created: when, refreshed: when, used: when })
 
