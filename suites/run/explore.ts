@@ -75,7 +75,7 @@ const timeShare = 0.5
 
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 const mostNewKeys = 4
-const placesLeft = 1
+const placesLeft = 2
 
 /** What a plan tells of the model. */
 export const plannedModel = (calls: number, { url, allow }: TargetOptions): NonNullable<Plan['model']> => ({
