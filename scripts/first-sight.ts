@@ -14,12 +14,11 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Report } from '../suites/report/report.ts'
-import { runBuilt } from '../suites/self/printed-by.ts'
+import { freePorts, runBuilt } from '../suites/self/printed-by.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 interface Listed {
@@ -76,7 +75,7 @@ function linesOf(file: string): Seen[] {
 }
 
 async function look(one: Listed): Promise<Seen> {
-  const [port, secret] = [await freePort(), randomUUID()]
+  const [[port], secret] = [await freePorts(1), randomUUID()]
   const args = ['--port', `${port}`, '--variant', one.id, '--key-id', 'root-key', '--key-secret', secret]
   const server = spawn(join(folder, 'start.sh'), args, { cwd: folder, stdio: 'ignore', detached: true })
   const place = mkdtempSync(join(tmpdir(), 'first-sight-'))
@@ -100,15 +99,6 @@ async function look(one: Listed): Promise<Seen> {
     if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
     await setTimeout(100)
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => done(port))
-    })
-  })
 }
 
 function tell(seen: readonly Seen[]): void {

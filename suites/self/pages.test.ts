@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseTargetFile } from '../run/target-file.ts'
 import { countAll, numbersTable } from './numbers.ts'
+import { freePorts } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 import { blockIn, withBlock } from './sources.ts'
 
@@ -17,6 +18,13 @@ const pages = ['README.md', ...readdirSync(join(packageRoot, 'docs')).map((name)
   name.endsWith('.md'),
 )
 const textOf = (page: string): string => readFileSync(join(packageRoot, page), 'utf8')
+/** The port of a command, a URL or an address on a page. */
+const portShown = /(?<=--port |127\.0\.0\.1:)(?!8080)8[01]\d\d\b/g
+const portsShown = [...new Set(pages.flatMap((page) => textOf(page).match(portShown) ?? []))]
+const ports = await freePorts(portsShown.length)
+/** With free ports: whoever tests another checkout at the same time uses those that are shown, too. */
+const atFreePorts = (text: string): string =>
+  text.replace(portShown, (shown) => String(ports[portsShown.indexOf(shown)]))
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const folder = mkdtempSync(join(tmpdir(), 'svc-pages-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -48,7 +56,7 @@ describe.each(pages)('%s', (page) => {
   const cwd = join(folder, page.replaceAll(/[/.]/g, '-'))
   mkdirSync(cwd, { recursive: true })
   for (const [, name = '', content = ''] of textOf(page).matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm))
-    writeFileSync(join(cwd, name), content)
+    writeFileSync(join(cwd, name), atFreePorts(content))
   const blocks = consoleBlocks(textOf(page))
   if (blocks.length === 0) test('has no console block', () => expect(textOf(page)).not.toContain('```console'))
   for (const { line, commands } of blocks) {
@@ -56,14 +64,14 @@ describe.each(pages)('%s', (page) => {
     const name = `line ${line}: ${commands[0]?.command}`
     test.skipIf(isLeftOut)(isLeftOut ? onlyInProof(name) : name, async () => {
       const outputs = await runSession(
-        commands.map(({ command }) => command + (isProof ? '' : (shortened[command] ?? ''))),
+        commands.map(({ command }) => atFreePorts(command + (isProof ? '' : (shortened[command] ?? '')))),
         cwd,
       )
       for (const [index, { command, output }] of commands.entries()) {
         if (output === '') continue
         // Fewer cases cannot show that a server conforms.
         const shown = !isProof && command in shortened ? output.replace('conforms', 'inconclusive') : output
-        expect(outputs[index], `what "${command}" prints`).toMatch(asPattern(shown))
+        expect(outputs[index], `what "${command}" prints`).toMatch(asPattern(atFreePorts(shown)))
       }
     })
   }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
@@ -93,4 +94,19 @@ export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
     printed: signal === null ? printed : `${printed}\n(ended by ${signal})`,
     wasOver: wasEnded || (code === 0 && tookMs < reportMs && printed.includes('Verdict:')),
   }
+}
+
+/** Free ports from below those that the system hands out (32768 and up), where the connections of other tests come and go. */
+export async function freePorts(count: number): Promise<number[]> {
+  const held: Server[] = []
+  for (let port = 20_000 + (process.pid % 10_000); held.length < count; port += 1) {
+    const server = createServer()
+    const free = await new Promise((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (free) held.push(server)
+  }
+  const ports = held.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
 }

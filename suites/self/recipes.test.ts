@@ -10,7 +10,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { XMLValidator } from 'fast-xml-parser'
@@ -20,7 +19,7 @@ import { readYaml } from '../engine/language/yaml-source.ts'
 import { readRunOptions } from '../run/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { chromiumMissing, launchChromium } from './chromium.ts'
-import { printedBy } from './printed-by.ts'
+import { freePorts, printedBy } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 import { shipped } from './sources.ts'
 
@@ -162,21 +161,6 @@ test('the GitLab include', () =>
     if (isProof)
       expect(readdirSync(join(cwd, 'conformance')).sort()).toEqual(['junit.xml', 'report.html', 'report.json'])
   }))
-
-/** Free ports from below those that the system hands out (32768 and up), where the connections of other tests come and go. */
-async function freePorts(count: number): Promise<number[]> {
-  const held: Server[] = []
-  for (let port = 20_000 + (process.pid % 10_000); held.length < count; port += 1) {
-    const server = createServer()
-    const free = await new Promise((resolve) => {
-      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (free) held.push(server)
-  }
-  const ports = held.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
-}
 
 describe('the matrix of shards', () => {
   const { jobs } = yaml('.ci/recipes/github-shards.yml') as {

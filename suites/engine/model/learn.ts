@@ -429,10 +429,19 @@ function endsOf(
 /** Whether a grant of another lifetime ends as one of a requested lifetime did: where expiresIn is ignored, the clock derived from it is wrong. */
 function isAsIfAsked({ lifetimes }: State, asked: number | null, ends: Span, made: Span): boolean {
   const life = { from: ends.from - made.to, to: ends.to - made.from }
-  return lifetimes.some(
-    (other) =>
-      other.asked <= longestKeptMs && other.asked !== asked && life.from <= other.got.to && other.got.from <= life.to,
+  return (
+    !keepsLifetimes(lifetimes) &&
+    lifetimes.some(
+      (other) =>
+        other.asked <= longestKeptMs && other.asked !== asked && life.from <= other.got.to && other.got.from <= life.to,
+    )
   )
+}
+
+/** Whether two requested lifetimes were granted; where expiresIn is ignored, only the one that gave the clock seems to be. */
+function keepsLifetimes(lifetimes: State['lifetimes']): boolean {
+  const kept = lifetimes.filter(({ asked, got }) => got.from <= asked && asked <= got.to).map(({ asked }) => asked)
+  return kept.some((asked) => Math.abs(asked - (kept[0] ?? asked)) > slackMs)
 }
 
 const isMoment = (value: unknown): value is number =>
