@@ -3,8 +3,8 @@
  * every world and walk: after a step they look at what it made or used, and at some that it did not touch. The model says of each call whether it is
  * sure of the answer.
  *
- * A law is tried for every two features of a pair that it has not met together, and once for each key: what is wrong in one combination shows, and
- * nothing is repeated that cannot fail any more.
+ * A law is tried for every two features of a pair that it has not met together, or for every value of its only feature, and once for each key: what
+ * is wrong in one combination shows, and nothing is repeated that cannot fail any more.
  */
 import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
@@ -13,28 +13,34 @@ import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
 import { combinations, Missing, makeStep, readWorlds, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
-export async function applyLaws(caller: Caller, names: readonly string[]): Promise<void> {
+export async function applyLaws(
+  caller: Caller,
+  names: readonly string[],
+  all: readonly Law[] = readWorlds().laws,
+): Promise<void> {
+  const laws = all.filter(({ late = false }) => !late)
   for (const name of new Set(names)) {
     const pair = pairNamed(caller.x, name)
-    if (pair !== undefined) await tryPair(caller, name, pair, false)
-    else await tryKey(caller, name)
+    if (pair !== undefined) await tryPair(caller, name, pair, laws)
+    else await tryKey(caller, name, laws)
   }
   await tryBystander(caller, names)
 }
 
 /** Tries the laws of used refresh tokens, at the end of a world. */
 export async function applyLateLaws(caller: Caller, names: readonly string[]): Promise<void> {
+  const laws = readWorlds().laws.filter(({ late = false }) => late)
   for (const name of names) {
     const pair = pairNamed(caller.x, name)
-    if (pair !== undefined) await tryPair(caller, name, pair, true)
+    if (pair !== undefined) await tryPair(caller, name, pair, laws)
   }
 }
 
-/** A law about a pair is tried for every two features of it that it has not met together. */
-async function tryPair(caller: Caller, name: string, pair: Pair, isLate: boolean): Promise<void> {
+/** A law about a pair is tried for every two features of it that it has not met together, or for every value of its only feature. */
+async function tryPair(caller: Caller, name: string, pair: Pair, laws: readonly Law[]): Promise<void> {
   const features = featuresOf(caller.x, pair)
   const values = new Map<string, unknown>([...valuesOfLaws(caller), ['it', name]])
-  for (const law of lawsFor(ofPairs, pair, isLate)) {
+  for (const law of lawsFor(laws, ofPairs, pair)) {
     const two = twoByTwo(
       features.filter(([feature, , group = '']) => law.by?.some((by) => by === feature || by === group) ?? true),
     )
@@ -52,7 +58,7 @@ const mostAtOnce = 8
 const wrongInARow = 3
 
 /** A law about a key is tried once for each key. */
-async function tryKey(caller: Caller, who: string): Promise<void> {
+async function tryKey(caller: Caller, who: string, laws: readonly Law[]): Promise<void> {
   const key = keyOf(caller.x, who)
   if (key === undefined) return
   const ways = key.publicKey === null ? [basic(who), hmac(who)] : [ecc(who)]
@@ -64,7 +70,7 @@ async function tryKey(caller: Caller, who: string): Promise<void> {
     ['signer', { [key.publicKey === null ? 'hmac' : 'ecc']: who }],
   ])
   let [made, wrong] = [0, 0]
-  for (const law of lawsFor(ofKeys, key, false))
+  for (const law of lawsFor(laws, ofKeys, key))
     for (const [at, combination] of combinationsOf(caller, law, values)) {
       const kind = `${law.law} ${at} ${who} ${key.ended ?? ''}`
       if (made >= mostAtOnce) return
@@ -85,10 +91,8 @@ type Conditions<Subject> = { readonly [word: string]: (subject: Subject) => bool
 type Law = ReturnType<typeof readWorlds>['laws'][number]
 
 /** The laws whose conditions hold for a pair, or for a key. */
-const lawsFor = <Subject>(conditions: Conditions<Subject>, subject: Subject, isLate: boolean): readonly Law[] =>
-  readWorlds().laws.filter(
-    ({ where, late = false }) => late === isLate && where.every((word) => conditions[word]?.(subject) ?? false),
-  )
+const lawsFor = <Subject>(laws: readonly Law[], conditions: Conditions<Subject>, subject: Subject): readonly Law[] =>
+  laws.filter(({ where }) => where.every((word) => conditions[word]?.(subject) ?? false))
 
 const has = ({ scope }: Pair, wanted: RegExp): boolean => scope.some((word) => wanted.test(word))
 
@@ -138,10 +142,13 @@ function featuresOf(x: Explorer, pair: Pair): Feature[] {
   ]
 }
 
+/** Every two features together; a feature that stands alone by itself. */
 const twoByTwo = (features: readonly Feature[]): string[] =>
-  features.flatMap(([name, value], at) =>
-    features.slice(at + 1).map(([other, its]) => `${name}=${value} ${other}=${its}`),
-  )
+  features.length === 1
+    ? features.map(([name, value]) => `${name}=${value}`)
+    : features.flatMap(([name, value], at) =>
+        features.slice(at + 1).map(([other, its]) => `${name}=${value} ${other}=${its}`),
+      )
 
 /** What laws name beside `$it`. */
 function valuesOfLaws({ x: { addresses, options } }: Caller): [string, unknown][] {
