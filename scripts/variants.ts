@@ -1,23 +1,29 @@
 /**
- * Every conforming variant by itself, on fresh servers and on a lasting one; with --pairs also every compatible pair.
+ * Every conforming variant by itself, on fresh servers and on a lasting one; with --pairs also every compatible pair. With words
+ * only the variants whose id begins with one of them, and their pairs.
  *
- *     npm run variants [-- --pairs] [--concurrency 1,4,16]
+ *     npm run variants [-- [ID…] [--pairs] [--concurrency 1,4,16]]
  */
 
 import { departuresOf, type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
 import { lastingTarget, loadVariants } from '../suites/targets/bundled.ts'
-import { readArguments } from './arguments.ts'
+import { readArguments, wrongArgument } from './arguments.ts'
 
-const { values } = readArguments({
+const { values, positionals: words } = readArguments({
+  allowPositionals: true,
   options: { pairs: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '1' } },
 })
 /** How the cases run: 0, each against a fresh server; else all against one server, with this many calls at once. */
 const ways = values.concurrency.split(',').map(Number)
 const variants = await loadVariants()
-const servers: Merged[] = [
+const unknown = words.find((word) => !variants.some(({ id }) => id.startsWith(word)))
+if (unknown !== undefined) wrongArgument(`there is no variant whose id begins with "${unknown}"`)
+const isNamed = ({ ids }: Merged): boolean =>
+  words.length === 0 || ids.some((id) => words.some((word) => id.startsWith(word)))
+const servers = [
   ...variants.map((variant) => merge([variant])),
   ...(values.pairs ? pairsOf(variants).map((pair) => merge(pair)) : []),
-]
+].filter(isNamed)
 
 let unexpected = 0
 for (const server of servers) {
