@@ -229,7 +229,7 @@ function report(text: string, name: string): ReportRequest {
 /** A flag of several formats. */
 export const reportFlag = many(
   '--report <format[=file]>',
-  'text, json, junit, html, markdown, ctrf or badge; repeatable',
+  `${reportFormats.slice(0, -1).join(', ')} or ${reportFormats.at(-1)}; repeatable`,
   report,
 )
 
