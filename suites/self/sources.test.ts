@@ -77,13 +77,22 @@ const ofPackage =
   ({ imported }: Line): boolean =>
     imported === name || imported.startsWith(`${name}/`)
 
-test('the functions and values that CONTRIBUTING.md names exist', () => {
-  const named = [...shipped('CONTRIBUTING.md').matchAll(/`([a-z]+[A-Z]\w*)(?:\([\w, ]*\))?`/g)].map(
-    ([, name = '']) => name,
-  )
-  expect(named.length).toBeGreaterThan(5)
-  const code = modules.map((file) => shipped(file)).join('\n')
-  expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([])
+test.each(['CONTRIBUTING.md', 'docs/architecture.md'])(
+  'the functions, values and definitions that %s names exist',
+  (guide) => {
+    const named = [...shipped(guide).matchAll(/`([a-z]+[A-Z]\w*)(?:\([\w, ]*\))?`/g)].map(([, name = '']) => name)
+    expect(named.length).toBeGreaterThan(5)
+    const code = [...modules, 'spec/schemas/fixture.schema.json'].map((file) => shipped(file)).join('\n')
+    expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([])
+  },
+)
+
+test('the rows of servers that CONTRIBUTING.md shows are in the code', () => {
+  const rows = [...shipped('CONTRIBUTING.md').matchAll(/`('[\w-]+': .*?,)`/g)].map(([, row = '']) => row)
+  expect(rows.length).toBeGreaterThan(2)
+  const servers = modules.filter((file) => file.startsWith('suites/servers/')).map((file) => shipped(file))
+  const lines = new Set(servers.flatMap((text) => text.split('\n').map((line) => line.trim())))
+  expect(rows.filter((row) => !lines.has(row))).toEqual([])
 })
 
 test('imports are read at all', () => {
