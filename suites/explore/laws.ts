@@ -10,6 +10,7 @@ import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
 import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
+import type { KeyName, PairName } from './world-names.ts'
 import { combinations, Missing, makeStep, readWorlds, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
@@ -39,7 +40,7 @@ export async function applyLateLaws(caller: Caller, names: readonly string[]): P
 /** A law about a pair is tried for every two features of it that it has not met together, or for every value of its only feature. */
 async function tryPair(caller: Caller, name: string, pair: Pair, laws: readonly Law[]): Promise<void> {
   const features = featuresOf(caller.x, pair)
-  const values = new Map<string, unknown>([...valuesOfLaws(caller), ['it', name]])
+  const values = new Map(Object.entries(valuesFor(caller, name)))
   for (const law of lawsFor(laws, ofPairs, pair)) {
     const two = twoByTwo(
       features.filter(([feature, , group = '']) => law.by?.some((by) => by === feature || by === group) ?? true),
@@ -62,13 +63,13 @@ async function tryKey(caller: Caller, who: string, laws: readonly Law[]): Promis
   const key = keyOf(caller.x, who)
   if (key === undefined) return
   const ways = key.publicKey === null ? [basic(who), hmac(who)] : [ecc(who)]
-  const values = new Map<string, unknown>([
-    ...valuesOfLaws(caller),
+  const named: { readonly [name in KeyName]: unknown } = {
+    ...valuesFor(caller, who),
     ...othersOf(caller, who),
-    ['it', who],
-    ['ways', ways.map((auth) => ({ [wayOf(auth)]: who }))],
-    ['signer', { [key.publicKey === null ? 'hmac' : 'ecc']: who }],
-  ])
+    ways: ways.map((auth) => ({ [wayOf(auth)]: who })),
+    signer: { [key.publicKey === null ? 'hmac' : 'ecc']: who },
+  }
+  const values = new Map(Object.entries(named))
   let [made, wrong] = [0, 0]
   for (const law of lawsFor(laws, ofKeys, key))
     for (const [at, combination] of combinationsOf(caller, law, values)) {
@@ -150,26 +151,24 @@ const twoByTwo = (features: readonly Feature[]): string[] =>
         features.slice(at + 1).map(([other, its]) => `${name}=${value} ${other}=${its}`),
       )
 
-/** What laws name beside `$it`. */
-function valuesOfLaws({ x: { addresses, options } }: Caller): [string, unknown][] {
+/** What every law may name. @param it the pair or the key */
+function valuesFor({ x: { addresses, options } }: Caller, it: string): { readonly [name in PairName]: unknown } {
   const [first, ...others] = addresses.slice(1).map(({ name }) => name)
-  return [
-    ['addresses', first === undefined ? [] : [first]],
-    ['otherAddresses', others],
-    ['probes', options.probes],
-    ['contexts', contextsOf(options)],
-  ]
+  return {
+    it,
+    addresses: first === undefined ? [] : [first],
+    otherAddresses: others,
+    probes: options.probes,
+    contexts: contextsOf(options),
+  }
 }
 
 /** The keys beside one, in a ring: those that come after it first. */
-function othersOf({ x, keyring: { secret, narrow, ecc, narrowEcc } }: Caller, who: string): [string, unknown][] {
+function othersOf({ x, keyring: { secret, narrow, ecc, narrowEcc } }: Caller, who: string) {
   const ring = [...secret, ...narrow, ...ecc, ...narrowEcc]
   const others = [...ring.slice(ring.indexOf(who) + 1), ...ring.slice(0, Math.max(0, ring.indexOf(who)))]
   const signs = (name: string): boolean => x.names.get(name)?.seed !== undefined
-  return [
-    ['secretOthers', others.filter((name) => !signs(name))],
-    ['signingOthers', others.filter(signs)],
-  ]
+  return { secretOthers: others.filter((name) => !signs(name)), signingOthers: others.filter(signs) }
 }
 
 /** The declared calls for the contexts of two solutions. */

@@ -5,17 +5,20 @@ import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { demand } from '../engine/language/schemas.ts'
-import { readYaml } from '../engine/language/yaml-source.ts'
+import { type Problem, readYaml, type YamlSource } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
 import { byRoot, type Caller, expectAccepted, expectRefused, freshName, mayTryCreation, wordsOf } from './keyring.ts'
 import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
+import { unknownNameInLaw, unknownNameInWorld } from './world-names.ts'
 
 export interface World {
   /** What is special about it; also the name of its stage. */
   readonly world: string
   readonly each?: { readonly [name: string]: unknown }
+  /** Names of values that only its stage gives. */
+  readonly takes?: readonly string[]
   /** How many combinations at most. */
   readonly most?: number | readonly number[]
   readonly needs?: readonly ('grants' | 'keys' | 'limits' | 'clock-control')[]
@@ -66,22 +69,38 @@ let packaged: Worlds | undefined
 
 /** The worlds by their names, the laws, and the order of an exploration; read once. @throws SuiteError (`fixture`) */
 export function readWorlds(): Worlds {
-  if (packaged !== undefined) return packaged
-  const all = readdirSync(join(packageRoot, 'fixtures', 'worlds'))
-    .filter((file) => file.endsWith('.yaml'))
-    .toSorted()
-    .flatMap((file) => {
-      const path = join('fixtures', 'worlds', file)
-      const source = readYaml(readFileSync(join(packageRoot, path), 'utf8'), path)
-      demand(source, 'worlds')
-      return source.value as (World | Law | Part)[]
-    })
-  packaged = {
+  packaged ??= worldsIn(
+    readdirSync(join(packageRoot, 'fixtures', 'worlds'))
+      .filter((file) => file.endsWith('.yaml'))
+      .toSorted()
+      .map((file) => {
+        const path = join('fixtures', 'worlds', file)
+        return readYaml(readFileSync(join(packageRoot, path), 'utf8'), path)
+      }),
+  )
+  return packaged
+}
+
+/** The worlds, the laws and the order of some files. @throws SuiteError (`fixture`), also where one names what stands for nothing */
+export function worldsIn(sources: readonly YamlSource[]): Worlds {
+  for (const source of sources) demand(source, 'worlds')
+  const entriesOf = ({ value }: YamlSource) => value as (World | Law | Part)[]
+  const all = sources.flatMap(entriesOf)
+  const left = all.flatMap((one) => ('world' in one && one.leaves !== undefined ? [one.leaves] : []))
+  const unknownIn = (one: World | Law | Part): Problem | undefined => {
+    if ('world' in one) return unknownNameInWorld(one, left)
+    return 'law' in one ? unknownNameInLaw(one) : undefined
+  }
+  for (const source of sources)
+    for (const [at, one] of entriesOf(source).entries()) {
+      const problem = unknownIn(one)
+      if (problem !== undefined) throw source.error({ ...problem, path: [at, ...problem.path] })
+    }
+  return {
     worlds: new Map(all.flatMap((one) => ('world' in one ? [[one.world, one]] : []))),
     laws: all.filter((one) => 'law' in one),
     order: new Map(all.flatMap((one) => ('part' in one ? [[one.part, one.worlds]] : []))),
   }
-  return packaged
 }
 
 const unitMs: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

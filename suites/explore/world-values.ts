@@ -5,6 +5,7 @@ import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
+import type { WorldName } from './world-names.ts'
 
 /** Values by name; a function stands for a list that changes. null: there is no such key. */
 export function valuesOf(
@@ -20,7 +21,7 @@ export function valuesOf(
   const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id))
   const solutions = x.options.solutionProbe === undefined || named.length < 2 ? [] : named
   const [solution] = solutions
-  return Object.entries({
+  const values: { readonly [name in WorldName]: unknown } = {
     secrets: secret,
     signers,
     narrow,
@@ -81,7 +82,8 @@ export function valuesOf(
     beyond: beyond.slice(1, 4),
     ...valuesOfTime(caller),
     ...endingsOf(caller),
-  })
+  }
+  return Object.entries(values)
 }
 
 const sessionsBefore = 14
@@ -179,7 +181,7 @@ function ofOneScope(x: Explorer): (readonly [string, string])[] {
 const longestLifeMs = 400 * 86_400_000
 
 /** Pauses that depend on how long refresh tokens live, where the clock can be moved. */
-function valuesOfTime({ x }: Caller): { readonly [name: string]: unknown } {
+function valuesOfTime({ x }: Caller): { readonly [name in 'refreshLife' | 'lifeOfDays' | 'hours']: unknown } {
   const reported = x.state().refreshLifetimeMs
   const life = reported !== null && reported > 0 && reported <= longestLifeMs ? reported : 0
   const ofLife = { half: Math.floor(life * 0.5), more: Math.floor(life * 0.6), afterUse: life - 500_000 }
@@ -191,7 +193,9 @@ function valuesOfTime({ x }: Caller): { readonly [name: string]: unknown } {
 }
 
 /** The keys to disable and to delete, one of each kind. */
-function endingsOf({ x, keyring, waysToEndKeys }: Caller): { readonly [name: string]: unknown } {
+function endingsOf({ x, keyring, waysToEndKeys }: Caller): {
+  readonly [name in 'endings' | 'ended' | 'disabled']: unknown
+} {
   const kinds = [keyring.secret, [...keyring.ecc, ...keyring.narrowEcc]].map((keys) =>
     keys.filter((name) => isOwnKey(x, name)),
   )

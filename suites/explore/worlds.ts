@@ -61,7 +61,9 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
   if (world === undefined) throw new Error(`There is no world "${name}"`)
   const { x, keyring, turns } = caller
   const { sizes } = options
-  const { needs = [], before = [], each = {}, most = Number.POSITIVE_INFINITY, steps } = world
+  const { needs = [], before = [], each = {}, takes = [], most = Number.POSITIVE_INFINITY, steps } = world
+  const missing = takes.find((one) => options.values?.[one] === undefined)
+  if (missing !== undefined) throw new Error(`The world "${name}" needs a value for $${missing}`)
   if (!needs.every((need) => (need === 'clock-control' ? x.options.clock.controlled : keyring[need]))) return []
   if (sized(most, sizes.column) === 0) return []
   /** How many combinations were begun; gives each the next item of a list that takes turns. */

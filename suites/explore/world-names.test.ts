@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { readYaml } from '../engine/language/yaml-source.ts'
+import { worldsIn } from './world-steps.ts'
+
+const read = (...lines: string[]) => worldsIn([readYaml(lines.join('\n'), 'own.yaml')])
+const world = (...lines: string[]) => read('- world: made up', ...lines.map((line) => `  ${line}`))
+const law = (...lines: string[]) => read('- law: made up', ...lines.map((line) => `  ${line}`))
+
+const secrets = 'each: { who: $secrest }'
+test.each([
+  ['in a list', [secrets, 'steps: []'], '2:16: "$secrest" stands for nothing here, did you mean "$secrets"?'],
+  ['in a text', ['steps: [{ wait: 1s }, { call: "a-$nwe-$unique" }]'], '2:33: "$nwe" .* did you mean "$new"?'],
+  [
+    'in a key',
+    ['steps: [{ call: a, alter: { param $unlikely: removed } }]'],
+    '2:31: "$unlikely" stands for nothing here',
+  ],
+  ['that no step keeps', ['steps: [{ refresh: $pair }]'], '2:22: "$pair" stands for nothing here'],
+  ['in a condition', ['steps: [{ wait: 1s, unless: $usre }]'], '2:31: "$usre" .* did you mean "$user"?'],
+  ['that only laws have', ['each: { own: $contexts }', 'steps: []'], '2:16: "$contexts" stands for nothing here'],
+  ['that calls do not fill', [`steps: [{ call: "\${own}" }]`], '2:19: "$own" .* expected one of "$unique", '],
+])('a world cannot use a name %s that stands for nothing', (_where, lines, message) => {
+  expect(() => world(...lines)).toThrow(pattern(message))
+})
+
+test.each([
+  ['that only worlds have', ['where: [pair]', 'each: { key: $secrets }', 'steps: []'], '3:16: "$secrets"'],
+  ['that only laws about keys have', ['where: [pair]', 'each: { way: $ways }', 'steps: []'], '3:16: "$ways"'],
+  [
+    'that a step keeps',
+    ['where: [key]', 'steps: [{ grant: $it, keep: { p: result } }, { refresh: $p }]'],
+    '3:59: "$p"',
+  ],
+])('a law cannot use a name %s', (_where, lines, message) => {
+  expect(() => law(...lines)).toThrow(pattern(`${message} stands for nothing here`))
+})
+
+/** The message with `.*` for the words between. */
+const pattern = (message: string): RegExp =>
+  new RegExp(`^Cannot load own\\.yaml:${message.replaceAll(/[$?]/g, '\\$&')}`)
+
+test('a world may name what it keeps, what it takes, what another left, and what calls fill', () => {
+  const { worlds } = read(
+    '- { world: one, leaves: rest, steps: [] }',
+    '- world: two',
+    '  takes: [who]',
+    '  each: { storm: $storms, also: $storm.who }',
+    '  steps:',
+    `    - { repeat: 2, grant: $who, scope: ["session:s$n-$new-\${unique}"], keep: { pairs: result } }`,
+    '    - { for: [$pairs, $rest], as: old, steps: [{ refresh: $old, alter: { key-id: { value: $root.id } } }] }',
+    '    - { for: $also, call: solution/listSolutions, auth: { key: $it } }',
+  )
+  expect([...worlds.keys()]).toEqual(['one', 'two'])
+})
