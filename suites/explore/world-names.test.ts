@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readYaml } from '../engine/language/yaml-source.ts'
-import { worldsIn } from './world-steps.ts'
+import { readWorlds, worldsIn } from './world-steps.ts'
 
 const read = (...lines: string[]) => worldsIn([readYaml(lines.join('\n'), 'own.yaml')])
 const world = (...lines: string[]) => read('- world: made up', ...lines.map((line) => `  ${line}`))
@@ -51,4 +53,19 @@ test('a world may name what it keeps, what it takes, what another left, and what
     '    - { for: $also, call: solution/listSolutions, auth: { key: $it } }',
   )
   expect([...worlds.keys()]).toEqual(['one', 'two'])
+})
+
+test('each world is run: by its place in order.yaml, or by a stage that names it', () => {
+  const { worlds, order } = readWorlds()
+  const folder = import.meta.dirname
+  const sources = readdirSync(folder).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  const text = sources.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n')
+  const isStaged = (name: string): boolean => text.includes(`'${name}'`)
+  const ordered = [...order.values()].flat()
+  expect([...worlds.keys()].filter((name) => !ordered.includes(name) && !isStaged(name))).toEqual([])
+  expect([...order.keys()].filter((part) => !isStaged(part))).toEqual([])
+  expect(ordered.filter((name) => !worlds.has(name))).toEqual([])
+  const staged = Array.from(text.matchAll(/\bworlds?\(all, '([^']+)'/g), ([, name = '']) => name)
+  expect(staged).toContain('key limit')
+  expect(staged.filter((name) => !worlds.has(name) && !order.has(name))).toEqual([])
 })
