@@ -15,6 +15,11 @@ import {
   startAt,
 } from '../../self/made-up-journal.ts'
 import type { Start } from '../journal.ts'
+import { checks } from '../judge.ts'
+import { callChecks } from './calls.ts'
+import { grantChecks } from './grants.ts'
+import { refreshChecks } from './refresh.ts'
+import { signatureChecks } from './signatures.ts'
 
 /** `passed`, `not exercised`, or a part of the first finding; and what the client did. */
 type Row = [
@@ -390,6 +395,13 @@ const rows: { [check: string]: Row[] } = {
     ended('ended by SIGABRT', 0, 0, { kind: 'signal', signal: 'SIGABRT' }),
   ],
 }
+
+test('every check has rows here, or in the test of signatures', () => {
+  const all = [...callChecks, ...grantChecks, ...refreshChecks, ...signatureChecks].map(({ id }) => id)
+  expect(all.filter((id) => !id.startsWith('signature/')).toSorted()).toEqual(Object.keys(rows).toSorted())
+  // One whose area is in no order of the report would be left out of it.
+  expect(checks.map(({ id }) => id).toSorted()).toEqual(all.toSorted())
+})
 
 test.each(Object.entries(rows))('%s', (check, ofCheck) => {
   for (const [index, [says, entries, ...rest]] of ofCheck.entries())

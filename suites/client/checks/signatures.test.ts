@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { journal, judged, judgedBy, key, signed } from '../../self/made-up-journal.ts'
-import type { judgeSignatures } from './signatures.ts'
+import { type judgeSignatures, signatureChecks } from './signatures.ts'
 
 const checks = [
   'body-as-sent',
@@ -38,6 +38,11 @@ const named = (right: string): string =>
     (_all, timestamp: string, nonce: string, mac: string) =>
       `id="key-1";v=1;ts=${timestamp};nonce="${nonce}";sig="${mac}"`,
   )
+
+test('every check of a signature is tried', () => {
+  const ids = signatureChecks.map(({ id }) => id).filter((id) => id.startsWith('signature/'))
+  expect(ids.toSorted()).toEqual(checks.map((check) => `signature/${check}`).toSorted())
+})
 
 describe('a signature', () => {
   test.each<[what: string, header: (right: string) => string, wrong: string[], nonce?: string | undefined]>([
