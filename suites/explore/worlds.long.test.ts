@@ -33,13 +33,36 @@ async function prepared({ x, ...caller }: Caller): Promise<Caller> {
   return { ...caller, x: { ...x, options: { ...x.options, solutions } }, keyring }
 }
 
-/** The requirements that a server breaks in a world. */
-const brokenIn = async (world: string, server: Server, values: { readonly [name: string]: unknown } = {}) => {
-  const run = async (caller: Caller): Promise<void> =>
-    inWorld(world, { who: 'by-basic', before: 14, time: 3_660_000, long: [], ...values })(await prepared(caller))
+/** The requirements that a server breaks in a world, and a text that says which laws were tried there. */
+const shownIn = async (world: string, server: Server, values: { readonly [name: string]: unknown } = {}) => {
+  let tried: ReadonlySet<string> = new Set()
+  const run = async (caller: Caller): Promise<void> => {
+    tried = caller.tried
+    await inWorld(world, { who: 'by-basic', before: 14, time: 3_660_000, long: [], ...values })(await prepared(caller))
+  }
   const { found } = await foundIn(server, run, { settings: bundledSettings([]) })
-  return [...new Set(found.map(({ requirement }) => requirement))]
+  return { broken: [...new Set(found.map(({ requirement }) => requirement))], laws: lawsTried(tried) }
 }
+
+/** @param tried the marks of the tries: the name of the law, a number, and what it was tried for */
+function lawsTried(tried: ReadonlySet<string>): string {
+  const isTried = (law: string): boolean =>
+    [...tried].some((mark) => mark.startsWith(law) && /^ \d+ /.test(mark.slice(law.length)))
+  const all = readWorlds().laws.map(({ law }) => law)
+  const those = (laws: readonly string[]): string => laws.map((law) => `\n- ${law}`).join('') || ' none'
+  return `Laws that were tried:${those(all.filter(isTried))}\nLaws that were not tried:${those(all.filter((law) => !isTried(law)))}`
+}
+
+const brokenIn = async (...asked: Parameters<typeof shownIn>) => (await shownIn(...asked)).broken
+
+test('a failure says which laws were tried', async () => {
+  const { laws } = await shownIn('kinds of pairs', {})
+  const [tried, untried] = laws.split('\nLaws that were not tried:')
+  expect(tried).toContain('\n- what lives works, and what ended stays ended\n')
+  expect(untried).toContain('\n- an ended key gets no token\n')
+  // It keeps the laws away.
+  expect((await shownIn('missing params', {})).laws).toContain('Laws that were tried: none\n')
+})
 
 const worlds = [...readWorlds().worlds.keys()]
 test.each(turnUnlessProof(worlds, 12, 0))('the reference server breaks nothing in the world "%s"', async (world) => {
@@ -81,7 +104,8 @@ const shown: readonly (readonly [world: string, id: string, requirement: string]
 test.each(partUnlessProof(shown, 3))('%s shows %s at %s', async (world, id, requirement) => {
   const mutant = mutants.find((one) => one.id === id)
   expect(mutant).toBeDefined()
-  expect(await brokenIn(world, mutant?.create() ?? {})).toContain(requirement)
+  const { broken, laws } = await shownIn(world, mutant?.create() ?? {})
+  expect(broken, laws).toContain(requirement)
 })
 
 const sorted = (name: string | undefined): string | undefined => name && [...name].sort().join('')
@@ -102,7 +126,8 @@ const wrongRules: readonly (readonly [world: string, what: string, rules: Rules]
   ],
 ]
 test.each(partUnlessProof(wrongRules, 2))('%s shows that %s', async (world, _what, rules) => {
-  expect(await brokenIn(world, { rules })).not.toEqual([])
+  const { broken, laws } = await shownIn(world, { rules })
+  expect(broken, laws).not.toEqual([])
 })
 
 describe('a session name used twice', () => {
