@@ -289,10 +289,10 @@ const longestFile = 64 * 2 ** 20
 const readFile = (path: string, what: string): Uint8Array => readBytes(path, what, longestFile)
 const textIn = (path: string, what: string): string => new TextDecoder().decode(readFile(path, what))
 
-/** What was piped to stdin; null if it is a terminal. A look at process.stdin would keep a read from waiting for a slow writer. */
+/** Reads what was piped to stdin; null if it is a terminal. Once `process.stdin` has been used, a read no longer waits for a slow writer, so it is not used here. */
 const readPiped = (): Uint8Array | null => (isatty(0) ? null : readStandardInput(longestFile))
 
-/** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
+/** Reads what to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
 export function readCheck(typed: CheckFlags, readStdin = readPiped): DiagnoseInput {
   const flags = flag.read(checkFlags, typed)
   const pasted = readPasted(flags.header.startsWith('@') ? textIn(flags.header.slice(1), 'the request') : flags.header)

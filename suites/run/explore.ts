@@ -120,7 +120,7 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     hasSurplusSessions: after.hasSurplusSessions ?? false,
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
-    // A target that takes wrong creations would take those of the model, too, and no place would be left for the race for keys.
+    // A target that accepted a wrong creation in a case would accept those of the model, too. They would fill the places that the race for keys needs.
     triesCreations: !isLax,
     only: after.only,
     knownKeys: [...testKeys, ...narrowKeys(keys)],
@@ -182,8 +182,7 @@ export async function openModelOfRun(
   }
 }
 
-/** Runs one scenario on a new instance of the bundled server, or of another server of this process. */
-
+/** A server of this process, and what a target file would say of it. */
 interface TriedServer {
   readonly settings: Partial<TargetSettings>
   create(): Omit<ServerOptions, 'clock'>
@@ -192,6 +191,8 @@ interface TriedServer {
 const referenceServer: TriedServer = { settings: {}, create: () => ({}) }
 
 /**
+ * Runs one scenario on a new instance of a server: the bundled one, or another server of this process.
+ *
  * @param text a scenario of one case
  * @param requirement one that it proves
  * @returns the verdict on the requirement, or the problem where the case gave none

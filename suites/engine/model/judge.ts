@@ -1,4 +1,4 @@
-/** Every fact on which the acceptance of a call rests, the document read for one call, and the verdict that follows from them. */
+/** Judges one call by the document: `facts` lists all that its acceptance depends on, and the verdict follows from these facts. */
 
 import { isObject, isStrings, type JsonObject } from '../json.ts'
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
@@ -50,7 +50,7 @@ function open(state: State, requirement: string, about: string): Fact {
   return state.shown.has(nameOf(fact)) ? yes(requirement, about) : fact
 }
 
-/** The level of every requirement that the model cites; a test compares it with spec/requirements.yaml. */
+/** The implied ones of the requirements that the model cites; all others are a must. A test compares them with spec/requirements.yaml. */
 const implied = new Set([
   'envelope/request-members',
   'envelope/unknown-method',
@@ -120,7 +120,7 @@ export function facts(state: State, call: Call, span: Span): Fact[] {
   const read = readCall(state, call)
   const { body, params } = read
   const isGrant = body.method === 'manager/auth'
-  // A grant stands in its body alone, so that every part of it is open.
+  // Only its body makes a call a grant. If a member is written twice there, it is open which one counts, and so is the whole grant.
   if (body.isTwofold && /manager\\?\/auth/.test(call.body)) return [unsure('envelope/request-members')]
   const envelope = only(
     envelopeFacts(state, body),
@@ -687,7 +687,7 @@ function sessionFact(state: State, pair: Pair, span: Span, requirement: string):
   return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')
 }
 
-/** No caller has these. One of a documentation network may be ours, behind something that translates addresses. */
+/** No caller has one of these addresses. An address of a documentation network may be our own, if something on the way translates addresses. */
 const isOfNobody = (address: string): boolean => /^(0\.0\.0\.0|255\.255\.255\.255)$/.test(address)
 
 /** addresses/bound; after a refresh refresh/address-kept. @param from the caller's address as the server sees it; empty where that is not known */
@@ -696,7 +696,7 @@ function addressFact(pair: Pair, from: string): Fact {
   const requirement = pair.generation > 0 ? 'refresh/address-kept' : 'addresses/bound'
   if (addresses.length === 0) return yes('tokens/authorize')
   if (addresses.includes(from)) return sure(addresses.length === 1, requirement)
-  // Such a call that is accepted does not show that a token for the address of its caller works, and neither does a grant.
+  // A fact of its own: if such a call is accepted, or such a token granted, that does not show that a token works from its own address.
   const isElsewhere = unsure(requirement, 'another address')
   if (from === '' && !addresses.every(isOfNobody)) return isElsewhere
   return addresses.every((address) => /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(address))
