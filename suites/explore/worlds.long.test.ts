@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { partUnlessProof, turnUnlessProof } from '../self/proof-form.ts'
-import { shipped } from '../self/sources.ts'
 import { bundledSettings, createProfile, loadMutants, loadVariants, type ServerOptions } from '../targets/bundled.ts'
 import { type Caller, keyringOf } from './keyring.ts'
 import { learnAddresses, learnSolution } from './preflight.ts'
@@ -67,16 +66,6 @@ test('a failure says which laws were tried', async () => {
 const worlds = [...readWorlds().worlds.keys()]
 test.each(turnUnlessProof(worlds, 12, 0))('the reference server breaks nothing in the world "%s"', async (world) => {
   expect(await brokenIn(world, {})).toEqual([])
-})
-
-test('explore runs every part of order.yaml, and every world in one of them or in a stage of its own', () => {
-  const { order } = readWorlds()
-  const code = shipped('suites/explore/explore.ts')
-  const isInCode = (name: string): boolean => code.includes(`'${name}'`)
-  const inParts = new Set([...order.values()].flat())
-  expect([...order.keys()].filter((part) => !isInCode(part))).toEqual([])
-  expect([...inParts].filter((world) => !worlds.includes(world))).toEqual([])
-  expect(worlds.filter((world) => !inParts.has(world) && !isInCode(world))).toEqual([])
 })
 
 test('names of sessions that every exploration uses are known, since they may have been used before', () => {
