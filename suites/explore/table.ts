@@ -94,9 +94,9 @@ export function cells(
   return [...parts, ...withEveryKey, ...onCreation].sort((one, other) => one.turn - other.turn)
 }
 
-/** Whether a wrong creation is tried with every key: part of the right proof may be enough for one of them. */
+/** Whether a wrong creation is tried with every key: for one of them a part of the right HMAC may be enough. */
 const isOfEveryCreator = ({ way, change }: Cell): boolean =>
-  (usersOf[way] ?? 0) > 0 && change.field === 'mistake' && change.operation?.startsWith('signature/') === true
+  way === 'hmac' && change.field === 'mistake' && change.operation?.startsWith('signature/') === true
 
 /** The same call of each key of its kind. */
 const ofUsers = (cell: Cell): Cell[] =>
