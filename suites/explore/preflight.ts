@@ -89,7 +89,11 @@ export async function learnAges(x: Explorer, who: string): Promise<void> {
   for (let made = 0; made < sessionLimit + removalsTried; made++) {
     const pair = freshName(x)
     await x.call(grant(who, ['solution', `session:${pair}-$unique`], { as: pair }))
-    if (!x.lines.has(pair)) return
+    if (!x.lines.has(pair)) {
+      // Where one session more is refused, none is removed, and no age shows.
+      if (made >= sessionLimit) x.keepsFineAges(true)
+      return
+    }
     sessions.push(pair)
     // One that lives is younger from now on.
     const oldest = sessions[made - sessionLimit]
