@@ -72,6 +72,15 @@ test.each<[name: string, isFine: boolean, server: Server]>([
   expect([x.apartMs < 100, found]).toEqual([isFine, []])
 })
 
+test('where a seventeenth session is refused, which is a finding, no pause shows anything', async () => {
+  const server: Server = { rules: { beyondSessionLimit: () => 'refused' } }
+  const { x, found } = await foundIn(server, async ({ x }) => {
+    await learnAddresses(x, 'root', true)
+    await learnAges(x, 'root')
+  })
+  expect([x.apartMs < 100, found.length > 0]).toEqual([true, true])
+})
+
 test('a server where a grant takes the place of one for the same scope keeps no earlier token for sure', async () => {
   const { x, found } = await learntFrom(serverOf('same-grant-again-ends-the-pair-before'))
   expect([x.state().terms.liveTokens, found]).toEqual([0, []])

@@ -90,8 +90,8 @@ export async function learnAges(x: Explorer, who: string): Promise<void> {
     const pair = freshName(x)
     await x.call(grant(who, ['solution', `session:${pair}-$unique`], { as: pair }))
     if (!x.lines.has(pair)) {
-      // Where one session more is refused, none is removed, and no age shows.
-      if (made >= sessionLimit) x.keepsFineAges(true)
+      // Where one session more is refused, none is removed, and no age shows. There may have been some before these.
+      if (made > 0) x.keepsFineAges(true)
       return
     }
     sessions.push(pair)
