@@ -15,12 +15,12 @@ const ofWorlds = [
 export type WorldName = (typeof ofWorlds)[number]
 
 const ofPairs = ['it', 'addresses', 'otherAddresses', 'probes', 'contexts'] as const
-/** What laws about pairs may name. */
-export type PairName = (typeof ofPairs)[number]
-
 const ofKeys = [...ofPairs, 'ways', 'signer', 'secretOthers', 'signingOthers'] as const
-/** What laws about keys may name. */
-export type KeyName = (typeof ofKeys)[number]
+/** What laws about pairs, and those about keys, may name. */
+export interface LawNames {
+  readonly pairs: (typeof ofPairs)[number]
+  readonly keys: (typeof ofKeys)[number]
+}
 
 /** What the explorer puts in when it sends a call. */
 const ofCalls = ['unique', 'digits', 'root', 'spare']
