@@ -27,14 +27,19 @@ test.each([
 test.each([
   ['that only worlds have', ['where: [pair]', 'each: { key: $secrets }', 'steps: []'], '3:16: "$secrets"'],
   ['that only laws about keys have', ['where: [pair]', 'each: { way: $ways }', 'steps: []'], '3:16: "$ways"'],
-  [
-    'that a step keeps',
-    ['where: [key]', 'steps: [{ grant: $it, keep: { p: result } }, { refresh: $p }]'],
-    '3:59: "$p"',
-  ],
 ])('a law cannot use a name %s', (_where, lines, message) => {
   expect(() => law(...lines)).toThrow(pattern(`${message} stands for nothing here`))
 })
+
+test.each(['keep: { p: result }', 'repeat: 2', 'for: [a]', 'wait: 1s', 'if: $it'])(
+  'a step of a law is one call: it has no "%s"',
+  (more) => {
+    const [key = ''] = more.split(':')
+    const read = (step: string) => law('where: [key]', `steps: [${step}]`)
+    expect(() => read(`{ grant: $it, ${more} }`)).toThrow(pattern(`3:25: unknown key "${key}"`))
+    expect(() => read('{ grant: $it }')).not.toThrow()
+  },
+)
 
 /** The message with `.*` for the words between. */
 const pattern = (message: string): RegExp =>
