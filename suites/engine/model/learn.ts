@@ -438,10 +438,10 @@ function isAsIfAsked({ lifetimes }: State, asked: number | null, ends: Span, mad
   )
 }
 
-/** Whether two requested lifetimes were granted; where expiresIn is ignored, only the one that gave the clock seems to be. */
+/** Whether two requested lifetimes were granted that certainly differ; where expiresIn is ignored, all that are granted may be the same. */
 function keepsLifetimes(lifetimes: State['lifetimes']): boolean {
-  const kept = lifetimes.filter(({ asked, got }) => got.from <= asked && asked <= got.to).map(({ asked }) => asked)
-  return kept.some((asked) => Math.abs(asked - (kept[0] ?? asked)) > slackMs)
+  const kept = lifetimes.filter(({ asked, got }) => got.from <= asked && asked <= got.to)
+  return Math.min(...kept.map(({ got }) => got.to)) < Math.max(...kept.map(({ got }) => got.from))
 }
 
 const isMoment = (value: unknown): value is number =>

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -281,6 +281,50 @@ describe('tokens', () => {
       is: 'refused',
       requirement: 'tokens/expire',
     })
+  })
+
+  describe('a refreshed token that is said to live as long as expiresIn asked', () => {
+    /** Grants two lifetimes, the second after 100 ms, refreshes the second pair after 200 ms, and uses its token a minute later. */
+    const verdictAfter = (asked: readonly [number, number], got: readonly [number, number], callMs = 2) => {
+      const during = (ms: number) => ({ from: at(ms).from, to: at(ms).from + callMs })
+      const grant = (before: State, token: string, which: 0 | 1) => {
+        const span = during(100 * which)
+        return learn(
+          before,
+          grantCall(['solution', `expiresIn:${asked[which]}`]),
+          pairAnswer(token, ['solution'], span, got[which]),
+          span,
+        )
+      }
+      const two = grant(grant(newState(), 'e', 0), 'f', 1)
+      const span = during(200)
+      const refreshed = learn(
+        two,
+        refreshCall(tokensOf('f').refresh),
+        pairAnswer('g', ['solution'], span, got[1]),
+        span,
+      )
+      return judged(refreshed, listWith(tokenHeader('g')), at(60_000))
+    }
+
+    test('ends then, where two lifetimes were granted as asked', () =>
+      expect(verdictAfter([3000, 15_000], [3000, 15_000])).toMatchObject({
+        is: 'refused',
+        requirement: 'tokens/expire',
+      }))
+
+    test.each([
+      ['where expiresIn is ignored', [3000, 15_000], [900_000, 900_000], 2],
+      [
+        'where expiresIn is ignored, and slow calls hide how little two lifetimes differ',
+        [3000, 4500],
+        [900_000, 900_000],
+        2000,
+      ],
+      ['where one lifetime was granted twice', [3000, 3000], [3000, 3000], 2],
+    ] as const)('may live on %s', (_where, asked, got, callMs) =>
+      expect(verdictAfter(asked, got, callMs).is).toBe('open'),
+    )
   })
 
   test('a long NUMBER may be shortened, but never kept longer, nor give less than a smaller one', () => {
@@ -662,6 +706,34 @@ describe('a signature of a key', () => {
     const sent = header.replace(/[^;]+$/, part(mac).toString('base64'))
     const verdict = judged(newState(), listWith(sent), at(0))
     expect(verdict).toMatchObject({ is: 'refused', requirement: 'signatures/hmac-length' })
+  })
+
+  test('how much padding it has is open for both kinds of key; another text of the same bytes is none', () => {
+    const { publicKeyPem: publicKey, privateKeyPem } = ed25519KeyPair(new Uint8Array(32).fill(9))
+    const ecc = createCall({ name: 'e', scope: ['solution'], publicKey })
+    const state = learn(newState(), ecc, accepted({ id: 'e', secret: 's' }), at(0))
+    const [, timestamp, nonce] = /;1;(\d+);([^;]+);/.exec(hmacHeader()) ?? []
+    const data = Buffer.from(`${timestamp};${nonce};POST\n/api\n${listBody}\n`)
+    const signed = (id: string, signature: string) =>
+      judged(state, listWith(hmacHeader().replace(/ .*/, ` ${id};1;${timestamp};${nonce};${signature}`)), at(5)).is
+    const mac = createHmac('sha256', rootSecret).update(data).digest().subarray(0, 20)
+    for (const [id, bytes] of [
+      [rootKey.id, mac],
+      ['e', sign(null, data, privateKeyPem)],
+    ] as const) {
+      const text = bytes.toString('base64')
+      const bare = text.replace(/=+$/, '')
+      // Its last two or four bits stand for nothing.
+      const stray = `${bare.slice(0, -1)}${String.fromCharCode(bare.charCodeAt(bare.length - 1) + 1)}`
+      expect([text, bare, `${text}=`, `${bare}===`, stray, `${stray}=`].map((each) => signed(id, each))).toEqual([
+        'accepted',
+        'open',
+        'open',
+        'open',
+        'refused',
+        'refused',
+      ])
+    }
   })
 
   test('a header nonce without the padding of the signed one is open, as the sample of the document shows it', () => {
