@@ -88,12 +88,10 @@ export async function learnAges(x: Explorer, who: string): Promise<void> {
   const lives = async (pair: string): Promise<boolean> => (await x.call(list(token(pair))))?.answer.kind === 'accepted'
   for (let made = 0; made < sessionLimit + removalsTried; made++) {
     const pair = freshName(x)
-    await x.call(grant(who, ['solution', `session:${pair}-$unique`], { as: pair }))
-    if (!x.lines.has(pair)) {
-      // Where one session more is refused, none is removed, and no age shows. There may have been some before these.
-      if (made > 0) x.keepsFineAges(true)
-      return
-    }
+    const seen = await x.call(grant(who, ['solution', `session:${pair}-$unique`], { as: pair }))
+    // Where one session more is refused, none is removed, and no age shows. There may have been some before these.
+    if (made > 0 && seen?.answer.kind === 'refused') x.keepsFineAges(true)
+    if (!x.lines.has(pair)) return
     sessions.push(pair)
     // One that lives is younger from now on.
     const oldest = sessions[made - sessionLimit]
