@@ -1,6 +1,6 @@
 /**
- * How many servers of an author who never saw the suite are told right at first sight: each by one disposable run against its URL that
- * knows of it no more than its address and its key.
+ * How well the suite judges servers whose author never saw it. Each server is run once, with --disposable; the run knows only its URL and
+ * its key.
  *
  *     npm run first-sight -- --from FOLDER [--only PREFIX] [--part I/N] [--out FILE] [--print]
  *
@@ -47,7 +47,8 @@ const { values } = readArguments({
     print: { type: 'boolean', default: false },
   },
 })
-if (values.from === '') wrongArgument('--from names no folder')
+for (const file of ['manifest.json', 'start.sh'])
+  if (values.from === '' || !existsSync(join(values.from, file))) wrongArgument(`--from names no folder with ${file}`)
 
 const folder = resolve(values.from)
 const out = values.out ?? join(folder, 'first-sight.jsonl')
@@ -95,9 +96,17 @@ async function look(one: Listed): Promise<Seen> {
     return { ...one, verdict, failed: of('failed'), warned: of('warned'), exitCode, seconds }
   } finally {
     rmSync(place, { recursive: true, force: true })
-    // A script may have started others.
-    if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
+    endGroup(server.pid)
     await setTimeout(100)
+  }
+}
+
+/** A script may have started others; and all of them may have ended. */
+function endGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGKILL')
+  } catch {
+    // Nothing is left.
   }
 }
 

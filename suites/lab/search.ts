@@ -208,7 +208,7 @@ function byComputing(
   }
 }
 
-/** The explanations in the first of these lists that has any: one without a further mistake in the ending, otherwise the first one. */
+/** At most one explanation, from the first list that has any. One that needs no further mistake in the ending is preferred. */
 function firstOf(lists: readonly Iterable<Candidate>[], explain: Explain): KnownMistake[][] {
   for (const candidates of lists) {
     let longer: KnownMistake[][] = []

@@ -27,7 +27,7 @@ export function seededRandom(seed: number): Random {
 let pool = new Uint8Array(0)
 const poolBytes = 4096
 
-function poolOf(count: number): Uint8Array {
+function fromPool(count: number): Uint8Array {
   if (count > poolBytes) return globalThis.crypto.getRandomValues(new Uint8Array(count))
   if (count > pool.length) pool = globalThis.crypto.getRandomValues(new Uint8Array(poolBytes))
   const taken = pool.slice(0, count)
@@ -37,7 +37,7 @@ function poolOf(count: number): Uint8Array {
 
 /** Backed by the machine's own generator. */
 export const systemRandom: Random = {
-  bytes: poolOf,
+  bytes: fromPool,
   below: (limit) => (globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % limit,
 }
 
