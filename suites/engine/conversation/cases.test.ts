@@ -55,8 +55,8 @@ describe('cases', async () => {
       expect(keys(ordered).slice(0, 4)).toEqual([
         'test-keys/bob',
         'test-keys/carol',
-        'test-keys/dave',
         'test-keys/erin',
+        'test-keys/dave',
       ])
       const fills = ordered.map(
         (item) =>

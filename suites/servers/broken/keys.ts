@@ -271,6 +271,12 @@ export const keys: BrokenRows = {
     'hmac-of-created-key-refused-on-key-creation': by.ninth((seen) => ({
       meansTaken: (means, method) => means !== 'hmac' || !creating(method) || seen.caller?.initial !== false,
     })),
+    ...each(['basic', 'token'] as const, (way) => [
+      `${way}-of-created-key-refused-on-key-creation`,
+      (seen) => ({
+        meansTaken: (means, method) => means !== way || !creating(method) || seen.caller?.initial !== false,
+      }),
+    ]),
     'token-with-address-creates-no-keys': by.ninth((seen) => ({
       meansTaken: (_means, method) => !creating(method) || !seen.pair?.addresses.length,
     })),
