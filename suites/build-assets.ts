@@ -1,12 +1,20 @@
 /** The last step of `npm run build`: puts what is derived from other files beside the compiled modules. */
-import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeBundles, writeCompiledSchemas } from './build-steps.ts'
 import { packageRoot } from './engine/language/package-root.ts'
+import { readYaml } from './engine/language/yaml-source.ts'
 import { buildLab } from './lab/lab-page.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
 
+const worlds = readdirSync(join(packageRoot, 'fixtures', 'worlds')).filter((file) => file.endsWith('.yaml'))
+const read = ['deviations.yaml', 'matrix.yaml', ...worlds.map((file) => `worlds/${file}`)].map((file) => {
+  const path = `fixtures/${file}`
+  const text = readFileSync(join(packageRoot, path), 'utf8')
+  return [path, { text, value: readYaml(text, path).value }]
+})
+writeFileSync(join(packageRoot, 'dist', 'package-yaml.json'), JSON.stringify(Object.fromEntries(read)))
 // Every command that reads a corpus with a mistake reports it, so the build continues.
 await writeCorpusCache()
   .then(writeCompiledSchemas)

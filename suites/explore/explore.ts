@@ -33,7 +33,7 @@ import {
   learnWithdrawals,
 } from './preflight.ts'
 import { basic, ecc, hmac, list, refresh, token } from './step.ts'
-import { callCells, cells, isDeferred, isHarmless, openTable } from './table.ts'
+import { callCells, cells, openTable } from './table.ts'
 import { takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'
 import { combinations, listOf, pausesOf, readWorlds, type Values } from './world-steps.ts'
@@ -406,7 +406,7 @@ async function meanwhile(all: Stages, ms: number): Promise<void> {
   const isLate = (): boolean => x.calls() > most || isOver(all, all.sizes.sequenceCalls)
   if (!clock.controlled)
     await callCells(all.caller, all.table, {
-      only: (cell) => isHarmless(cell) && (pausesReachAll(all) || !isDeferred(cell)),
+      only: ({ isHarmless, isDeferred }) => isHarmless && (pausesReachAll(all) || !isDeferred),
       until,
       isOver: isLate,
     })
@@ -426,7 +426,7 @@ async function quietStages(all: Stages): Promise<void> {
   await worlds(all, 'first')
   await stage('table', () =>
     callCells(caller, table, {
-      only: (cell) => cell.turn < sizes.firstTurns && !(pausesReachAll(all) && isHarmless(cell)),
+      only: ({ turn, isHarmless }) => turn < sizes.firstTurns && !(pausesReachAll(all) && isHarmless),
       isOver: () => isOver(all),
     }),
   )

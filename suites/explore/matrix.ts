@@ -2,11 +2,8 @@
  * Combinations: every pair of values of the dimensions of fixtures/matrix.yaml, which also says what they stand for. Each row is a short sequence
  * with its control.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { RawStep } from '../engine/language/corpus.ts'
-import { packageRoot } from '../engine/language/package-root.ts'
-import { readYaml } from '../engine/language/yaml-source.ts'
+import { readPackageYaml } from '../engine/language/yaml-source.ts'
 import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
 import type { Sizes } from './budget.ts'
 import type { Seen } from './explorer-types.ts'
@@ -16,10 +13,7 @@ import { Missing, stepOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWritten } from './worlds.ts'
 
-export function readMatrix(): Matrix {
-  const path = join(packageRoot, 'fixtures', 'matrix.yaml')
-  return readYaml(readFileSync(path, 'utf8'), path).value as Matrix
-}
+export const readMatrix = (): Matrix => readPackageYaml('fixtures/matrix.yaml').value as Matrix
 
 /** What the rows of a matrix showed about its pairs. */
 interface MatrixCoverage {

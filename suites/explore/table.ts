@@ -29,6 +29,10 @@ interface Cell {
   readonly creates?: boolean
   /** The key that makes the call, counted from 0 among those of its kind; otherwise it changes from turn to turn. */
   readonly user?: number
+  /** Its calls grant nothing, so they may be made while sessions are watched. */
+  readonly isHarmless: boolean
+  /** The other kind of signature tries it first, so that few budgets reach it. */
+  readonly isDeferred: boolean
 }
 
 /** Added to the turn of an operation that is tried with the other kind of signature first. */
@@ -74,7 +78,14 @@ export function cells(
         const isLater = isShared && rank(change) === first.length && isLeftToOtherKind(change, way, at)
         const count = turns.get(`${part} ${isLater}`) ?? 0
         turns.set(`${part} ${isLater}`, count + 1)
-        return { id: `table/${way}/${part}`, way, change, turn: isLater ? deferredTurns + count : count }
+        return {
+          id: `table/${way}/${part}`,
+          way,
+          change,
+          turn: isLater ? deferredTurns + count : count,
+          isHarmless: ['basic', 'hmac', 'ecc'].includes(way),
+          isDeferred: isLater,
+        }
       })
     })
   })
@@ -333,7 +344,7 @@ export async function callCells(caller: Caller, table: Table, portion: Portion):
   const wanted = table.left.filter(only)
   const lanes = lanesFor(caller.x)
   // What is granted changes what others meet, so such calls are made alone.
-  const harmless = wanted.filter(isHarmless)
+  const harmless = wanted.filter((cell) => cell.isHarmless)
   const beside = lanes > 1 ? Array.from({ length: lanes }, (_, at) => ask(harmless, at + 1)) : []
   // Where the target is gone, each lane finds it out: none goes on alone.
   for (const lane of await Promise.allSettled(beside)) if (lane.status === 'rejected') throw lane.reason
@@ -363,9 +374,3 @@ function inLane(caller: Caller, script: string, lane: number): Caller {
   }
   return { ...caller, x: Object.assign(Object.create(x) as Explorer, { script, call }) }
 }
-
-/** Whether the call may be made while sessions are watched: it grants nothing. */
-export const isHarmless = ({ way }: Cell): boolean => ['basic', 'hmac', 'ecc'].includes(way)
-
-/** Whether the other kind of signature tries it first, so that few budgets reach it. */
-export const isDeferred = ({ turn }: Cell): boolean => turn >= deferredTurns

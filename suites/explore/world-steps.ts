@@ -1,11 +1,11 @@
 /** The words of worlds and laws: names and lists with what they stand for, and steps as the explorer makes them. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { demand } from '../engine/language/schemas.ts'
-import { type Problem, readYaml, type YamlSource } from '../engine/language/yaml-source.ts'
+import { type Problem, readPackageYaml, type YamlSource } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
@@ -73,10 +73,7 @@ export function readWorlds(): Worlds {
     readdirSync(join(packageRoot, 'fixtures', 'worlds'))
       .filter((file) => file.endsWith('.yaml'))
       .toSorted()
-      .map((file) => {
-        const path = join('fixtures', 'worlds', file)
-        return readYaml(readFileSync(join(packageRoot, path), 'utf8'), path)
-      }),
+      .map((file) => readPackageYaml(`fixtures/worlds/${file}`)),
   )
   return packaged
 }

@@ -1,6 +1,4 @@
 /** The operations and parts of fixtures/deviations.yaml, and the key `alter` of a step, which names them. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { SuiteError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { bodyForms, brokenBodies } from '../signer/bodies.ts'
@@ -8,8 +6,7 @@ import { type Change, type Json, removed, wraps } from '../signer/changed-call.t
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
 import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
 import type { Alter, Auth, CallStep } from './fixture-types.ts'
-import { packageRoot } from './package-root.ts'
-import { type Path, type Problem, readYaml, suggestion } from './yaml-source.ts'
+import { type Path, type Problem, readPackageYaml, suggestion } from './yaml-source.ts'
 
 /** A part of a call that a step can change with `alter`. */
 interface Part {
@@ -63,8 +60,8 @@ export function readDeviations(): Operations {
 let packaged: Operations | undefined
 
 function readPackaged(): Operations {
-  const path = join(packageRoot, 'fixtures', 'deviations.yaml')
-  const file = readYaml(readFileSync(path, 'utf8'), path).value as DeviationsFile
+  const path = 'fixtures/deviations.yaml'
+  const file = readPackageYaml(path).value as DeviationsFile
   const named = <Item>(items: { readonly [name: string]: Item }, name: string): Item => {
     const found = items[name]
     if (found === undefined) throw new SuiteError('fixture', `Unknown operation "${name}" in "${path}"`)

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseQuestions, parseRequirements, parseScenario, parseTestKeys } from './corpus.ts'
 import type { Expect, Step, Tally } from './fixture-types.ts'
+import { packageRoot } from './package-root.ts'
 import { casePath, judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
-import { didYouMean, readYaml, suggestion } from './yaml-source.ts'
+import { didYouMean, readPackageYaml, readYaml, suggestion } from './yaml-source.ts'
 
 const text = `scenario: A wrongly signed call is refused
 why: One thing is wrong.
@@ -303,4 +306,13 @@ test.each([
   ['[1]: 2', 'f.yaml:1:1: this is not valid YAML: a key must be text'],
 ])('%j is an error', (wrong, message) => {
   expect(() => readYaml(wrong, 'f.yaml')).toThrow(message)
+})
+
+test('what the build read of a file of the package is what the file says, at the same places', () => {
+  const path = 'fixtures/matrix.yaml'
+  const [read, built] = [readYaml(readFileSync(join(packageRoot, path), 'utf8'), path), readPackageYaml(path)]
+  expect(built.value).toEqual(read.value)
+  expect(built.positionOf(['dimensions', 'key', 1])).toEqual(read.positionOf(['dimensions', 'key', 1]))
+  const problem = { path: ['dimensions'], message: 'wrong' }
+  expect(built.error(problem).message).toBe(read.error(problem).message)
 })
