@@ -1,36 +1,19 @@
 import { afterAll, describe, inject, test } from 'vitest'
-import { allItems, type Item } from './engine/conversation/cases.ts'
+import type { Item } from './engine/conversation/cases.ts'
 import type { CaseOutcome } from './engine/judge/problem.ts'
-import { seededRandom, systemRandom } from './engine/signer/random.ts'
-import type { Target } from './engine/target.ts'
-import { applyKnown } from './report/build.ts'
 import { recordKeys } from './run/keys.ts'
-import { openRun } from './run/run.ts'
+import { openRequested } from './run/run.ts'
 import { openWorkerSide, type WorkerRequest } from './run/worker.ts'
 
 const request: WorkerRequest = inject('request')
-const { url, corpus, seed, keyRecord = null, bail = null } = request
-
-/** Only one of the two is needed, and loading the other takes time. */
-async function openTarget(): Promise<Target> {
-  if (url === null) return (await import('./targets/bundled.ts')).bundledTarget()
-  return (await import('./targets/url.ts')).urlTarget(url)
-}
+const { url, keyRecord = null } = request
 
 /** The keys of the bundled server need not be removed, and its cases do not wait. */
 const bundledEveryMs = 100
 const side = openWorkerSide(request, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
-const itemOf = new Map(allItems(corpus).map((item) => [item.key, item]))
-const run = await openRun({
-  ...request,
-  target: await openTarget(),
-  items: request.items.map((key) => itemOf.get(key) as Item),
-  random: url === null ? seededRandom(seed) : systemRandom,
-  bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
+const run = await openRequested(request, {
   ending: side.ending,
-  // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
-  listens: url !== null,
   listener: (event) => {
     noteKeys(event)
     side.listener(event)

@@ -199,7 +199,7 @@ async function runWithModel(
   const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
   const goesOn = filling.length > 0 && ending.reason === null
   const last = goesOn
-    ? await runInWorkers(heard, later, endings)
+    ? await runHere(heard, later, { ending, noteKeys: listener })
     : { ...first, outcomes: notReached(filling, ending.reason), defects: [] }
   if (goesOn) model.giveWay()
   const exploration = await model.finish()
@@ -210,6 +210,43 @@ async function runWithModel(
     defects: [...first.defects, ...last.defects],
     isStuck: first.isStuck || last.isStuck,
     exploration,
+  }
+}
+
+/** Runs cases in this thread: a few of them, because starting a worker takes longer than they do. */
+async function runHere(
+  { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
+  request: WorkerRequest,
+  { ending, noteKeys }: { readonly ending: Endings['cases']; readonly noteKeys: RunListener },
+): Promise<CasesResult> {
+  const { openRequested } = await import('./run.ts')
+  const outcomes: CaseOutcome[] = []
+  const defects: string[] = []
+  const run = await openRequested(request, {
+    ending,
+    listener: (event) => {
+      if (event.kind === 'key-noted') noteKeys(event)
+      listener(event)
+    },
+  })
+  const runItem = async (item: Item): Promise<void> => {
+    try {
+      outcomes.push(await run.runItem(item))
+    } catch (error) {
+      defects.push(`${item.key}: ${(error as Error).message}`)
+    }
+  }
+  await Promise.all(run.items.map(runItem)).finally(run.end)
+  const stopped = ending.reason ?? run.stopReason()
+  const missing = planned.selected.filter(
+    ({ key }) => request.items.includes(key) && !outcomes.some((outcome) => outcome.key === key),
+  )
+  return {
+    outcomes: [...outcomes, ...notReached(missing, stopped)],
+    facts: request.facts ?? null,
+    stopped,
+    defects: stopped === null ? defects : [],
+    isStuck: false,
   }
 }
 

@@ -17,14 +17,16 @@ import { listSolutions } from '../engine/conversation/send.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
-import { type Random, seededRandom } from '../engine/signer/random.ts'
+import { type Random, seededRandom, systemRandom } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import type { listenToCases } from '../explore/listen.ts'
 import { signatureHint } from '../lab/signature-hint.ts'
+import { applyKnown } from '../report/build.ts'
 import { type Capabilities, safetyClasses } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
 import { preflight } from './preflight.ts'
 import { createRunner } from './schedule.ts'
+import type { WorkerRequest } from './worker.ts'
 
 interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
@@ -106,6 +108,30 @@ export async function openRun(setup: RunSetup) {
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
   }
+}
+
+/** Opens the run that the main thread of a command asks for: in a worker, or in that thread itself. */
+export async function openRequested(
+  request: WorkerRequest,
+  { ending, listener }: Required<Pick<RunSetup, 'ending' | 'listener'>>,
+): Promise<OpenRun> {
+  const { url, corpus, seed, bail = null } = request
+  const itemOf = new Map(allItems(corpus).map((item) => [item.key, item]))
+  return openRun({
+    ...request,
+    // Only one of the two is needed, and loading the other takes time.
+    target:
+      url === null
+        ? (await import('../targets/bundled.ts')).bundledTarget()
+        : (await import('../targets/url.ts')).urlTarget(url),
+    items: request.items.map((key) => itemOf.get(key) as Item),
+    random: url === null ? seededRandom(seed) : systemRandom,
+    bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
+    ending,
+    // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
+    listens: url !== null,
+    listener,
+  })
 }
 
 type Listening = ReturnType<typeof listenToCases>

@@ -1,5 +1,6 @@
 /** What the main thread and the vitest workers of a run tell one another. In memory only: an entry about a created key holds its secret. */
 import { BroadcastChannel } from 'node:worker_threads'
+import type {} from 'vitest'
 import type { CreatedKey, CreatedKeysEntry, RunEvent, RunListener } from '../engine/conversation/conversation.ts'
 import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
