@@ -445,8 +445,6 @@ async function quietStages(all: Stages): Promise<void> {
   await runLater(all, 'all')
   await stage('revoked tokens again', () => deadStayDead(caller, sizes.revokedTries, all.pick))
   await worlds(all, 'session races')
-  // If the key-limit stage runs, its burst shows that a right creation is accepted.
-  if (options.fillsKeys === false && caller.x.state().created < 9) await worlds(all, 'right creation')
   await worlds(all, 'keys of one scope')
   await stage('what must still be valid', () => everyKeyWorks(caller))
 }

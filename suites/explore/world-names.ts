@@ -6,7 +6,7 @@ import { type Path, type Problem, suggestion } from '../engine/language/yaml-sou
 const ofWorlds = [
   ...['secrets', 'signers', 'narrow', 'narrowSigners', 'keys', 'users', 'created', 'creators', 'ofOneScope'],
   ...['first', 'second', 'third', 'fourth', 'narrowSecond', 'narrowThird', 'user', 'other', 'last'],
-  ...['signer', 'creator', 'scheme'],
+  ...['signer', 'scheme'],
   ...['storms', 'usersOfStorms', 'usersOfBriefPairs', 'racer', 'keeper', 'latePairs', 'apart', 'sessionWords'],
   ...['signatures', 'wrongSecrets', 'bodyChanges', 'sizes', 'otherForms', 'addresses', 'neighbours'],
   ...['apikey', 'extra', 'probes', 'solutions', 'beginnings', 'lifetimes', 'beyond', 'refreshLife', 'lifeOfDays'],

@@ -53,7 +53,6 @@ export function valuesOf(
     signer: signers[0] ?? null,
     signatures: signaturesOf(secret, signers),
     created: () => [...x.names.keys()].filter((name) => isOwnKey(x, name) && keyOf(x, name)?.ended === undefined),
-    creator: signers[0] === undefined ? 'root' : { ecc: signers[0] },
     creators: [
       'root',
       { hmac: 'root' },

@@ -13,6 +13,7 @@ import {
   each,
   firsts,
   forKeysMade,
+  type Members,
   meet,
   meeting,
   meets,
@@ -326,6 +327,17 @@ export const keys: BrokenRows = {
       publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {},
     ),
     'created-key-loses-its-scope': stored(() => ({ scope: [] })),
+    'creations-in-flight-show-the-last-secret': (_seen, last?: unknown) => ({
+      around: meets(async (call, next) => {
+        const answer = await next()
+        const { result, ...members } = (call.creates && readMembers(answer.body)) || {}
+        if (typeof result !== 'object') return answer
+        const { id, secret } = result as Members
+        last = secret
+        await meet()
+        return { ...answer, body: JSON.stringify({ ...members, result: { id, secret: last } }) }
+      }),
+    }),
     'tenth-key-does-not-work': by.first((seen) =>
       stored(() =>
         seen.keys.filter(({ deleted, initial }) => !deleted && !initial).length === 9 ? { enabled: false } : {},
