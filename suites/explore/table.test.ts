@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { readDeviations } from '../engine/language/deviations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
@@ -64,4 +65,29 @@ test('answers that take their time are awaited several at once, as the target ta
   expect(await callSome(20)).toEqual({ ...near, most: 4 })
   expect(await callSome(1)).toEqual({ ...near, most: 2 })
   expect(await callSome(20, 2)).toEqual({ ...near, most: 2 })
+})
+
+test('creations that break only an implied sentence come last: a server that takes them has no place left for the others', () => {
+  const all = cells(readDeviations(), seededRandom(1))
+  const isLate = ({ way, creates, isImplied }: (typeof all)[number]): boolean =>
+    isImplied && (creates === true || way.startsWith('create'))
+  const first = all.findIndex(isLate)
+  expect(all.slice(first).every(isLate)).toBe(true)
+  expect(all.slice(0, first).some(({ isImplied }) => isImplied)).toBe(true)
+  expect(all.slice(0, first).some(({ creates }) => creates)).toBe(true)
+})
+
+test('nor does any other change of that kind ride on a creation', async () => {
+  expect.assertions(2)
+  await foundIn({}, async (caller) => {
+    const { x } = caller
+    const late = cells(x.options.operations, seededRandom(1)).filter(
+      ({ isImplied, creates, way, turn }) => isImplied && creates !== true && way === 'basic' && turn < 20,
+    )
+    const before = x.log.length
+    await callCells(caller, openTable(late), { isOver: () => false })
+    const made = x.log.slice(before).flatMap(({ seen }) => seen)
+    expect(made.length).toBeGreaterThan(20)
+    expect(made.filter(({ step }) => step.call === 'manager/createApiKey')).toEqual([])
+  })
 })

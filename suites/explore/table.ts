@@ -1,5 +1,6 @@
 /** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
 import type { Operations } from '../engine/language/deviations.ts'
+import { levelOf } from '../engine/model/judge.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, type Keyring, mayTryCreation, pairOf } from './keyring.ts'
@@ -33,6 +34,8 @@ interface Cell {
   readonly isHarmless: boolean
   /** The other kind of signature tries it first, so that few budgets reach it. */
   readonly isDeferred: boolean
+  /** It breaks a sentence that the document only implies. */
+  readonly isImplied: boolean
 }
 
 /** Added to the turn of an operation that is tried with the other kind of signature first. */
@@ -40,6 +43,9 @@ const deferredTurns = 200
 
 /** Added to the turn of a change that is repeated on manager/createApiKey, because a server may check that method in other code. */
 const creationTurns = 100
+
+/** Added to the turn of a creation that breaks an implied sentence: a server that takes it has one place less for those that break a must. */
+const impliedTurns = 400
 
 /** Parts of which every change is repeated on manager/createApiKey, and with every key; of others only the first operations are. */
 const alwaysRepeated = ['mac', 'signature-bytes', 'mistake']
@@ -63,7 +69,7 @@ const waysToCreate = ['basic', 'hmac', 'ecc', 'token']
  * data, so after the first operations each operation is tried with one of them, in turns, and with the other at the end.
  */
 export function cells(
-  { fields, first, changesOf }: Pick<Operations, 'fields' | 'first' | 'changesOf'>,
+  { fields, first, changesOf, breaks }: Pick<Operations, 'fields' | 'first' | 'changesOf' | 'breaks'>,
   random: Random,
 ): Cell[] {
   const rank = ({ operation = '' }: Change): number =>
@@ -85,6 +91,7 @@ export function cells(
           turn: isLater ? deferredTurns + count : count,
           isHarmless: ['basic', 'hmac', 'ecc'].includes(way),
           isDeferred: isLater,
+          isImplied: levelOf(breaks(change, way) ?? '') === 'implied',
         }
       })
     })
@@ -102,7 +109,9 @@ export function cells(
         alwaysRepeated.includes(change.field) || (ofEveryKey.includes(change.field) && rank(change) < first.length),
     )
     .flatMap((cell) => ofUsers({ ...cell, turn: cell.turn + everyKeyTurns }))
-  return [...parts, ...withEveryKey, ...onCreation].sort((one, other) => one.turn - other.turn)
+  const turnOf = ({ turn, way, creates = way.startsWith('create'), isImplied }: Cell): number =>
+    turn + (creates && isImplied ? impliedTurns : 0)
+  return [...parts, ...withEveryKey, ...onCreation].sort((one, other) => turnOf(one) - turnOf(other))
 }
 
 /** Whether a wrong creation is tried with every key: for one of them a part of the right HMAC may be enough. */
@@ -134,13 +143,14 @@ const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
 async function callCell(caller: Caller, cell: Cell): Promise<boolean> {
-  const { id, way, change, creates, user } = cell
+  const { id, way, change, creates = false, isImplied, user } = cell
   const { turns } = caller
   caller.x.script = id
   for (let tried = 0; tried < rightCallsTried; tried++) {
     const turn = turns.get(id) ?? 0
     turns.set(id, turn + 1)
-    const right = user === undefined ? await rightCall(caller, way, turn, creates) : rightCallOf(caller, cell)
+    const howOften = creates ? 'always' : isImplied ? 'never' : 'at times'
+    const right = user === undefined ? await rightCall(caller, way, turn, howOften) : rightCallOf(caller, cell)
     if (right === undefined) return false
     const shown = await deviate(caller, right, change)
     if (shown !== 'open') return shown === 'judged'
@@ -183,13 +193,13 @@ const creationEvery = 5
 /**
  * A right call with one kind of authorization; key, method and connection change from turn to turn.
  *
- * @param alwaysCreates a creation in every turn
+ * @param creates whether it is a creation in every turn, in no turn, or in some while a place is free
  */
 export async function rightCall(
   caller: Caller,
   way: string,
   turn: number,
-  alwaysCreates = false,
+  creates: 'always' | 'at times' | 'never' = 'at times',
 ): Promise<CallStep | undefined> {
   const { x, keyring } = caller
   const connection = turn % 7 === 3 ? { connection: 'new' as const } : turn % 4 === 2 ? { connection: 1 } : {}
@@ -216,11 +226,11 @@ export async function rightCall(
     }
     default: {
       const mayCreate = mayTryCreation(caller)
-      if (alwaysCreates && !mayCreate) return undefined
-      const creates = mayCreate && (alwaysCreates || turn % creationEvery === 1)
-      const auth = await authOf(caller, way, turn, creates)
+      if (creates === 'always' && !mayCreate) return undefined
+      const isCreation = mayCreate && (creates === 'always' || (creates === 'at times' && turn % creationEvery === 1))
+      const auth = await authOf(caller, way, turn, isCreation)
       if (auth === undefined) return undefined
-      return creates ? creation(auth, more) : list(auth, more)
+      return isCreation ? creation(auth, more) : list(auth, more)
     }
   }
 }
