@@ -230,6 +230,7 @@ async function openStages(
     sinceControl: new Map(),
     turns: new Map(),
     tried: new Set<string>(),
+    forgiven: new Set<string>(),
     left: new Map(),
     later: [],
     waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],

@@ -17,6 +17,8 @@ export interface Caller {
   readonly turns: Map<string, number>
   /** The kinds of pairs and keys for which the laws made their calls. */
   readonly tried: Set<string>
+  /** Changes that were let in somewhere: on a creation they show nothing new, and take a place for a key. */
+  readonly forgiven: Set<string>
   /** What worlds left for others: the names of pairs and keys, by a name for them. */
   readonly left: Map<string, readonly string[]>
   /** What worlds do later. */

@@ -91,3 +91,22 @@ test('nor does any other change of that kind ride on a creation', async () => {
     expect(made.filter(({ step }) => step.call === 'manager/createApiKey')).toEqual([])
   })
 })
+
+test('what a target forgives in a listing is not tried in a creation', async () => {
+  expect.assertions(2)
+  const basicPair = (encoded: string) => {
+    const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString().split(':')
+    return { id, secret }
+  }
+  await foundIn({ rules: { basicPair } }, async (caller) => {
+    const { x } = caller
+    const changes = cells(x.options.operations, seededRandom(1)).filter(({ id }) => id === 'table/basic/basic-blob')
+    await callCells(caller, openTable(changes), { isOver: () => false })
+    const letIn = x.log
+      .flatMap(({ seen }) => seen)
+      .filter(({ step, answer }) => step.alter !== undefined && answer.kind === 'accepted')
+      .map(({ step }) => step.call)
+    expect(letIn.length).toBeGreaterThan(3)
+    expect(letIn).not.toContain('manager/createApiKey')
+  })
+})

@@ -62,6 +62,7 @@ export async function foundIn(
     sinceControl: new Map(),
     turns: new Map(),
     tried: new Set(),
+    forgiven: new Set(),
     left: new Map(),
     later: [],
     triesCreations: true,
