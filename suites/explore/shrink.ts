@@ -236,10 +236,19 @@ function outcomesOf(x: Explorer, steps: readonly Step[]): Outcome[] {
   })
 }
 
-/** Leaves out one part after another, halves first and single steps last, as long as the rest still shows the finding. */
+/** Fewer steps are left out one by one. */
+const fewSteps = 4
+
+/**
+ * Leaves out what the last step does not name, then one part after another, halves first and single steps last, as long as the rest still shows
+ * the finding. With pauses each try takes seconds.
+ */
 async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   let least = shown
   const isLate = laterOn(x)
+  const named = restingOn(shown.steps)
+  if (named.length < shown.steps.length && shown.steps.length > fewSteps)
+    least = (await shows(x, candidate, named)) ?? least
   for (let size = Math.ceil((least.steps.length - 1) / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let end = least.steps.length - 1; end > beginsQuiet(least.steps); end -= size) {
       // A run may end before its last step.
@@ -251,6 +260,17 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
       least = (await shows(x, candidate, without)) ?? least
     }
   return least
+}
+
+/** The last step, what makes the names in it, and the pauses. */
+function restingOn(steps: readonly Step[]): readonly Step[] {
+  const names = new Set(steps.slice(-1).flatMap(namesIn))
+  const kept = steps.toReversed().filter((step, at) => {
+    if (at > 0 && !isWait(step) && !madeBy(step).some((name) => names.has(name))) return false
+    for (const name of namesIn(step)) names.add(name)
+    return true
+  })
+  return kept.toReversed()
 }
 
 /** How often a finding is run in its shortest form. */
@@ -781,15 +801,20 @@ async function shows(
   if (isFine) x.keepsFineAges(false)
   replays += 1
   const mine = new Map(steps.flatMap(madeBy).map((name) => [name, `${name}r${replays}`]))
+  const made: Step[] = []
   const outcomes: Outcome[] = []
+  const make = async (step: Step, next?: CallStep): Promise<void> => {
+    const again = <One extends Step>(one: One): One => renamed(one, mine, `r${replays}`)
+    outcomes.push(await run(x, again(step), next && again(next)))
+    made.push(step)
+  }
   try {
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
-      const again = (one: Step): Step => renamed(one, mine, `r${replays}`)
-      const next = steps.slice(index).find(isCall)
-      outcomes.push(await run(x, again(step), next === undefined ? undefined : renamed(next, mine, `r${replays}`)))
+      if (isLast && isCall(step) && isNearExpiry(x, renamed(step, mine, `r${replays}`))) await make(pause(nearExpiryMs))
+      await make(step, steps.slice(index).find(isCall))
       if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
-      if (shown) return { steps: steps.slice(0, index + 1), outcomes }
+      if (shown) return { steps: made, outcomes }
     }
   } finally {
     x.report = before
@@ -797,6 +822,15 @@ async function shows(
     if (isFine) x.keepsFineAges(true)
   }
   return null
+}
+
+/** A replay takes less time than the calls that it repeats, so that it may come before the model is sure that a token has expired. In ms. */
+const nearExpiryMs = 1250
+const expiries: readonly string[] = ['tokens/expire', 'expires-in/enforced', 'refresh/own-expiry']
+
+function isNearExpiry(x: Explorer, call: CallStep): boolean {
+  const verdict = x.foresee(call)
+  return verdict?.is === 'open' && expiries.includes(verdict.requirement)
 }
 
 /** Whether pauses between sessions are shorter than where ages may be kept in whole seconds. */
