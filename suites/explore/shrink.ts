@@ -74,11 +74,13 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       sought += 1
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
-      const short = await shorter(x, candidate, shown)
-      const least = await besideOthers(x, candidate, await simpler(x, candidate, short))
+      // With pauses in it each try takes seconds, so that all of the shortening shares one time.
+      const isEnough = laterOn(x)
+      const short = await shorter(x, candidate, shown, isEnough)
+      const least = await besideOthers(x, candidate, await simpler(x, candidate, short, isEnough))
       const sharesConnection = await needsConnection(x, candidate, least)
       const often = await confirmed(x, candidate, least)
-      const isLeast = often.failed === often.tries && (await needsAll(x, candidate, least))
+      const isLeast = often.failed === often.tries && (await needsAll(x, candidate, least, isEnough))
       return { ...withoutQuiet(often), sharesConnection, isLeast }
     }
     let failed = 0
@@ -243,9 +245,8 @@ const fewSteps = 4
  * Leaves out what the last step does not name, then one part after another, halves first and single steps last, as long as the rest still shows
  * the finding. With pauses each try takes seconds.
  */
-async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+async function shorter(x: Explorer, candidate: Candidate, shown: Shown, isEnough: () => boolean): Promise<Shown> {
   let least = shown
-  const isLate = laterOn(x)
   const named = restingOn(shown.steps)
   if (named.length < shown.steps.length && shown.steps.length > fewSteps)
     least = (await shows(x, candidate, named)) ?? least
@@ -253,7 +254,7 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
     for (let end = least.steps.length - 1; end > beginsQuiet(least.steps); end -= size) {
       // A run may end before its last step.
       if (end >= least.steps.length) continue
-      if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
+      if (isEnough() || hasTooFew(x, least.steps.length * (runs + 1))) return least
       const from = Math.max(end - size, beginsQuiet(least.steps))
       const without = least.steps.filter((_, at) => at < from || at >= end)
       if (without.length === least.steps.length || !isWhole(without)) continue
@@ -287,35 +288,31 @@ const nearEndMs = 15_000
 type Simplification = (steps: readonly Step[]) => readonly Step[] | null
 
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
-async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+async function simpler(x: Explorer, candidate: Candidate, shown: Shown, isEnough: () => boolean): Promise<Shown> {
+  /** Makes one simplification after another, as long as the rest shows that the same requirement is broken. */
+  const simplified = async (from: Shown, simplifications: readonly Simplification[]): Promise<Shown> => {
+    let least = from
+    for (const simplify of simplifications) {
+      const steps = simplify(least.steps)
+      if (steps === null) continue
+      if (isEnough() || hasTooFew(x, steps.length * (runs + 1))) return least
+      least = (await shows(x, candidate, steps, true)) ?? least
+    }
+    return least
+  }
   const single = await oneAtATime(x, candidate, shown)
-  const least = await simplified(x, candidate, single, single.steps.map((_, at) => withoutRefresh(at)).toReversed())
-  const narrow = await simplified(x, candidate, least, wordsOfGrants(least.steps).map(withoutWord))
-  const common = await simplified(x, candidate, narrow, [
+  const least = await simplified(single, single.steps.map((_, at) => withoutRefresh(at)).toReversed())
+  const narrow = await simplified(least, wordsOfGrants(least.steps).map(withoutWord))
+  const common = await simplified(narrow, [
     ...withOtherKeys(x, narrow.steps),
     fromSecondAddress,
     withoutNonces,
     ...narrow.steps.map((_, at) => withoutFurtherChange(at)),
   ])
-  return (await shows(x, candidate, common.steps.map(inDocumentOrder))) ?? common
-}
-
-/** Makes one simplification after another, as long as the rest shows that the same requirement is broken. */
-async function simplified(
-  x: Explorer,
-  candidate: Candidate,
-  shown: Shown,
-  simplifications: readonly Simplification[],
-): Promise<Shown> {
-  let least = shown
-  const isLate = laterOn(x)
-  for (const simplify of simplifications) {
-    const steps = simplify(least.steps)
-    if (steps === null) continue
-    if (isLate() || hasTooFew(x, steps.length * (runs + 1))) return least
-    least = (await shows(x, candidate, steps, true)) ?? least
-  }
-  return least
+  const ordered = common.steps.map(inDocumentOrder)
+  return JSON.stringify(ordered) === JSON.stringify(common.steps)
+    ? common
+    : ((await shows(x, candidate, ordered)) ?? common)
 }
 
 /** One of several calls at once, if its result is wrong when it is made alone, too. */
@@ -385,16 +382,20 @@ const beginsQuiet = ([first]: readonly Step[]): number => (isWait(first) ? 1 : 0
 const mostToTry = 12
 
 /** Whether each step and each word of scope is needed: leaves out one at a time. False also where that was not tried. */
-async function needsAll(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
+async function needsAll(
+  x: Explorer,
+  candidate: Candidate,
+  { steps }: Shown,
+  isEnough: () => boolean,
+): Promise<boolean> {
   const mine = steps.filter((step) => !isOtherSession(step))
   if (candidate.kind === 'history' || mine.length > mostToTry) return false
-  const isLate = laterOn(x)
   const fewer = [
     ...steps.slice(beginsQuiet(steps), -1).map((_, at) => steps.toSpliced(at + beginsQuiet(steps), 1)),
     ...wordsOfGrants(steps).flatMap((word) => [withoutWord(word)(steps) ?? []]),
   ].filter((one) => one.length > 0 && isWhole(one))
   for (const one of fewer) {
-    if (isLate() || hasTooFew(x, one.length)) return false
+    if (isEnough() || hasTooFew(x, one.length)) return false
     if ((await shows(x, candidate, one, true)) !== null) return false
   }
   return fewer.length > 0
@@ -811,7 +812,10 @@ async function shows(
   try {
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
-      if (isLast && isCall(step) && isNearExpiry(x, renamed(step, mine, `r${replays}`))) await make(pause(nearExpiryMs))
+      if (isLast && expiries.includes(candidate.requirement) && isCall(step)) {
+        const isOpen = x.foresee(renamed(step, mine, `r${replays}`))?.is === 'open'
+        if (isOpen) await make(pause(nearExpiryMs))
+      }
       await make(step, steps.slice(index).find(isCall))
       if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
       if (shown) return { steps: made, outcomes }
@@ -827,11 +831,6 @@ async function shows(
 /** A replay takes less time than the calls that it repeats, so that it may come before the model is sure that a token has expired. In ms. */
 const nearExpiryMs = 1250
 const expiries: readonly string[] = ['tokens/expire', 'expires-in/enforced', 'refresh/own-expiry']
-
-function isNearExpiry(x: Explorer, call: CallStep): boolean {
-  const verdict = x.foresee(call)
-  return verdict?.is === 'open' && expiries.includes(verdict.requirement)
-}
 
 /** Whether pauses between sessions are shorter than where ages may be kept in whole seconds. */
 const keepsFineAges = ({ apartMs }: Explorer): boolean => apartMs < quietMs / 2
