@@ -4,6 +4,7 @@
  *     npm run ledger -- --way cases|run|explore [--sample N] [--part I/N] [--only PREFIX] [--calls N] [--out FILE]
  *                       [--breaks PATTERN] [--unmoved]
  *     npm run ledger -- --compare BEFORE AFTER
+ *     npm run ledger -- --curve FILE
  *
  * --way cases     the scripted cases of a disposable run
  * --way run       a disposable run: the cases, then the model with the keys that they left
@@ -11,6 +12,7 @@
  * --sample        every N-th server, always the same ones
  * --breaks        only servers that break a requirement of this pattern; '' for conforming ones
  * --unmoved       nobody moves the clock, as at a URL; but waiting takes no time
+ * --curve         how many broken servers of FILE, made by --way run, were caught by a number of calls, those of the cases included
  * --compare       what AFTER lost, gained, and accuses; servers that only one of the files names are counted apart
  *
  * Everything is in memory, with clocks that are moved. Results are appended to FILE, one line each; servers that it names already are
@@ -51,10 +53,12 @@ const { values, positionals } = readArguments({
     breaks: { type: 'string' },
     unmoved: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
+    curve: { type: 'boolean', default: false },
   },
 })
 
-if (values.compare) compare(readLines(positionals[0] ?? ''), readLines(positionals[1] ?? ''))
+if (values.curve) tellCurve(readLines(positionals[0] ?? '').filter(({ breaks }) => breaks !== ''))
+else if (values.compare) compare(readLines(positionals[0] ?? ''), readLines(positionals[1] ?? ''))
 else await record()
 
 async function allServers(): Promise<ProofServer[]> {
@@ -122,6 +126,15 @@ function readLines(file: string): LedgerLine[] {
     .split('\n')
     .filter((text) => text !== '')
     .map((text) => JSON.parse(text) as LedgerLine)
+}
+
+/** A line that caught its server says after how many calls, because it ended there. */
+function tellCurve(asked: readonly LedgerLine[]): void {
+  console.log('| calls | broken servers caught |\n|---|---|')
+  for (let most = 5000; most <= 20_000; most += 1500) {
+    const caught = asked.filter(({ caught, calls }) => caught && calls <= most).length
+    console.log(`| ${most} | ${caught} of ${asked.length}, ${((100 * caught) / asked.length).toFixed(1)} % |`)
+  }
 }
 
 function compare(before: readonly LedgerLine[], after: readonly LedgerLine[]): void {
