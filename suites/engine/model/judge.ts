@@ -218,14 +218,19 @@ export function kindOfBody(body: ReadBody): string {
 // Part 5: who calls, in one of three ways, and what this caller may do.
 
 function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
-  const { auth, found, key } = read
+  const { auth, found, key, call } = read
   const method = String(read.body.method)
-  const ofKey = key === undefined ? [] : only(keyWorksFact(state, key), keyScopeFact(state, key, method))
-  const header = read.call.authorization ?? ''
+  // A forgiving reader may find a method in a body, or under a name, in which the document sees none: which one is called, and what it needs, is open.
+  const isMethodKnown = isKnown(state, method)
+  const ofKey =
+    key === undefined ? [] : only(keyWorksFact(state, key), isMethodKnown && keyScopeFact(state, key, method))
+  const header = call.authorization ?? ''
   switch (auth.kind) {
-    case 'none':
+    case 'none': {
       // Whether valid credentials work from another place is open (tokens/other-places).
-      return [mayComeFromBody(state, read, span) ? unsure('authorization/required') : no('authorization/required')]
+      const mayBeRight = (!isMethodKnown && /auth/i.test(call.body)) || mayComeFromBody(state, read, span)
+      return [mayBeRight ? unsure('authorization/required') : no('authorization/required')]
+    }
     case 'other-scheme':
       return [no(/;.*;/.test(header) ? 'signatures/scheme' : 'authorization/required')]
     case 'malformed-basic':
@@ -234,7 +239,7 @@ function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
       return only(
         !auth.plain && open(state, 'tokens/authorize', `prefix ${header.split(' ')[0]?.slice(0, 16)}`),
         accessFacts(state, read, auth.token, span),
-        found && pairScopeFact(state, found.pair, state.keys.get(found.pair.key), method),
+        found && isMethodKnown && pairScopeFact(state, found.pair, state.keys.get(found.pair.key), method),
       )
     case 'basic':
       return only(

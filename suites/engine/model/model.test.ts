@@ -788,3 +788,22 @@ test('a body in chunks is open until one was accepted, and a wrong secret is ref
     'accepted',
   ])
 })
+
+describe('a body that is JSON only to a forgiving reader', () => {
+  const state = afterGrants(newState(), ['pair'], ['solution'])
+  const malformed = { is: 'refused', requirement: 'envelope/malformed-answered', level: 'implied' }
+
+  test('is malformed, and does not say which method a token would need', () =>
+    expect(judged(state, listWith(tokenHeader('pair'), `${listBody}\0`), at(2000))).toMatchObject(malformed))
+
+  test('may be a grant, which needs no authorization', () => {
+    const { body: text, ...call } = grantCall(['solution'])
+    expect(judged(state, { ...call, body: `${text}\0` }, at(2000))).toMatchObject(malformed)
+  })
+
+  test('needs authorization where no reader finds a grant in it', () =>
+    expect(judged(state, listWith(undefined, `${listBody}\0`), at(2000))).toMatchObject({
+      is: 'refused',
+      requirement: 'authorization/required',
+    }))
+})
