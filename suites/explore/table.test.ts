@@ -73,6 +73,8 @@ test('creations that break only an implied sentence come last: a server that tak
     isImplied && (creates === true || way.startsWith('create'))
   const first = all.findIndex(isLate)
   expect(all.slice(first).every(isLate)).toBe(true)
+  // What comes before the worlds is chosen by its turn.
+  expect(all.slice(first).every(({ turn }) => turn > 100)).toBe(true)
   expect(all.slice(0, first).some(({ isImplied }) => isImplied)).toBe(true)
   expect(all.slice(0, first).some(({ creates }) => creates)).toBe(true)
 })

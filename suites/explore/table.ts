@@ -109,10 +109,13 @@ export function cells(
         alwaysRepeated.includes(change.field) || (ofEveryKey.includes(change.field) && rank(change) < first.length),
     )
     .flatMap((cell) => ofUsers({ ...cell, turn: cell.turn + everyKeyTurns }))
-  const turnOf = ({ turn, way, creates = way.startsWith('create'), isImplied }: Cell): number =>
-    turn + (creates && isImplied ? impliedTurns : 0)
-  return [...parts, ...withEveryKey, ...onCreation].sort((one, other) => turnOf(one) - turnOf(other))
+  return [...parts, ...withEveryKey, ...onCreation].map(lateIfForgiven).sort((one, other) => one.turn - other.turn)
 }
+
+const lateIfForgiven = (cell: Cell): Cell =>
+  cell.isImplied && (cell.creates === true || cell.way.startsWith('create'))
+    ? { ...cell, turn: cell.turn + impliedTurns }
+    : cell
 
 /** Whether a wrong creation is tried with every key: for one of them a part of the right HMAC may be enough. */
 const isOfEveryCreator = ({ way, change }: Cell): boolean =>
