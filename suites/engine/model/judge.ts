@@ -753,6 +753,7 @@ function pairScopeFact(state: State, pair: Pair, key: Key | undefined, method: s
   const { scope } = pair
   const has = opener === 'apikey' ? scope.some(isApikeyWord) : scope.includes(opener)
   if (!has) return closedFact(state, pair, key, method)
+  if (pair.mayBeNarrower) return unsure('refresh/no-scope')
   if (opener === 'apikey') {
     if (key?.scope?.some(isApikeyWord) === false) return no('scopes/within-key')
     return key?.doubtful.some(isApikeyWord) === true ? unsure('keys/apikey-scope') : apikeyFact(state, scope)

@@ -309,6 +309,7 @@ function learnPair(state: State, read: ReadCall, value: unknown, made: Span): St
     generation: old === undefined ? 0 : old.generation + 1,
     scope: old?.scope ?? asked,
     granted: isStrings(result.scope) ? result.scope : [],
+    ...(old?.mayBeNarrower || (old && refreshParamsFacts(params).length > 0) ? { mayBeNarrower: true } : {}),
     made,
     ...endsOf(calibrated, old === undefined ? asked : [], result, made),
     standing: 'newest',

@@ -807,3 +807,21 @@ describe('a body that is JSON only to a forgiving reader', () => {
       requirement: 'authorization/required',
     }))
 })
+
+test.each([
+  ['nothing more', [{}], 'accepted'],
+  ['a scope', [{ scope: ['context'] }], 'open'],
+  ['a scope, and then with nothing more', [{ scope: ['context'] }, {}], 'open'],
+])('a pair that was refreshed with %s', (_what, refreshes: readonly object[], verdict) => {
+  let state = afterGrants(newState(), ['p'], ['solution'])
+  let name = 'p'
+  for (const [index, more] of refreshes.entries()) {
+    const { body: text, ...call } = refreshCall(tokensOf(name).refresh)
+    const request = JSON.parse(text)
+    const when = at(1000 * (index + 1))
+    name = `r${index}`
+    const changed = { ...call, body: JSON.stringify({ ...request, params: { ...request.params, ...more } }) }
+    state = learn(state, changed, pairAnswer(name, ['solution'], when), when)
+  }
+  expect(judged(state, listWith(tokenHeader(name)), at(5000)).is).toBe(verdict)
+})

@@ -88,6 +88,8 @@ export interface Pair {
   readonly scope: readonly string[]
   /** As the result said. */
   readonly granted: readonly string[]
+  /** A refresh of its line had further params, such as a scope: what such a refresh leaves of the scope is open (refresh/no-scope). */
+  readonly mayBeNarrower?: true
   readonly made: Span
   /** Local time at which it expires; null if that is unknown. */
   readonly accessEnds: Span | null
