@@ -412,12 +412,13 @@ export const sessions: BrokenRows = {
       ...outlives('access', ({ session }) => session !== undefined && used.get(session)?.has(seen.connection) === true),
     })),
     // The pairs to revoke are those whose session is not among the live ones.
-    'removal-ends-pairs-without-session': (seen) =>
+    'removal-ends-pairs-without-session': by.reported((seen) =>
       onRemoval((removed) => {
         for (const { pair } of seen.state.tokens.values())
           if (pair.session === undefined && removed.some(({ user }) => user === pair.key.id))
             pair.accessRevoked = pair.refreshRevoked = true
       }),
+    ),
     // The rows to remove are those with the smallest time of creation.
     'sessions-of-same-millisecond-removed-together': by.eighth(
       removes((live, surplus) => {
