@@ -56,6 +56,25 @@ describe('a finding is tried again', () => {
     expect(steps.filter((step) => isCall(step) && isRefresh(step)).length).toBe(6)
   })
 
+  test('when a token has surely expired, though the replay is faster than the calls that it repeats', async () => {
+    const rules: Rules = {
+      accessExpired: ({ generation, accessExpiryMs }, nowMs) => generation === 0 && nowMs >= accessExpiryMs,
+    }
+    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+      const { clock } = x.options
+      Object.assign(clock, { controlled: false })
+      await x.call(grant('root', ['solution', 'expiresIn:15000'], { as: 'long' }))
+      await x.call(grant('root', ['solution', 'expiresIn:3000'], { as: 'short' }))
+      await x.call(refresh('short', { as: 'next' }))
+      await x.wait(5000)
+      await clock.sleep(600)
+      await expectRefused(x, list(token('next')))
+    })
+    expect(found.map(({ requirement }) => requirement)).toEqual(['tokens/expire'])
+    const [again] = await Promise.all(found.map((one) => reproduce(x, one)))
+    expect(again).toMatchObject({ failed: 3, tries: 3 })
+  })
+
   test('is not tried again if a creation came just before, because that would take a place', async () => {
     let created = 0
     const rules: Rules = {
