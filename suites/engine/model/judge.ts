@@ -220,15 +220,15 @@ export function kindOfBody(body: ReadBody): string {
 function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
   const { auth, found, key, call } = read
   const method = String(read.body.method)
-  // A forgiving reader may find a method in a body, or under a name, in which the document sees none: which one is called, and what it needs, is open.
-  const isMethodKnown = isKnown(state, method)
+  // Which method a forgiving reader finds where the document sees none is open, and so is what it needs. A method of an area needs that area, shown or not.
+  const isMethodRead = isKnown(state, method) || areas.includes(groupOf(method))
   const ofKey =
-    key === undefined ? [] : only(keyWorksFact(state, key), isMethodKnown && keyScopeFact(state, key, method))
+    key === undefined ? [] : only(keyWorksFact(state, key), isMethodRead && keyScopeFact(state, key, method))
   const header = call.authorization ?? ''
   switch (auth.kind) {
     case 'none': {
       // Whether valid credentials work from another place is open (tokens/other-places).
-      const mayBeRight = (!isMethodKnown && /auth/i.test(call.body)) || mayComeFromBody(state, read, span)
+      const mayBeRight = (!isMethodRead && /auth/i.test(call.body)) || mayComeFromBody(state, read, span)
       return [mayBeRight ? unsure('authorization/required') : no('authorization/required')]
     }
     case 'other-scheme':
@@ -239,7 +239,7 @@ function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
       return only(
         !auth.plain && open(state, 'tokens/authorize', `prefix ${header.split(' ')[0]?.slice(0, 16)}`),
         accessFacts(state, read, auth.token, span),
-        found && isMethodKnown && pairScopeFact(state, found.pair, state.keys.get(found.pair.key), method),
+        found && isMethodRead && pairScopeFact(state, found.pair, state.keys.get(found.pair.key), method),
       )
     case 'basic':
       return only(
@@ -728,8 +728,10 @@ const isForeign = (word: string): boolean =>
 /** The word that opens a method: an area, or `apikey` for manager/createApiKey. */
 function openerOf(state: State, method: string): string {
   if (method === 'manager/createApiKey') return 'apikey'
-  return method === 'solution/listSolutions' ? 'solution' : (state.terms.probes.get(method) ?? '')
+  return state.terms.probes.get(method) ?? groupOf(method)
 }
+
+const groupOf = (method: string): string => method.split('/')[0] ?? ''
 
 /** keys/scope-held, keys/apikey-scope, keys/initial-full-access: whether a key's own scope covers a method. */
 function keyScopeFact(state: State, { scope, doubtful }: Key, method: string): Fact {

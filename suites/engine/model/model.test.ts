@@ -809,6 +809,16 @@ describe('a body that is JSON only to a forgiving reader', () => {
 })
 
 test.each([
+  ['solution', 'refused'],
+  // Whether there is such a method is open.
+  ['context', 'open'],
+])('a method of the Context API that the document does not show, for a token of the scope %s: %s', (scope, is) => {
+  const state = afterGrants(newState(), ['pair'], [scope])
+  const call = listWith(tokenHeader('pair'), body('context/listContexts', {}))
+  expect(judged(state, call, at(2000)).is).toBe(is)
+})
+
+test.each([
   ['nothing more', [{}], 'accepted'],
   ['a scope', [{ scope: ['context'] }], 'open'],
   ['a scope, and then with nothing more', [{ scope: ['context'] }, {}], 'open'],
