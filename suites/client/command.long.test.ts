@@ -1,9 +1,9 @@
 /** From the command over a process for each scenario to the report. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
@@ -13,7 +13,6 @@ import { runScenarios } from './watch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
 const testClient = (id: string) => `'${process.execPath}' '${join(packageRoot, 'suites/self/clients/run.mjs')}' ${id}`
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 captureCli()
 
 type ClientReport = ReturnType<typeof buildReport>

@@ -1,36 +1,16 @@
 import { expect, test } from 'vitest'
-import { bareSettings } from '../engine/target.ts'
-import { openCorpus } from '../run/corpus-cache.ts'
+import { exploreInMemory } from '../self/explore-in-memory.ts'
 import { isProof, partUnlessProof } from '../self/proof-form.ts'
 import { createHandler } from '../targets/bundled.ts'
-import { memoryInstance } from '../targets/in-memory.ts'
-import { type Exploration, explore } from './explore.ts'
+import type { Exploration } from './explore.ts'
 
 const maxCalls = isProof ? 1500 : 700
 
 /** Explores a conforming server that sees our calls come from other addresses than we make them from. */
-async function exploreThrough(translated: (from: string) => string, loopback: boolean): Promise<Exploration> {
+function exploreThrough(translated: (from: string) => string, loopback: boolean): Promise<Exploration> {
   const { handle, context } = createHandler({ clock: 'virtual' })
   const behind: typeof handle = (request) => handle({ ...request, remoteAddress: translated(request.remoteAddress) })
-  const { id, secret } = context.root
-  const { requirements } = await openCorpus()
-  return explore({
-    instance: memoryInstance({
-      handle: behind,
-      clock: context.clock,
-      root: { kind: 'secret', id, secret },
-      settings: bareSettings,
-    }),
-    allow: { sessions: true, keys: true, limits: true },
-    fresh: true,
-    loopback,
-    seed: 1,
-    maxCalls,
-    seconds: 600,
-    walks: 3,
-    requirements,
-    say: () => {},
-  })
+  return exploreInMemory({ handle: behind, context }, { loopback, maxCalls })
 }
 
 const networks: readonly [string, (from: string) => string, boolean][] = [

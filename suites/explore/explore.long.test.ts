@@ -5,10 +5,10 @@ import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { exploreInMemory } from '../self/explore-in-memory.ts'
 import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
-import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
-import { memoryInstance } from '../targets/in-memory.ts'
-import { type ExploreOptions, explore } from './explore.ts'
+import { serverNamed } from '../self/server-named.ts'
+import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { coveringArray, noCoverage, pairsOf, readMatrix } from './matrix.ts'
 import { openTarget } from './open.ts'
 import { cells } from './table.ts'
@@ -18,36 +18,8 @@ const { requirements } = await openCorpus()
 /** Of an exploration that ends before it has done everything. */
 const shortCalls = isProof ? 900 : 400
 
-async function exploreServer(
-  server: Omit<ServerOptions, 'clock'>,
-  maxCalls: number,
-  { seed = 1, controlled = true } = {},
-) {
-  return exploreHandler(createHandler({ clock: 'virtual', ...server }), maxCalls, { seed, controlled })
-}
-
-async function exploreHandler(
-  { handle, context }: Pick<ReturnType<typeof createHandler>, 'handle' | 'context'>,
-  maxCalls: number,
-  { seed = 1, controlled = true, ...more }: Partial<Pick<ExploreOptions, 'seed' | 'values'>> & { controlled?: boolean },
-) {
-  const { id, secret } = context.root
-  const root = { kind: 'secret', id, secret } as const
-  const instance = memoryInstance({ handle, clock: context.clock, root, settings: bareSettings })
-  return explore({
-    instance: { ...instance, clock: { ...instance.clock, controlled } },
-    allow: { sessions: true, keys: true, limits: true },
-    fresh: true,
-    loopback: true,
-    seed,
-    maxCalls,
-    seconds: 60,
-    walks: 3,
-    requirements,
-    say: () => {},
-    ...more,
-  })
-}
+const exploreServer = (server: Omit<ServerOptions, 'clock'>, maxCalls: number, controlled = true) =>
+  exploreInMemory(createHandler({ clock: 'virtual', ...server }), { maxCalls, seconds: 60, controlled })
 
 /** Nothing is sent to it. */
 const nowhere = {
@@ -57,12 +29,6 @@ const nowhere = {
   requestTimeoutMs: 1000,
   disposable: true,
 } as const
-
-const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
-  const mutant = (await loadMutants()).find((one) => one.id === id)
-  if (mutant === undefined) throw new Error(`There is no mutant "${id}"`)
-  return mutant.create()
-}
 
 describe('an exploration', () => {
   test.skipIf(!isProof)(onlyInProof('tries expired pairs again, though the table needs every call'), async () => {
@@ -94,10 +60,10 @@ describe('an exploration', () => {
           if (word !== undefined && word !== '') words.add(word)
         return handle(request)
       }
-      const { findings, calls } = await exploreHandler({ handle: watched, context }, shortCalls, {
-        ...ofUrl,
-        controlled: false,
-      })
+      const { findings, calls } = await exploreInMemory(
+        { handle: watched, context },
+        { ...ofUrl, maxCalls: shortCalls, seconds: 60, controlled: false },
+      )
       for (const { id, publicKey } of context.state.keys.values())
         if (id !== context.root.id) {
           if (publicKey !== undefined) words.add(publicKey)
@@ -164,7 +130,7 @@ describe('an exploration', () => {
     ['no-authorization-taken', 'authorization/required'],
   ] as const
   test.each(partUnlessProof(findable, 1, 1))('finds %s', async (id, requirement) => {
-    const { findings } = await exploreServer(await rulesOf(id), shortCalls)
+    const { findings } = await exploreServer(await serverNamed(id), shortCalls)
     expect(findings.map((finding) => finding.requirement)).toContain(requirement)
     const found = findings.find((finding) => finding.requirement === requirement)
     expect(found).toMatchObject({ level: 'must', reproduced: { failed: 3, tries: 3 } })
@@ -178,7 +144,7 @@ describe('an exploration', () => {
       ends.set(pair.id, nowMs + pair.accessExpiryMs - pair.issuedMs)
       return false
     }
-    const { findings } = await exploreServer({ rules: { accessExpired } }, 1000, { controlled: false })
+    const { findings } = await exploreServer({ rules: { accessExpired } }, 1000, false)
     expect(findings.map(({ requirement }) => requirement)).toContain('expires-in/enforced')
   })
 

@@ -1,20 +1,15 @@
 import { expect, test } from 'vitest'
-import { bareSettings } from '../engine/target.ts'
-import { openCorpus } from '../run/corpus-cache.ts'
+import { exploreInMemory } from '../self/explore-in-memory.ts'
 import { isProof, onlyInProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
-import { memoryInstance } from '../targets/in-memory.ts'
-import { type Exploration, explore } from './explore.ts'
+import type { Exploration } from './explore.ts'
 import { isLocked } from './findings.ts'
 import { basic, list } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
-const { requirements } = await openCorpus()
-
 /** Explores a server that refuses Basic credentials of a key for a while after wrong ones in a row, and nothing else. */
 async function exploreLocking(most: number, ms: number): Promise<Exploration & { locked: number }> {
   const { handle, context } = createHandler({ clock: 'virtual' })
-  const { id, secret } = context.root
   const wrong = new Map<string, number>()
   const until = new Map<string, number>()
   let locked = 0
@@ -38,24 +33,7 @@ async function exploreLocking(most: number, ms: number): Promise<Exploration & {
     if (count === most) until.set(key, context.now() + ms)
     return answer
   }
-  const explored = await explore({
-    instance: memoryInstance({
-      handle: locking,
-      clock: context.clock,
-      root: { kind: 'secret', id, secret },
-      settings: bareSettings,
-    }),
-    allow: { sessions: true, keys: true, limits: true },
-    fresh: true,
-    loopback: true,
-    seed: 1,
-    maxCalls: 3000,
-    seconds: 600,
-    walks: 3,
-    requirements,
-    say: () => {},
-  })
-  return { ...explored, locked }
+  return { ...(await exploreInMemory({ handle: locking, context }, { maxCalls: 3000 })), locked }
 }
 
 test.skipIf(!isProof).each([

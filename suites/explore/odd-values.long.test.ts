@@ -1,40 +1,20 @@
 /** A server may put anything into an answer: the model survives it, and shows no secret that a server repeats. */
 import { expect, test } from 'vitest'
-import { bareSettings } from '../engine/target.ts'
-import { openCorpus } from '../run/corpus-cache.ts'
+import { exploreInMemory } from '../self/explore-in-memory.ts'
 import { createHandler } from '../targets/bundled.ts'
-import { memoryInstance } from '../targets/in-memory.ts'
-import { explore } from './explore.ts'
 
-const { requirements } = await openCorpus()
 const secret = 'a-root-secret-that-no-finding-may-show'
 
 type Body = { result?: object; [name: string]: unknown }
 
 /** Explores the reference server with other answers. */
-async function exploreWith(spoil: (body: Body) => Body) {
+function exploreWith(spoil: (body: Body) => Body) {
   const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret } })
   const spoilt: typeof handle = async (request) => {
     const answer = await handle(request)
     return { ...answer, body: JSON.stringify(spoil(JSON.parse(answer.body))) }
   }
-  return explore({
-    instance: memoryInstance({
-      handle: spoilt,
-      clock: context.clock,
-      root: { kind: 'secret', id: 'root', secret },
-      settings: bareSettings,
-    }),
-    allow: { sessions: true, keys: true, limits: true },
-    fresh: true,
-    loopback: true,
-    seed: 1,
-    maxCalls: 300,
-    seconds: 20,
-    walks: 1,
-    requirements,
-    say: () => {},
-  })
+  return exploreInMemory({ handle: spoilt, context }, { maxCalls: 300, seconds: 20, walks: 1 })
 }
 
 test('objects in place of texts end nothing', async () => {

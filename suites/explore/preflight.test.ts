@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hintText } from '../report/problem-text.ts'
-import { loadVariants, type ServerOptions } from '../targets/bundled.ts'
+import { serverNamed } from '../self/server-named.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
 import { expectAccepted, expectRefused, granted } from './keyring.ts'
 import { learnAddresses, learnAges, learnLiveTokens, learnWithdrawals } from './preflight.ts'
@@ -8,13 +9,6 @@ import { list, token } from './step.ts'
 import { foundIn } from './test-findings.ts'
 
 type Server = Omit<ServerOptions, 'clock'>
-
-const variants = await loadVariants('others')
-function serverOf(id: string): Server {
-  const variant = variants.find((one) => one.id === id)
-  if (variant === undefined) throw new Error(`There is no variant "${id}"`)
-  return { ...(variant.profile === undefined ? {} : { profile: variant.profile }), ...variant.create?.() }
-}
 
 const learntFrom = (server: Server) =>
   foundIn(server, async ({ x }) => {
@@ -36,21 +30,24 @@ describe('what a misused token costs', () => {
     ['altered-refresh-token-ends-the-line-that-it-names', ['altered']],
     ['used-refresh-token-ends-every-line-of-its-key', ['reuse']],
   ])('is learnt from %s, and nothing is found', async (id, withdraws) => {
-    const { x, found } = await learntFrom(serverOf(id))
+    const { x, found } = await learntFrom(await serverNamed(id))
     expect([[...(x.state().terms.withdraws ?? [])], found]).toEqual([withdraws, []])
   })
 
   test('leaves open whether the token works, until it is accepted again', async () => {
-    const { x, found } = await foundIn(serverOf('access-token-from-a-foreign-address-is-withdrawn'), async ({ x }) => {
-      await learnAddresses(x, 'root', true)
-      await learnWithdrawals(x, 'root', true)
-      const pair = await granted(x, { who: 'root', scope: ['solution', 'ipAddr:'] })
-      const call = list(token(pair ?? ''))
-      expect(x.foresee(call)?.is).toBe('accepted')
-      await expectRefused(x, { ...call, from: 'second-address' })
-      expect(x.foresee(call)?.is).toBe('open')
-      expect((await expectAccepted(x, call))?.answer.kind).toBe('refused')
-    })
+    const { x, found } = await foundIn(
+      await serverNamed('access-token-from-a-foreign-address-is-withdrawn'),
+      async ({ x }) => {
+        await learnAddresses(x, 'root', true)
+        await learnWithdrawals(x, 'root', true)
+        const pair = await granted(x, { who: 'root', scope: ['solution', 'ipAddr:'] })
+        const call = list(token(pair ?? ''))
+        expect(x.foresee(call)?.is).toBe('accepted')
+        await expectRefused(x, { ...call, from: 'second-address' })
+        expect(x.foresee(call)?.is).toBe('open')
+        expect((await expectAccepted(x, call))?.answer.kind).toBe('refused')
+      },
+    )
     expect([x.calls() > 20, found]).toEqual([true, []])
   })
 })
@@ -82,7 +79,7 @@ test('where a seventeenth session is refused, which is a finding, no pause shows
 })
 
 test('a server where a grant takes the place of one for the same scope keeps no earlier token for sure', async () => {
-  const { x, found } = await learntFrom(serverOf('same-grant-again-ends-the-pair-before'))
+  const { x, found } = await learntFrom(await serverNamed('same-grant-again-ends-the-pair-before'))
   expect([x.state().terms.liveTokens, found]).toEqual([0, []])
 })
 

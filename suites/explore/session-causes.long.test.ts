@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { isProof, onlyInProof } from '../self/proof-form.ts'
-import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { serverNamed } from '../self/server-named.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { grant, list, token } from './step.ts'
 import { inWorld, toldOf, sentUnique as unique } from './test-findings.ts'
@@ -30,8 +31,7 @@ describe('a session that stays is shown with what keeps it', () => {
   }
 
   test.skipIf(!isProof)(onlyInProof('an older session of another key, which leaves in its place'), async () => {
-    const mutants = await loadMutants('others')
-    const broken = mutants.find(({ id }) => id === 'session-beyond-limit-removes-oldest-of-any-user')?.create() ?? {}
+    const broken = await serverNamed('session-beyond-limit-removes-oldest-of-any-user')
     const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = (
       await toldOf(requirements, broken, oneTooMany)
     ).told
@@ -81,8 +81,7 @@ describe('a session that stays is shown with what keeps it', () => {
 test.skipIf(!isProof)(
   onlyInProof('sessions that are granted at once are shown together, if more of them live than may'),
   async () => {
-    const mutants = await loadMutants('others')
-    const broken = mutants.find(({ id }) => id === 'sessions-counted-some-microtasks-before-creation')?.create() ?? {}
+    const broken = await serverNamed('sessions-counted-some-microtasks-before-creation')
     const { told: found } = await toldOf(
       requirements,
       broken,

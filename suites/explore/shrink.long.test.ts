@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { isShownAgain } from '../report/report.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { isProof, onlyInProof } from '../self/proof-form.ts'
-import { loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { serverNamed } from '../self/server-named.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
 import { withSessionsTogether } from './sequences.ts'
@@ -175,8 +176,7 @@ describe('a finding is tried again', () => {
   test.skipIf(!isProof)(
     onlyInProof('between sixteen older and fifteen newer sessions, if it says that one was removed too early'),
     async () => {
-      const mutants = await loadMutants()
-      const broken = mutants.find(({ id }) => id === 'second-oldest-session-removed')?.create() ?? {}
+      const broken = await serverNamed('second-oldest-session-removed')
       const { x, found } = await foundIn(broken, async ({ x }) => {
         for (let at = 0; at < 34; at++) {
           // Which of several sessions of one second is the oldest is not certain.

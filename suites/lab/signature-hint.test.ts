@@ -1,21 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
-import { type Run, startRun } from '../engine/conversation/conversation.ts'
-import { runCase } from '../engine/conversation/run-case.ts'
-import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { parseScenario } from '../engine/language/corpus.ts'
-import { seededRandom } from '../engine/signer/random.ts'
 import type { Target, TargetSettings } from '../engine/target.ts'
 import { hintText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
-import { lastingTarget, loadMutants } from '../targets/bundled.ts'
+import { ask, type MadeUpCall, madeUpTarget, runOf } from '../self/made-up-target.ts'
+import { serverNamed } from '../self/server-named.ts'
+import { lastingTarget } from '../targets/bundled.ts'
 import { signatureHint } from './signature-hint.ts'
 
-const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 const secret = 'not-a-secret'
 
 /** Whether the header signs `body` for `uri` as the document says. */
@@ -25,7 +20,7 @@ function isSigned({ authorization = '' }: MadeUpCall, body: string, uri: string)
   return signature === createHmac('sha256', secret).update(data).digest().subarray(0, 20).toString('base64')
 }
 
-async function ask(
+async function askedOf(
   takes: (call: MadeUpCall) => boolean,
   { form, settings = {} }: { form?: string; settings?: Partial<TargetSettings> },
 ): Promise<{ outcome: CaseOutcome; calls: number }> {
@@ -42,23 +37,14 @@ async function ask(
   return { outcome: await run(target, step), calls }
 }
 
-const runOf = (target: Target): Run =>
-  startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', diagnose: signatureHint })
-
-function run(target: Target, steps: string, started = runOf(target)): Promise<CaseOutcome> {
-  const text = `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`
-  const scenario = parseScenario(text, 'fixtures/scenarios/a/b.yaml')
-  const [testCase] = scenario.cases
-  if (testCase === undefined) throw new Error('no case')
-  return runCase(started, scenario, testCase)
-}
+const run = (target: Target, steps: string, started = runOf(target, { diagnose: signatureHint })) => ask(started, steps)
 
 const saidHint = ({ problem }: CaseOutcome): string => (problem?.hint === undefined ? '' : hintText(problem.hint))
 
 const compact = ({ id, method, params }: MadeUpCall): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 test('a server that serialises the body again is recognised by the body that it refuses, with few calls', async () => {
-  const { outcome, calls } = await ask((call) => isSigned(call, compact(call), '/api'), { form: 'spaced' })
+  const { outcome, calls } = await askedOf((call) => isSigned(call, compact(call), '/api'), { form: 'spaced' })
   expect(outcome.verdict).toBe('failed')
   expect(saidHint(outcome)).toContain('parsed and written again without white space (as JSON.stringify does)')
   expect(calls).toBeLessThan(15)
@@ -66,13 +52,13 @@ test('a server that serialises the body again is recognised by the body that it 
 
 test('the hint does not ask for the scheme word if other signatures are accepted', async () => {
   const takes = (call: MadeUpCall): boolean => Number(call.id) % 2 === 0 && isSigned(call, compact(call), '/api')
-  const { outcome } = await ask(takes, { form: 'indented' })
+  const { outcome } = await askedOf(takes, { form: 'indented' })
   expect(outcome.verdict).toBe('failed')
   expect(saidHint(outcome)).not.toContain('scheme')
 })
 
 test('the hint asks for the scheme word first if no signature is accepted', async () => {
-  const { outcome } = await ask(() => false, {})
+  const { outcome } = await askedOf(() => false, {})
   expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
   expect(saidHint(outcome)).toContain(
     "Or does the server's clock differ from its Date header? A run with --allow sessions measures that clock",
@@ -82,7 +68,7 @@ test('the hint asks for the scheme word first if no signature is accepted', asyn
 test.each(['api', '/', 'api/', '/API'])(
   'a mistake that changes nothing if %s is signed is not tried',
   async (signedUri) => {
-    const { outcome } = await ask(() => false, { settings: { signedUri } })
+    const { outcome } = await askedOf(() => false, { settings: { signedUri } })
     expect(outcome.verdict).toBe('failed')
     expect(saidHint(outcome)).toContain('No known mistake explains it')
   },
@@ -107,7 +93,7 @@ test.each(['/gw/v2/api', '/v2/api'])('a server that signs its own path %s is nam
 
 test('a signature of another path that the server accepted is no sign of a lock', async () => {
   const target = behindGateway('/gw/v2/api')
-  const started = runOf(target)
+  const started = runOf(target, { diagnose: signatureHint })
   for (const _time of [1, 2]) expect((await run(target, listStep, started)).verdict).toBe('failed')
 })
 
@@ -148,18 +134,17 @@ test('if another token is accepted, the hint does not name the word', async () =
 test('the model does not hear of the calls of a hint, and so reports its cause only once', async () => {
   const whole = await openCorpus()
   const items = allItems(whole).filter(({ key }) => key === 'signatures/hmac-accepted')
-  const { rules = {} } = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create() ?? {}
-  const [outcome] = await runAll({ target: lastingTarget({ rules }), corpus: whole, items, listens: true })
+  const target = lastingTarget(await serverNamed('whole-mac-expected'))
+  const [outcome] = await runAll({ target, corpus: whole, items, listens: true })
   expect(outcome?.problem?.hint).toMatchObject({ kind: 'server-mistake' })
   expect(outcome?.findings ?? []).toEqual([])
 })
 
 test('a wrong signature that a hint tried and the server accepted is no sign of a lock, so the run goes on', async () => {
   const whole = await openCorpus()
-  const create = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create
-  if (create === undefined) throw new Error('no mutant')
   const items = allItems(whole).filter(({ key }) => /^signatures\/hmac-(accepted|length)/.test(key))
-  const outcomes = await runAll({ target: lastingTarget(create()), corpus: whole, items })
+  const target = lastingTarget(await serverNamed('whole-mac-expected'))
+  const outcomes = await runAll({ target, corpus: whole, items })
   expect(outcomes.map(({ verdict }) => verdict)).toContain('failed')
   expect(outcomes.filter(({ problem }) => problem?.kind === 'not-run')).toEqual([])
 })

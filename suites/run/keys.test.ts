@@ -10,10 +10,7 @@ import {
   openConversation,
   type openCreatedKeys,
   type RunEvent,
-  startRun,
 } from '../engine/conversation/conversation.ts'
-import { noFacts } from '../engine/conversation/target-facts.ts'
-import { seededRandom } from '../engine/signer/random.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { madeUpTarget, runOf } from '../self/made-up-target.ts'
 import { createEnding } from './ending.ts'
@@ -29,7 +26,6 @@ import {
   writeKeyRecord,
 } from './keys.ts'
 
-const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 const keys = ['one', 'two', 'three'].map((id) => ({ id, name: `name of ${id}` }))
 
@@ -104,8 +100,7 @@ async function callerWithKeys(removable: string[], refusal: { status: number; bo
     settings: { cleanup },
     answer: ({ params }) => (removable.includes(String(params.id)) ? { result: {} } : refusal),
   })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-  const talk = await openConversation(run)
+  const talk = await openConversation(runOf(target))
   for (const id of ['one', 'two', 'three']) talk.createdKeys.note({ created: { id, name: id } })
   return talk
 }

@@ -3,7 +3,8 @@ import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
 import { isProof, lastingServer, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
-import { loadMutants, loadVariants, type ServerOptions } from '../targets/bundled.ts'
+import { serverNamed } from '../self/server-named.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { runAll } from './run.ts'
 
@@ -97,10 +98,8 @@ test.each(
     1,
   ),
 )('a server that removes a wrong session is not excused: %s', async (id) => {
-  const mutant = (await loadMutants()).find((one) => one.id === id)
-  if (mutant === undefined) throw new Error(`no mutant ${id}`)
   expect((await ask(`steps:\n${secondOfSeventeen}`)).verdict).toBe('passed')
-  expect((await ask(`steps:\n${secondOfSeventeen}`, mutant.create())).verdict).toBe('failed')
+  expect((await ask(`steps:\n${secondOfSeventeen}`, await serverNamed(id))).verdict).toBe('failed')
 })
 
 test('also while other cases make calls', async () => {
@@ -113,10 +112,8 @@ test('also while other cases make calls', async () => {
 })
 
 test('a failure names what may explain it, where the model finds it open', async () => {
-  const variant = (await loadVariants('others')).find(({ id }) => id === 'three-live-pairs-of-a-key-outside-sessions')
-  if (variant === undefined) throw new Error('no such variant')
   const four = `steps:\n${grant('')}${use}${grant('', 'two')}${grant('', 'three')}${grant('', 'four')}${use}`
-  const { verdict, problem } = await ask(four, variant.create())
+  const { verdict, problem } = await ask(four, await serverNamed('three-live-pairs-of-a-key-outside-sessions'))
   expect(verdict).toBe('failed')
   expect(problemText(problem)).toMatch(
     /it was refused .*; what may explain it: 3 newer tokens of its key were issued, .* \(limits\/live-tokens\)$/,

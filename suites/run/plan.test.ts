@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
-import { allItems, skipItem } from '../engine/conversation/cases.ts'
+import { allItems, type Item, skipItem } from '../engine/conversation/cases.ts'
+import { noFacts } from '../engine/conversation/target-facts.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus, Need } from '../engine/language/fixture-types.ts'
 import { bareSettings, type TargetSettings } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up-report.ts'
+import { capabilities } from '../self/made-up-target.ts'
 import { whyNotRun } from './capabilities.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { type RunOptions, readRunOptions } from './options.ts'
@@ -119,6 +121,23 @@ test('a plan of what failed holds that alone, and gives no verdict on the whole 
   expect(planRun(readRunOptions({}, {}), corpus).selected).toHaveLength(allItems(corpus).length)
 })
 
+function caseThatNeeds(...needs: Need[]): Item {
+  const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], needs]] }).scenarios
+  const [testCase] = scenario?.cases ?? []
+  if (scenario === undefined || testCase === undefined) throw new Error('no case')
+  return { kind: 'case', key: 'a/b', scenario, testCase }
+}
+
+test('a case that needs a second address says why that does not count', () => {
+  const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
+  const because = { kind: 'same-address', address: '127.0.0.2' } as const
+  const facts = { ...noFacts(), secondAddressProblem: because }
+  expect(whyNotRun(caseThatNeeds('second-address'), { ...capabilities, settings, facts })).toEqual({
+    kind: 'needs-second-address',
+    because,
+  })
+})
+
 test.each<[Need[], string]>([
   [['sessions', 'probe:inbox'], 'not-applicable'],
   [['probe:solution-context'], 'not-applicable'],
@@ -126,20 +145,8 @@ test.each<[Need[], string]>([
   [['sessions'], 'not-testable'],
   [[], 'runs'],
 ])('where inbox and context are absent, a case that needs %j: %s', (needs, verdict) => {
-  const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], needs]] }).scenarios
-  const [testCase] = scenario?.cases ?? []
-  if (scenario === undefined || testCase === undefined) throw new Error('no case')
-  const item = { kind: 'case', key: 'a/b', scenario, testCase } as const
-  const reason = whyNotRun(item, {
-    settings: { ...bareSettings, absent: ['inbox', 'context'] },
-    allow: [],
-    lasting: true,
-    fresh: true,
-    clockControlled: false,
-    root: { kind: 'secret' },
-    testKeys: [],
-    kept: [],
-    facts: null,
-  })
+  const item = caseThatNeeds(...needs)
+  const settings = { ...bareSettings, absent: ['inbox', 'context'] }
+  const reason = whyNotRun(item, { ...capabilities, settings, allow: [] })
   expect(reason === undefined ? 'runs' : skipItem(item, reason).verdict).toBe(verdict)
 })

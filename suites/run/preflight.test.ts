@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { noFacts, offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
+import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
-import { bareSettings, type Instance, type Target } from '../engine/target.ts'
-import { madeUpCorpus } from '../self/made-up-report.ts'
-import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
-import { type Capabilities, whyNotRun } from './capabilities.ts'
+import type { Instance, Target } from '../engine/target.ts'
+import { type MadeUpCall, madeUpTarget, noCorpus } from '../self/made-up-target.ts'
 import { runPreflight } from './run.ts'
-
-const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
 describe('preflight', () => {
   /**
@@ -48,7 +44,7 @@ describe('preflight', () => {
   })
 
   function look(target: Target, allow: readonly SafetyClass[], patientMs?: number): Promise<TargetFacts> {
-    const setup = { target, corpus, allow, random: seededRandom(1), unique: 'test' }
+    const setup = { target, corpus: noCorpus, allow, random: seededRandom(1), unique: 'test' }
     return runPreflight(setup, patientMs)
   }
 
@@ -129,28 +125,6 @@ describe('preflight', () => {
     }
     const facts = await lookAt((call) => lenient(ofIPv4(call)))
     expect([facts.clientAddress, facts.mapsAddresses]).toEqual([undefined, undefined])
-  })
-
-  test('cases that need a second address give that reason', () => {
-    const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
-    const offered: Capabilities = {
-      settings,
-      allow: ['sessions'],
-      lasting: true,
-      fresh: true,
-      clockControlled: false,
-      root: { kind: 'secret' },
-      testKeys: [],
-      kept: [],
-      facts: { ...noFacts(), secondAddressProblem: { kind: 'same-address', address: '127.0.0.2' } },
-    }
-    const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], ['second-address']]] }).scenarios
-    const [testCase] = scenario?.cases ?? []
-    if (scenario === undefined || testCase === undefined) throw new Error('no case')
-    expect(whyNotRun({ kind: 'case', key: 'a/b', scenario, testCase }, offered)).toEqual({
-      kind: 'needs-second-address',
-      because: { kind: 'same-address', address: '127.0.0.2' },
-    })
   })
 
   test('the round trip is measured by accepted calls, even if refusals come sooner', async () => {
@@ -295,7 +269,7 @@ describe('check expiry', () => {
       return aheadMs <= future && aheadMs >= -past ? accepted({}) : refused
     }
     const target = madeUpTarget({ answer, dated: proxyMs !== null })
-    const setup = { target, corpus, allow: ['sessions'] as const, random: seededRandom(1) }
+    const setup = { target, corpus: noCorpus, allow: ['sessions'] as const, random: seededRandom(1) }
     const { offset, wrongDateMs } = await runPreflight({ ...setup, unique: 'test' })
     const aheadS = offset === undefined ? null : Math.round(offsetMs(offset) / 1000)
     return { aheadS, isDateIgnored: wrongDateMs !== undefined }

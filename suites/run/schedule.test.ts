@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { allItems, type claimsOf, noClaims } from '../engine/conversation/cases.ts'
-import { startRun } from '../engine/conversation/conversation.ts'
-import { noFacts } from '../engine/conversation/target-facts.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import type { TestKey } from '../engine/language/fixture-types.ts'
-import { seededRandom } from '../engine/signer/random.ts'
-import { bareSettings } from '../engine/target.ts'
-import { madeUpTarget } from '../self/made-up-target.ts'
-import type { Capabilities } from './capabilities.ts'
+import { capabilities, madeUpTarget, noCorpus, runOf } from '../self/made-up-target.ts'
 import { createRunner, nextToStart } from './schedule.ts'
 
 type Board = Parameters<typeof nextToStart>[0]
@@ -187,10 +182,7 @@ test('while grants queue only cases without tokens start', () => {
 })
 
 const corpus = {
-  requirements: [],
-  questions: [],
-  testKeys: [],
-  schemas: {},
+  ...noCorpus,
   scenarios: ['one', 'two', 'three'].map((word) =>
     parseScenario(
       `scenario: ${word}
@@ -202,17 +194,8 @@ ${word === 'two' ? '' : `  - wait: 2s\n  - { call: solution/${word}, auth: none,
   ),
 }
 
-const capabilities: Capabilities = {
-  allow: ['sessions', 'keys', 'limits'],
-  lasting: true,
-  fresh: true,
-  clockControlled: false,
-  settings: bareSettings,
-  root: { kind: 'secret' },
-  testKeys: ['root', 'dave'].map((name) => ({ name, key: 'given', scope: [], proves: [] })),
-  kept: [],
-  facts: null,
-}
+const testKeys: TestKey[] = ['root', 'dave'].map((name) => ({ name, key: 'given', scope: [], proves: [] }))
+const offered = { ...capabilities, testKeys }
 
 const unwatched = { started: () => {}, ended: () => {} }
 
@@ -224,9 +207,9 @@ test('cases that wait start first, and others run while they wait', async () => 
       return { result: {} }
     },
   })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const run = runOf(target, { corpus })
   const items = allItems(corpus)
-  const runner = createRunner(run, items, capabilities, unwatched)
+  const runner = createRunner(run, items, offered, unwatched)
   for (const item of items) await runner.runItem(item)
   expect(methods.slice(0, 3)).toEqual(['solution/one', 'solution/three', 'solution/two'])
   expect(methods.slice(3).sort()).toEqual(['solution/one', 'solution/three'])
@@ -256,9 +239,9 @@ test('members have their keys before the places for keys are filled', async () =
     },
   })
   const full = { ...corpus, testKeys, scenarios }
-  const run = startRun({ target, corpus: full, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const run = runOf(target, { corpus: full })
   const cases = allItems(full).filter(({ kind }) => kind === 'case')
-  const runner = createRunner(run, cases, capabilities, unwatched)
+  const runner = createRunner(run, cases, offered, unwatched)
   const verdicts: string[] = []
   for (const item of cases) verdicts.push((await runner.runItem(item)).verdict)
   // The first one only observes.
@@ -297,11 +280,11 @@ steps:
   })
   const testKeys: TestKey[] = [{ name: 'root', key: 'given', scope: [], proves: [] }]
   const full = { ...corpus, testKeys, scenarios: ['one', 'two', 'three'].map(withToken) }
-  const run = startRun({ target, corpus: full, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const run = runOf(target, { corpus: full })
   const items = allItems(full).filter(({ kind }) => kind === 'case')
   const ended: string[] = []
   const watch = { started: () => {}, ended: ({ key }: { key: string }) => void ended.push(key) }
-  const runner = createRunner(run, items, capabilities, watch)
+  const runner = createRunner(run, items, offered, watch)
   const outcomes = await Promise.all(items.map((item) => runner.runItem(item)))
   expect(outcomes.map(({ verdict, problem }) => problem ?? verdict)).toEqual(['passed', 'passed', 'passed'])
   const calls = called.filter((method) => method.startsWith('solution/'))

@@ -10,8 +10,7 @@ const options = { corpus, seed: 1, calls: isProof ? 1500 : 600, walks: 3 }
 async function mutantNamed(name: string) {
   const mutant = (await loadMutants('others')).find(({ id }) => id === name)
   if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
-  const { id, breaks, create } = mutant
-  return { id, breaks, settings: {}, create }
+  return { ...mutant, settings: {} }
 }
 
 /** The short form of `npm run explore-proof`: servers whose authors knew neither the cases nor the model. */
@@ -39,13 +38,7 @@ describe('the model alone', () => {
   test.each(partUnlessProof(conforming, 1))('does not accuse %s', async (name, more) => {
     const variant = (await loadVariants('others')).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
-    const { id, profile, settings = {}, create } = variant
-    const server = () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() })
-    const line = await prove({ id, breaks: '', settings, create: server }, 'explore', {
-      ...options,
-      ...more,
-      stopAtFirst: false,
-    })
+    const line = await prove({ ...variant, breaks: '' }, 'explore', { ...options, ...more, stopAtFirst: false })
     expect(line.found).toEqual([])
   })
 })

@@ -4,10 +4,10 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createPublicKey, verify as nodeVerify } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultScheme } from '../engine/document.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
@@ -23,7 +23,6 @@ import { shipped } from './sources.ts'
 type SignatureVector = ReturnType<typeof loadVectors>['valid'][number]
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-vectors-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 // LibreSSL has the same name, but neither -rawin nor -macopt hexkey with every key.
 const version = spawnSync('openssl', ['version']).stdout?.toString() ?? ''

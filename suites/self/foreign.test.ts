@@ -3,7 +3,7 @@
  * the document. Then the same server, wrong in ways that no mutant knows.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -42,7 +42,6 @@ const program = join(folder, 'foreign')
 const running = new Set<ChildProcess>()
 afterAll(() => {
   for (const child of running) child.kill()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function serve<T>(flags: readonly string[], use: (started: Started) => Promise<T>): Promise<T> {

@@ -5,10 +5,10 @@ import type { Hint } from '../engine/judge/problem.ts'
 import { hintText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, lastingTarget, loadMutants } from '../targets/bundled.ts'
+import { bundledTarget, lastingTarget } from '../targets/bundled.ts'
+import { serverNamed } from './server-named.ts'
 
 const corpus = await openCorpus()
-const rows = [...(await loadMutants()), ...(await loadMutants('others'))]
 
 /** The hints of the failed cases, one for each case; undefined for a case without one. */
 async function hintsOn(
@@ -16,10 +16,8 @@ async function hintsOn(
   target: typeof bundledTarget,
   only: readonly string[],
 ): Promise<(Hint | undefined)[]> {
-  const row = rows.find((one) => one.id === id)
-  if (row === undefined) throw new Error(`There is no row "${id}"`)
   const items = allItems(corpus).filter(({ scenario }) => only.includes(scenario.id))
-  const outcomes = await runAll({ target: target(row.create()), corpus, items })
+  const outcomes = await runAll({ target: target(await serverNamed(id)), corpus, items })
   return outcomes.filter(({ verdict }) => verdict === 'failed').map(({ problem }) => problem?.hint)
 }
 

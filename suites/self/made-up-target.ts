@@ -14,6 +14,7 @@ import {
   type TargetSettings,
   type WireRequest,
 } from '../engine/target.ts'
+import type { Capabilities } from '../run/capabilities.ts'
 
 export interface MadeUpCall {
   id: unknown
@@ -99,11 +100,25 @@ export function madeUpTarget(made: MadeUpTarget): Target {
   return { name: 'http://made-up', lasting: true, fresh, open: async () => instance }
 }
 
-const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+/** A corpus of nothing. */
+export const noCorpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+/** What a lasting server offers where everything is allowed. */
+export const capabilities: Capabilities = {
+  settings: bareSettings,
+  allow: ['sessions', 'keys', 'limits'],
+  lasting: true,
+  fresh: true,
+  clockControlled: false,
+  root: { kind: 'secret' },
+  testKeys: [],
+  kept: [],
+  facts: null,
+}
 
 /** @param more what differs from a run of nothing that knows nothing */
 export function runOf(target: Target, more: Partial<Parameters<typeof startRun>[0]> = {}): Run {
-  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', ...more })
+  return startRun({ target, corpus: noCorpus, facts: noFacts(), random: seededRandom(1), unique: 'test', ...more })
 }
 
 /** @param steps the steps of a scenario, in YAML; `before`: what stands before them */

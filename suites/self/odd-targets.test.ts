@@ -5,10 +5,10 @@ import type { TargetSettings } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { brokenServers } from '../servers/table.ts'
-import { bundledSettings, bundledTarget, loadVariants, rules, type ServerOptions } from '../targets/bundled.ts'
+import { bundledSettings, bundledTarget, rules, type ServerOptions } from '../targets/bundled.ts'
 import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 import { lastingServer, partUnlessProof, turnUnlessProof } from './proof-form.ts'
+import { serverNamed } from './server-named.ts'
 
 const corpus = await openCorpus()
 
@@ -49,14 +49,6 @@ const repeatingGrants: ServerOptions = {
       return answer
     }
   },
-}
-
-const variants = await loadVariants('others')
-
-function variant(id: string): ServerOptions {
-  const found = variants.find((one) => one.id === id)
-  if (found === undefined) throw new Error(`There is no variant "${id}"`)
-  return found.create()
 }
 
 const habits: readonly Habit[] = [
@@ -115,13 +107,13 @@ const habits: readonly Habit[] = [
   },
   {
     name: 'it keeps three pairs of a key outside sessions',
-    server: variant('three-live-pairs-of-a-key-outside-sessions'),
+    server: await serverNamed('three-live-pairs-of-a-key-outside-sessions'),
     only: ['refresh/race'],
     verdicts: ['passed'],
   },
   {
     name: 'it takes session names of at most eight small letters and digits',
-    server: variant('session-names-of-8-small-letters-and-digits-that-add'),
+    server: await serverNamed('session-names-of-8-small-letters-and-digits-that-add'),
     only: [
       'sessions',
       'refresh',
@@ -147,14 +139,11 @@ test.each(partUnlessProof(habits, 2))('$name', async ({ server, only, verdicts }
 })
 
 test('a server that loses races is judged in all that the races did not spoil', async () => {
-  const row = (await brokenServers()).find(({ id }) => id === 'two-processes-keep-what-a-lost-race-left')
+  const broken = await serverNamed('two-processes-keep-what-a-lost-race-left')
   const only = ['test-keys', 'limits', 'sessions/race']
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
-  const outcomes = await runAll({
-    target: lastingServer({ ...row?.create(), profile: { sessionUser: 'all-keys' } }),
-    corpus,
-    items,
-  })
+  const target = lastingServer({ ...broken, profile: { sessionUser: 'all-keys' } })
+  const outcomes = await runAll({ target, corpus, items })
   const verdicts = (id: string) => outcomes.flatMap(({ requirements }) => requirements[id] ?? [])
   expect(new Set(verdicts('sessions/at-most-sixteen'))).toEqual(new Set(['failed']))
   expect(new Set(verdicts('limits/ten-keys'))).toEqual(new Set(['failed', 'blocked']))
@@ -168,9 +157,9 @@ test('a server that loses races is judged in all that the races did not spoil', 
 })
 
 test('a member that is wrong in one kind of result breaks its own sentence, and no other', async () => {
-  const row = (await brokenServers()).find(({ id }) => id === 'no-token-type-for-a-lifetime')
+  const target = bundledTarget(await serverNamed('no-token-type-for-a-lifetime'))
   const items = allItems(corpus).filter((item) => answersTo(item, 'grants/result-of-every-kind/a-lifetime'))
-  const [outcome] = await runAll({ target: bundledTarget(row?.create() ?? {}), corpus, items })
+  const [outcome] = await runAll({ target, corpus, items })
   expect(outcome?.requirements).toMatchObject({
     'grants/result-token-type': 'failed',
     'grants/result-access-token': 'blocked',

@@ -3,12 +3,12 @@ import { allItems, answersTo, provesOf } from '../engine/conversation/cases.ts'
 import type { Target } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { bundledTarget, type ServerOptions } from '../targets/bundled.ts'
 import { isProof, lastingServer, onlyInProof, partUnlessProof } from './proof-form.ts'
 import { defectSets, runInOrders } from './run-in-orders.ts'
+import { serverNamed } from './server-named.ts'
 
 const corpus = await openCorpus()
-const mutants = await loadMutants()
 
 /** Always there: the one that fills the places for keys, and those that a broken server of this test fails. */
 const alwaysIn = ['limits/ten-keys', 'refresh/revokes-access']
@@ -27,21 +27,16 @@ async function verdicts(target: Target, seed: number): Promise<Map<string, strin
 }
 
 /** Wrong in many ways at once, so that verdicts of every kind could differ. */
-const broken: NonNullable<ServerOptions['rules']> = Object.assign(
-  {},
-  ...mutants
-    .filter(({ id }) =>
-      [
-        'whole-mac-taken-too',
-        'old-access-token-lives-on',
-        'seventeen-sessions-kept',
-        'id-cut-to-32-bits',
-        'tokens-of-a-session-do-not-work',
-        'basic-junk-in-base64-skipped',
-      ].includes(id),
-    )
-    .map((mutant) => mutant.create().rules),
-)
+const wrongs = [
+  'whole-mac-taken-too',
+  'old-access-token-lives-on',
+  'seventeen-sessions-kept',
+  'id-cut-to-32-bits',
+  'tokens-of-a-session-do-not-work',
+  'basic-junk-in-base64-skipped',
+]
+const broken: NonNullable<ServerOptions['rules']> = {}
+for (const id of wrongs) Object.assign(broken, (await serverNamed(id)).rules)
 
 const ways: [string, typeof lastingServer, number[]][] = [
   ['a server per case', bundledTarget, [1]],
@@ -125,12 +120,6 @@ function keysLate(): ServerOptions {
   return { around }
 }
 
-function mutant(id: string): ServerOptions {
-  const found = mutants.find((one) => one.id === id)
-  if (found === undefined) throw new Error(`There is no mutant "${id}"`)
-  return found.create()
-}
-
 interface Broken {
   name: string
   server: ServerOptions
@@ -165,7 +154,7 @@ const servers: readonly Broken[] = [
   },
   {
     name: 'the seventeenth session is refused',
-    server: mutant('seventeenth-session-refused'),
+    server: await serverNamed('seventeenth-session-refused'),
     only: ['sessions', 'refresh', 'grants', 'addresses', 'expires-in'],
     breaks: ['sessions/next-works'],
     seed: 4,

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { parseTargetFile } from '../run/target-file.ts'
 import { countAll, numbersTable } from './numbers.ts'
@@ -27,7 +27,6 @@ const atFreePorts = (text: string): string =>
   text.replace(portShown, (shown) => String(ports[portsShown.indexOf(shown)]))
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const folder = mkdtempSync(join(tmpdir(), 'svc-pages-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Outside of a proof these commands run fewer cases than a reader's, with the same lines around them. */
 const shortened: { readonly [command: string]: string } = {

@@ -1,19 +1,10 @@
 /** The CI recipes: every command of theirs is run, with `npx svc-conformance` being the command line of this checkout. */
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { XMLValidator } from 'fast-xml-parser'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import { readRunOptions } from '../run/options.ts'
@@ -38,7 +29,6 @@ exec node "${join(packageRoot, 'dist', 'suites', 'bin.js')}" "$@"
 `,
 )
 chmodSync(join(tools, 'npx'), 0o755)
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Outside of a proof some recipes only print the plan of their run. */
 const planUnlessProof = { MORE: isProof ? '' : '--plan' }

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { loadMutants, startMockServer } from '../targets/bundled.ts'
+import { startMockServer } from '../targets/bundled.ts'
 import { interruptRun, printedBy, startBuilt } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
+import { serverNamed } from './server-named.ts'
 
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
 const server = await startMockServer({ rootKey })
@@ -160,8 +161,7 @@ test.skipIf(!isProof)(
     '--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept',
   ),
   async () => {
-    const { rules = {} } = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.create() ?? {}
-    const broken = await startMockServer({ rootKey, rules })
+    const broken = await startMockServer({ rootKey, ...(await serverNamed('whole-mac-expected')) })
     const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
     const only = ['--only', 'test-keys', '--only', isProof ? 'signatures' : 'signatures/hmac']
     const first = await ran(folder, [

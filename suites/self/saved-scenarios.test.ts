@@ -1,28 +1,25 @@
 /** What the author of a server does: explores it, keeps the finding as a scenario, and runs that scenario from then on. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
+import { type MockServer, startMockServer } from '../targets/bundled.ts'
 import { runBuilt } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
+import { serverNamed } from './server-named.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-saved-'))
 const found = join(folder, 'found')
 const report = join(folder, 'report.json')
 const rootKey = { id: 'saved', secret: 'saved-secret-0000001' }
 
-const mutant = (await loadMutants('others')).find(({ id }) => id === 'refresh-token-accepted-as-secret-of-grant')
-if (mutant === undefined) throw new Error('The mutant of this test has gone')
+const broken = await serverNamed('refresh-token-accepted-as-secret-of-grant')
 const started: MockServer[] = []
-afterAll(async () => {
-  await Promise.all(started.map((server) => server.close()))
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => Promise.all(started.map((server) => server.close())))
 
 /** A fresh server: an exploration leaves no place for keys. */
 async function serverOf(kind: 'broken' | 'right'): Promise<MockServer> {
-  const server = await startMockServer({ rootKey, clock: 'real', ...(kind === 'broken' ? mutant?.create() : {}) })
+  const server = await startMockServer({ rootKey, clock: 'real', ...(kind === 'broken' ? broken : {}) })
   started.push(server)
   return server
 }

@@ -1,10 +1,10 @@
 /** Plants secrets by the dozen, with a broken server so that much is printed, and searches every output for them. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
@@ -13,7 +13,6 @@ import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-targ
 import { runBuilt } from './printed-by.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-secrets-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const rootSecret = 'Planted/Root+Secret=0123456789'
 const broken = ['old-access-token-lives-on', 'seventeen-sessions-kept', 'basic-never-taken']

@@ -1,11 +1,11 @@
 /** The commands as their users run them: a client through the proxy, the report at the end, and the saved file judged again. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
@@ -18,7 +18,6 @@ type WatchReport = ReturnType<typeof buildWatchReport>
 captureCli()
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const folder = mkdtempSync(join(tmpdir(), 'svc-watch-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function start(...args: string[]) {
   const child = spawn(process.execPath, [bin, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
-import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
+import { ask, type MadeUpCall, madeUpTarget, noCorpus, runOf } from '../../self/made-up-target.ts'
 import type { CaseStop } from '../judge/judge-case.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
 import { parseScenario } from '../language/corpus.ts'
@@ -170,8 +170,7 @@ describe('run case', async () => {
           : { result: pair },
     })
     const dave: TestKey = { name: 'dave', key: 'secret', scope: ['context'], proves: [] }
-    const corpus = { requirements: [], questions: [], schemas: {}, scenarios: [], testKeys: [dave] }
-    const run = runOf(target, { corpus })
+    const run = runOf(target, { corpus: { ...noCorpus, testKeys: [dave] } })
     const { testKeys } = await openConversation(run)
     // As of a key that an earlier part of the run created.
     testKeys.set('dave', { id: 'narrow', secret: 'narrow-secret' })
@@ -623,9 +622,8 @@ steps:
       fresh,
       answer: ({ params }) => (takes(String(params.name)) ? { result: { id: 'new', secret: 's' } } : { status: 403 }),
     })
-    const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [scenario] }
     const run = runOf(target, {
-      corpus,
+      corpus: { ...noCorpus, scenarios: [scenario] },
       keptTestKeys: known ? [{ id: 'earlier', name: 'earlier', secret: 'earlier-secret' }] : [],
     })
     const [testCase] = scenario.cases
@@ -705,9 +703,8 @@ steps:
     )
     const answer = ({ method }: { method: string }) => ({ result: method === create ? { id: 'new', secret: 's' } : [] })
     const verdictAfter = async (earlierKeys: readonly CreatedKeysEntry[]): Promise<string> => {
-      const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [few] }
       const target = { ...madeUpTarget({ fresh: true, answer }), lasting: true }
-      const run = runOf(target, { corpus, earlierKeys })
+      const run = runOf(target, { corpus: { ...noCorpus, scenarios: [few] }, earlierKeys })
       const [testCase] = few.cases
       if (testCase === undefined) throw new Error('no case')
       return (await runCase(run, few, testCase)).verdict
