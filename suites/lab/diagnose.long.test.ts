@@ -138,25 +138,3 @@ test('by its length: an ED25519 signature for a secret, and the reverse', () => 
   const forEcc = diagnose(asked(ecc, sign({ ...secret, keyId: ecc.keyId }).header))
   expect(forEcc.mistakes.map(({ id }) => id)).toEqual(['signature/hmac-for-ecc'])
 })
-
-test('a right header is valid', () => {
-  for (const input of [secret, ecc]) expect(diagnose(asked(input, sign(input).header)).valid).toBe(true)
-})
-
-describe('nothing known', () => {
-  test('another secret is not explained, and the ruled-out mistakes are listed', () => {
-    const found = diagnose(asked(secret, sign({ ...secret, key: { kind: 'secret', secret: 'other' } }).header))
-    expect(found.explained || found.valid).toBe(false)
-    expect(found.mistakes).toEqual([])
-    expect(found.ruledOut.length).toBeGreaterThan(60)
-  })
-
-  test('given that secret as well, it is named', () => {
-    const other = { kind: 'secret' as const, secret: 'other' }
-    const found = diagnose({
-      ...asked(secret, sign({ ...secret, key: other }).header),
-      otherKeys: [{ name: 'OLD', key: other }],
-    })
-    expect(found.mistakes[0]).toMatchObject({ id: 'key/another-key', title: 'Another key is used: OLD' })
-  })
-})

@@ -204,6 +204,17 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
   })
 }
 
+/** The same report of a server that was mended: signatures/hmac holds. */
+export const mended = (report: Report): Report => ({
+  ...report,
+  requirements: report.requirements.map((one) =>
+    one.id === 'signatures/hmac' ? { ...one, verdict: 'passed' as const } : one,
+  ),
+  cases: report.cases.map((one) =>
+    one.id === 'signatures/hmac-accepted' ? { ...one, verdict: 'passed' as const, problem: null } : one,
+  ),
+})
+
 const refused: AnswerSummary = { outcome: 'refused', status: 200, code: 7 }
 const broken: AnswerSummary = { outcome: 'broken', reason: 'HTTP 500' }
 const address = '127.0.0.2'

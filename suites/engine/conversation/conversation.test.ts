@@ -7,40 +7,10 @@ import { createRedactor } from '../redact.ts'
 import { seededRandom } from '../signer/random.ts'
 import { bareSettings, type Instance, type TargetSettings, type WireAnswer, type WireRequest } from '../target.ts'
 import type { CallSpec } from './call.ts'
-import { type CreatedKeysEntry, openConversation, openCreatedKeys, openLine } from './conversation.ts'
+import { openConversation, openCreatedKeys, openLine } from './conversation.ts'
 import { cutAnswer, showExchange } from './exchange.ts'
 import { deliver, makeCall, makeCalls } from './send.ts'
 import { narrowOffset, noFacts, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './target-facts.ts'
-
-describe('created keys', () => {
-  test('a creation whose answer was lost is remembered as a possible key', () => {
-    const createdKeys = openCreatedKeys()
-    for (const name of ['a', 'b', 'c']) createdKeys.note({ intend: name })
-    createdKeys.note({ created: { id: '1', name: 'a', secret: 's' } })
-    createdKeys.note({ notCreated: 'b' })
-    expect(createdKeys.keys.map(({ id }) => id)).toEqual(['1'])
-    expect(createdKeys.unanswered).toEqual(['c'])
-  })
-
-  test('what was written is what is read back, removed keys are gone', () => {
-    const written: CreatedKeysEntry[] = []
-    const createdKeys = openCreatedKeys((entry) => written.push(entry))
-    createdKeys.note({ intend: 'a' })
-    createdKeys.note({ created: { id: '1', name: 'a' } })
-    createdKeys.note({ intend: 'b' })
-    createdKeys.note({ created: { id: '2', name: 'b' } })
-    createdKeys.note({ removed: '1' })
-    const again = openCreatedKeys(() => {}, JSON.parse(JSON.stringify(written)) as CreatedKeysEntry[])
-    expect(again.keys).toEqual(createdKeys.keys)
-    expect(again.keys.map(({ id }) => id)).toEqual(['2'])
-  })
-
-  test('the intent is written before the creation is known', () => {
-    const written: CreatedKeysEntry[] = []
-    openCreatedKeys((entry) => written.push(entry)).note({ intend: 'a' })
-    expect(written).toEqual([{ intend: 'a' }])
-  })
-})
 
 describe('secrets', () => {
   const target = madeUpTarget({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseQuestions, parseRequirements, parseScenario, parseTestKeys } from './corpus.ts'
+import { parseQuestions, parseRequirements, parseScenario } from './corpus.ts'
 import type { Expect, Step, Tally } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
 import { casePath, judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
@@ -106,14 +106,6 @@ test('slugs are lower-case words joined by hyphens', () => {
   const steps = 'steps: [{ call: a/b, auth: none, observe: errors/shape }]'
   const { cases } = parseScenario(`scenario: x\n${each}\n${steps}`, 'fixtures/scenarios/errors/shape.yaml')
   expect(cases.map(({ slug }) => slug)).toEqual(['all-32-bytes-of-the-mac'])
-})
-
-test('the test keys keep their order', () => {
-  const testKeys = 'root: { key: given, scope: [a] }\nbob: { key: ed25519, scope: [b], created-with: { hmac: root } }'
-  expect(parseTestKeys(testKeys, 'test-keys.yaml')).toEqual([
-    { name: 'root', key: 'given', scope: ['a'], proves: [] },
-    { name: 'bob', key: 'ed25519', scope: ['b'], 'created-with': { hmac: 'root' }, proves: [] },
-  ])
 })
 
 test('registers are strict, and each id occurs once', () => {

@@ -1,21 +1,14 @@
 import { expect, test } from 'vitest'
-import { madeUpReport } from '../../self/made-up-report.ts'
+import { madeUpReport, mended } from '../../self/made-up-report.ts'
 import type { Report } from '../report.ts'
 import { addReport, changesBetween, columnName, newestOf, noComparison, verdictAt } from './comparison.ts'
 
 const report = madeUpReport()
+const newCase = { ...(report.cases[0] as Report['cases'][number]), key: 'new/case' }
 const later: Report = {
-  ...report,
+  ...mended(report),
   meta: { ...report.meta, started: '2026-02-02T00:00:00.000Z' },
-  requirements: report.requirements.map((one) =>
-    one.id === 'signatures/hmac' ? { ...one, verdict: 'passed' as const } : one,
-  ),
-  cases: [
-    ...report.cases.map((one) =>
-      one.id === 'signatures/hmac-accepted' ? { ...one, verdict: 'passed' as const, problem: null } : one,
-    ),
-    { ...(report.cases[0] as Report['cases'][number]), key: 'new/case' },
-  ],
+  cases: [...mended(report).cases, newCase],
 }
 const elsewhere: Report = { ...report, meta: { ...report.meta, target: 'bundled' } }
 

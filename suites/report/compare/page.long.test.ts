@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium, lowContrast, windowFor } from '../../self/chromium.ts'
-import { hostile, madeUpReport } from '../../self/made-up-report.ts'
+import { hostile, madeUpReport, mended } from '../../self/made-up-report.ts'
 import type { Report } from '../report.ts'
 import { comparisonPage } from './build-comparison.ts'
 import { addReport, noComparison } from './comparison.ts'
@@ -14,16 +14,7 @@ const file = join(folder, 'page.html')
 const ownFile = join(folder, 'own.json')
 
 const first = madeUpReport()
-const second: Report = {
-  ...first,
-  meta: { ...first.meta, started: '2026-02-02T00:00:00.000Z' },
-  requirements: first.requirements.map((one) =>
-    one.id === 'signatures/hmac' ? { ...one, verdict: 'passed' as const } : one,
-  ),
-  cases: first.cases.map((one) =>
-    one.id === 'signatures/hmac-accepted' ? { ...one, verdict: 'passed' as const, problem: null } : one,
-  ),
-}
+const second: Report = { ...mended(first), meta: { ...first.meta, started: '2026-02-02T00:00:00.000Z' } }
 const elsewhere: Report = { ...first, meta: { ...first.meta, target: 'http://b.example' } }
 const own: Report = { ...second, meta: { ...second.meta, target: `http://mine.example/${hostile.slice(0, 60)}` } }
 
