@@ -1,22 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
-import { ask, type MadeUpCall, madeUpTarget, noCorpus, runOf } from '../../self/made-up-target.ts'
-import type { CaseStop } from '../judge/judge-case.ts'
+import { ask, type MadeUpAnswer, type MadeUpCall, madeUpTarget, noCorpus, runOf } from '../../self/made-up-target.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
-import { parseScenario } from '../language/corpus.ts'
-import type { Case, Scenario, TestKey } from '../language/fixture-types.ts'
+import type { TestKey } from '../language/fixture-types.ts'
+import type { TargetSettings } from '../target.ts'
 import { allItems } from './cases.ts'
-import { type Conversation, type CreatedKeysEntry, openConversation, type Run } from './conversation.ts'
-import { placesUsedBefore, runCase } from './run-case.ts'
+import { type CreatedKeysEntry, openConversation, type Run } from './conversation.ts'
 import { noFacts } from './target-facts.ts'
 import { createTestKey, ensureTestKeys } from './test-keys.ts'
 
-describe('run case', async () => {
-  const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
-  const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
-  const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
+const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
+const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
+const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
 
+/** A server that refuses every grant, and nothing else. */
+const withoutGrants = (settings: Partial<TargetSettings> = {}) =>
+  madeUpTarget({ settings, answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) })
+
+describe('run case', async () => {
   test('a locked key blocks the case that shows it and all later cases', async () => {
     let locked = false
     const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
@@ -197,23 +199,19 @@ describe('run case', async () => {
       }),
     )
     await ask(run, `  - { ${step} }\n`)
-    await ask(run, '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n')
+    await ask(run, signed)
     expect(run.stopping.reason).toBeNull()
   })
 
   test('a refusal is a failure while the root key is accepted', async () => {
-    const run = runOf(
-      madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
-    )
+    const run = runOf(withoutGrants())
     await ask(run, right)
     expect((await ask(run, granted)).verdict).toBe('failed')
     expect(run.stopping.reason).toBeNull()
   })
 
   test('a preparation that does not work keeps an observation from being made, and blocks nothing', async () => {
-    const run = runOf(
-      madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
-    )
+    const run = runOf(withoutGrants())
     const steps = `  - { call: solution/listSolutions, auth: { basic: root }, observe: authorization/header-spelling }\n`
     expect((await ask(run, steps, `given:\n${granted}`)).verdict).toBe('not-testable')
   })
@@ -308,9 +306,7 @@ ${right}`
   })
 
   test('a trace shows every exchange of the case, a report the one that departed', async () => {
-    const target = madeUpTarget({
-      answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
-    })
+    const target = withoutGrants()
     const calls = ({ problem }: CaseOutcome) =>
       problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
     expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
@@ -336,20 +332,13 @@ ${right}`
 
   test('if a token that is bound to our address is refused, the hint asks about the declared address', async () => {
     const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
-    const refusing = (settings: object) =>
-      runOf(
-        madeUpTarget({
-          answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
-          settings,
-        }),
-      )
-    const declared = refusing({ clientAddress: '192.0.2.1' })
+    const declared = runOf(withoutGrants({ clientAddress: '192.0.2.1' }))
     declared.facts.clientAddress = '192.0.2.1'
     expect((await ask(declared, bound)).problem?.hint).toEqual({
       kind: 'client-address',
       address: '192.0.2.1',
     })
-    const learned = refusing({})
+    const learned = runOf(withoutGrants())
     learned.facts.clientAddress = '192.0.2.1'
     expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
   })
@@ -469,8 +458,7 @@ test.each([
     },
   })
   const asked = { ...run, judgeRefusal: () => doubt && ({ is: 'open', because: doubt } as const) }
-  const step = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
-  const { problem } = await ask(asked, step)
+  const { problem } = await ask(asked, signed)
   expect(problem?.hint?.kind).toBe(hint)
 })
 
@@ -575,9 +563,6 @@ describe('create test key', async () => {
 })
 
 describe('watch target', () => {
-  const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
-  const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
-
   test.each([502, 503, 504])('a target for which a proxy answers %i from some call on is gone', async (status) => {
     let isAway = false
     const run = runOf(madeUpTarget({ answer: () => (isAway ? { status } : { result: {} }) }))
@@ -597,121 +582,68 @@ describe('watch target', () => {
 
 describe('full target', () => {
   const create = 'manager/createApiKey'
+  const newKey = { result: { id: 'new', secret: 's' } }
+  const nobody = (): boolean => false
 
-  const scenario = parseScenario(
-    `scenario: A key is created
-proves: [keys/create-result]
-needs: [keys]
-steps:
-  - { call: manager/createApiKey, auth: { basic: root }, params: { name: judged, scope: [solution] }, expect: accepted }
-`,
-    'fixtures/scenarios/made-up/created.yaml',
-  )
-
-  /** Runs the case on a target that creates keys of these names only. */
-  function runOn({
-    fresh,
-    takes,
-    known = true,
-  }: {
-    fresh: boolean
-    takes: (name: string) => boolean
-    known?: boolean
-  }) {
-    const target = madeUpTarget({
-      fresh,
-      answer: ({ params }) => (takes(String(params.name)) ? { result: { id: 'new', secret: 's' } } : { status: 403 }),
-    })
-    const run = runOf(target, {
-      corpus: { ...noCorpus, scenarios: [scenario] },
-      keptTestKeys: known ? [{ id: 'earlier', name: 'earlier', secret: 'earlier-secret' }] : [],
-    })
-    const [testCase] = scenario.cases
-    if (testCase === undefined) throw new Error('no case')
-    return runCase(run, scenario, testCase)
+  /** Creates a key on a target that creates keys of these names only. @param known whether the run knows a key of before */
+  function creationOn(fresh: boolean, takes: (name: string) => boolean, known = true) {
+    const answer = ({ params }: MadeUpCall) => (takes(String(params.name)) ? newKey : { status: 403 })
+    const keptTestKeys = known ? [{ id: 'earlier', name: 'earlier', secret: 'earlier-secret' }] : []
+    const step = `  - { call: ${create}, auth: { basic: root }, params: { name: judged, scope: [solution] }, expect: accepted }\n`
+    const run = runOf(madeUpTarget({ fresh, answer }), { keptTestKeys })
+    return ask(run, step, 'proves: [keys/create-result]\nneeds: [keys]\n')
   }
 
-  test('if another creation is refused too, the target is full and nothing is judged', async () => {
-    const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
-    expect(verdict).toBe('not-testable')
-    expect(problemText(problem)).toContain('most likely because it already has ten')
-  })
-
-  test('if another creation is accepted, the refused one failed', async () => {
-    expect((await runOn({ fresh: false, takes: (name) => name.startsWith('full-') })).verdict).toBe('failed')
-  })
-
-  test('a fresh target that created some keys and creates no more may count refused creations', async () => {
-    const { verdict, problem } = await runOn({ fresh: true, takes: () => false })
-    expect(verdict).toBe('not-testable')
-    expect(problemText(problem)).toContain('may count refused creations')
+  test.each([
+    ['another creation is refused too, so it is full', false, nobody, 'not-testable', 'because it already has ten'],
+    ['another creation is accepted', false, (name: string) => name.startsWith('full-'), 'failed', ''],
+    ['a fresh one that created some keys may count', true, nobody, 'not-testable', 'may count refused creations'],
+  ])('where a creation is refused: %s', async (_what, fresh, takes, verdict, text) => {
+    const outcome = await creationOn(fresh, takes)
+    expect(outcome.verdict).toBe(verdict)
+    expect(problemText(outcome.problem)).toContain(text)
   })
 
   test('a fresh target that never created a key is broken, another one may be full', async () => {
-    const { verdict, problem } = await runOn({ fresh: true, takes: () => false, known: false })
+    const { verdict, problem } = await creationOn(true, nobody, false)
     expect(verdict).toBe('failed')
     expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
-    expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('not-testable')
+    expect((await creationOn(false, nobody, false)).verdict).toBe('not-testable')
   })
 
   test.each([
     ['a body that is read as ISO 8859-1', (name: string) => /^[\0-\x7f]*$/.test(name), 'body-beyond-ascii'],
-    ['all places taken', () => false, 'perhaps-not-fresh'],
+    ['all places taken', nobody, 'perhaps-not-fresh'],
   ])('the first creation of a fresh target has letters beyond ASCII and is refused: %s', async (_, takes, hint) => {
-    const target = madeUpTarget({
-      fresh: true,
-      answer: ({ method, params }) =>
-        method !== create
-          ? { result: [] }
-          : takes(String(params.name))
-            ? { result: { id: 'new', secret: 's' } }
-            : { status: 403 },
-    })
-    const run = runOf(
-      { ...target, lasting: true },
-      { diagnose: { signature: async () => undefined, token: async () => undefined } },
-    )
+    const answer = ({ method, params }: MadeUpCall) => {
+      if (method !== create) return { result: [] }
+      return takes(String(params.name)) ? newKey : { status: 403 }
+    }
+    const diagnose = { signature: async () => undefined, token: async () => undefined }
     const step = `  - { call: ${create}, auth: { hmac: root }, params: { name: Schlüssel, scope: [solution] }, expect: accepted }\n`
-    expect((await ask(run, step)).problem?.hint).toEqual({ kind: hint })
+    const { problem } = await ask(runOf(madeUpTarget({ answer }), { diagnose }), step)
+    expect(problem?.hint).toEqual({ kind: hint })
   })
 
-  test.each<[string, string, boolean, number, boolean]>([
-    ['a wrong count', 'wrong-count', true, 3, true],
-    ['keys that are refused without a JSON-RPC error', 'call-not-answered', true, 3, true],
-    ['another failure', 'not-refused', true, 3, false],
-    ['a new instance', 'wrong-count', false, 3, false],
-    ['no earlier creation that may count', 'wrong-count', true, 0, false],
-  ])('whether used places explain that too few keys work: %s', (_what, kind, lasting, perhapsCounted, explains) => {
-    const scenario = { needs: ['keys', 'limits', 'fresh-instance'] } as unknown as Scenario
-    const stops = [{ kind: 'broke', problem: { kind } }] as unknown as CaseStop[]
-    const talk = { run: { target: { lasting } } } as unknown as Conversation
-    const suspect = { talk, scenario, testCase: {} as Case, stops, perhapsCounted }
-    expect(placesUsedBefore(suspect)?.verdict).toBe(explains ? 'not-testable' : undefined)
-  })
-
-  test('an earlier creation that was not answered may have used a place', async () => {
-    const few = parseScenario(
-      `scenario: Keys work
-proves: [limits/ten-can-be-made]
+  const refusedBefore: CreatedKeysEntry[] = [{ notCreated: 'refused' }]
+  const atLeastEight = 'tally: { accepted: at-least 8 }'
+  test.each<[string, CreatedKeysEntry[], string, Partial<{ lasting: boolean; listed: MadeUpAnswer; judged: string }>]>([
+    ['none', [], 'failed', {}],
+    ['one that was not answered', [{ intend: 'lost' }], 'not-testable', {}],
+    ['one that was refused', refusedBefore, 'not-testable', {}],
+    ['one, and keys get no JSON-RPC error', refusedBefore, 'not-testable', { listed: { status: 500 } }],
+    ['one, and something else fails', refusedBefore, 'failed', { judged: 'expect: refused' }],
+    ['one, on another instance', refusedBefore, 'failed', { lasting: false }],
+  ])('whether earlier creations explain that too few keys work: %s', async (_what, earlierKeys, verdict, more) => {
+    const { lasting = true, listed = { result: [] }, judged = atLeastEight } = more
+    const target = madeUpTarget({ answer: ({ method }) => (method === create ? newKey : listed) })
+    const before = `proves: [limits/ten-can-be-made]
 needs: [keys, limits, fresh-instance]
 given:
-  - { call: manager/createApiKey, auth: { basic: root }, params: { name: one, scope: [solution] } }
-steps:
-  - { for: $created, call: solution/listSolutions, auth: { key: $it }, tally: { accepted: at-least 8 } }
-`,
-      'fixtures/scenarios/made-up/few.yaml',
-    )
-    const answer = ({ method }: { method: string }) => ({ result: method === create ? { id: 'new', secret: 's' } : [] })
-    const verdictAfter = async (earlierKeys: readonly CreatedKeysEntry[]): Promise<string> => {
-      const target = { ...madeUpTarget({ fresh: true, answer }), lasting: true }
-      const run = runOf(target, { corpus: { ...noCorpus, scenarios: [few] }, earlierKeys })
-      const [testCase] = few.cases
-      if (testCase === undefined) throw new Error('no case')
-      return (await runCase(run, few, testCase)).verdict
-    }
-    expect(await verdictAfter([])).toBe('failed')
-    expect(await verdictAfter([{ intend: 'lost' }])).toBe('not-testable')
-    expect(await verdictAfter([{ notCreated: 'refused' }])).toBe('not-testable')
+  - { call: ${create}, auth: { basic: root }, params: { name: one, scope: [solution] } }
+`
+    const step = `  - { for: $created, call: solution/listSolutions, auth: { key: $it }, ${judged} }\n`
+    expect((await ask(runOf({ ...target, lasting }, { earlierKeys }), step, before)).verdict).toBe(verdict)
   })
 })
 

@@ -403,7 +403,7 @@ const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not
  * A case that needs all ten places of a fresh instance proves nothing on a lasting one where keys were removed, or creations were refused or not
  * answered before: whether those count is open.
  */
-export function placesUsedBefore({ talk, scenario, stops, perhapsCounted }: Suspect): Spoiler | undefined {
+function placesUsedBefore({ talk, scenario, stops, perhapsCounted }: Suspect): Spoiler | undefined {
   const fillsFresh = scenario.needs.includes('fresh-instance') && scenario.needs.includes('limits')
   const tooFew = stops.some(({ kind, problem }) => kind === 'broke' && kindsOfTooFew.includes(problem.kind))
   if (!talk.run.target.lasting || !fillsFresh || perhapsCounted === 0 || !tooFew) return undefined
