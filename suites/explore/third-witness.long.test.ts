@@ -5,47 +5,30 @@ import { classify } from '../engine/judge/classify.ts'
 import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { learn, shape } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/read-call.ts'
-import { initialState, type Key, type State } from '../engine/model/state.ts'
+import type { State } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
+import { newState, rootKey, rootSecret } from '../self/made-up-calls.ts'
 import { isProof, turnUnlessProof } from '../self/proof-form.ts'
 import { bundledTarget } from '../targets/bundled.ts'
 import { modelAnswer } from './case-call.ts'
 
-const root = { id: 'witness-root', secret: 'witness-root-secret-0123456789' }
-const rootKey: Key = {
-  ...root,
-  name: '',
-  publicKey: null,
-  scope: null,
-  doubtful: [],
-  works: 'yes',
-  origin: 'the initial key',
-}
-
-const newState = (): State => ({
-  ...initialState(
-    { scheme: 'svc-hmac-sha256', tokenPrefix: 'Bearer', uri: '/api', probes: new Map(), fresh: true },
-    rootKey,
-  ),
-  signatureClock: 0,
-  // Server and caller share one virtual clock.
-  tokenClock: { from: -1000, to: 1000 },
-})
+/** Server and caller share one virtual clock. */
+const freshState = (): State => ({ ...newState(), signatureClock: 0, tokenClock: { from: -1000, to: 1000 } })
 
 const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
 
 /** Listens to one case after another; each has an instance of its own. */
 function witness() {
-  let state = newState()
+  let state = freshState()
   let isLost = false
   const counts = { judged: 0, open: 0 }
   const contradictions: string[] = []
   let testCase = ''
   const listen = (event: RunEvent): void => {
     if (event.kind === 'case-started') {
-      state = newState()
+      state = freshState()
       isLost = false
       testCase = event.key
     }
@@ -85,7 +68,13 @@ test('the model agrees with the reference server in every exchange of the scenar
   const { listen, counts, contradictions } = witness()
   // Outside of a proof those of every sixth case; in a run by URL the model listens to every case.
   const items = turnUnlessProof(allItems(corpus), 6, 0)
-  await runAll({ target: bundledTarget({ rootKey: root }), corpus, items, seed: 1, listener: listen })
+  await runAll({
+    target: bundledTarget({ rootKey: { id: rootKey.id, secret: rootSecret } }),
+    corpus,
+    items,
+    seed: 1,
+    listener: listen,
+  })
   expect(contradictions).toEqual([])
   expect(counts.judged).toBeGreaterThan(isProof ? 1500 : 250)
   // Most open calls are deliberate: they come from scenarios that observe.

@@ -73,7 +73,12 @@ const shown: [name: string, id: string, calls: Observed[], broken: Rules][] = [
     [...sessions, withToken(60_000, 's0', { result: listed })],
     { removedSessionWorks: () => true },
   ],
-  ['a token that is refreshed twice at once', 'refresh/revokes-refresh/history', [granted(0, 'a'), ...atOnce], { revokedTokenWorks: () => true }],
+  [
+    'a token that is refreshed twice at once',
+    'refresh/revokes-refresh/history',
+    [granted(0, 'a'), ...atOnce],
+    { revokedTokenWorks: () => true },
+  ],
   [
     'a token that outlives its expiresIn',
     'expires-in/enforced/let-in',
