@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemAdvice } from './cli.ts'
-import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/language/schemas.ts'
 import { writeKeyRecord } from './run/keys.ts'
 import { parseTargetFile } from './run/target-file.ts'
@@ -89,23 +88,6 @@ describe('wrong usage: one sentence and exit code 2', () => {
   })
 })
 
-test('serve: a base path loses its last slash', () => {
-  const pathOf = (flags: { basePath?: string; set?: string[] }) =>
-    serveOptions({ port: '0', host: '127.0.0.1', ...flags }).profile?.basePath
-  expect(['/foo/', '/foo', '/', '', '/a/b.c/'].map((basePath) => pathOf({ basePath }))).toEqual([
-    '/foo',
-    '/foo',
-    '',
-    '',
-    '/a/b.c',
-  ])
-})
-
-test('serve: settings come after profiles, so they win', () => {
-  const flags = { port: '0', host: '127.0.0.1', profile: ['random', 'p.json'], set: ['delayMs=80'] }
-  expect(serveOptions(flags).profileWords).toEqual(['random', 'p.json', 'delayMs=80'])
-})
-
 test('sign: the curl line calls below the base URL', async () => {
   expect(await call(...signing, '--url', 'http://h/base/'), captured.complaints).toBe(0)
   expect(captured.out).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
@@ -168,9 +150,7 @@ describe('list', () => {
       /\d+ scenarios with \d+ cases \(\d+ in a run, .*\); \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
     )
   })
-})
 
-describe('list', () => {
   test('is filtered by an id prefix or a requirement', async () => {
     expect(await call('list', 'basic', '--json')).toBe(0)
     const { scenarios, requirements } = JSON.parse(captured.out)

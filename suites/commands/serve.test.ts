@@ -12,6 +12,16 @@ test('the control port is closed unless a flag names it', () => {
   expect(read({ controlToken: 't' }).control).toEqual({ token: 't' })
 })
 
+test('a base path loses its last slash', () => {
+  const paths = ['/foo/', '/foo', '/', '', '/a/b.c/'].map((basePath) => read({ basePath }).profile?.basePath)
+  expect(paths).toEqual(['/foo', '/foo', '', '', '/a/b.c'])
+})
+
+test('settings come after profiles, so they win', () => {
+  const { profileWords } = read({ profile: ['random', 'p.json'], set: ['delayMs=80'] })
+  expect(profileWords).toEqual(['random', 'p.json', 'delayMs=80'])
+})
+
 test('clock, journal, origins and explanations are handed on', () => {
   expect(read({ virtualClock: true, now: '1000', journal: '5', cors: ['*'], explain: true })).toMatchObject({
     clock: 'virtual',

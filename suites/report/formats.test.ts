@@ -8,8 +8,7 @@ import { parseRequirements } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
-import { hostile, madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
-import { buildReport } from './build.ts'
+import { hostile, madeUpCase, madeUpReport, madeUpRun } from '../self/made-up-report.ts'
 import { runRenderers } from './formats.ts'
 import { pageOfRun, renderHtml } from './html.ts'
 import type { CaseReport, Report } from './report.ts'
@@ -173,15 +172,7 @@ describe('markdown', () => {
       const problem = { kind: 'as-declared' as const, reason, requirements: [key], step: '', exchanges: [] }
       return madeUpCase({ key, verdict: 'failed', proves: [key], problem })
     })
-    const much = markdown(
-      buildReport({
-        meta: madeUpMeta,
-        outcomes,
-        corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
-        known: [],
-        options: { strict: false, partial: null },
-      }),
-    )
+    const much = markdown(madeUpRun(outcomes))
     expect(Buffer.byteLength(much)).toBeLessThan(450_000)
     expect(much).toMatch(/_and \d+ more, left out for length_/)
   })
@@ -289,13 +280,7 @@ test('however long the answers are, every format of a report stays below 5 MB, a
   const outcomes = Array.from({ length: 800 }, (_, index) =>
     madeUpCase({ key: `a/${index}`, verdict: 'failed', proves: ['a/one'], problem }),
   )
-  const long = buildReport({
-    meta: madeUpMeta,
-    outcomes,
-    corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
-    known: [],
-    options: { strict: false, partial: null },
-  })
+  const long = madeUpRun(outcomes)
   for (const [format, render] of Object.entries(renderers)) expect(render(long).length, format).toBeLessThan(5_000_000)
   expect(long.cases[0]?.problem?.exchanges[0]?.answer[1]).toContain('… (4096 characters)')
 })

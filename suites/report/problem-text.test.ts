@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/problem.ts'
-import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpProblems } from '../self/made-up-report.ts'
-import { buildReport } from './build.ts'
+import { madeUpCase, madeUpCorpus, madeUpProblems, madeUpRun } from '../self/made-up-report.ts'
 import { groupByCause, groupNotTestable } from './causes.ts'
 import { hintText, joinReasons, problemText, reasonText } from './problem-text.ts'
 import type { Report } from './report.ts'
@@ -71,15 +70,11 @@ const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as co
 
 function build(render?: typeof problemText, all = outcomes): Report {
   const ids = ['a/one', 'a/two', 'b/inbox', 'b/store']
-  return buildReport({
-    meta: madeUpMeta,
-    outcomes: all,
+  return madeUpRun(all, {
     corpus: madeUpCorpus({
       requirements: ids.map((id) => ({ ...must, id })),
       scenarios: all.map(({ key, proves }) => [key, proves]),
     }),
-    known: [],
-    options: { strict: false, partial: null },
     ...(render === undefined ? {} : { render }),
   })
 }

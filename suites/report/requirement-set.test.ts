@@ -5,8 +5,8 @@ import type { Requirement } from '../engine/language/fixture-types.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { readRequirementSet, requirementSets } from '../run/inputs.ts'
 import { junitProblems } from '../self/junit-rules.ts'
-import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up-report.ts'
-import { buildReport, freezeSet } from './build.ts'
+import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpRun } from '../self/made-up-report.ts'
+import { freezeSet } from './build.ts'
 import { runRenderers } from './formats.ts'
 import { renderHtml } from './html.ts'
 import type { Finding, Report } from './report.ts'
@@ -54,14 +54,11 @@ const passed = [
   madeUpCase({ key: 'old/two', proves: ['a/two'] }),
 ]
 const judge = (outcomes: CaseOutcome[], bySet: boolean, findings: Omit<Finding, 'known'>[] = []): Report =>
-  buildReport({
+  madeUpRun(outcomes, {
     meta: { ...madeUpMeta, set: bySet ? '1.0' : 'current' },
-    outcomes,
     corpus: now,
-    known: [],
     findings,
     set: bySet ? set : null,
-    options: { strict: false, partial: null },
   })
 
 test('an added case changes no verdict, and is reported separately', () => {

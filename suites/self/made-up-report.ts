@@ -204,6 +204,20 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
   })
 }
 
+/** The report of a run of nothing but these outcomes. @param more what differs, such as a corpus */
+export const madeUpRun = (
+  outcomes: readonly CaseOutcome[],
+  more: Partial<Parameters<typeof buildReport>[0]> = {},
+): Report =>
+  buildReport({
+    meta: madeUpMeta,
+    outcomes,
+    corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
+    known: [],
+    options: { strict: false, partial: null },
+    ...more,
+  })
+
 /** The same report of a server that was mended: signatures/hmac holds. */
 export const mended = (report: Report): Report => ({
   ...report,

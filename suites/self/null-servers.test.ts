@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Target } from '../engine/target.ts'
-import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { type NullServer, nearlyNullServers, nullServers, serveNull } from '../servers/null-servers.ts'
 import { bundledSettings } from '../targets/bundled.ts'
 import { urlTarget } from '../targets/url.ts'
-import { madeUpMeta } from './made-up-report.ts'
+import { madeUpRun } from './made-up-report.ts'
 import { turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
@@ -47,7 +46,7 @@ function withMovedClock(target: Target): Target {
 async function ask(target: Target, items: Item[]): Promise<Report | SuiteError> {
   try {
     const outcomes = await runAll({ target, corpus, items })
-    return buildReport({ meta: madeUpMeta, outcomes, corpus, known: [], options: { strict: false, partial: null } })
+    return madeUpRun(outcomes, { corpus })
   } catch (error) {
     if (error instanceof SuiteError) return error
     throw error

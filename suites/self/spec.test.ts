@@ -3,13 +3,12 @@ import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import type { Instance } from '../engine/target.ts'
-import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import type { Report } from '../report/report.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, profileChoices } from '../targets/bundled.ts'
-import { madeUpMeta } from './made-up-report.ts'
+import { madeUpRun } from './made-up-report.ts'
 import { shipped } from './sources.ts'
 
 const page = shipped('spec/interface.md')
@@ -128,7 +127,7 @@ let report: Report
 
 beforeAll(async () => {
   outcomes = await runAll({ target: bundledTarget(), corpus })
-  report = buildReport({ meta: madeUpMeta, outcomes, corpus, known: [], options: { strict: true, partial: null } })
+  report = madeUpRun(outcomes, { corpus, options: { strict: true, partial: null } })
 })
 
 test('the reference server conforms, and nothing is left open', () => {
