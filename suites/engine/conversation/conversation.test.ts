@@ -313,17 +313,20 @@ describe('unavailable', () => {
     expect(raced.map(({ answer }) => answer.outcome)).toEqual(times(6, 'accepted'))
   })
 
-  test.each([502, 504])('a call that gets %i is made again if it changes nothing', async (status) => {
-    const now = (_call: MadeUpCall, number: number) => (number % 2 === 1 ? { status } : { result: {} })
-    expect((await outcomesOf([list, list], now)).outcomes).toEqual(['accepted', 'accepted'])
-    expect(await outcomesOf([grant], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
-  })
-
-  test('a call whose answer was lost is made again if it changes nothing and should be accepted', async () => {
-    const now = (_call: MadeUpCall, number: number) => (number % 2 === 1 ? 'dropped' : { result: {} })
-    expect(await outcomesOf([list, list], now)).toMatchObject({ outcomes: ['accepted', 'accepted'], made: 4 })
-    expect(await outcomesOf([grant], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
-    expect(await outcomesOf([{ ...list, mustBeRefused: true }], now)).toMatchObject({ outcomes: ['broken'], made: 1 })
+  const errorWith503 = { status: 503, body: { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'no' } } }
+  test.each<[what: string, spec: CallSpec, first: MadeUpAnswer, outcome: string, made: number]>([
+    ['a listing that gets 502 is made again', list, { status: 502 }, 'accepted', 2],
+    ['a listing that gets 504 is made again', list, { status: 504 }, 'accepted', 2],
+    ['a listing whose answer was lost is made again', list, 'dropped', 'accepted', 2],
+    ['but not if it must be refused', { ...list, mustBeRefused: true }, 'dropped', 'broken', 1],
+    ['nor a grant, which changes something', grant, 'dropped', 'broken', 1],
+    ['also with 502', grant, { status: 502 }, 'broken', 1],
+    ['also with 504', grant, { status: 504 }, 'broken', 1],
+    ['a JSON-RPC error with 503 is a refusal', list, errorWith503, 'refused', 1],
+    ['a 500 is the answer of the target itself', list, { status: 500 }, 'broken', 1],
+  ])('%s', async (_what, spec, first, outcome, made) => {
+    const answer = (_call: MadeUpCall, number: number) => (number === 1 ? first : { result: {} })
+    expect(await outcomesOf([spec], answer)).toMatchObject({ outcomes: [outcome], made })
   })
 
   test('methods of the target file that end a key change something, whatever their names', async () => {
@@ -353,14 +356,5 @@ describe('unavailable', () => {
     const { outcomes, made } = await outcomesOf(times(100, list), () => ({ status: 503 }))
     expect(new Set(outcomes)).toEqual(new Set(['broken']))
     expect(made).toBeLessThan(130)
-  })
-
-  test('a JSON-RPC error with 503 is a refusal, and not repeated', async () => {
-    const refused = { status: 503, body: { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'no' } } }
-    expect(await outcomesOf([list], () => refused)).toMatchObject({ outcomes: ['refused'], made: 1 })
-  })
-
-  test('a 500 is the answer of the target itself, and not repeated', async () => {
-    expect(await outcomesOf([list], () => ({ status: 500 }))).toMatchObject({ outcomes: ['broken'], made: 1 })
   })
 })
