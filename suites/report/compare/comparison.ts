@@ -47,6 +47,22 @@ type ComparedReport = Pick<Report, 'meta' | 'verdict' | 'exitCode' | 'requiremen
 
 export const noComparison: Comparison = { requirements: [], cases: [], servers: [] }
 
+/** The verdict of a requirement in a report. One whose cases were not selected was not run: that says nothing about the target. */
+export function verdictWhereRun({
+  verdict,
+  reasons,
+}: Pick<Report['requirements'][number], 'verdict' | 'reasons'>): Verdict {
+  return verdict === 'not-testable' && reasons.some(({ kind }) => kind === 'not-selected') ? 'not-run' : verdict
+}
+
+/** What several reports say of one requirement: `open` where none of them judged it. */
+export function compareVerdicts(verdicts: readonly (Verdict | null)[]): 'differ' | 'agree' | 'open' {
+  if (!verdicts.some((verdict) => verdict !== null && judged.has(verdict))) return 'open'
+  return verdicts.every((verdict) => verdict === verdicts[0]) ? 'agree' : 'differ'
+}
+
+const judged: ReadonlySet<Verdict> = new Set(['passed', 'failed', 'warned', 'known'])
+
 /** The verdict of a requirement or case in a report; null where the report does not know it. */
 export function verdictAt(row: string, index: number): Verdict | null {
   return verdictOrder[Number.parseInt(row[index] ?? '', 10)] ?? null
@@ -96,7 +112,9 @@ function compactReport(
   requirements: Comparison['requirements'],
   cases: Comparison['cases'],
 ): CompactReport {
-  const ofRequirement = new Map(report.requirements.map((one) => [one.id, one]))
+  const ofRequirement = new Map(
+    report.requirements.map((one) => [one.id, { verdict: verdictWhereRun(one), reason: one.reason }]),
+  )
   const ofCase = new Map(report.cases.map((testCase) => [testCase.key, testCase]))
   const digitOf = (one?: Verdict): string => (one === undefined ? ' ' : String(verdictOrder.indexOf(one)))
   const texts = (all: readonly (string | null | undefined)[]): [number, string][] =>

@@ -4,7 +4,15 @@ import { counted } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/problem.ts'
 import { html, type Markup, type Part } from '../../page/markup.ts'
 import { glyphs, legendOf, toneOf, verdictOrder, words } from '../verdict-words.ts'
-import { addReport, type Comparison, changesBetween, columnName, newestOf, verdictAt } from './comparison.ts'
+import {
+  addReport,
+  type Comparison,
+  changesBetween,
+  columnName,
+  compareVerdicts,
+  newestOf,
+  verdictAt,
+} from './comparison.ts'
 
 type ComparedReport = Parameters<typeof addReport>[1]
 
@@ -85,7 +93,7 @@ function drawMatrix(): void {
   const newest = comparison.servers.map((server) => ({ name: server.name, row: newestOf(server).requirements }))
   const rows = comparison.requirements
     .map((one, index) => ({ ...one, verdicts: newest.map(({ row }) => verdictAt(row, index)) }))
-    .filter(({ verdicts }) => !differing.checked || verdicts.some((verdict) => verdict !== verdicts[0]))
+    .filter(({ verdicts }) => !differing.checked || compareVerdicts(verdicts) === 'differ')
     .filter(({ id, text }) => wanted.every((word) => `${id} ${text}`.toLowerCase().includes(word)))
   const head = newest.map(
     ({ name }, index) => html`<th scope="col" role="columnheader" title="${name}">${serverButton(index, name)}</th>`,
@@ -290,7 +298,11 @@ async function addFiles(files: Iterable<File>): Promise<void> {
 function readReport(text: string): ComparedReport | null {
   try {
     const { meta, requirements, cases, findings, ...report } = JSON.parse(text) as ComparedReport
-    const words = [meta.target, meta.started, ...requirements.flatMap(({ id, text }) => [id, text])]
+    const words = [
+      meta.target,
+      meta.started,
+      ...requirements.flatMap(({ id, text, reasons }) => [id, text, ...reasons.map(({ kind }) => kind)]),
+    ]
     const ofCases = cases.flatMap(({ key, title, proves }) => [key, title, ...proves])
     const isReport = [...words, ...ofCases, ...findings.map(({ message }) => message)].every(
       (word) => typeof word === 'string',

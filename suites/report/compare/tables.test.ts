@@ -56,3 +56,49 @@ They agree on
 `)
   expect(matrix(true)).toContain('| signatures/hmac | must | ✗ | ✓ |')
 })
+
+/** The same report as --only leaves it: what was not selected was not run. */
+const partial: Report = {
+  ...one,
+  requirements: one.requirements.map((requirement) =>
+    requirement.id === 'basic/credentials'
+      ? { ...requirement, verdict: 'not-testable', reasons: [{ kind: 'not-selected', by: 'only' }] }
+      : requirement,
+  ),
+}
+
+test('what --only left out was not run', () => {
+  expect(compareReports(one, partial).text).toContain('basic/credentials  must   ✗ failed → … not run\n')
+  const untestable: Report = {
+    ...partial,
+    requirements: partial.requirements.map((requirement) => ({ ...requirement, reasons: [] })),
+  }
+  expect(compareReports(partial, untestable).differs).toBe(false)
+  const matrix = renderMatrix([one, partial], { files: ['one.json', 'two.json'], markdown: false })
+  expect(matrix).toMatch(/^ {2}basic\/credentials +must +✗ {2}…$/m)
+  expect(matrix).toContain('… not run')
+})
+
+test('reports do not agree on what neither of them judged', () => {
+  const matrix = (reports: Report[]): string => {
+    const few = reports.map((report) => ({ ...report, requirements: report.requirements.filter(isOfTwo) }))
+    return renderMatrix(few, { files: ['1.json', '2.json', '3.json'], markdown: false })
+  }
+  const isOfTwo = ({ id }: { id: string }): boolean => ['basic/credentials', 'addresses/bound'].includes(id)
+  expect(matrix([one, one])).toContain(`
+They agree on
+  requirement        level  A  B
+  basic/credentials  must   ✗  ✗
+
+Judged on neither
+  requirement      level  A  B
+  addresses/bound  must   –  –
+`)
+  expect(matrix([partial, partial, partial])).toContain(`
+Judged on none
+  requirement        level  A  B  C
+  basic/credentials  must   …  …  …
+  addresses/bound    must   –  –  –
+`)
+  expect(matrix([partial, one])).toMatch(/They differ on\n.*\n {2}basic\/credentials .*\n\nJudged on neither\n/)
+})

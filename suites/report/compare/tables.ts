@@ -8,11 +8,11 @@ import type { Report } from '../report.ts'
 import { summarySentence } from '../tell.ts'
 import { printBlocks } from '../text.ts'
 import { glyphs, shardWords, targetWords, verdictOrder, words } from '../verdict-words.ts'
-import { columnName } from './comparison.ts'
+import { columnName, compareVerdicts, verdictWhereRun } from './comparison.ts'
 
 /**
- * Servers × requirements: one column for each report, the requirements on which servers differ first. A requirement that a report of an
- * older version does not know has no verdict there.
+ * Servers × requirements: one column for each report, the requirements on which servers differ first, and last those that no report judged.
+ * A requirement that a report of an older version does not know has no verdict there.
  *
  * @param options `files`: of the reports, to tell apart reports of one URL; `markdown`: as tables of Markdown
  */
@@ -24,19 +24,20 @@ export function renderMatrix(
   const rows = [...ids].map(([id, level]) => ({
     id,
     level,
-    verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
+    verdicts: reports.map(({ requirements }) => {
+      const mine = requirements.find((one) => one.id === id)
+      return mine === undefined ? null : verdictWhereRun(mine)
+    }),
   }))
-  const isAlike = ({ verdicts }: (typeof rows)[number]): boolean => verdicts.every((one) => one === verdicts[0])
   const used = verdictOrder.filter((verdict) => rows.some(({ verdicts }) => verdicts.includes(verdict)))
-  const asTable = (heading: string, mine: typeof rows): Block => ({
+  const asTable = (heading: string, group: ReturnType<typeof compareVerdicts>): Block => ({
     kind: 'table',
     heading,
+    ...(markdown && group !== 'differ' ? { folded: '' } : {}),
     head: ['requirement', 'level', ...reports.map((_, index) => columnName(index))],
-    rows: mine.map(({ id, level, verdicts }) => [
-      id,
-      level,
-      ...verdicts.map((one) => (one === null ? '' : glyphs[one])),
-    ]),
+    rows: rows
+      .filter(({ verdicts }) => compareVerdicts(verdicts) === group)
+      .map(({ id, level, verdicts }) => [id, level, ...verdicts.map((one) => (one === null ? '' : glyphs[one]))]),
   })
   const blocks: Block[] = [
     {
@@ -47,11 +48,9 @@ export function renderMatrix(
         `: ${words(report.verdict)} (${summarySentence(report)})`,
       ]),
     },
-    asTable(
-      'They differ on',
-      rows.filter((row) => !isAlike(row)),
-    ),
-    { ...asTable('They agree on', rows.filter(isAlike)), ...(markdown ? { folded: '' } : {}) },
+    asTable('They differ on', 'differ'),
+    asTable('They agree on', 'agree'),
+    asTable(reports.length === 2 ? 'Judged on neither' : 'Judged on none', 'open'),
     { kind: 'lines', lines: [used.map((verdict) => `${glyphs[verdict]} ${words(verdict)}`).join(', ')] },
   ]
   return markdown ? markdownOfBlocks(blocks) : printBlocks(blocks)
@@ -61,15 +60,18 @@ type ReportDiff = ReturnType<typeof diffReports>
 
 /** Compares what both reports know. Keys of cases that only one of the two has are listed: another version or another selection made it. Pure. */
 function diffReports(one: Report, other: Report) {
-  const requirements = new Map(other.requirements.map((requirement) => [requirement.id, requirement.verdict]))
+  const requirements = new Map(other.requirements.map((requirement) => [requirement.id, requirement]))
   const cases = new Map(other.cases.map((testCase) => [testCase.key, testCase.verdict]))
   const keys = new Set(one.cases.map(({ key }) => key))
   return {
     one: runOf(one),
     other: runOf(other),
-    requirements: one.requirements.flatMap(({ id, level, verdict }) => {
+    requirements: one.requirements.flatMap((mine) => {
+      const { id, level } = mine
       const found = requirements.get(id)
-      return found === undefined || found === verdict ? [] : [{ id, level, one: verdict, other: found }]
+      // Where nothing could be judged, it says nothing about the servers that one report did not try.
+      if (found === undefined || found.verdict === mine.verdict) return []
+      return [{ id, level, one: verdictWhereRun(mine), other: verdictWhereRun(found) }]
     }),
     cases: one.cases.flatMap(({ key, verdict }) => {
       const found = cases.get(key)
