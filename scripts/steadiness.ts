@@ -2,9 +2,10 @@
  * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; against one that serves all of them, one after another, and may
  * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core. With `--seeds`,
- * runs in other orders against a deployment that loses races and keeps what they left must name the same cases.
+ * runs in other orders against a deployment that loses races and keeps what they left must name the same cases. With `--lanes`, runs against every
+ * so many-th broken server, which takes 8 ms a call, must name the same requirements whether 1, 2, 4 or 8 calls are under way at once.
  *
- *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0]
+ *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0] [--lanes 0]
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import { pathToFileURL } from 'node:url'
 import type { Report } from '../suites/report/report.ts'
 import { builtBin, runBuilt } from '../suites/self/printed-by.ts'
 import { brokenServers } from '../suites/servers/table.ts'
-import { startMockServer } from '../suites/targets/bundled.ts'
+import { createProfile, startMockServer } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 import { startScript } from './bench/processes.ts'
 
@@ -25,11 +26,15 @@ const { values } = readArguments({
     same: { type: 'string', default: '5' },
     busy: { type: 'string', default: '20' },
     seeds: { type: 'string', default: '0' },
+    lanes: { type: 'string', default: '0' },
   },
 })
 
 /** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
 const losesRaces = 'two-processes-keep-what-a-lost-race-left'
+
+/** With `--lanes` an answer takes so long, and the model makes so many calls: enough for four lanes. */
+const [lanesDelayMs, lanesCalls] = [8, '6000']
 
 /** Runs remove their keys, so that the next one has room for its own. */
 const cleanup = '{ method: manager/deleteApiKey, params: { id: $id } }'
@@ -46,6 +51,7 @@ const differing = [
   ...(await onOneServer((runOnce) => repeat('same server', Number(values.same), runOnce))),
   ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
   ...(await inOtherOrders(Number(values.seeds))),
+  ...(await withOtherLanes(Number(values.lanes))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
 if (differing.length > 0) process.exitCode = 1
@@ -137,4 +143,31 @@ async function inOtherOrders(times: number): Promise<string[]> {
     console.log(`seed ${seed}: ${cases.length} cases named in ${Math.round(ms / 1000)} s`)
   }
   return [...named].filter(([, count]) => count < times).map(([what, count]) => `${count} of ${times} seeds: ${what}`)
+}
+
+/** @returns the requirements that runs with some numbers of calls at once name, and others do not */
+async function withOtherLanes(every: number): Promise<string[]> {
+  const differing: string[] = []
+  const rows = (await brokenServers()).filter((_, at) => every > 0 && at % every === 0)
+  for (const { id, create } of rows) {
+    const named = new Map<string, number[]>()
+    for (const lanes of [1, 2, 4, 8]) {
+      const options = create()
+      const profile = { ...createProfile(options.profile), delayMs: lanesDelayMs }
+      const server = await startMockServer({ ...options, profile })
+      const env = { SVC_KEY_ID: server.rootKey.id, SVC_KEY_SECRET: server.rootKey.secret }
+      const flags = ['--disposable', '--explore-calls', lanesCalls, '--concurrency', String(lanes)]
+      const { report, ms } = await run([server.url, ...flags], env)
+      await server.close()
+      const broken = report.requirements.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+      for (const { verdict, id: requirement } of broken) {
+        const what = `${verdict} ${requirement}`
+        named.set(what, [...(named.get(what) ?? []), lanes])
+      }
+      console.log(`${id}, ${lanes} at once: ${broken.length} requirements named in ${Math.round(ms / 1000)} s`)
+    }
+    const some = [...named].filter(([, lanes]) => lanes.length < 4)
+    differing.push(...some.map(([what, lanes]) => `${id}: ${what} only with ${lanes.join(', ')} at once`))
+  }
+  return differing
 }
