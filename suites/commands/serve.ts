@@ -56,12 +56,15 @@ export const command: flag.Command<typeof serveFlags> = {
   async run(typed) {
     const { mutant } = flag.read({ mutant: serveFlags.mutant }, typed)
     const options = serveOptions(typed)
-    return serve(mutant.length === 0 ? options : { ...options, ...(await brokenRules(mutant)) })
+    if (mutant.length === 0) return serve(options)
+    const { profileWords, ...broken } = await brokenServer(mutant)
+    // A switch that a flag sets counts, whatever the mutant needs.
+    return serve({ ...options, ...broken, profileWords: [...profileWords, ...options.profileWords] })
   },
 }
 
-/** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
-async function brokenRules(ids: readonly string[]): Promise<Pick<ServerOptions, 'rules' | 'around'>> {
+/** The rules of mutants, and the switches that they need. @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
+async function brokenServer(ids: readonly string[]) {
   const mutants = await loadMutants()
   const breakers = new Map<string, string>()
   const broken = ids.map((id) => {
@@ -72,25 +75,28 @@ async function brokenRules(ids: readonly string[]): Promise<Pick<ServerOptions, 
         `Unknown mutant "${id}"${suggestion(id, known) || '; "svc-conformance list --mutants" shows them'}`,
       )
     }
-    const { rules = {}, around } = mutant.create()
+    const { rules = {}, around, profile = {} } = mutant.create()
     for (const rule of Object.keys(rules)) {
       const earlier = breakers.get(rule)
       if (earlier !== undefined)
         throw usageError(`Cannot serve "${earlier}" and "${id}" together: both replace the rule "${rule}"`)
       breakers.set(rule, id)
     }
-    return { rules, around }
+    return { rules, around, profile }
   })
+  const around: NonNullable<ServerOptions['around']> = (handle, context) =>
+    broken.reduce((inner, one) => one.around?.(inner, context) ?? inner, handle)
   return {
-    rules: Object.assign({}, ...broken.map(({ rules }) => rules)),
-    around: (handle, context) => broken.reduce((inner, { around }) => around?.(inner, context) ?? inner, handle),
+    rules: Object.assign({}, ...broken.map(({ rules }) => rules)) as NonNullable<ServerOptions['rules']>,
+    around,
+    profileWords: broken.flatMap(({ profile }) => Object.entries(profile).map(([name, value]) => `${name}=${value}`)),
   }
 }
 
 type ServeOptions = Parameters<typeof serve>[0]
 
 /** @throws SuiteError (`usage`) for values that cannot be used */
-export function serveOptions(typed: flag.Typed<typeof serveFlags>): ServeOptions {
+export function serveOptions(typed: flag.Typed<typeof serveFlags>): ServeOptions & { profileWords: string[] } {
   const flags = flag.read(serveFlags, typed)
   const { keyId, keySecret, publicKey, controlPort, controlToken, trustProxy, scheme, tokenPrefix } = flags
   const opensControl = flags.control || controlPort !== null || controlToken !== null

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants } from '../targets/bundled.ts'
 import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf } from './mutation.ts'
+import { startBuilt } from './printed-by.ts'
 import { isProof, onlyInProof, turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
@@ -14,6 +16,22 @@ test('there are at least a hundred mutants with unique names', () => {
   expect(mutants.length).toBeGreaterThanOrEqual(100)
   const ids = mutants.map(({ id }) => id)
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+})
+
+test('serve serves a mutant with the switches that it needs', async () => {
+  const child = startBuilt(['serve', '--mutant', 'secret-unchecked-behind-another-spelling-of-basic'])
+  try {
+    const [printed] = await once(child.stdout, 'data')
+    const { url, apiKeyId } = JSON.parse(String(printed).split('\n')[0] ?? '') as { url: string; apiKeyId: string }
+    const answer = await fetch(`${url}/api`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `bASIC ${btoa(`${apiKeyId}:wrong`)}` },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'solution/listSolutions', params: {} }),
+    })
+    expect(await answer.json()).toHaveProperty('result')
+  } finally {
+    child.kill()
+  }
 })
 
 test('every requirement that a scenario can prove is broken by a mutant', () => {
