@@ -284,7 +284,7 @@ async function learnTarget(caller: Caller, { allow, instance, newKeys = everyKey
   const { seed, publicKeyPem } = caller.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (allow.keys) await createKeys(x, caller.pairs, { newKeys, hasTokens, makeKeyPair: caller.makeKeyPair })
-  for (const who of solutionKeys.slice(1)) await x.call(list(basic(who)))
+  for (const who of solutionKeys.secret.slice(1)) await x.call(list(basic(who)))
   const hasSecretKeys = keyringOf(x, { ...allow, grants: true }).secret.length > 0
   const keyring = keyringOf(x, { ...allow, grants: allow.sessions && hasSecretKeys })
   const sizes = sizesFor(budgetOf(x))

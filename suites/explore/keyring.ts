@@ -228,8 +228,11 @@ function aboutOwnKey(x: Explorer, name: string): string | undefined {
   return `a key with ${key.publicKey === null ? '' : 'a public key and '}${scope}${creation}`
 }
 
-/** Keys that may only list solutions; a run has some that its cases created. */
-export const solutionKeys = ['solution-key', 'second-solution-key', 'third-solution-key'] as const
+/** Keys that may only list solutions, with a secret and with a public key; a run has some that its cases created. */
+export const solutionKeys = {
+  secret: ['solution-key', 'second-solution-key', 'third-solution-key'],
+  ecc: ['ecc-solution', 'ecc-by-ecc'],
+}
 
 /** The wanted keys that exist. */
 export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {
@@ -239,8 +242,8 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
     secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
     ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
     narrow: ['context-key', 'solution-key'].filter(has),
-    counted: solutionKeys.slice(1).filter((name) => keyOf(x, name)?.works === 'yes'),
-    narrowEcc: ['ecc-solution', 'ecc-by-ecc'].filter(has),
+    counted: solutionKeys.secret.slice(1).filter((name) => keyOf(x, name)?.works === 'yes'),
+    narrowEcc: solutionKeys.ecc.filter(has),
     ...allowed,
   }
 }

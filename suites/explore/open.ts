@@ -86,7 +86,7 @@ export function openExplorer(options: OpenOptions): Explorer {
     solutionProbe: solutionProbe(settings),
     knowsAddress: settings.clientAddress !== undefined,
     knownKeys: knownKeys.flatMap((key, at) =>
-      asKnown(key, knownKeys.slice(0, at).filter(({ member }) => member === undefined).length),
+      asKnown(key, knownKeys.slice(0, at).filter((other) => other.member === undefined && isLike(key, other)).length),
     ),
   })
 }
@@ -96,15 +96,20 @@ const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'c
 
 const narrowScopes: { readonly [name: string]: string[] } = {
   'context-key': ['context'],
-  ...Object.fromEntries(solutionKeys.map((name) => [name, ['solution']])),
+  ...Object.fromEntries(Object.values(solutionKeys).flatMap((names) => names.map((name) => [name, ['solution']]))),
 }
 
-/** @param nameless how many keys before it are no test keys */
+/** Whether both keys have a secret, or both a public key. */
+const isLike = (one: KnownKey, other: KnownKey): boolean =>
+  (one.privateKey === undefined) === (other.privateKey === undefined)
+
+/** @param nameless how many keys of its kind before it are no test keys */
 function asKnown(
   { id, secret = '', privateKey, member, name: label = member ?? '' }: KnownKey,
   nameless: number,
 ): { name: string; value: Value; key: Key }[] {
-  const name = member === undefined ? solutionKeys[nameless] : standsFor[member]
+  const namesOfCases = privateKey === undefined ? solutionKeys.secret : solutionKeys.ecc
+  const name = member === undefined ? namesOfCases[nameless] : standsFor[member]
   if (name === undefined) return []
   const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
   const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)

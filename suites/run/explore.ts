@@ -130,11 +130,16 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
   } satisfies Partial<ExploreOptions>
 }
 
-/** Keys of cases that may only list solutions: one for calls, and others for sessions, which the model counts for each key at the same time. */
-const narrowKeys = (keys: readonly CreatedKey[]): CreatedKey[] =>
-  keys
-    .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')
-    .slice(0, solutionKeys.length)
+/**
+ * Keys of cases that may only list solutions: of those with a secret one for calls, and others for sessions, which the model counts for each key at
+ * the same time.
+ */
+function narrowKeys(keys: readonly CreatedKey[]): CreatedKey[] {
+  const narrow = keys.filter(({ member, scope }) => member === undefined && scope?.join() === 'solution')
+  const signers = narrow.filter(({ privateKey }) => privateKey !== undefined)
+  const others = narrow.filter(({ privateKey, secret }) => privateKey === undefined && secret !== undefined)
+  return [...others.slice(0, solutionKeys.secret.length), ...signers.slice(0, solutionKeys.ecc.length)]
+}
 
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(

@@ -376,6 +376,10 @@ export const basic: BrokenRows = {
   'basic/public-key-refused': {
     ...secretsOfPublicKeysTaken('basic', 'basic'),
     // Basic credentials of a key with a public key let in to manager/createApiKey.
+    // Only the first keys have their kind in the cache that Basic looks at.
+    'basic-of-public-keys-taken-from-the-eighth-key-on': by.reported((seen) =>
+      alsoFor((key) => seen.keys.indexOf(key) >= 8),
+    ),
     'public-key-secret-accepted-on-key-creation': by.first((seen) => alsoFor(() => seen.creates)),
     // Basic looks for the key in a cache that accepted ECC signatures fill, and does not look at its kind there.
     'ecc-signature-opens-basic-for-its-key': by.second((_seen, signers = new Set<string | undefined>()) => ({

@@ -464,6 +464,10 @@ export const keys: BrokenRows = {
   },
   'keys/public-key': {
     'public-key-forgotten': { storedKey: withoutPublicKey },
+    // One handler for each kind of caller: that of signatures by a public key stores other members.
+    'public-key-lost-where-an-ecc-call-creates-the-key': by.reported((seen) => ({
+      storedKey: (key) => (seen.byPublicKey ? withoutPublicKey(key) : key),
+    })),
     'public-key-never-read': { storedKey: ({ verifyKey: _key, ...rest }) => rest },
     // The document joins the lines by LF, so the last line ends without one.
     'public-key-without-final-line-feed-refused': by.first({
