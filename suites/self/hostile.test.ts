@@ -17,6 +17,8 @@ const short = [
   'full-disk-of-serve',
   'key-not-on-the-curve',
   'explore-not-http',
+  'explore-objects-as-texts',
+  'explore-echoes-secrets',
   'redirect-with-credentials',
   'facts-of-escapes',
   'keys-of-another-hand',
