@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fromUtf8, utf8 } from '../engine/signer/bytes.ts'
+import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { readPasted } from './request.ts'
 
 const header = 'svc-hmac-sha256 key;1;1702555410352;n/+=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
@@ -38,53 +38,12 @@ describe('a pasted request', () => {
     expect(readPasted(text)).toEqual({ header })
   })
 
-  test('curl', () => {
-    const line = `curl -sS -X POST 'https://service.example/base/api' -H 'Content-Type: application/json' -H "Authorization: ${header}" --data-binary '{"id":1}' | jq .`
-    expect(shown(line)).toEqual({ header, method: 'POST', url: 'https://service.example/base/api', body: '{"id":1}' })
-  })
-
-  test('curl as browsers copy it', () => {
-    const line = `$ curl 'http://h/api' \\\n  -H 'authorization: ${header}' \\\n  --data-raw $'{"a":"it\\'s"}' \\\n  --compressed`
-    expect(shown(line)).toEqual({ header, url: 'http://h/api', body: `{"a":"it's"}` })
-  })
-
-  test('curl among other lines', () => {
-    expect(shown(`Send it\n  curl -H 'Authorization: ${header}' --data-raw '{}' 'http://h/api'\n`)).toEqual({
-      header,
-      url: 'http://h/api',
-      body: '{}',
-    })
-  })
-
   test('curl with a body from a file', () => {
     expect(readPasted('curl -d @body.json http://h/api').bodyFile).toEqual({ path: 'body.json', withoutLineEnds: true })
     expect(readPasted('curl --data-binary @- http://h/api').bodyFile).toEqual({ path: '-', withoutLineEnds: false })
     expect(shown('curl --max-time 5 -o out -da=1 --data b http://h/api')).toEqual({
       url: 'http://h/api',
       body: 'a=1&b',
-    })
-  })
-
-  test('raw HTTP, where the length shows the end of the body', () => {
-    const text = `POST /api?x=1 HTTP/1.1\r\nHost: service.example\r\nAuthorization: ${header}\r\nContent-Length: 8\r\n\r\n{"id":1}\n`
-    expect(shown(text)).toEqual({ header, method: 'POST', url: 'http://service.example/api?x=1', body: '{"id":1}' })
-  })
-
-  test('raw HTTP with an empty body', () => {
-    expect(shown(`POST /api HTTP/1.1\nAuthorization: ${header}\n\n`)).toEqual({
-      header,
-      method: 'POST',
-      url: '/api',
-      body: '',
-    })
-  })
-
-  test('as a report of a run prints it', () => {
-    expect(readPasted(`> POST /api\n> authorization: ${header}\n> {"id":1}`)).toEqual({
-      header,
-      method: 'POST',
-      url: '/api',
-      body: utf8('{"id":1}'),
     })
   })
 
@@ -128,21 +87,58 @@ describe('a pasted request', () => {
   })
 
   const { body: _, ...withoutBody } = whole
+  const url = 'http://h/api'
+  const broken = header.replace('n/+=;', 'n/+=;\n')
+  const raw = (head: string, body: string): string =>
+    `POST /api?x=1 HTTP/1.1\r\nHost: service.example\r\nAuthorization: ${header}\r\n${head}\r\n${body}`
   const pseudo = [':method: POST', ':path: /base/api', ':authority: service.example', ':scheme: https']
+  const withPseudo = [...pseudo, `authorization: ${header}`]
   test.each([
-    ['with a body', [...pseudo, `authorization: ${header}`, '', json].join('\n'), whole],
-    ['without a body', [...pseudo, `authorization: ${header}`].join('\n'), withoutBody],
     [
-      'on lines of their own',
-      [...pseudo, `authorization: ${header}`].map((line) => line.replace(/^(:?[a-z]+): /, '$1:\n')).join('\n'),
+      'curl',
+      `curl -sS -X POST 'https://service.example/base/api' -H 'Content-Type: application/json' -H "Authorization: ${header}" --data-binary '{"id":1}' | jq .`,
+      { ...whole, body: '{"id":1}' },
+    ],
+    [
+      'curl as browsers copy it',
+      `$ curl 'http://h/api' \\\n  -H 'authorization: ${header}' \\\n  --data-raw $'{"a":"it\\'s"}' \\\n  --compressed`,
+      { header, url, body: `{"a":"it's"}` },
+    ],
+    [
+      'curl among other lines',
+      `Send it\n  curl -H 'Authorization: ${header}' --data-raw '{}' 'http://h/api'\n`,
+      { header, url, body: '{}' },
+    ],
+    [
+      'raw HTTP, where the length shows the end of the body',
+      raw('Content-Length: 8\r\n', '{"id":1}\n'),
+      { header, method: 'POST', url: 'http://service.example/api?x=1', body: '{"id":1}' },
+    ],
+    [
+      'raw HTTP with an empty body',
+      `POST /api HTTP/1.1\nAuthorization: ${header}\n\n`,
+      { header, method: 'POST', url: '/api', body: '' },
+    ],
+    [
+      'as a report of a run prints it',
+      `> POST /api\n> authorization: ${header}\n> {"id":1}`,
+      { header, method: 'POST', url: '/api', body: '{"id":1}' },
+    ],
+    ['pseudo-headers of HTTP/2 with a body', [...withPseudo, '', json].join('\n'), whole],
+    ['pseudo-headers of HTTP/2 without a body', withPseudo.join('\n'), withoutBody],
+    [
+      'pseudo-headers of HTTP/2 on lines of their own',
+      withPseudo.map((line) => line.replace(/^(:?[a-z]+): /, '$1:\n')).join('\n'),
       withoutBody,
     ],
-  ])('pseudo-headers of HTTP/2 %s', (_, text, expected) => expect(shown(text)).toEqual(expected))
-
-  test('the output of curl -v', () => {
-    const text = `* Trying 10.0.0.1...\n> POST /base/api HTTP/2\r\n> Host: service.example\r\n> authorization: ${header}\r\n> \r\n* upload sent\n< HTTP/2 401\n< content-length: 2\n`
-    expect(shown(text)).toEqual({ ...withoutBody, url: 'http://service.example/base/api' })
-  })
+    [
+      'the output of curl -v',
+      `* Trying 10.0.0.1...\n> POST /base/api HTTP/2\r\n> Host: service.example\r\n> authorization: ${header}\r\n> \r\n* upload sent\n< HTTP/2 401\n< content-length: 2\n`,
+      { ...withoutBody, url: 'http://service.example/base/api' },
+    ],
+    ['headers alone', `Host: h\nAuthorization: ${header}\nAccept: */*`, { header }],
+    ['a header that was broken into lines', broken, { header: broken }],
+  ])('%s', (_, text, expected) => expect(shown(text)).toEqual(expected))
 
   test.each([
     [
@@ -283,15 +279,6 @@ describe('a pasted request', () => {
       url: 'https://h/api',
       bodyFile: { path: 'b.json', withoutLineEnds: false },
     })
-  })
-
-  test('headers alone', () => {
-    expect(readPasted(`Host: h\nAuthorization: ${header}\nAccept: */*`)).toEqual({ header })
-  })
-
-  test('a header that was broken into lines', () => {
-    const broken = header.replace('n/+=;', 'n/+=;\n')
-    expect(readPasted(broken).header).toBe(broken)
   })
 
   test.each([
