@@ -123,54 +123,23 @@ const conforming: Conforming[] = [
   },
 ]
 
-interface Broken {
-  flag: string
-  requirement: string
-  only: string
-  verdict: 'failed' | 'warned'
-}
-
-const broken: Broken[] = [
-  { flag: 'eleven-keys', requirement: 'limits/ten-keys', only: 'limits', verdict: 'failed' },
-  { flag: 'key-race', requirement: 'limits/ten-keys', only: 'limits/api-keys', verdict: 'failed' },
-  { flag: 'open-creation', requirement: 'keys/create-authorized', only: 'keys/create-authorized', verdict: 'failed' },
-  { flag: 'no-secret', requirement: 'keys/create-result', only: 'test-keys', verdict: 'failed' },
-  { flag: 'first-chunk', requirement: 'signatures/request-body', only: 'signatures/longer-body', verdict: 'failed' },
-  {
-    flag: 'trusted-header',
-    requirement: 'signatures/request-body',
-    only: 'signatures/body-as-sent',
-    verdict: 'failed',
-  },
-  { flag: 'alg-none', requirement: 'tokens/authorize', only: 'tokens/altered', verdict: 'failed' },
-  { flag: 'alg-none', requirement: 'refresh/token', only: 'refresh/token', verdict: 'failed' },
-  {
-    flag: 'cap-far',
-    requirement: 'expires-in/within-refresh-lifetime',
-    only: 'expires-in/within-refresh-lifetime',
-    verdict: 'failed',
-  },
-  { flag: 'scope-shared', requirement: 'scopes/context', only: 'scopes/other-areas', verdict: 'failed' },
-  { flag: 'widened-silently', requirement: 'scopes/within-key', only: 'scopes/within-key', verdict: 'warned' },
-  { flag: 'address-lost', requirement: 'refresh/address-kept', only: 'refresh/address-kept', verdict: 'warned' },
-  {
-    flag: 'session-pair-kept',
-    requirement: 'refresh/revokes-access',
-    only: 'refresh/restricted-pair',
-    verdict: 'failed',
-  },
-  {
-    flag: 'expired-pair-kept',
-    requirement: 'refresh/revokes-refresh',
-    only: 'refresh/after-access-expiry',
-    verdict: 'failed',
-  },
-  {
-    flag: 'session-cached',
-    requirement: 'sessions/oldest-removed',
-    only: 'sessions/removed-in-use',
-    verdict: 'failed',
-  },
+/** A flag of the server, the requirement that it breaks, and the cases that show it. */
+const broken: [flag: string, requirement: string, only: string, verdict: 'failed' | 'warned'][] = [
+  ['eleven-keys', 'limits/ten-keys', 'limits', 'failed'],
+  ['key-race', 'limits/ten-keys', 'limits/api-keys', 'failed'],
+  ['open-creation', 'keys/create-authorized', 'keys/create-authorized', 'failed'],
+  ['no-secret', 'keys/create-result', 'test-keys', 'failed'],
+  ['first-chunk', 'signatures/request-body', 'signatures/longer-body', 'failed'],
+  ['trusted-header', 'signatures/request-body', 'signatures/body-as-sent', 'failed'],
+  ['alg-none', 'tokens/authorize', 'tokens/altered', 'failed'],
+  ['alg-none', 'refresh/token', 'refresh/token', 'failed'],
+  ['cap-far', 'expires-in/within-refresh-lifetime', 'expires-in/within-refresh-lifetime', 'failed'],
+  ['scope-shared', 'scopes/context', 'scopes/other-areas', 'failed'],
+  ['widened-silently', 'scopes/within-key', 'scopes/within-key', 'warned'],
+  ['address-lost', 'refresh/address-kept', 'refresh/address-kept', 'warned'],
+  ['session-pair-kept', 'refresh/revokes-access', 'refresh/restricted-pair', 'failed'],
+  ['expired-pair-kept', 'refresh/revokes-refresh', 'refresh/after-access-expiry', 'failed'],
+  ['session-cached', 'sessions/oldest-removed', 'sessions/removed-in-use', 'failed'],
 ]
 
 describe.skipIf(goMissing !== '')(`a server written from the document alone${goMissing}`, () => {
@@ -189,20 +158,22 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
     expect(said.exitCode).toBe(0)
   })
 
-  test.concurrent.each(partUnlessProof(broken, 2))('$flag is $verdict at $requirement', async (one) => {
-    const { flag, requirement, only, verdict } = one
-    const items = allItems(corpus).filter((item) => answersTo(item, only))
-    const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
-      const root = { id, kind: 'secret' as const, secret }
-      const target = urlTarget({ url, root, settings: bareSettings, requestTimeoutMs: 10_000, disposable: true })
-      return runAll({ target, corpus, items })
-    })
-    const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
-    expect(seen).toContain(verdict)
-    const area = requirement.split('/')[0]
-    const elsewhere = outcomes.filter(
-      ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
-    )
-    expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
-  })
+  test.concurrent.each(partUnlessProof(broken, 2))(
+    '%s breaks %s in %s: %s',
+    async (flag, requirement, only, verdict) => {
+      const items = allItems(corpus).filter((item) => answersTo(item, only))
+      const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
+        const root = { id, kind: 'secret' as const, secret }
+        const target = urlTarget({ url, root, settings: bareSettings, requestTimeoutMs: 10_000, disposable: true })
+        return runAll({ target, corpus, items })
+      })
+      const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
+      expect(seen).toContain(verdict)
+      const area = requirement.split('/')[0]
+      const elsewhere = outcomes.filter(
+        ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
+      )
+      expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
+    },
+  )
 })
