@@ -1,7 +1,7 @@
 import http, { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { openSpares, openWire } from './transport.ts'
 
@@ -14,14 +14,8 @@ function wireTo(server: http.Server | string, options: Partial<Parameters<typeof
 }
 
 describe('spare connections', () => {
-  const agents: http.Agent[] = []
-  const servers: http.Server[] = []
-  afterEach(() => {
-    for (const agent of agents.splice(0)) agent.destroy()
-    for (const server of servers.splice(0)) server.close().closeAllConnections()
-  })
-
-  async function serve(): Promise<{ port: number; opened: (number | undefined)[]; used: Set<number | undefined> }> {
+  /** A server, an agent with spare connections to it, and what came of them: the ports that were opened, and those that carried a call. */
+  async function open({ most = 9, now }: { most?: number; now?: () => number } = {}) {
     const opened: (number | undefined)[] = []
     const used = new Set<number | undefined>()
     const server = http.createServer((request, response) => {
@@ -29,14 +23,9 @@ describe('spare connections', () => {
       response.end('well')
     })
     server.on('connection', ({ remotePort }) => opened.push(remotePort))
-    servers.push(server)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return { port: (server.address() as AddressInfo).port, opened, used }
-  }
-
-  function agentWithSpares({ most = 9, now }: { most?: number; now?: () => number } = {}) {
+    const { port } = server.address() as AddressInfo
     const agent = new http.Agent({ keepAlive: false })
-    agents.push(agent)
     const sockets: Socket[] = []
     const made = agent as unknown as { createConnection(...args: unknown[]): Socket }
     const connect = made.createConnection.bind(agent)
@@ -45,88 +34,81 @@ describe('spare connections', () => {
       sockets.push(socket)
       return socket
     }
-    return { agent, sockets, spares: openSpares(agent, () => most, now) }
-  }
-
-  const get = (port: number, agent: http.Agent): Promise<string> =>
-    new Promise((resolve, reject) => {
-      http
-        .get({ host: '127.0.0.1', port, agent }, (response) => {
-          response.setEncoding('utf8')
-          response.on('data', resolve)
-        })
-        .on('error', reject)
+    const spares = openSpares(agent, () => most, now)
+    onTestFinished(() => {
+      spares.close()
+      agent.destroy()
+      server.close().closeAllConnections()
     })
-
-  /** Waits as long as it takes on a busy machine, then a little for more than that. */
-  async function untilOpened(opened: readonly unknown[], count: number): Promise<void> {
-    await vi.waitFor(() => expect(opened.length).toBeGreaterThanOrEqual(count), { timeout: 600_000 })
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(opened).toHaveLength(count)
+    const get = (): Promise<string> =>
+      new Promise((resolve, reject) => {
+        http
+          .get({ host: '127.0.0.1', port, agent }, (response) => {
+            response.setEncoding('utf8')
+            response.on('data', resolve)
+          })
+          .on('error', reject)
+      })
+    /** Waits as long as it takes on a busy machine, then a little for more than that. */
+    const untilOpened = async (count: number): Promise<void> => {
+      await vi.waitFor(() => expect(opened.length).toBeGreaterThanOrEqual(count), { timeout: 600_000 })
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      expect(opened).toHaveLength(count)
+    }
+    return { server, sockets, spares, opened, used, get, untilOpened }
   }
 
   test('nothing is opened ahead unless it is allowed', async () => {
-    const { port, opened } = await serve()
-    const { agent } = agentWithSpares()
-    for (let made = 0; made < 3; made += 1) await get(port, agent)
-    await untilOpened(opened, 3)
+    const { get, untilOpened } = await open()
+    for (let made = 0; made < 3; made += 1) await get()
+    await untilOpened(3)
   })
 
   test('connections that were opened ahead carry one call each', async () => {
-    const { port, opened, used } = await serve()
-    const { agent, spares } = agentWithSpares()
+    const { spares, opened, used, get, untilOpened } = await open()
     spares.allow()
     for (let made = 0; made < 3; made += 1) {
-      expect(await get(port, agent)).toBe('well')
-      await untilOpened(opened, 3 + 2 * made)
+      expect(await get()).toBe('well')
+      await untilOpened(3 + 2 * made)
     }
     expect([...used]).toEqual(opened.slice(0, 3))
-    spares.close()
   })
 
   test('some are opened as soon as that is allowed', async () => {
-    const { port, opened } = await serve()
-    const { agent, spares } = agentWithSpares()
-    await get(port, agent)
+    const { spares, get, untilOpened } = await open()
+    await get()
     spares.allow()
     spares.allow()
-    await untilOpened(opened, 3)
-    spares.close()
+    await untilOpened(3)
   })
 
   test('no more are open than allowed', async () => {
-    const { port, opened } = await serve()
-    const { agent, spares } = agentWithSpares({ most: 3 })
+    const { spares, get, untilOpened } = await open({ most: 3 })
     spares.allow()
-    await Promise.all([get(port, agent), get(port, agent)])
-    await untilOpened(opened, 5)
-    spares.close()
+    await Promise.all([get(), get()])
+    await untilOpened(5)
   })
 
   test('one that lay idle for long is not used', async () => {
-    const { port, opened, used } = await serve()
     let nowMs = 0
-    const { agent, spares } = agentWithSpares({ now: () => nowMs })
+    const { spares, opened, used, get, untilOpened } = await open({ now: () => nowMs })
     spares.allow()
-    await get(port, agent)
-    await untilOpened(opened, 3)
+    await get()
+    await untilOpened(3)
     nowMs = 5000
-    expect(await get(port, agent)).toBe('well')
+    expect(await get()).toBe('well')
     expect(used).toEqual(new Set([opened[0], opened[3]]))
-    spares.close()
   })
 
   test('one that the server closed is not used, and no more are opened', async () => {
-    const { port, opened } = await serve()
-    const { agent, sockets, spares } = agentWithSpares()
+    const { server, sockets, spares, get, untilOpened } = await open()
     spares.allow()
-    await get(port, agent)
-    await untilOpened(opened, 3)
-    servers[0]?.closeAllConnections()
+    await get()
+    await untilOpened(3)
+    server.closeAllConnections()
     await vi.waitFor(() => expect(sockets.every(({ destroyed }) => destroyed)).toBe(true), { timeout: 600_000 })
-    expect(await get(port, agent)).toBe('well')
-    await untilOpened(opened, 4)
-    spares.close()
+    expect(await get()).toBe('well')
+    await untilOpened(4)
   })
 })
 
