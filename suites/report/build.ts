@@ -584,7 +584,11 @@ function whatHappened(
   { throttledCalls }: Judging,
 ): string[] {
   const { failed, notRun } = summary
-  const causes = toldLines(requirements, cases, []).filter(({ verdict }) => verdict === 'failed').length
+  // Every failed case is in a line that failed, which begins with a case.
+  const keys = new Set(cases.map(({ key }) => key))
+  const causes = toldLines(requirements, cases, findings).filter(
+    ({ verdict, first }) => verdict === 'failed' && keys.has(first),
+  ).length
   const forCauses = causes < failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
   const found = findings.filter((one) => verdictOfFinding(one) === 'failed').length
   const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')

@@ -248,6 +248,20 @@ describe('a defect is told in one line', () => {
     expect(told([bound], [finding('refused', 'refresh/address-kept', 'implied')])).toHaveLength(2)
   })
 
+  test('under a failed case, never under a finding that explains it, however often that was seen', () => {
+    const shape = finding('shape', 'basic/credentials')
+    const created = testCase('created', wrongType, { requirements: ['keys/created-key-works'] })
+    const ecc = testCase('ecc', { ...wrongType, path: 'result' }, { requirements: ['signatures/ecc'] })
+    expect(told([created], [shape])).toEqual([`failed created ${shape.id}`])
+    expect(told([ecc, created], [shape])).toEqual([`failed created ecc ${shape.id}`])
+    expect(
+      told([ecc], [{ ...finding('shape', 'keys/created-key-works'), reproduced: { failed: 2, tries: 3 } }]),
+    ).toEqual(['failed ecc found/keys/created-key-works/shape'])
+    // A warning does not lead over a finding that fails.
+    const warned = { ...created, verdict: 'warned' as const }
+    expect(told([warned], [shape])).toEqual([`failed ${shape.id} created`])
+  })
+
   test('with what its preparation blocks, if that asks for the same and more; or if nothing else is wrong', () => {
     const plain = call('manager/auth', { grantType: 'g', scope: ['solution'] })
     const more = call('manager/auth', { grantType: 'g', scope: ['solution', 'expiresIn:5'] })

@@ -153,8 +153,21 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
     )
     if (host !== undefined && rootOf(host) !== one) hosts.set(one, host)
   }
-  for (const one of wrong) if (hosts.has(one)) rootOf(one).others.push(one.first, ...one.others)
-  return wrong.filter((one) => !hosts.has(one))
+  const leads = new Map<Wrong, Wrong>()
+  for (const [root, mine] of groupBy(wrong, rootOf)) {
+    const lead = leadOf(root, mine, explains)
+    lead.others.push(...mine.flatMap((one) => (one === lead ? [] : [one.first, ...one.others])))
+    leads.set(root, lead)
+  }
+  return wrong.filter((one) => leads.get(rootOf(one)) === one)
+}
+
+/** A case is reported before a finding: it has an exchange, and a command that repeats it alone. Of several, the one that no other explains. */
+function leadOf(root: Wrong, mine: readonly Wrong[], explains: (one: Wrong, other: Wrong) => boolean): Wrong {
+  if (root.problem !== null) return root
+  const cases = mine.filter(({ problem, verdict }) => problem !== null && verdict === root.verdict)
+  const isExplained = (one: Wrong): boolean => cases.some((other) => explains(other, one) && !explains(one, other))
+  return cases.find((one) => !isExplained(one)) ?? cases[0] ?? root
 }
 
 /**
