@@ -281,7 +281,59 @@ test('the conclusion names what a case did not come to, because it failed before
   const shown = judged('two', 'passed', { proves: ['a/later'], requirements: { 'a/later': 'passed' } })
   const both = build([judged('one', 'failed', verdicts('failed')), shown], { requirements })
   expect(both.conclusion).toContain(sentence)
+  // Nor is it silent where another case is blocked, or was not run.
+  for (const verdict of ['blocked', 'not-run'] as const) {
+    const more = [judged('one', 'failed', verdicts('failed')), judged('two', verdict)]
+    expect(build(more, { requirements }).conclusion).toContain(sentence)
+  }
   expect(build([judged('one')]).conclusion.join()).not.toContain('Not fully judged')
+})
+
+test('the conclusion counts every must that is not tested, by what would change that', () => {
+  const must = (id: string, untestable?: Requirement['untestable']): Requirement => ({
+    ...guard,
+    id,
+    kind: 'shape',
+    ...(untestable === undefined ? {} : { untestable }),
+  })
+  const requirements = [
+    must('a/tested'),
+    must('a/here'),
+    must('a/few', { without: 'clock-control', reason: 'The clock cannot be moved' }),
+    must('a/never', { reason: 'No method shows it' }),
+    { ...must('a/implied'), level: 'implied' as const },
+  ]
+  const lacks: CaseOutcome['problem'] = { kind: 'needs-cleanup', requirements: [], step: '', exchanges: [] }
+  const outcomes = [
+    judged('one', 'passed', { proves: ['a/tested'] }),
+    judged('two', 'not-testable', { proves: ['a/here', 'a/implied'], problem: lacks }),
+  ]
+  const { conclusion } = build(outcomes, { requirements })
+  expect(conclusion.slice(-2)).toEqual([
+    '3 of 4 musts are not tested here: 1 needs what is named below; 1 needs what few servers offer; 1 can never be tested',
+    expect.stringMatching(/^ {2}only a method of this deployment can remove .*: a\/here$/),
+  ])
+  const conforming = build(outcomes.slice(0, 1), { requirements: [requirements[0], requirements[3]] as Requirement[] })
+  expect(conforming.conclusion).toEqual([
+    '1 of 2 musts is not tested here: 1 can never be tested',
+    'Every must that can be tested holds',
+  ])
+})
+
+test('the conclusion says of how many causes failed cases seem to be, findings included', () => {
+  const shape = { ...guard, id: 'a/shape', kind: 'shape' as const, consequences: ['a/guard', 'a/other'] }
+  const requirements = [guard, { ...guard, id: 'a/other' }, shape]
+  const problem = (id: string) =>
+    ({ kind: 'token-unsendable', requirements: [id], step: '', exchanges: [] }) as CaseOutcome['problem']
+  const failed = (key: string, id: string) =>
+    judged(key, 'failed', { proves: [id], requirements: { [id]: 'failed' }, problem: problem(id) })
+  const outcomes = [failed('one', 'a/guard'), failed('two', 'a/other')]
+  const [finding] = madeUpReport().findings as [Report['findings'][number]]
+  const found = { ...finding, id: 'found/a/shape/shape', requirement: 'a/shape' }
+  expect(build(outcomes, { requirements }).conclusion).toContain('2 cases failed')
+  expect(build(outcomes, { requirements, findings: [found] }).conclusion).toContain(
+    '2 cases failed, for what looks like 1 cause',
+  )
 })
 
 test('if --only selects cases without an accepted answer, there are no cases about every answer', () => {

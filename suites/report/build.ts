@@ -534,7 +534,7 @@ function judgeRun(
   const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
     ...whatHappened(evidence, standing, judging),
-    ...openMusts(gaps),
+    ...openMusts(evidence),
     ...saidIf(strictFault, '--strict: warnings and musts that are not testable count as failures'),
     ...saidIf(verdict === 'conforms', conformsBecause(evidence, warnings, strict)),
     ...whatIsNext(evidence, gaps, partial),
@@ -603,7 +603,7 @@ function whatHappened(
     ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
     ...saidIf(failed > 0, `${counted(failed, 'case')} failed${forCauses}`),
     ...saidIf(
-      leftOpen.length > 0 && summary.blocked === 0 && notRun === 0,
+      leftOpen.length > 0,
       `Not fully judged, because a case failed earlier: ${fewOf(
         leftOpen.map(({ id }) => id),
         shownMusts,
@@ -625,18 +625,28 @@ function whatHappened(
 const shownReasons = 6
 const shownMusts = 8
 
-/** The most common reason first, with the musts that it leaves open. */
-function openMusts(gaps: readonly RequirementReport[]): string[] {
+/** How many musts are not tested; then the reasons that a run could change, the most common one first, with the musts that it leaves open. */
+function openMusts({ requirements }: Pick<Evidence, 'requirements'>): string[] {
   // The next step names the others.
-  const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
-  const reasons = groupNotTestable({ requirements: open }).map(
-    ({ reason, ids }) => `${reason}: ${fewOf(ids, shownMusts)}`,
+  const musts = requirements.filter((one) => one.level === 'must' && !isLeftOutByOnly(one))
+  const open = groupNotTestable({ requirements: musts })
+  const reasons = open.flatMap(({ kind, reason, ids }) =>
+    kind === 'must' ? `${reason}: ${fewOf(ids, shownMusts)}` : [],
   )
+  const count = (kind: (typeof open)[number]['kind']): number =>
+    new Set(open.flatMap((one) => (one.kind === kind ? one.ids : []))).size
+  const [here, few, never] = [count('must'), count('excused'), count('never')]
+  const parts = [
+    ...saidIf(here > 0, `${counted(here, 'needs', 'need')} what is named below`),
+    ...saidIf(few > 0, `${counted(few, 'needs', 'need')} what few servers offer`),
+    ...saidIf(never > 0, `${never} can never be tested`),
+  ]
+  const all = here + few + never
   const more = reasons.length - shownReasons
   return [
     ...saidIf(
-      open.length > 0,
-      `${counted(open.length, 'must is', 'musts are')} not testable here; what would change that:`,
+      all > 0,
+      `${all} of ${counted(musts.length, 'must')} ${all === 1 ? 'is' : 'are'} not tested here: ${parts.join('; ')}`,
     ),
     ...reasons.slice(0, shownReasons).map((reason) => `  ${reason}`),
     ...saidIf(more > 0, `  and ${counted(more, 'more reason')}, see the requirements`),

@@ -476,8 +476,11 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
   return counts
 }
 
-/** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
-type OpenKind = 'must' | 'implied' | 'excused'
+/**
+ * `must`: open for this target; `excused`: for a written reason that holds at most targets; `never`: for one that holds everywhere; `implied`:
+ * what is only implied, for any reason.
+ */
+type OpenKind = 'must' | 'excused' | 'never' | 'implied'
 
 /**
  * Groups not-testable requirements by kind and reason, beginning with those that a run could change. Each reason is given once, so a
@@ -486,14 +489,15 @@ type OpenKind = 'must' | 'implied' | 'excused'
 export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>) {
   const open = requirements.flatMap(({ id, level, verdict, reasons, gap }) => {
     if (verdict !== 'not-testable') return []
-    const kind: OpenKind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
+    const isForever = reasons.some((one) => one.kind === 'untestable' && one.without === undefined)
+    const kind: OpenKind = gap ? 'must' : level !== 'must' ? 'implied' : isForever ? 'never' : 'excused'
     const byKey =
       reasons.length === 0
         ? new Map([['none', []]])
         : groupBy(reasons, (reason) => (reason.kind === 'needs-probe' ? 'probes' : keyOfReason(reason)))
     return [...byKey].map(([key, mine]) => ({ kind, key: `${kind} ${key}`, reasons: mine, id }))
   })
-  const order: readonly OpenKind[] = ['must', 'implied', 'excused']
+  const order: readonly OpenKind[] = ['must', 'excused', 'never', 'implied']
   return [...groupBy(open, ({ key }) => key).values()]
     .map((mine) => {
       const reasons = mine.flatMap((one) => one.reasons)

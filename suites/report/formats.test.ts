@@ -109,6 +109,13 @@ describe('JUnit and CTRF', () => {
     expect(skipped.reduce((sum: number, one: number) => sum + one, 0)).toBe(count('skipped'))
   })
 
+  test('the whole of JUnit took the time of the run, in which cases run at once, and a suite that of its cases', () => {
+    const durationOf = (part: { [attribute: string]: string }): number => Number(part.time)
+    expect(durationOf(testsuites)).toBe(report.meta.durationMs / 1000)
+    const sum = cases.reduce((all, one) => all + durationOf(one), 0)
+    expect(testsuites.testsuite.reduce((all: number, one: never) => all + durationOf(one), 0)).toBeCloseTo(sum)
+  })
+
   test('CTRF is valid by the published schema, and counts its tests', () => {
     const published = readFileSync(join(packageRoot, 'suites', 'self', 'published', 'ctrf-schema-0.0.json'), 'utf8')
     const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -241,6 +248,17 @@ describe('html', () => {
   })
 })
 
+test.each(['markdown', 'html'] as const)('%s has no empty box for a finding without exchanges', (format) => {
+  const empty = report.findings.map((finding) => ({ ...finding, exchanges: [], history: [], fixture: null }))
+  expect(renderers[format]?.({ ...report, findings: empty })).not.toMatch(/<pre[^>]*><\/pre>|```\n```/)
+})
+
+test('HTML lists what is not testable, with the reasons', () => {
+  const page = renderHtml(report)
+  expect(page).toMatch(/<h2>Musts that are not testable here<\/h2>\n<ul><li>Needs a second address: [^<]*<br>/)
+  expect(page).toMatch(/<h2>Musts that can never be tested<\/h2>\n<ul><li>No method would change a key<br>/)
+})
+
 test('text, Markdown and HTML say how many calls the model made, and for what it had too few calls or too little time', () => {
   const parts = [{ case: 'table/basic/basic-secret', asked: 3, all: 9 }]
   const explored = { calls: 14_040, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
@@ -255,6 +273,8 @@ test('text, Markdown and HTML say how many calls the model made, and for what it
     expect(text).toContain(`${sentence}a, b, c, d, e and 2 more`)
   for (const text of rendered([])) {
     expect(text).not.toContain(sentence)
+    // What was found is told with its requirement, not with the row that found it.
+    expect(text).not.toContain('table/token/token: 1 finding')
     expect(text).toContain(
       'The model made 14,040 calls. It changed 1 of 1 parts of a call in 3 of 9 ways, and tried 1 of 8 combinations',
     )

@@ -90,7 +90,7 @@ function bodyOf(block: Block): Markup {
       return rows.length === 0 ? html`` : stackTable(block.head, rows)
     }
     case 'code':
-      return pre(block.label, block.lines)
+      return block.lines.length === 0 ? html`` : pre(block.label, block.lines)
     case 'command':
       return html`<div class="again">${pre('Command that repeats it', [block.command])}<button type="button" class="copy" hidden>Copy</button></div>`
     case 'told':
@@ -212,7 +212,7 @@ export function renderHtml(raw: Report, sources: Sources = new Map()): Printable
       `Set ${run.meta.set} does not contain them, so they change neither the verdict nor the exit code.`,
       newerDetails.length === 0 ? [] : [html`<div class="newer">${newerDetails}</div>`],
     ),
-    ...[blocks.observed, blocks.stale, blocks.left].map(htmlOf),
+    ...[...blocks.open, blocks.observed, blocks.stale, blocks.left].map(htmlOf),
     section('Fixtures', null, fixtureTexts(cases, sources)),
   ])
   return htmlPage(run.document, { main, script, skip: html`<a class="skip" href="#cases">Skip to the cases</a>\n` })
@@ -227,11 +227,12 @@ function section(title: string, about: string | null, parts: readonly Markup[]):
 /** Hidden until the script runs, because filters need it. */
 function filters(cases: readonly ToldCase[]): Markup {
   const counts = countVerdicts(cases)
+  const observed = cases.filter((one) => one.isObserved).length
   const chips = verdictOrder
     .filter((verdict) => counts[verdict] > 0)
     .map(
       (verdict) =>
-        html`<button type="button" class="chip ${verdict}" data-verdict-filter="${verdict}" aria-pressed="false">${glyphs[verdict]} ${words(verdict)} ${counts[verdict]}</button>`,
+        html`<button type="button" class="chip ${verdict}" data-verdict-filter="${verdict}" aria-pressed="false">${glyphs[verdict]} ${words(verdict)} ${counts[verdict] - (verdict === 'passed' ? observed : 0)}${verdict === 'passed' && observed > 0 ? `, observed ${observed}` : null}</button>`,
     )
   return html`<div class="filters" role="search" aria-label="Cases" hidden>
 <input id="text" type="search" placeholder="Filter by id or words (press /)" aria-label="Filter by id or words">${chips}

@@ -68,7 +68,7 @@ function bodyOf(block: Block): string {
     case 'table':
       return block.rows.length === 0 ? '' : table(block.head, block.rows)
     case 'code':
-      return fenced(block.lines)
+      return block.lines.length === 0 ? '' : fenced(block.lines)
     case 'command':
       return fenced([block.command])
     case 'told':

@@ -179,6 +179,13 @@ test('sessions that ended in place of the oldest are told by what would explain 
   )
 })
 
+test('a missing member is named, with those that are there', () => {
+  const mismatch = { rule: 'schema', wanted: "must have required property 'secret'", place: '/key', got: '{id, name}' }
+  expect(problemText({ kind: 'wrong-value', path: 'result', mismatch } as ProblemFacts)).toBe(
+    'result: expected the member "secret" at /key, got only {id, name}',
+  )
+})
+
 test('calls that were refused are named by their places', () => {
   const text = (refusedAt: number[]) =>
     problemText({

@@ -145,6 +145,8 @@ function mismatchText(mismatch: Mismatch): string {
   switch (mismatch.rule) {
     case 'schema': {
       const place = mismatch.place === '' ? '' : ` at ${mismatch.place}`
+      const [, missing] = /^must have required property '(.*)'$/s.exec(mismatch.wanted) ?? []
+      if (missing !== undefined) return `expected the member "${missing}"${place}, got only ${got}`
       return `expected a value that ${mismatch.wanted}${place}, got ${got}`
     }
     case 'in': {

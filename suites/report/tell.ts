@@ -71,6 +71,7 @@ export function tellRun(
       blocks: (blocked.get(testCase.key) ?? []).map(({ key }) => key),
       /** A known failure blocks it, so it does not fail the run and must not look like a failure. */
       isExcused: blockedByKnown(report.cases, testCase),
+      isObserved: isObserved(testCase),
     }))
   const tellFindings = (all: readonly PrintedFinding[]): Shown[] =>
     all.map((finding) => {
@@ -82,11 +83,11 @@ export function tellRun(
   const findings = tellFindings(report.findings)
   const newer: Shown[] = [...tellCases(report.newer.cases), ...tellFindings(report.newer.findings)]
   const causes = causesOf(report, cases, findings)
-  const left = report.left.map((text) => ({ text }))
   const blocks = {
     stale: staleBlock(report.stale.map(entryWords)),
     observed: observationBlock(report, observations),
-    left: { kind: 'list', heading: 'Left on the target', tone: 'yellow', items: left } as Block,
+    open: openBlocks(report),
+    left: leftBlock(report),
   }
   const judge = meta.set === 'current' ? 'every case of this version' : `requirement set ${meta.set}`
   const document: Document = {
@@ -117,10 +118,10 @@ export function tellRun(
       ...newer.map(({ told }) => told),
       knownBlock(cases),
       blocks.stale,
-      ...openBlocks(report),
+      ...blocks.open,
       blocks.observed,
       blocks.left,
-      ...exploredBlocks(report),
+      { kind: 'lines', lines: report.explored === null ? [] : exploredLines(report.explored) },
     ],
   }
   return { ...report, cases, findings, newer, causes, document, blocks }
@@ -356,6 +357,23 @@ export function staleBlock(entries: readonly string[]): Block {
   return { kind: 'list', heading: 'Stale baseline entries: listed, but they pass', tone: 'red', items }
 }
 
+/** What the run could not remove. At an instance that may be filled a list of keys helps nobody. */
+function leftBlock({ left, meta }: PrintedReport): Block {
+  const keys = left.filter((line) => line.startsWith('API key ')).length
+  const isDisposable = / --disposable( |$)/.test(meta.again)
+  return {
+    kind: 'list',
+    heading: 'Left on the target',
+    tone: 'yellow',
+    items: left.map((text) => ({ text })),
+    ...(isDisposable && keys > 0
+      ? {
+          folded: `Left on the target: ${counted(keys, 'API key')}, as --disposable permits; the JSON report names them`,
+        }
+      : {}),
+  }
+}
+
 /** The scenario, case and requirement that an entry of a baseline names. */
 export function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
   return [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
@@ -380,8 +398,9 @@ function areaTable({ requirements }: PrintedReport): Block {
 
 const openHeadings = {
   must: 'Musts that are not testable here',
+  excused: 'Musts that only few servers let anyone test',
+  never: 'Musts that can never be tested',
   implied: 'Implied, and not testable here',
-  excused: 'Not testable for a written reason',
 } as const
 
 /** What is not testable; the conclusion tells of the musts. Requirements that --only leaves out are only counted, because their ids would hide the cases. */
@@ -437,28 +456,27 @@ function observationBlock({ observations }: Pick<PrintedReport, 'observations'>,
 /** The end of a case's key in words: `content type missing`. */
 export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
 
-/** How many calls the model made, what it left out, and at which parts of calls it found something. */
-function exploredBlocks({ explored, findings }: PrintedReport): Block[] {
-  if (explored === null) return []
-  const found = [...countBy(findings, (finding) => finding.case)].map(
-    ([name, count]) => `${name}: ${counted(count, 'finding')}`,
-  )
-  return [
-    { kind: 'lines', lines: exploredLines(explored) },
-    { kind: 'list', items: found.map((text) => ({ text })) },
-  ]
-}
+const inOrder = ['failed', 'blocked', 'known', 'warned', 'notTestable', 'notApplicable', 'notRun'] as const
 
-const inOrder = ['passed', 'failed', 'blocked', 'known', 'warned', 'notTestable', 'notApplicable', 'notRun'] as const
+/** Whether a case judged nothing: it asked what a server does where the document is silent. */
+const isObserved = ({ verdict, proves }: Pick<CaseReport, 'verdict' | 'proves'>): boolean =>
+  verdict === 'passed' && proves.length === 0
 
-/** `170 passed, 3 failed, 1 finding`, leaving out what is zero. */
+/** `120 passed, 50 observed, 3 failed, 1 finding`, leaving out what is zero. */
 export function summarySentence({
   summary: { stale, ...summary },
+  cases,
   findings,
-}: Pick<Report, 'summary'> & { findings: readonly { known: unknown }[] }): string {
+}: Pick<Report, 'summary'> & {
+  cases: readonly Pick<CaseReport, 'verdict' | 'proves'>[]
+  findings: readonly { known: unknown }[]
+}): string {
   const fresh = findings.filter(({ known }) => known === null).length
+  const observed = cases.filter(isObserved).length
   const ofCases = inOrder.map((name) => [summary[name], name.replace(/[A-Z]/, ' $&').toLowerCase()])
   const parts = [
+    [summary.passed - observed, 'passed'],
+    [observed, 'observed'],
     ...ofCases,
     [fresh, fresh === 1 ? 'finding' : 'findings'],
     [findings.length - fresh, findings.length - fresh === 1 ? 'known finding' : 'known findings'],

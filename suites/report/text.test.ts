@@ -137,6 +137,22 @@ describe('text', () => {
 `)
   })
 
+  test('tells cases that only observe from those that judged', () => {
+    const observing = report.cases.map((one) => (one.key === 'signatures/accepted' ? { ...one, proves: [] } : one))
+    expect(text).toMatch(/cases in .* s: 4 passed, 2 failed, /)
+    expect(told({ cases: observing })).toMatch(/cases in .* s: 3 passed, 1 observed, 2 failed, /)
+    expect(renderHtml({ ...report, cases: observing })).toContain('✓ passed 3, observed 1<')
+  })
+
+  test('of what is left on an instance that may be filled it gives the number of keys, and otherwise the list', () => {
+    const left = ['API key 1a2b ("bob-x")', 'API key 3c4d ("erin-x")', '(name the method that removes them)']
+    expect(told({ left })).toContain('Left on the target\n  - API key 1a2b ("bob-x")\n')
+    const meta = { ...report.meta, again: `${report.meta.again} --disposable --wait 3` }
+    const said = told({ left, meta })
+    expect(said).toContain('\nLeft on the target: 2 API keys, as --disposable permits; the JSON report names them\n')
+    expect(said).not.toContain('1a2b')
+  })
+
   test('lists what a failure blocks below it', () => {
     const cases = report.cases.map((one) => (one.verdict === 'blocked' ? { ...one, blockedBy: 'basic/hostile' } : one))
     const said = told({ cases })

@@ -10,7 +10,7 @@ const signs: { readonly [verdict in Verdict]: readonly [glyph: string, meaning: 
   warned: ['!', 'the server broke something that the document only implies'],
   known: ['~', 'failed, and listed in the baseline'],
   'not-run': ['…', 'the run ended before it, or it was not selected'],
-  'not-testable': ['–', 'the target lacks something that the case needs'],
+  'not-testable': ['–', 'the target or the document lacks what would show it'],
   'not-applicable': ['·', 'the target file declares the API area absent'],
   passed: ['✓', 'the expectation held, and so did the control'],
 }

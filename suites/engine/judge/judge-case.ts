@@ -373,8 +373,8 @@ export type RequirementReason =
   | { kind: 'not-selected'; by: 'only' | 'shard' }
   | { kind: 'skipped'; reason: string }
   | { kind: 'never-run' }
-  /** spec/requirements.yaml says why no case can prove it. */
-  | { kind: 'untestable'; reason: string }
+  /** spec/requirements.yaml says why no case can prove it. `without`: what few targets offer, and would change that. */
+  | { kind: 'untestable'; reason: string; without?: string }
   | { kind: 'no-scenario' }
   | { kind: 'one-sided'; lacking: Side[] }
 
@@ -414,8 +414,9 @@ export function judgeRequirement(
     reasons,
     excused,
   })
-  const untestableFor = (reason: string) => conclude('not-testable', [{ kind: 'untestable', reason }], true)
-  const without = untestable?.without
+  const { without, reason = '' } = untestable ?? {}
+  const excused = () =>
+    conclude('not-testable', [{ kind: 'untestable', reason, ...(without === undefined ? {} : { without }) }], true)
   const isExcused = (one: JudgedCase): boolean => without !== undefined && needsOf(one.id).includes(without)
   // The document allows lifetimes only up to that of the refresh token, so cases beyond it leave nothing unproved.
   const bearable = othersIfAny(evidence.cases, ({ problem }) => problem?.kind === 'lifetime-too-long')
@@ -425,15 +426,13 @@ export function judgeRequirement(
     if (missing.length > 0) return conclude('not-testable', notSelected(missing, selection))
     // The cases about every answer prove nothing if no call of the selected cases was accepted.
     if (selection.partial === 'only') return conclude('not-testable', [{ kind: 'not-selected', by: 'only' }])
-    return untestable === undefined
-      ? conclude('not-testable', [{ kind: 'no-scenario' }])
-      : untestableFor(untestable.reason)
+    return untestable === undefined ? conclude('not-testable', [{ kind: 'no-scenario' }]) : excused()
   }
   const verdictOf = (one: JudgedCase): Verdict => one.requirements[id] ?? one.verdict
   const verdict = worst(cases.map(verdictOf))
   if (verdict === 'not-testable') {
     const open = cases.filter((one) => verdictOf(one) === verdict)
-    return open.every(isExcused) ? untestableFor(untestable?.reason ?? '') : conclude(verdict, reasonsOf(open))
+    return open.every(isExcused) ? excused() : conclude(verdict, reasonsOf(open))
   }
   if (verdict === 'blocked') return conclude(verdict, reasonsOf(cases.filter((one) => one.verdict === verdict)))
   const shown = cases.flatMap(({ sides }) => sides[id] ?? [])
@@ -532,8 +531,21 @@ function mismatchSchema(actual: unknown, schema: unknown): Mismatch | undefined 
     rule: 'schema',
     wanted: error?.message ?? 'fits the schema',
     place: error?.instancePath ?? '',
-    got: showJson(actual),
+    got: error?.keyword === 'required' ? namesOfMembers(actual, error.instancePath) : showJson(actual),
   }
+}
+
+const longestNames = 300
+
+/** Where a member is missing, the names of the others tell more than the beginning of their values. */
+function namesOfMembers(actual: unknown, place: string): string {
+  const at = place
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((value, name) => (value as { [name: string]: unknown })[name], actual)
+  const names = Object.keys(at as object).join(', ')
+  return `{${names.length > longestNames ? `${names.slice(0, longestNames)}…` : names}}`
 }
 
 function same(left: unknown, right: unknown): boolean {

@@ -116,6 +116,15 @@ describe('matchers', () => {
   test('a missing value is named', () => {
     expect(mismatch(undefined, 'Bearer', time)).toEqual({ rule: 'equals', wanted: '"Bearer"', got: 'nothing' })
   })
+
+  test('where a member is missing, the names of the others are given, without their values', () => {
+    const key = { type: 'object', required: ['secret'] }
+    const got = (actual: unknown, is: object) => mismatch(actual, { is }, time)
+    expect(got({ id: 'x'.repeat(200), name: 'b' }, key)).toMatchObject({ place: '', got: '{id, name}' })
+    const inside = { type: 'object', properties: { 'a/b': { type: 'array', items: key } } }
+    expect(got({ 'a/b': [{ secret: '1' }, { id: '2' }] }, inside)).toMatchObject({ place: '/a~1b/1', got: '{id}' })
+    expect(got({ ['x'.repeat(500)]: 1 }, key)?.got).toHaveLength(303)
+  })
 })
 
 describe('a time relative to now', () => {

@@ -21,7 +21,7 @@ export type Mismatch =
       got: string
     }
   | { rule: 'in'; inMs: number; got: string; offByMs?: number }
-  /** `wanted`: what the JSON Schema requires at a place inside the value. */
+  /** `wanted`: what the JSON Schema requires at a place inside the value. Where a member is missing there, `got` names the others. */
   | { rule: 'schema'; wanted: string; place: string; got: string }
 
 /** One problem for each of these kinds, all with the same fields. */
