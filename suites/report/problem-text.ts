@@ -276,9 +276,11 @@ const gapTexts: TextOfKind<Gap> = {
   'few-places-for-keys': ({ places }) =>
     `fewer than ${places} places for API keys remain on the target; a cleanup method in the target file would free some`,
   'no-place-for-keys': ({ fresh, created }) =>
-    fresh
-      ? `the target creates no more API keys after ${created}, although it is fresh; it may count refused creations`
-      : 'the target creates no more API keys, most likely because it already has ten; a cleanup method in the target file would free places',
+    fresh && created === 0
+      ? 'the target creates no API key at all; if it is fresh, as --disposable says, its creation of keys is broken, and otherwise its ten places are taken: start a fresh one'
+      : fresh
+        ? `the target creates no more API keys after ${created}, although it is fresh; it may count refused creations`
+        : 'the target creates no more API keys, most likely because it already has ten; a cleanup method in the target file would free places',
   'places-perhaps-used': ({ count }) =>
     `fewer keys could be created than the limit allows, but ${count} were removed, refused or not answered before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
@@ -349,7 +351,7 @@ const hintTexts: TextOfKind<Hint> = {
   'mapped-address': ({ address }) =>
     `A token of ipAddr:::ffff:${address} works: the server compares the form in which a socket for IPv6 and IPv4 shows ${address}. Remove "::ffff:" from the address of the connection before comparing it.`,
   'perhaps-not-fresh': () =>
-    'No API key was created in this run before this call. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
+    'No API key could be created in any way. At most ten can be, so this proves nothing unless the instance is fresh, as --disposable says: a run before may have taken the places. Start a fresh one, or name the method that deletes keys as cleanup in the target file.',
   'basic-secret': ({ has }) =>
     has === 'a colon'
       ? 'The secret of this key has a colon. Split the credentials at the first colon only: an id has none, and all that follows is the secret.'

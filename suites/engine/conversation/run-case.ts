@@ -229,11 +229,10 @@ async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined> {
   if (lock !== undefined) return lock
   if (stopping.reason?.kind === 'locked-out') return ended()
   if (mayAsk() && (await hasNoPlaceForKeys(suspect))) {
-    const { keys } = talk.createdKeys
-    return {
-      verdict: 'not-testable',
-      problem: { kind: 'no-place-for-keys', fresh: target.fresh, created: keys.length },
-    }
+    const created = talk.createdKeys.keys.length
+    // Either creation is broken, or a run before took all places of a target that should be fresh.
+    const verdict = target.fresh && created === 0 ? 'blocked' : 'not-testable'
+    return { verdict, problem: { kind: 'no-place-for-keys', fresh: target.fresh, created } }
   }
   if (mayAsk() && (await hasNoRoomForSessions(suspect)))
     return { verdict: 'blocked', problem: { kind: 'no-room-for-sessions' } }
@@ -353,12 +352,8 @@ const isRefusedCreation = (stop: CaseStop): boolean =>
  * At most ten API keys can be created. A lasting target may hold some that the suite does not know of, or count refused creations. So
  * a refused creation there says something only if another one, by the root key in a way that works, is accepted now.
  */
-async function hasNoPlaceForKeys({ talk, stops }: Suspect): Promise<boolean> {
-  const { run, createdKeys } = talk
-  // A fresh target that never accepted a creation cannot create keys, which is a failure.
-  if (!stops.some(isRefusedCreation) || (run.target.fresh && createdKeys.keys.length === 0)) return false
-  return refusesPlainCreation(talk)
-}
+const hasNoPlaceForKeys = async ({ talk, stops }: Suspect): Promise<boolean> =>
+  stops.some(isRefusedCreation) && refusesPlainCreation(talk)
 
 /** Creates a key with a plain name, by the root key in a way that works. */
 async function refusesPlainCreation(talk: Conversation): Promise<boolean> {
@@ -415,13 +410,8 @@ async function explainRefusal(
   { talk, scenario, testCase, stops }: Suspect,
   taken: readonly TakenStep[],
 ): Promise<Hint | undefined> {
-  const { run, instance, createdKeys } = talk
+  const { run, instance } = talk
   if (run.target.lasting) {
-    // One that should be fresh refused a creation before it accepted any: its places may be taken.
-    if (run.target.fresh && createdKeys.keys.length === 0 && stops.some(isRefusedCreation)) {
-      const isOfThisBody = stops.some((stop) => isRefusedCreation(stop) && hasSignedBeyondAscii(stop))
-      if (!isOfThisBody || (await refusesPlainCreation(talk))) return { kind: 'perhaps-not-fresh' }
-    }
     // If the user is wrong about the address that the target sees, every token bound to that address is refused.
     const { clientAddress: declared } = instance.settings
     const { clientAddress = declared, mapsAddresses } = talk.facts
@@ -432,9 +422,6 @@ async function explainRefusal(
   }
   return (await endedSessions(talk, stops, taken)) ?? (await diagnose(talk, stops))
 }
-
-const hasSignedBeyondAscii = ({ step, called }: CaseStop): boolean =>
-  'call' in step && called.some((one) => isRefused(one) && isSignedBeyondAscii(step.auth, one))
 
 /** The musts that are broken where another session is removed than the oldest. */
 const ofRemovedSessions = ['sessions/oldest-removed', 'sessions/sixteen-live']

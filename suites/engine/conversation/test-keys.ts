@@ -305,12 +305,15 @@ async function whyRefused(
   }
   const missing = await ensureTestKeys(talk, [testKey.name])
   if (missing !== undefined && !run.target.fresh) return blocked(missing)
+  // Where no way creates a key, the ten places may have been taken before: the same command run twice must not accuse a right server.
+  const isPerhapsFull = missing !== undefined && run.target.lasting
+  const provesNothing = isPerhapsFull || refused.answer.outcome === 'throttled'
   const judged = testKey.proves.filter((id) => id !== resultRequirement)
   const attempt = {
-    taken: [creation(judged, end(refused.answer.outcome === 'throttled' ? 'blocked' : 'broke', refused))],
+    taken: [creation(judged, end(provesNothing ? 'blocked' : 'broke', refused))],
     left: [{ step: creationStep, given: false, proves: testKey.proves.filter((id) => !judged.includes(id)) }],
   }
-  return missing !== undefined && run.target.lasting ? { attempt, hint: { kind: 'perhaps-not-fresh' } } : { attempt }
+  return isPerhapsFull ? { attempt, hint: { kind: 'perhaps-not-fresh' } } : { attempt }
 }
 
 const creationStep: CallStep = { call: createApiKey, auth: 'none', expect: 'accepted', at: { line: 1, column: 1 } }
