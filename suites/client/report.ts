@@ -12,7 +12,7 @@ import { type Block, conclusionItems, type Document, fact, soft, type Told } fro
 import { type ReportedTest, renderersOf, type TestRun, testOfStale } from '../report/formats.ts'
 import { htmlOfDocument } from '../report/html.ts'
 import type { Meta, RunVerdict } from '../report/report.ts'
-import { areaOf, exchangeLines, staleBlock } from '../report/tell.ts'
+import { areaOf, exchangeBlocks, staleBlock } from '../report/tell.ts'
 import { shellWord, unwrappedText } from '../report/text.ts'
 import { glyphs, knownWords } from '../report/verdict-words.ts'
 import type { Check } from './check.ts'
@@ -427,10 +427,10 @@ function tellCheck(check: CheckReport, most: { evidence?: number; scenarios?: nu
     ...fact('Known', known && knownWords(known)),
   ]
   const exchanges = mine.flatMap(({ scenario, exchanges }) =>
-    exchanges.map(({ number, atMs, connection, faults, ...lines }): Block => {
+    exchanges.map(({ number, atMs, connection, faults, ...lines }) => {
       const spoilt = faults.length === 0 ? '' : `, fault: ${faults.join(', ')}`
       const head = `${scenario}: request ${number}, ${atMs} ms after the start, connection ${connection}${spoilt}`
-      return { kind: 'code', label: 'Exchange', lines: [head, ...exchangeLines(lines)] }
+      return { head, ...lines }
     }),
   )
   return {
@@ -442,7 +442,7 @@ function tellCheck(check: CheckReport, most: { evidence?: number; scenarios?: nu
     blocks: [
       { kind: 'facts', items: fact(level.toUpperCase(), sentence, [soft(source)]) },
       { kind: 'facts', items: facts },
-      ...exchanges,
+      ...exchangeBlocks(exchanges),
       { kind: 'command', label: 'Again', command: again },
     ],
   }

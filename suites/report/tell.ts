@@ -245,17 +245,16 @@ function sentencesBlock(
 }
 
 /** The lines of exchanges, which are shorter than other texts. */
-export function exchangeBlocks(exchanges: readonly Exchange[]): Block[] {
-  return exchanges.map(({ request, answer }) => ({
+export function exchangeBlocks(exchanges: readonly (Exchange & { head?: string })[]): Block[] {
+  return exchanges.map(({ head, request, answer }) => ({
     kind: 'code',
     label: 'Exchange',
-    lines: exchangeLines({ request, answer }),
+    lines: [
+      ...(head === undefined ? [] : [head]),
+      ...request.map((line) => `> ${printable(line)}`),
+      ...answer.map((line) => `< ${printable(line)}`),
+    ],
   }))
-}
-
-/** Lines after `> ` were sent, and after `< ` received. */
-export function exchangeLines({ request, answer }: Exchange): string[] {
-  return [...request.map((line) => `> ${printable(line)}`), ...answer.map((line) => `< ${printable(line)}`)]
 }
 
 /** The file that a case was read from, and the line of the step that the report is about. */

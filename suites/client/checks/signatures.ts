@@ -109,21 +109,21 @@ export function judgeSignatures(story: Story, explain: Explain): Evidence['signe
   })
 }
 
-/** What one signature shows, made with this key. */
+/** What one signature shows, made with this key. @param explain null where it is known to be right */
 export function judgeSignature(
   { setting }: Pick<Story, 'setting'>,
   request: Request,
   key: JournalKey,
-  explain: Explain,
+  explain: Explain | null,
 ): SignatureShown {
-  const { faults, isExplained } = faultsOf(setting, request, key, explain)
+  const { faults, isExplained } = explain === null ? rightSignature : faultsOf(setting, request, key, explain)
   // An explained mistake means that everything else is right.
   const wrong = faults.map(({ check }) => check)
   return { shows: isExplained ? shownByRight(key.kind).filter((check) => !wrong.includes(check)) : [], faults }
 }
 
 /** The checks that a right signature with a key of this kind shows to hold. */
-export function shownByRight(kind: JournalKey['kind']): string[] {
+function shownByRight(kind: JournalKey['kind']): string[] {
   const ofOtherKeys = kind === 'secret' ? ofKeys.id : 'signature/twenty-bytes'
   return signatureChecks.map(({ id }) => id).filter((check) => check !== ofOtherKeys)
 }
@@ -143,6 +143,8 @@ interface Faults {
   /** Whether the faults are all that is wrong. */
   isExplained: boolean
 }
+
+const rightSignature: Faults = { faults: [], isExplained: true }
 
 function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, explain: Explain): Faults {
   const { header } = request.authorization

@@ -69,7 +69,7 @@ function diffReports(one: Report, other: Report) {
     requirements: one.requirements.flatMap((mine) => {
       const { id, level } = mine
       const found = requirements.get(id)
-      // Where nothing could be judged, it says nothing about the servers that one report did not try.
+      // What neither report could judge does not differ because one of them did not try it.
       if (found === undefined || found.verdict === mine.verdict) return []
       return [{ id, level, one: verdictWhereRun(mine), other: verdictWhereRun(found) }]
     }),
