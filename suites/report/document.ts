@@ -53,6 +53,8 @@ export interface Told {
 export interface Document extends Pick<Report, 'verdict' | 'exitCode'> {
   /** What was judged. */
   title: string
+  /** Words instead of the verdict, where it is no proof: then nothing is green. */
+  said?: string
   /** Who judged it, when and how. */
   head: readonly Line[]
   /** How many of what were judged. */

@@ -24,12 +24,14 @@ interface Telling<R> {
   /** The HTML page. */
   page(report: R): Printable
   tests(report: R): TestRun
+  /** Words instead of the verdict, where it is no proof. */
+  said?(report: R): string | undefined
 }
 
 type FormatLook = Look & { observations?: boolean | undefined }
 
 /** The report in each format. JSON holds exact texts, as in spec/schemas/report.schema.json; characters that are unsafe on a terminal are escaped as in JSON. */
-export function renderersOf<R extends BadgeInput>({ document, page, tests }: Telling<R>) {
+export function renderersOf<R extends BadgeInput>({ document, page, tests, said }: Telling<R>) {
   return {
     text: (report: R, look: FormatLook): Printable => textOfDocument(document(report, look), look),
     json: (report: R): Printable => jsonLine(report, 2),
@@ -37,7 +39,7 @@ export function renderersOf<R extends BadgeInput>({ document, page, tests }: Tel
     html: page,
     markdown: (report: R): Printable => markdownOfDocument(document(report, {})),
     ctrf: (report: R): Printable => renderCtrf(tests(report)),
-    badge: (report: R): Printable => renderBadge(report),
+    badge: (report: R): Printable => renderBadge(report, said?.(report)),
   }
 }
 
@@ -274,8 +276,8 @@ function ctrfTest(test: ReportedTest) {
 }
 
 /** The JSON that badge services take: a label, a short message and a colour. */
-function renderBadge(report: BadgeInput): Printable {
-  const [message, color] = badgeOf(report)
+function renderBadge(report: BadgeInput, said?: string): Printable {
+  const [message, color] = said === undefined ? badgeOf(report) : [said, report.exitCode === 0 ? 'blue' : 'red']
   return jsonLine({ schemaVersion: 1, label: 'svc-conformance', message, color })
 }
 

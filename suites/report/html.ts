@@ -36,7 +36,8 @@ function htmlPage(
   told: Document,
   { main, skip = html``, script }: { main: Markup; skip?: Markup; script?: string },
 ): Printable {
-  const { title, head, summary, verdict, exitCode, problems, conclusion } = told
+  const { title, head, summary, verdict, said = words(verdict), exitCode, problems, conclusion } = told
+  const tone = told.said === undefined ? toneOf(verdict) : exitCode === 0 ? 'not-testable' : 'failed'
   const style = pageStyle(styleFile)
   // In a block, so that its names stay out of the page.
   const code = script === undefined ? null : `{\n${asset(script)}}`
@@ -48,14 +49,14 @@ function htmlPage(
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${{ markup: pagePolicy(style, code) }}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}: ${words(verdict)}</title>
+<title>${title}: ${said}</title>
 <style>${{ markup: style }}</style>
 </head>
 <body>
 ${skip}<header>
 <h1>${title}</h1>
 <p class="soft">${joined(head.map(htmlOfLine), html`<br>`)}</p>
-<p class="verdict fill ${toneOf(verdict)}">${words(verdict)} <span class="exit">exit code ${exitCode}</span></p>
+<p class="verdict fill ${tone}">${said} <span class="exit">exit code ${exitCode}</span></p>
 <p>${summary}</p>
 ${problems.length === 0 ? null : html`<div class="problems">${list(problems)}</div>`}${list(conclusion)}
 </header>

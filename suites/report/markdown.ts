@@ -9,9 +9,10 @@ const largestBytes = 400_000
 
 /** A report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
 export function markdownOfDocument(told: Document): Printable {
-  const sign = glyphs[told.exitCode !== 0 ? 'failed' : told.verdict === 'conforms' ? 'passed' : 'warned']
+  const isProof = told.verdict === 'conforms' && told.said === undefined
+  const sign = glyphs[told.exitCode !== 0 ? 'failed' : isProof ? 'passed' : 'warned']
   const before = [
-    `## ${sign} ${inline(told.title)}: ${words(told.verdict)}`,
+    `## ${sign} ${inline(told.title)}: ${told.said ?? words(told.verdict)}`,
     inline(told.summary),
     told.head.map(inline).join('<br>\n'),
     list(told.conclusion),

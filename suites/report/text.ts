@@ -42,7 +42,8 @@ const paintOf = ({ colour, columns = usualColumns }: Look): Paint => ({
 export function textOfDocument(told: Document, look: Look): Printable {
   const paint = paintOf(look)
   const [first = '', ...head] = told.head.flatMap((line) => hanging('', plain(line), paint.width))
-  const verdictTone = told.exitCode !== 0 ? 'red' : told.verdict === 'conforms' ? 'green' : 'yellow'
+  const verdictTone =
+    told.exitCode !== 0 ? 'red' : told.verdict !== 'conforms' ? 'yellow' : told.said === undefined ? 'green' : 'bold'
   const shown = told.told.map((block, index) =>
     block.kind === 'told' && index >= fullTold ? { ...block, title: block.message, blocks: [] } : block,
   )

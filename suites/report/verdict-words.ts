@@ -31,9 +31,13 @@ export function legendOf(used: ReadonlySet<Verdict | null>): Markup[] {
     )
 }
 
-/** The verdict of the run and its exit code, on one line that scripts may look for. */
-export function verdictLine({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
-  return `Verdict: ${words(verdict)} (exit code ${exitCode})`
+/** The verdict of the run and its exit code, on one line that scripts may look for. @param said words that say less than the verdict */
+export function verdictLine({
+  verdict,
+  exitCode,
+  said,
+}: Pick<Report, 'verdict' | 'exitCode'> & { said?: string }): string {
+  return `Verdict: ${said ?? words(verdict)} (exit code ${exitCode})`
 }
 
 /** The verdict of a case that looks like the verdict of a whole run: it gives the colour. */

@@ -3,7 +3,7 @@
  * and others may use the target unseen. So only an acceptance that what was seen forbids is wrong; a refusal never is, and is explained.
  */
 
-import { judgeSignature, shownByRight } from '../client/checks/signatures.ts'
+import { judgeSignature } from '../client/checks/signatures.ts'
 import { type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
 import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
@@ -54,7 +54,8 @@ export interface Judged {
   way: Way
   /** The id of the key that authorizes the call; null where it is not known. */
   key: string | null
-  answer: 'accepted' | 'refused' | 'throttled' | 'broken' | 'unread' | 'none'
+  /** `no-call`: another HTTP method than POST, which the document does not show. */
+  answer: 'accepted' | 'refused' | 'throttled' | 'broken' | 'unread' | 'none' | 'no-call'
   /** Whether the model was sure what the answer must be, or looked at the form of a result. */
   isJudged: boolean
   /** Why it was refused, one sentence each; empty for other answers. */
@@ -276,10 +277,10 @@ export function followTraffic(options: FollowOptions): Follower {
       method: String(body.method ?? ''),
       way: wayOf(auth.kind, body.method, sent, key),
       key: nameOfKey(id, answer) ?? keyOf(pair),
-      answer: observed.answer === null ? 'none' : answer.kind,
+      answer: !isPost(observed) ? 'no-call' : observed.answer === null ? 'none' : answer.kind,
       isJudged,
       why:
-        answer.kind === 'refused'
+        answer.kind === 'refused' && isPost(observed)
           ? whyRefused({
               state,
               call,
@@ -351,7 +352,6 @@ export function followTraffic(options: FollowOptions): Follower {
       keys: [],
       exchanges: [{ ...observed, receivedMs: observed.startedMs }],
     }).requests
-    const journalKey = journalKeyOf(key)
     const fact = facts(state, callOf(observed), { from: observed.startedMs, to: observed.startedMs }).find(
       ({ requirement }) => /^signatures\/(?!timestamp|nonce|request-body|scheme)/.test(requirement),
     )
@@ -359,9 +359,7 @@ export function followTraffic(options: FollowOptions): Follower {
     const signed =
       request === undefined
         ? nothing
-        : isRight
-          ? { shows: shownByRight(journalKey.kind), faults: [] }
-          : judgeSignature(journalOf(observed), request, journalKey, options.diagnose)
+        : judgeSignature(journalOf(observed), request, journalKeyOf(key), isRight ? null : options.diagnose)
     return { fact, signed }
   }
 
@@ -524,7 +522,7 @@ export function followTraffic(options: FollowOptions): Follower {
           method: String(method ?? ''),
           way: wayOf(authorizationOf(state, call).kind, method, call, undefined),
           key,
-          answer: 'throttled',
+          answer: isPost(observed) ? 'throttled' : 'no-call',
           isJudged: false,
           why: [],
           wrong: [],
@@ -618,8 +616,10 @@ function answerTo({ answer, unknown, oursBecause, httpMethod }: Observed): Answe
   const { status, headers, body } = answer
   const read = answerOf({ kind: 'answer', status, headers, body: utf8(body) })
   // A GET or an OPTIONS is no call, whatever it is answered with.
-  return httpMethod === 'POST' || read?.kind !== 'accepted' ? read : { kind: 'unread' }
+  return isPost({ httpMethod }) || read?.kind !== 'accepted' ? read : { kind: 'unread' }
 }
+
+const isPost = ({ httpMethod }: Pick<Observed, 'httpMethod'>): boolean => httpMethod === 'POST'
 
 /** Headers that no server of the document judges by: what tools and browsers add. */
 const plainHeaders =
@@ -629,7 +629,7 @@ const plainHeaders =
 function isPlain({ httpMethod, target, headers, body, bodyBytes, unknown }: Observed): boolean {
   const times = (wanted: string): number => headers.filter(([name]) => name.toLowerCase() === wanted).length
   return (
-    httpMethod === 'POST' &&
+    isPost({ httpMethod }) &&
     target === '/api' &&
     body.length === bodyBytes &&
     !unknown.includes('body') &&

@@ -190,9 +190,11 @@ function linesOf(
   trace: boolean,
 ): Printable[] {
   const { startedMs, answeredMs, address, oursBecause } = observed
-  const status = observed.answer === null || observed.answer.status === 0 ? '' : ` ${observed.answer.status}`
-  const took = answeredMs === null ? '' : ` ${Math.max(0, Math.round(answeredMs - startedMs))} ms`
-  const what = oursBecause ?? `${answer}${status}${took}`
+  const status = observed.answer === null || observed.answer.status === 0 ? [] : [observed.answer.status]
+  const took = answeredMs === null ? [] : [`${Math.max(0, Math.round(answeredMs - startedMs))} ms`]
+  const said = answer === 'no-call' ? [] : [answer]
+  const what = [...said, ...status, ...took].join(' ')
+  const whyNot = answer === 'no-call' ? '  not judged: the document shows POST alone' : ''
   // Nothing foreign stands in the line of an accepted call but the id of its key.
   const isPlain =
     answer === 'accepted' && hasDocumentedResult(method) && wrong.length === 0 && oursBecause === undefined
@@ -201,7 +203,7 @@ function linesOf(
   const line = (text: string): Printable => printable(redact(text))
   return [
     line(
-      `${timeOf(startedMs)}  ${address || '-'}  ${method || observed.httpMethod}  ${way}${key === null ? '' : ` ${key}`}  ${what}`,
+      `${timeOf(startedMs)}  ${address || '-'}  ${method || observed.httpMethod}  ${way}${key === null ? '' : ` ${key}`}  ${oursBecause ?? what + whyNot}`,
     ),
     ...why.map((text) => line(`    why: ${text}`)),
     ...wrong.map(({ message, level, requirement, observed: shown }) => {

@@ -1,12 +1,12 @@
 /** The report about watched or recorded traffic: what the server answered wrongly, and what each client did. */
 import { showExchange } from '../engine/conversation/exchange.ts'
 import { interruptedExitCode } from '../engine/errors.ts'
-import { counted } from '../engine/group.ts'
+import { counted, fewOf, groupBy } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printed } from '../engine/printable.ts'
 import { createRedactor, type Redactor, redactExchange, redactValue } from '../engine/redact.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
-import type { WireAnswer } from '../engine/target.ts'
+import type { Exchange, WireAnswer } from '../engine/target.ts'
 import { buildReport } from '../report/build.ts'
 import { conclusionItems, type Document, fact, soft, type Told } from '../report/document.ts'
 import { type ReportedTest, renderersOf, type TestRun } from '../report/formats.ts'
@@ -26,8 +26,24 @@ interface WatchReport extends Report {
 
 type Client = Outcome['clients'][number]
 
-interface ClientReport extends Client {
+interface ClientReport extends Omit<Client, 'checks'> {
   verdict: RunVerdict
+  checks: CheckReport[]
+}
+
+type Check = Client['checks'][number]
+
+interface CheckReport extends Omit<Check, 'evidence'> {
+  evidence?: {
+    sentence: string
+    source: string
+    /** What the first finding rests on, with their starts in ISO 8601: the last call is wrong, the others came before it. */
+    calls: { number: number; started: string }[]
+    /** The numbers of the wrong calls of all findings. */
+    wrong: number[]
+    /** The wrong call of the first finding. */
+    exchanges: Exchange[]
+  }
 }
 
 interface Watched {
@@ -75,7 +91,7 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     findings: outcome.found.map(({ message, observed, times, ...found }) => ({
       ...found,
       case: 'watch',
-      message: times === 1 ? message : `${message} (seen ${times} times)`,
+      message: `${message} (call ${observed.number} at ${timeOf(startOf(observed))}${times === 1 ? '' : `, seen ${times} times`})`,
       reproduced: { failed: 0, tries: 0 },
       exchanges: [shownExchange(observed, redactor)],
       history: [],
@@ -83,7 +99,7 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     known,
     options: { strict, partial: 'only' },
   })
-  const clients = outcome.clients.map(reportClient)
+  const clients = outcome.clients.map((client) => reportClient(client, outcome.shown, redactor))
   const fresh = base.findings.filter((finding) => finding.known === null)
   const musts = fresh.filter(({ level }) => level === 'must').length
   const isKnown = base.findings.length > fresh.length
@@ -110,6 +126,12 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     : { ...report, ...redactValue({ findings: report.findings, clients, conclusion: report.conclusion }, redactor) }
 }
 
+/** In ISO 8601. */
+const startOf = ({ startedMs }: Observed): string => new Date(startedMs).toISOString()
+
+/** As in the line of the call. */
+const timeOf = (started: string): string => started.slice(11, 23)
+
 function conclusionOf({
   outcome,
   musts,
@@ -126,25 +148,20 @@ function conclusionOf({
   lacks: readonly string[]
 }): string[] {
   const { calls, judged, refused, ours } = outcome
-  const wrong = clients.filter(({ verdict }) => verdict === 'does-not-conform').length
+  const wrong = clients.filter(({ verdict }) => verdict === 'does-not-conform')
   const said = (condition: boolean, line: string): string[] => (condition ? [line] : [])
   return [
+    ...wrong.slice(0, shownClients).map((client) => `Client ${nameAmong(clients, client)}: does not conform`),
+    ...said(wrong.length > shownClients, `and ${wrong.length - shownClients} more clients that do not conform`),
     ...said(calls === 0, 'No call of the interface was seen, so nothing is known'),
-    ...said(
-      calls > 0,
-      `Server: of ${counted(calls, 'call')} the document decides the answer to ${judged}, or its form; the others are open, because what they rest on was not seen`,
-    ),
+    ...said(calls > 0, shareJudged(outcome)),
     ...said(musts > 0, `${counted(musts, 'answer')} of the server that the document does not allow`),
     ...said(
       calls > 0 && judged > 0 && musts === 0,
-      'No answer of the server contradicts the document; a run with "svc-conformance run" asks what clients do not',
+      'No answer of the server contradicts the document, which proves little: a run with "svc-conformance run" asks what clients do not',
     ),
     ...said(
-      wrong > 0,
-      `${counted(wrong, 'client')} of ${clients.length} ${wrong === 1 ? 'breaks' : 'break'} a sentence of the document`,
-    ),
-    ...said(
-      wrong === 0 && clients.length > 0,
+      wrong.length === 0 && clients.length > 0,
       `No call of ${clients.length === 1 ? 'the client' : `the ${clients.length} clients`} breaks a sentence of the document`,
     ),
     ...said(
@@ -157,6 +174,25 @@ function conclusionOf({
   ]
 }
 
+const shownClients = 5
+
+/** For how many calls the document decides the answer, and why not for the others. */
+function shareJudged({ calls, judged, notPosts }: Outcome): string {
+  const open = calls - judged - notPosts
+  const decided =
+    judged === calls
+      ? `The document decides the answer to ${calls === 1 ? 'the call' : `all ${calls} calls`}, or its form`
+      : `Of ${counted(calls, 'call')} the document decides the answer to ${judged}, or its form`
+  const isOpen = open === 1 ? 'one is open, because what it rests on' : `${open} are open, because what they rest on`
+  return [
+    decided,
+    ...(open > 0 ? [`${isOpen} was not seen`] : []),
+    ...(notPosts > 0
+      ? [`${notPosts} ${notPosts === 1 ? 'is' : 'are'} not judged, because the document shows POST alone`]
+      : []),
+  ].join('; ')
+}
+
 function observationsOf({ questions }: Corpus, open: Outcome['open']): Report['observations'] {
   return questions.flatMap(({ id, question: text, reference }) => {
     const answers = open
@@ -167,14 +203,28 @@ function observationsOf({ questions }: Corpus, open: Outcome['open']): Report['o
   })
 }
 
-function reportClient(client: Client): ClientReport {
+function reportClient(client: Client, shown: Outcome['shown'], redactor: Redactor | null): ClientReport {
   const has = (verdict: string): boolean =>
     client.checks.some((check) => check.level === 'document' && check.verdict === verdict)
-  return { ...client, verdict: has('failed') ? 'does-not-conform' : has('passed') ? 'conforms' : 'inconclusive' }
+  const checks = client.checks.map(({ evidence, ...check }): CheckReport => {
+    if (evidence === undefined) return check
+    const { first, ...more } = evidence
+    const seen = first.flatMap((number) => shown.get(number) ?? [])
+    const calls = seen.map((call) => ({ number: call.number, started: startOf(call) }))
+    return {
+      ...check,
+      evidence: { ...more, calls, exchanges: seen.slice(-1).map((call) => shownExchange(call, redactor)) },
+    }
+  })
+  return {
+    ...client,
+    checks,
+    verdict: has('failed') ? 'does-not-conform' : has('passed') ? 'conforms' : 'inconclusive',
+  }
 }
 
 /** An exchange as lines, without its secrets. */
-function shownExchange(observed: Observed, redactor: Redactor | null) {
+function shownExchange(observed: Observed, redactor: Redactor | null): Exchange {
   const { httpMethod: method, target: path, headers, body, answer } = observed
   const wire: WireAnswer =
     answer === null
@@ -187,8 +237,28 @@ function shownExchange(observed: Observed, redactor: Redactor | null) {
 const clientName = ({ key, address }: Pick<ClientReport, 'key' | 'address'>): string =>
   [key === null ? 'unknown key' : `key ${key}`, ...(address === '' ? [] : [`from ${address}`])].join(' ')
 
+/** `demo`, with its address where another client has the same key. */
+function nameAmong(clients: readonly ClientReport[], client: ClientReport): string {
+  const isAlone = clients.filter(({ key }) => key === client.key).length === 1
+  return isAlone && client.key !== null ? client.key : clientName(client)
+}
+
+/** Traffic never proves that a server conforms: what was not asked was not seen. Undefined where the verdict says what was shown. */
+function saidOf({
+  verdict,
+  exitCode,
+  clients,
+}: Pick<WatchReport, 'verdict' | 'exitCode' | 'clients'>): string | undefined {
+  if (verdict === 'does-not-conform') return undefined
+  const wrong = clients.filter((client) => client.verdict === 'does-not-conform').length
+  if (wrong > 0) return wrong === 1 ? 'a client does not conform' : `${wrong} clients do not conform`
+  if (exitCode === 1) return 'warnings, which --strict makes fail'
+  return verdict === 'conforms' ? 'nothing wrong seen' : undefined
+}
+
 /** The report in every format. */
 export const watchRenderers = renderersOf<WatchReport>({
+  said: saidOf,
   document: (report) => tellTraffic(inPrint(report)),
   page: (report) => htmlOfDocument(tellTraffic(inPrint(report))),
   tests: testRun,
@@ -200,20 +270,23 @@ type PrintedReport = ReturnType<typeof inPrint>
 
 function tellTraffic(report: PrintedReport): Document {
   const { meta, findings, clients, watched, verdict, exitCode, conclusion } = report
-  const ofClients = clients.flatMap((client) => client.checks.flatMap((check) => tellCheck(client, check)))
+  const ofClients = clients.flatMap(tellChecks)
+  const said = saidOf(report)
+  const seen = verdict === 'conforms' ? `nothing wrong seen in ${counted(watched.calls, 'call')}` : words(verdict)
   const told = [...findings.map((finding) => tellFinding(report, finding)), ...ofClients]
   const order = ['failed', 'warned', 'known']
-  const counts = (checks: Client['checks']): number[] =>
+  const counts = (checks: readonly Pick<Check, 'verdict'>[]): number[] =>
     ['failed', 'warned', 'passed'].map((word) => checks.filter((check) => check.verdict === word).length)
   return {
     title: meta.target,
     verdict,
+    ...(said === undefined ? {} : { said }),
     exitCode,
     head: [
       `svc-conformance ${meta.version} judged the traffic of ${meta.target}: ${counted(watched.calls, 'call')} in ${(meta.durationMs / 1000).toFixed(1)} s`,
       `Node ${meta.node}, ${meta.started}`,
     ],
-    summary: `Server: ${words(verdict)}; ${counted(clients.length, 'client')}`,
+    summary: `Server: ${seen}`,
     problems: [],
     conclusion: conclusionItems(conclusion),
     told: told.sort((one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict)),
@@ -224,7 +297,7 @@ function tellTraffic(report: PrintedReport): Document {
         heading: 'Clients',
         head: ['key', 'address', 'calls', 'verdict', 'failed', 'warned', 'passed'],
         rows: clients.map(({ key, address, calls, verdict: own, checks }) => [
-          ...[key ?? 'unknown', address, calls, words(own)],
+          ...[key ?? 'unknown', address, calls, own === 'conforms' ? 'nothing wrong seen' : words(own)],
           ...counts(checks),
         ]),
       },
@@ -261,25 +334,44 @@ function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: Pr
   }
 }
 
-function tellCheck(client: ClientReport, { id, level, verdict, message }: Client['checks'][number]): Told[] {
-  if (verdict === 'passed') return []
-  const about = level === 'document' ? 'breaks a sentence of the document' : 'departs from good practice'
-  return [
-    {
-      kind: 'told',
-      verdict,
-      id: `${id} (${clientName(client)})`,
-      title: message,
-      message,
-      blocks: [
-        {
-          kind: 'facts',
-          items: fact('Client', `${clientName(client)} ${about}; "svc-conformance client --list" names the checks`),
-        },
-      ],
-    },
-  ]
+type PrintedClient = PrintedReport['clients'][number]
+type PrintedCheck = PrintedClient['checks'][number]
+
+/** What does not hold of a client. Checks that the same calls break are told in one: the others stand below the first. */
+function tellChecks(client: PrintedClient): Told[] {
+  const wrong = client.checks.filter(({ verdict }) => verdict !== 'passed')
+  const alike = groupBy(wrong, ({ id, verdict, evidence }) => JSON.stringify([verdict, evidence?.wrong ?? id]))
+  return [...alike.values()].map(([first, ...others]) => tellCheck(client, first as PrintedCheck, others))
 }
+
+function tellCheck(client: PrintedClient, check: PrintedCheck, others: readonly PrintedCheck[] = []): Told {
+  const { id, level, verdict, message, evidence } = check
+  const { sentence = '', source = '', calls = [], wrong = [], exchanges = [] } = evidence ?? {}
+  const [last, ...before] = calls.map(({ number, started }) => `${number} at ${timeOf(started)}`).reverse()
+  const more = wrong.filter((number) => number !== calls.at(-1)?.number).map(String)
+  const after = before.length === 0 ? '' : `, after ${before.reverse().join(' and ')}`
+  const alsoWrong = more.length === 0 ? '' : `; also ${fewOf(more, shownCalls)}`
+  return {
+    kind: 'told',
+    verdict,
+    id: `${id} (${clientName(client)})`,
+    title: message,
+    message,
+    blocks: [
+      { kind: 'facts', items: fact(level.toUpperCase(), sentence, [soft(source)]) },
+      {
+        kind: 'facts',
+        items: [
+          ...fact('Call', last !== undefined && `${last}${after}${alsoWrong}`),
+          ...others.flatMap((other) => fact('Also', `${other.id}: ${other.message}`)),
+        ],
+      },
+      ...exchangeBlocks(exchanges),
+    ],
+  }
+}
+
+const shownCalls = 10
 
 function testRun(raw: WatchReport): TestRun {
   const report = inPrint(raw)
@@ -309,7 +401,9 @@ function testRun(raw: WatchReport): TestRun {
         verdict: check.verdict,
         suite: [clientName(client)],
         durationMs: 0,
-        ...(check.verdict === 'passed' ? {} : { message: check.message }),
+        ...(check.verdict === 'passed'
+          ? {}
+          : { message: check.message, text: unwrappedText(tellCheck(client, check)) }),
       }),
     ),
   )

@@ -39,6 +39,16 @@ interface ClientCheck {
   level: 'document' | 'practice'
   verdict: 'passed' | 'failed' | 'warned'
   message: string
+  /** Of a check that does not hold: calls by their numbers. */
+  evidence?: {
+    /** What the document says, or the source of good practice. */
+    sentence: string
+    source: string
+    /** What the first finding rests on: the last call is wrong, the others came before it. */
+    first: number[]
+    /** The wrong calls of all findings. */
+    wrong: number[]
+  }
 }
 
 interface Session {
@@ -57,12 +67,16 @@ export interface Outcome {
   /** What was seen of open questions: how often each answer. */
   open: { question: string; answer: string; times: number }[]
   clients: Client[]
+  /** By their numbers: what the first findings of the clients' checks rest on. */
+  shown: ReadonlyMap<number, Observed>
   calls: number
   /** Calls of which the answer, or its form, was certain. */
   judged: number
   refused: number
   /** Answers that the proxy gave instead of the server. */
   ours: number
+  /** Requests with another HTTP method than POST, which are not judged. */
+  notPosts: number
   /** What stays open, because it was forgotten or never shown, as sentences. */
   lacks: string[]
   secrets: string[]
@@ -85,7 +99,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   const kept: { client: string; part: number; observed: Observed }[] = []
   const faulty: typeof kept = []
   const clients = new Map<string, { key: string | null; address: string; calls: number }>()
-  const counts = { refused: 0, ours: 0, dropped: 0, lost: 0, bytes: 0, parts: 0 }
+  const counts = { refused: 0, ours: 0, notPosts: 0, dropped: 0, lost: 0, bytes: 0, parts: 0 }
   let searches = diagnosesAtOnce
   let searchedAtMs = 0
 
@@ -106,6 +120,7 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       const { observed, wrong, answer } = judged
       if (answer === 'refused') counts.refused += 1
       if (observed.oursBecause !== undefined) counts.ours += 1
+      else if (answer === 'no-call') counts.notPosts += 1
       for (const one of wrong) {
         const known = found.get(one.id)
         if (known === undefined) found.set(one.id, { ...one, times: 1 })
@@ -159,16 +174,12 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
     return [...calls].map(([name, mine]) => {
       const { key, address } = clients.get(name) ?? { key: null, address: '' }
       const merged = [...clients].filter(([other]) => clientOf(other) === name)
-      const journals = [...groupBy(mine, ({ part }) => part).values()].map(
-        (part): Journal => ({
-          scenario: 'watch',
-          setting: settingOf(terms, follower.clockOffsetMs),
-          keys: all,
-          exchanges: part.map(({ observed }) => observed).sort((one, other) => one.order.from - other.order.from),
-          elsewhere: [],
-          starts: null,
-        }),
-      )
+      const journals = [...groupBy(mine, ({ part }) => part).values()].map((part): Journal => {
+        const exchanges = part.map(({ observed }) => observed).sort((one, other) => one.order.from - other.order.from)
+        const parallel = isOneByOne(exchanges) ? 1 : null
+        const setting = { ...settingOf(terms, follower.clockOffsetMs), parallel }
+        return { scenario: 'watch', setting, keys: all, exchanges, elsewhere: [], starts: null }
+      })
       const count = merged.reduce((sum, [, one]) => sum + one.calls, 0)
       const isSummary = mine.some(({ observed }) => observed.isSummary === true)
       const results = judgeJournals(journals, []).filter(({ check }) => !isSummary || ofSummaries.test(check.id))
@@ -212,14 +223,22 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
           : [
               `${counted(bodies, 'signature of an accepted call does', 'signatures of accepted calls do')} not fit the recorded body. This stays open, because another body may have been sent`,
             ]
+      const clients = judgeClients()
+      const named = new Set(clients.flatMap(({ checks }) => checks.flatMap(({ evidence }) => evidence?.first ?? [])))
       return {
         found: [...found.values()],
         open: [...open.values()],
-        clients: judgeClients(),
+        clients,
+        shown: new Map(
+          [...faulty, ...kept].flatMap(({ observed }) =>
+            named.has(observed.number) ? [[observed.number, observed]] : [],
+          ),
+        ),
         calls,
         judged,
         refused: counts.refused,
         ours: counts.ours,
+        notPosts: counts.notPosts,
         lacks: [...tokens, ...dropped, ...lost, ...undecided, ...ofBodies],
         secrets: follower.secrets(),
       }
@@ -244,12 +263,25 @@ function openAnswers({ observed, way, answer }: Judged): { question: string; ans
   return [{ question: 'tokens/prefix', answer: rest.length === 0 ? 'no word' : `"${word.slice(0, 20)}"` }]
 }
 
+/**
+ * Whether every call began after the client had the answer to the one before. Only on the machine of the proxy that is sure: elsewhere a call
+ * that comes after an answer may have been sent before it.
+ */
+const isOneByOne = (calls: readonly Observed[]): boolean =>
+  calls.every(({ address, startedMs }, at) => {
+    const before = at === 0 ? startedMs : (calls[at - 1]?.deliveredMs ?? Number.POSITIVE_INFINITY)
+    return /^(127\.|::1$)/.test(address) && before <= startedMs
+  })
+
 function shownCheck({ check, verdict, findings }: ReturnType<typeof judgeJournals>[number]): ClientCheck[] {
   if (verdict === 'not-exercised') return []
+  const { id, level, title, sentence, source } = check
+  const calls = findings.map(({ finding }) => finding.exchanges.map(({ number }) => number))
   const [first] = findings
-  const more = findings.length > 1 ? ` (found ${findings.length} times)` : ''
-  const message = first === undefined ? check.title : first.finding.message + more
-  return [{ id: check.id, level: check.level, verdict, message }]
+  if (first === undefined) return [{ id, level, verdict, message: title }]
+  const message = first.finding.message + (findings.length > 1 ? ` (found ${findings.length} times)` : '')
+  const wrong = [...new Set(calls.flatMap((all) => all.at(-1) ?? []))]
+  return [{ id, level, verdict, message, evidence: { sentence, source, first: calls[0] ?? [], wrong } }]
 }
 
 /** The checks that need no bodies and no headers. */

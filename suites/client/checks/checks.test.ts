@@ -232,7 +232,7 @@ const rows: { [check: string]: Row[] } = {
     [pass, [...refreshed, call(1210, 'b')], workers],
     [none, refreshed],
     ['under way at once', [...refreshed, refresh(1150, 'a', null)], workers],
-    ['under way at once', [...refreshed, refresh(1300, 'a', null)], workers],
+    ['again 100 ms after its refresh was answered', [...refreshed, refresh(1300, 'a', null)], workers],
     ['before its first call', [...refreshed, refresh(1210, 'b', 'c')], workers],
     [pass, [...refreshed, call(1210, 'b'), refresh(1220, 'b', 'c')], workers],
     // A timer that overflows fires at once: one finding, not one for each refresh.

@@ -260,7 +260,10 @@ function atOnce(story: Story, first: Request): Finding[] {
       (one.startedMs < endMs || (isShared && !isAfter(story, one, endMs))),
   )
   if (second === undefined) return []
-  const message = 'Two refreshes of one token are under way at once. Let one worker refresh, and the others wait for it'
+  const message =
+    second.startedMs < endMs
+      ? 'Two refreshes of one token are under way at once. Let one worker refresh, and the others wait for it'
+      : `A token is refreshed again ${Math.round(second.startedMs - endMs)} ms after its refresh was answered. Let one worker refresh, and give the new pair to the others`
   return [finding(message, first, second)]
 }
 
