@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumMissing, launchChromium, lowContrast, windowFor } from '../self/chromium.ts'
+import { chromiumMissing, launchChromium, obstaclesOn, windowFor } from '../self/chromium.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
 import { renderHtml } from './html.ts'
 
@@ -182,7 +182,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     expect(await page.locator('.case.blocked pre i').allTextContents()).toContain('LF')
   })
 
-  test('has landmarks, headings in order, regions that a keyboard can scroll, and a name for every control', async () => {
+  test('has landmarks, headings in order, and regions that a keyboard can scroll', async () => {
     const { page } = await open()
     for (const role of ['banner', 'main', 'contentinfo', 'search'] as const)
       expect(await page.getByRole(role).count(), role).toBe(1)
@@ -194,33 +194,19 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
         all.filter((one) => one.tabIndex !== 0 || one.getAttribute('role') !== 'region' || !one.ariaLabel).length,
     )
     expect(unreachable).toBe(0)
-    const nameless = await page.$$eval(
-      'button:not([hidden]), input, svg, summary',
-      (all) => all.filter((one) => !(one.getAttribute('aria-label') ?? one.textContent ?? '').trim()).length,
-    )
-    expect(nameless).toBe(0)
   })
 
-  test('is readable in light and in dark', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page } = await open()
-      await page.emulateMedia({ colorScheme })
-      const poor = await page.evaluate(lowContrast)
-      expect(poor, colorScheme).toEqual([])
-      await page.emulateMedia({ colorScheme: null })
-    }
+  test('is readable in light and in dark, fits a phone, and has a name for every control', async () => {
+    const { page } = await open()
+    expect(await obstaclesOn(page)).toEqual([])
   })
 
-  test('fits a phone', async () => {
+  test('its cells are wide enough for a finger on a phone', async () => {
     const { page } = await open()
     const usualSize = page.viewportSize()
     await page.setViewportSize({ width: 360, height: 740 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-    const small = await page.$$eval(
-      '.cell',
-      (cells) => cells.filter((cell) => cell.getBoundingClientRect().width < 24).length,
-    )
-    expect(small).toBe(0)
+    const widths = await page.$$eval('.cell', (cells) => cells.map((cell) => cell.getBoundingClientRect().width))
+    expect(Math.min(...widths)).toBeGreaterThanOrEqual(24)
     if (usualSize !== null) await page.setViewportSize(usualSize)
   })
 

@@ -1,7 +1,7 @@
 /** The browser of the tests and of the picture: Chromium as Debian has it, or what CHROMIUM names. */
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
@@ -41,8 +41,33 @@ export async function windowFor(browser: Browser, file: string, options: Browser
   }
 }
 
+/** What keeps people from using a page: controls without a name, texts of low contrast, light or dark, and what is wider than a phone. */
+export async function obstaclesOn(page: Page): Promise<string[]> {
+  const obstacles = (await page.evaluate(namelessControls)) as string[]
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    for (const text of (await page.evaluate(lowContrast)) as string[]) obstacles.push(`${colorScheme}: ${text}`)
+  }
+  await page.emulateMedia({ colorScheme: null })
+  const usualSize = page.viewportSize()
+  await page.setViewportSize({ width: 360, height: 740 })
+  const width = (await page.evaluate('document.documentElement.scrollWidth')) as number
+  if (width > 360) obstacles.push(`${width} pixels on a phone`)
+  if (usualSize !== null) await page.setViewportSize(usualSize)
+  return obstacles
+}
+
+/** Controls and pictures without a name for a screen reader, and fields with several labels. Runs in the page. */
+const namelessControls = `(() => {
+  const nameOf = (one) =>
+    one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.closest('label')?.textContent ?? one.textContent
+  return [...document.querySelectorAll('button:not([hidden]), input, select, textarea, svg, summary')]
+    .filter((one) => !(nameOf(one) ?? '').trim() || one.labels?.length > 1)
+    .map((one) => 'no one name: ' + one.outerHTML)
+})()`
+
 /** Texts whose contrast is below 4.5 to 1, as WCAG counts it. Runs in the page. */
-export const lowContrast = `(() => {
+const lowContrast = `(() => {
   const channels = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
   const luminance = (colour) => {
     const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumMissing, launchChromium, lowContrast, windowFor } from '../../self/chromium.ts'
+import { chromiumMissing, launchChromium, obstaclesOn, windowFor } from '../../self/chromium.ts'
 import { hostile, madeUpReport, mended } from '../../self/made-up-report.ts'
 import type { Report } from '../report.ts'
 import { comparisonPage } from './build-comparison.ts'
@@ -104,27 +104,10 @@ describe.skipIf(chromiumMissing !== '')(`the page of many servers in Chromium${c
     expect(await page.getByRole('dialog').isVisible()).toBe(true)
   })
 
-  test('every control has a name', async () => {
-    const { page } = await open('#server=http%3A%2F%2F127.0.0.1%3A9111')
-    const nameless = await page.$$eval('button, input, select, svg, summary', (all) =>
-      all
-        .filter(
-          (one) =>
-            !(one.getAttribute('aria-label') ?? one.closest('label')?.textContent ?? one.textContent ?? '').trim(),
-        )
-        .map((one) => one.outerHTML),
-    )
-    expect(nameless).toEqual([])
-  })
-
-  test('is readable in light and in dark, and fits a phone', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page } = await open()
-      await page.emulateMedia({ colorScheme })
-      expect(await page.evaluate(lowContrast), colorScheme).toEqual([])
+  test('is readable in light and in dark, fits a phone, and has a name for every control', async () => {
+    for (const hash of ['', '#server=http%3A%2F%2F127.0.0.1%3A9111']) {
+      const { page } = await open(hash)
+      expect(await obstaclesOn(page), hash).toEqual([])
     }
-    const { page } = await open()
-    await page.setViewportSize({ width: 360, height: 740 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
   })
 })
