@@ -58,70 +58,52 @@ test('a session after sixteen newer ones, and not after fifteen', () => {
   expect(whyUse('more-0')).toBeUndefined()
 })
 
-test.each<[string, (talk: Conversation) => string]>([
-  [
-    'it was used among the newer ones',
-    ({ grantSessions, use, wait }) => {
-      grantSessions(names(8))
-      wait(2000)
-      use('one')
-      wait(2000)
-      grantSessions(names(8, 'later'))
-      return 'one'
-    },
-  ],
-  [
-    'it was refreshed among them',
-    ({ grantSessions, refresh, wait }) => {
-      grantSessions(names(8))
-      wait(2000)
-      refresh('one', 'two')
-      wait(2000)
-      grantSessions(names(8, 'later'))
-      return 'two'
-    },
-  ],
+const long = 'long'.repeat(1100)
+
+/** Sixteen newer sessions: half of them before something happens, and half after it. */
+const amongNewer = (talk: Conversation, happens: () => void): void => {
+  talk.grantSessions(names(8))
+  talk.wait(2000)
+  happens()
+  talk.wait(2000)
+  talk.grantSessions(names(8, 'later'))
+}
+
+test.each<[what: string, session: string, happens: (talk: Conversation) => void]>([
+  ['it was used among the newer ones', 'one', (talk) => amongNewer(talk, () => talk.use('one'))],
+  ['it was refreshed among them', 'two', (talk) => amongNewer(talk, () => talk.refresh('one', 'two'))],
   [
     'its token is too long to be remembered',
-    ({ grantSessions, use, wait }) => {
-      const long = 'long'.repeat(1100)
-      grantSessions([long])
-      wait(2000)
-      grantSessions(names(8))
-      use(long)
-      wait(2000)
-      grantSessions(names(8, 'later'))
-      return long
+    long,
+    (talk) => {
+      talk.grantSessions([long])
+      talk.wait(2000)
+      amongNewer(talk, () => talk.use(long))
     },
   ],
-  [
-    'one of their names is used again',
-    ({ grantSessions }) => {
-      grantSessions([...names(15), 'MORE-3'])
-      return 'one'
-    },
-  ],
+  ['one of their names is used again', 'one', ({ grantSessions }) => grantSessions([...names(15), 'MORE-3'])],
   [
     'its own name is used again',
+    'one',
     ({ grantSessions, grant }) => {
       grantSessions(names(16))
       grant('two', ['session:ONE'])
-      return 'one'
     },
   ],
   [
     'one of them has no name',
+    'one',
     ({ grantSessions, grant }) => {
       grantSessions(names(15))
       grant('without a name')
-      return 'one'
     },
   ],
-])('a session may be alive if %s', (_what, talk) => {
-  const told = conversation()
-  told.grantSessions(['one'])
-  told.wait(2000)
-  expect(told.whyUse(talk(told))).toBeUndefined()
+])('a session may be alive if %s', (_what, session, happens) => {
+  const talk = conversation()
+  talk.grantSessions(['one'])
+  talk.wait(2000)
+  happens(talk)
+  expect(talk.whyUse(session)).toBeUndefined()
 })
 
 test('a session may be alive if all are as old as it, to a server that counts in seconds', () => {
