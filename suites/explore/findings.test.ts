@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
-import { basic, changed, hmac, list } from './step.ts'
-import { foundIn } from './test-findings.ts'
+import { expectRefused } from './keyring.ts'
+import { basic, changed, grant, hmac, list, token } from './step.ts'
+import { foundIn, toldOf } from './test-findings.ts'
 
 test('refusals that are never seen again are tried again only so often', async () => {
   const { requirements } = await openCorpus()
@@ -60,4 +62,23 @@ test('what was shown is only counted, and a lock is waited for only twice', asyn
   expect(calls.filter((count) => count > 0)).toHaveLength(2)
   // Each of the two findings is also repeated after a pause of five seconds.
   expect(clock.now() - beganMs).toBe(4 * 5000)
+})
+
+test('of a scope of several areas a finding keeps the one that is let in, and belongs to its sentence', async () => {
+  const { requirements } = await openCorpus()
+  const told = async (id: string, scopes: string[][]) => {
+    const server = await serverNamed(id)
+    const { told } = await toldOf(requirements, server, async ({ x }) => {
+      for (const [at, scope] of scopes.entries()) {
+        await x.call(grant('root', scope, { as: `pair${at}` }))
+        await expectRefused(x, list(token(`pair${at}`)))
+      }
+    })
+    return told.map(({ id, message, least }) => [id, /"(.*)"/.exec(message)?.[1], least])
+  }
+  const scopes = [['thread', 'stream'], ['store', 'stream'], ['context', 'inbox'], ['stream']]
+  const stream = ['found/scopes/stream/let-in', 'stream', undefined]
+  // With one word of scope and one grant nothing can be left out.
+  expect(await told('stream-scope-opens-solution', scopes)).toEqual([stream])
+  expect(await told('stream-scope-opens-every-area', scopes)).toEqual([stream])
 })

@@ -100,9 +100,17 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
         seen.delete(id)
         return
       }
-      const finding = findingOf(x, candidate, shrunk, requirements)
-      if (earlier >= 0 && !isShownAgain(finding)) return
-      if (earlier >= 0) found.splice(earlier, 1)
+      const finding = findingOf(x, { ...candidate, ...shrunk.as }, shrunk, requirements)
+      if (finding.id !== id) {
+        // Another call may still break the sentence that seemed broken here.
+        notSeenAgain.set(id, missed + 1)
+        seen.delete(id)
+        seen.set(finding.id, (seen.get(finding.id) ?? 0) + 1)
+      }
+      const before = found.findIndex((one) => one.id === finding.id)
+      if (before >= 0 && !isShownAgain(finding)) return
+      if (before >= 0 && found[before] !== undefined && isShownAgain(found[before])) return
+      if (before >= 0) found.splice(before, 1)
       found.push(finding)
     },
   }

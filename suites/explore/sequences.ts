@@ -27,6 +27,8 @@ export interface Shown {
   readonly steps: readonly Step[]
   /** The outcome of each step. A burst counts as accepted. */
   readonly outcomes: readonly Outcome[]
+  /** What it shows broken, where that is another sentence than the one that was found first. */
+  readonly as?: { readonly requirement: string; readonly fact: string } | undefined
 }
 
 /** The call that made what a name stands for. */

@@ -5,6 +5,7 @@
 
 import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
+import { areas } from '../engine/model/judge.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { isCrowd, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
@@ -154,6 +155,7 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
   const most = candidate.kind === 'accepted' ? longRuns : runs
   let failed = 0
   let tries = 0
+  let as: Shown['as']
   while (
     tries === 0 ||
     (!isLongOver(x) && tries < runs) ||
@@ -163,9 +165,12 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
     // The longer forms, or the tries before, may have locked the key for a while.
     const mayBeLocked = candidate.kind === 'refused' && (tries === 1 || outcomes.slice(0, -1).includes('refused'))
     if (mayBeLocked && !(await worksPlainly(x, steps))) await x.wait(lockMs)
-    if ((await shows(x, candidate, steps)) !== null) failed += 1
+    const again = await shows(x, candidate, steps)
+    if (again === null) continue
+    failed += 1
+    as = again.as
   }
-  return { steps, outcomes, failed, tries }
+  return { steps, outcomes, as, failed, tries }
 }
 
 /** Whether the keys of the last step are not locked: plain calls with them are accepted. */
@@ -761,6 +766,13 @@ const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d
 const isSame = (found: Candidate, candidate: Candidate): boolean =>
   found.kind === candidate.kind && (found.kind !== 'shape' || found.requirement === candidate.requirement)
 
+/**
+ * Whether two requirements are broken alike: each limits tokens to one API area. Of a scope of several areas the model names the first, but
+ * the finding may need only another.
+ */
+const isAlike = (one: string, other: string): boolean => one === other || (isOfArea(one) && isOfArea(other))
+const isOfArea = (requirement: string): boolean => areas.some((area) => requirement === `scopes/${area}`)
+
 /** Whether a right call was refused or not answered. It may have met a limit or a lock, so it counts only if it is seen again. */
 export const isRefusal = ({ kind, outcome }: Candidate): boolean => ['refused', 'broken'].includes(outcome ?? kind)
 
@@ -792,9 +804,14 @@ async function shows(
   const before = x.report
   const script = x.script
   let shown = false
+  let as: Shown['as']
   let isLast = false
   x.report = (found) => {
-    if (isSame(found, candidate) && ((isLast && !isStrict) || found.requirement === candidate.requirement)) shown = true
+    const { requirement, fact } = found
+    const isMeant = isAlike(requirement, candidate.requirement)
+    if (!isSame(found, candidate) || (!isMeant && (!isLast || isStrict))) return
+    shown = true
+    as = isMeant && requirement !== candidate.requirement ? { requirement, fact } : undefined
   }
   x.script = 'again'
   // What is told must hold for a target that keeps ages in whole seconds, too.
@@ -818,7 +835,7 @@ async function shows(
       }
       await make(step, steps.slice(index).find(isCall))
       if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
-      if (shown) return { steps: made, outcomes }
+      if (shown) return { steps: made, outcomes, as }
     }
   } finally {
     x.report = before

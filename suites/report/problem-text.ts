@@ -273,8 +273,8 @@ const gapTexts: TextOfKind<Gap> = {
   'needs-solutions': () => 'two solutions are needed; name them as solutions in the target file',
   'area-absent': ({ area }) => `the target file declares the API area ${area} absent`,
   'needs-probe': ({ probe }) => probesText([probe]),
-  'few-places-for-keys': ({ places }) =>
-    `fewer than ${places} places for API keys remain on the target; a cleanup method in the target file would free some`,
+  'few-places-for-keys': ({ places, wrongly }) =>
+    `fewer than ${places} places for API keys remain on the target${wrongly ? ', because it created keys where it had to refuse' : ''}; a cleanup method in the target file would free some`,
   'no-place-for-keys': ({ fresh, created }) =>
     fresh && created === 0
       ? 'the target creates no API key at all; if it is fresh, as --disposable says, its creation of keys is broken, and otherwise its ten places are taken: start a fresh one'
@@ -285,7 +285,8 @@ const gapTexts: TextOfKind<Gap> = {
     `fewer keys could be created than the limit allows, but ${count} were removed, refused or not answered before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
-  'empty-list': () => 'the list that the next step goes through is empty',
+  'empty-list': ({ list }) =>
+    `no earlier call was answered with anything for the list ${list}, so a later step has no call to make`,
   'clock-unknown': () =>
     "the target's answers carry no Date header that can be relied on, so its clock is not known and no time can be judged by it",
   'wait-too-long': ({ waitMs }) => {

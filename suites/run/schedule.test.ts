@@ -248,6 +248,44 @@ test('members have their keys before the places for keys are filled', async () =
   expect(verdicts).toEqual(['not-testable', 'passed'])
 })
 
+test.each([
+  ['says so where wrong creations took places that would suffice', 'refused', true],
+  ['does not where right ones did', 'accepted', undefined],
+] as const)('a case that finds too few places for keys %s', async (_what, expected, wrongly) => {
+  const creating = (name: string, expect: string, repeat = 1) =>
+    parseScenario(
+      `scenario: ${name}
+proves: [a/b]
+needs: [keys]
+steps:
+  - { call: manager/createApiKey, auth: { basic: root }, repeat: ${repeat}, params: { name: x, scope: [solution] }, expect: ${expect} }
+`,
+      `fixtures/scenarios/a/${name}.yaml`,
+    )
+  let created = 0
+  const target = madeUpTarget({
+    answer: ({ method }) => {
+      if (method === 'manager/createApiKey') created += 1
+      return { result: { id: `id${created}`, secret: 'a-secret-of-a-key' } }
+    },
+  })
+  const testKeys: TestKey[] = [{ name: 'root', key: 'given', scope: [], proves: [] }]
+  const scenarios = [creating('right', 'accepted', 7), creating('wrong', expected), creating('late', 'accepted')]
+  const full = { ...corpus, testKeys, scenarios }
+  const items = allItems(full).filter(({ kind }) => kind === 'case')
+  const runner = createRunner(runOf(target, { corpus: full }), items, offered, unwatched)
+  const ordered = scenarios.flatMap(({ id }) => items.filter((item) => item.key === id))
+  const outcomes = []
+  for (const item of ordered) outcomes.push(await runner.runItem(item))
+  expect(outcomes.map(({ problem }) => problem?.kind)).toEqual([
+    undefined,
+    expected === 'refused' ? 'wrong-outcome' : undefined,
+    'few-places-for-keys',
+  ])
+  expect(outcomes.at(-1)?.problem).toMatchObject({ places: 3, ...(wrongly ? { wrongly } : {}) })
+  expect('wrongly' in (outcomes.at(-1)?.problem ?? {})).toBe(wrongly === true)
+})
+
 test('as soon as a case with tokens does not pass, every such case that ran at the same time as another runs again alone', async () => {
   const withToken = (name: string) =>
     parseScenario(

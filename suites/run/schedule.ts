@@ -174,9 +174,15 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
   const talk = run.shared
   const makesKeys = scenario.needs.includes('keys')
   if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
-    const places = keyLimit - talk.createdKeys.keys.length
+    const { keys } = talk.createdKeys
+    const places = keyLimit - keys.length
     if (places < placesKept) {
-      return unjudged(scenario, testCase, 'not-testable', { kind: 'few-places-for-keys', places: placesKept })
+      const wrongly = keys.filter(({ member, scope }) => member === undefined && scope === undefined).length
+      return unjudged(scenario, testCase, 'not-testable', {
+        kind: 'few-places-for-keys',
+        places: placesKept,
+        ...(places + wrongly >= placesKept ? { wrongly: true } : {}),
+      })
     }
   }
   const before = new Set(talk?.createdKeys.keys)

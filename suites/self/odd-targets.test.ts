@@ -190,7 +190,7 @@ interface Unusual {
 
 const changesNothing = /^Cannot change this call: .*(stays as it is|changes nothing here|cannot be made here)$/
 const undeclared =
-  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^the list that the next step goes through is empty$/
+  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^no earlier call was answered with anything for the list /
 
 /** A token reaches inbox methods only if it may also manage every Context. */
 function inboxInCompany(): NonNullable<ServerOptions['around']> {

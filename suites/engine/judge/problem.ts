@@ -143,7 +143,8 @@ export type Gap =
   | Of<'needs-probe', { probe: string }>
   /** The target file says so (`absent`): the case does not apply. */
   | Of<'area-absent', { area: string }>
-  | Of<'few-places-for-keys', { places: number }>
+  /** `wrongly`: enough would remain if the server had refused every creation that it had to refuse. */
+  | Of<'few-places-for-keys', { places: number; wrongly?: true }>
   | Of<'no-place-for-keys', { fresh: boolean; created: number }>
   /** Removed keys and refused creations may count towards the limit. */
   | Of<'places-perhaps-used', { count: number }>
