@@ -230,8 +230,9 @@ describe('clock offset', () => {
 
   test('after the clock was set, its new time is used', () => {
     const offset = narrowOffset(undefined, at(now), now, now)
-    const stepped = narrowOffset(offset, at(now + 60_000), now, now)
-    expect(offsetMs(stepped)).toBeGreaterThan(59_000)
+    // A Date header of full minutes is read in another way.
+    for (const ms of [60_000, 61_000])
+      expect(offsetMs(narrowOffset(offset, at(now + ms), now, now))).toBeGreaterThan(ms - 1000)
   })
 
   test('of two Date headers the first counts, and none, or text that is not a date, changes nothing', () => {
