@@ -8,6 +8,7 @@ import {
   decodeEscapes,
   firsts,
   forKeysMade,
+  meet,
   meeting,
   meets,
   onAccepted,
@@ -121,6 +122,17 @@ export const signedData: BrokenRows = {
     ),
     // The signature of the whole URL, made with the Host header, fits too.
     'absolute-uri-accepted': by.eighth(alsoTakes(({ host, uri }) => ({ uri: `http://${host}${uri}` }))),
+  },
+  'signatures/hmac': {
+    // The data to verify is kept in a place that all calls share, while the handler waits for something else.
+    'data-to-verify-kept-where-calls-at-once-share-it': by.reported((_seen, kept: { body?: Buffer } = {}) => ({
+      around: meets(async ({ request: sent }, next) => {
+        kept.body = sent.body
+        await meet()
+        return next()
+      }),
+      dataToSign: (parts) => right.dataToSign({ ...parts, body: kept.body ?? parts.body }),
+    })),
   },
   'signatures/request-body': {
     'body-not-signed-too': alsoBody(() => ''),
