@@ -7,6 +7,7 @@ import {
   granted,
   judgedTraffic,
   listed,
+  pairNamed,
   renewed,
   root,
   signedCall,
@@ -74,7 +75,9 @@ Verdict: a client does not conform (exit code 1)
 })
 
 test('exit code 1 is said to come from --strict', () => {
-  const { text } = told(elsewhere(reused(51)), { strict: true })
+  const calls = elsewhere(reused(51))
+  expect(told(calls).text).toContain('\nServer: nothing wrong seen in 3 calls\nVerdict: warnings only (exit code 0)\n')
+  const { text } = told(calls, { strict: true })
   expect(text).toContain('\nVerdict: warnings, which --strict makes fail (exit code 1)\n')
 })
 
@@ -83,6 +86,13 @@ test('a server that does not conform is said to', () => {
   expect(text).toContain('\nServer: does not conform\nVerdict: does not conform (exit code 1)\n')
   expect(text).toContain('was accepted (call 2 at 22:13:20.100)\n')
   expect(badge.color).toBe('red')
+})
+
+test('a warning about the server is something that was seen', () => {
+  const taken = asked(100, { authorization: `Bearer ${pairNamed('a').refreshToken}`, result: listed })
+  const { text } = told([granted(0, 'a'), taken])
+  expect(text).toContain('\nServer: warnings only in 2 calls\nVerdict: warnings only (exit code 0)\n')
+  expect(text).not.toMatch(/nothing wrong seen in|No answer of the server contradicts/)
 })
 
 test('it says of how many calls the answer is open, and of none where none is', () => {
@@ -124,6 +134,16 @@ test.each([51, 3000])(
     expect(text).toContain('\n  Also     refresh/newest-used: A refresh sends a refresh token that was replaced.')
   },
 )
+
+test('checks of other areas are told apart, even of one call', () => {
+  const calls = [asked(0, { httpMethod: 'PUT', text: '{"jsonrpc":"1.0","method":"list","params":{}}' })]
+  const more = [granted(0, 'a'), renewed(100, 'a', 'b'), withToken(200, 'a'), withToken(300, 'a')]
+  const wrongOf = (text: string) => text.match(/^[✗!] \S+|^ {2}Also +\S+/gm)
+  expect(wrongOf(told(more).text)).toEqual(['✗ refresh/old-pair-gone', '  Also     refresh/newest-used:'])
+  const secret = asked(50, { target: `/api?token=${pairNamed('a').accessToken}` })
+  expect(wrongOf(told([granted(0, 'a'), secret]).text)).toEqual(['✗ request/post-json', '! secrets/not-in-url'])
+  expect(wrongOf(told(calls).text)).toEqual(['✗ request/post-json', '  Also     request/envelope:'])
+})
 
 const again = /A token is refreshed again 51 ms after its refresh was answered/
 test.each([

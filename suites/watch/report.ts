@@ -1,7 +1,7 @@
 /** The report about watched or recorded traffic: what the server answered wrongly, and what each client did. */
 import { showExchange } from '../engine/conversation/exchange.ts'
 import { interruptedExitCode } from '../engine/errors.ts'
-import { counted, fewOf, groupBy } from '../engine/group.ts'
+import { counted, fewOf } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printed } from '../engine/printable.ts'
 import { createRedactor, type Redactor, redactExchange, redactValue } from '../engine/redact.ts'
@@ -12,7 +12,7 @@ import { conclusionItems, type Document, fact, soft, type Told } from '../report
 import { type ReportedTest, renderersOf, type TestRun } from '../report/formats.ts'
 import { htmlOfDocument } from '../report/html.ts'
 import type { KnownEntry, Meta, Report, RunVerdict } from '../report/report.ts'
-import { exchangeBlocks, scenarioBlocks, toTell } from '../report/tell.ts'
+import { areaOf, exchangeBlocks, scenarioBlocks, toTell } from '../report/tell.ts'
 import { unwrappedText } from '../report/text.ts'
 import { knownWords, words } from '../report/verdict-words.ts'
 import type { Observed } from './records.ts'
@@ -115,7 +115,15 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     ...base,
     verdict,
     exitCode: isWrong ? 1 : calls === 0 ? 3 : 0,
-    conclusion: conclusionOf({ outcome, musts, warned: warned.length, strict, clients, lacks }),
+    conclusion: conclusionOf({
+      outcome,
+      musts,
+      isClean: base.findings.length === 0,
+      warned: warned.length,
+      strict,
+      clients,
+      lacks,
+    }),
     observations: observationsOf(corpus, outcome.open),
     clients,
     watched: { calls, judged, refused, ours, others: input.others, lacks },
@@ -135,6 +143,7 @@ const timeOf = (started: string): string => started.slice(11, 23)
 function conclusionOf({
   outcome,
   musts,
+  isClean,
   warned,
   strict,
   clients,
@@ -142,6 +151,8 @@ function conclusionOf({
 }: {
   outcome: Outcome
   musts: number
+  /** Whether nothing was found about the server. */
+  isClean: boolean
   warned: number
   strict: boolean
   clients: readonly ClientReport[]
@@ -157,7 +168,7 @@ function conclusionOf({
     ...said(calls > 0, shareJudged(outcome)),
     ...said(musts > 0, `${counted(musts, 'answer')} of the server that the document does not allow`),
     ...said(
-      calls > 0 && judged > 0 && musts === 0,
+      calls > 0 && judged > 0 && isClean,
       'No answer of the server contradicts the document, which proves little: a run with "svc-conformance run" asks what clients do not',
     ),
     ...said(
@@ -243,17 +254,25 @@ function nameAmong(clients: readonly ClientReport[], client: ClientReport): stri
   return isAlone && client.key !== null ? client.key : clientName(client)
 }
 
-/** Traffic never proves that a server conforms: what was not asked was not seen. Undefined where the verdict says what was shown. */
-function saidOf({
-  verdict,
-  exitCode,
-  clients,
-}: Pick<WatchReport, 'verdict' | 'exitCode' | 'clients'>): string | undefined {
+/** Traffic never proves that a server or a client conforms: what was not asked was not seen. */
+const seenOf = (verdict: RunVerdict, warnings: number): string =>
+  verdict !== 'conforms' ? words(verdict) : warnings > 0 ? 'warnings only' : 'nothing wrong seen'
+
+const warningsOf = ({ checks }: { checks: readonly Pick<Check, 'verdict'>[] }): number =>
+  checks.filter(({ verdict }) => verdict === 'warned').length
+
+/** Of the server. */
+const warningsAbout = (findings: readonly Pick<Report['findings'][number], 'level' | 'known'>[]): number =>
+  findings.filter(({ level, known }) => level === 'implied' && known === null).length
+
+/** Words for the verdict on both sides; undefined where the verdict on the server is all. */
+function saidOf({ verdict, exitCode, clients, findings }: WatchReport | PrintedReport): string | undefined {
   if (verdict === 'does-not-conform') return undefined
   const wrong = clients.filter((client) => client.verdict === 'does-not-conform').length
   if (wrong > 0) return wrong === 1 ? 'a client does not conform' : `${wrong} clients do not conform`
   if (exitCode === 1) return 'warnings, which --strict makes fail'
-  return verdict === 'conforms' ? 'nothing wrong seen' : undefined
+  const warnings = clients.reduce((sum, client) => sum + warningsOf(client), warningsAbout(findings))
+  return verdict === 'conforms' ? seenOf(verdict, warnings) : undefined
 }
 
 /** The report in every format. */
@@ -272,7 +291,7 @@ function tellTraffic(report: PrintedReport): Document {
   const { meta, findings, clients, watched, verdict, exitCode, conclusion } = report
   const ofClients = clients.flatMap(tellChecks)
   const said = saidOf(report)
-  const seen = verdict === 'conforms' ? `nothing wrong seen in ${counted(watched.calls, 'call')}` : words(verdict)
+  const seen = seenOf(verdict, warningsAbout(findings))
   const told = [...findings.map((finding) => tellFinding(report, finding)), ...ofClients]
   const order = ['failed', 'warned', 'known']
   const counts = (checks: readonly Pick<Check, 'verdict'>[]): number[] =>
@@ -286,7 +305,7 @@ function tellTraffic(report: PrintedReport): Document {
       `svc-conformance ${meta.version} judged the traffic of ${meta.target}: ${counted(watched.calls, 'call')} in ${(meta.durationMs / 1000).toFixed(1)} s`,
       `Node ${meta.node}, ${meta.started}`,
     ],
-    summary: `Server: ${seen}`,
+    summary: `Server: ${seen}${verdict === 'conforms' ? ` in ${counted(watched.calls, 'call')}` : ''}`,
     problems: [],
     conclusion: conclusionItems(conclusion),
     told: told.sort((one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict)),
@@ -296,9 +315,9 @@ function tellTraffic(report: PrintedReport): Document {
         kind: 'table',
         heading: 'Clients',
         head: ['key', 'address', 'calls', 'verdict', 'failed', 'warned', 'passed'],
-        rows: clients.map(({ key, address, calls, verdict: own, checks }) => [
-          ...[key ?? 'unknown', address, calls, own === 'conforms' ? 'nothing wrong seen' : words(own)],
-          ...counts(checks),
+        rows: clients.map((client) => [
+          ...[client.key ?? 'unknown', client.address, client.calls, seenOf(client.verdict, warningsOf(client))],
+          ...counts(client.checks),
         ]),
       },
       {
@@ -337,12 +356,20 @@ function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: Pr
 type PrintedClient = PrintedReport['clients'][number]
 type PrintedCheck = PrintedClient['checks'][number]
 
-/** What does not hold of a client. Checks that the same calls break are told in one: the others stand below the first. */
+/** What does not hold of a client. A check of the same area whose calls another one has told already stands below that one. */
 function tellChecks(client: PrintedClient): Told[] {
-  const wrong = client.checks.filter(({ verdict }) => verdict !== 'passed')
-  const alike = groupBy(wrong, ({ id, verdict, evidence }) => JSON.stringify([verdict, evidence?.wrong ?? id]))
-  return [...alike.values()].map(([first, ...others]) => tellCheck(client, first as PrintedCheck, others))
+  const told: { check: PrintedCheck; others: PrintedCheck[] }[] = []
+  for (const check of client.checks.filter(({ verdict }) => verdict !== 'passed')) {
+    const above = told.find(({ check: other }) => other.verdict === check.verdict && isToldIn(check, other))
+    if (above === undefined) told.push({ check, others: [] })
+    else above.others.push(check)
+  }
+  return told.map(({ check, others }) => tellCheck(client, check, others))
 }
+
+const isToldIn = (check: PrintedCheck, other: PrintedCheck): boolean =>
+  areaOf(check.id) === areaOf(other.id) &&
+  check.evidence?.wrong.every((number) => other.evidence?.wrong.includes(number)) === true
 
 function tellCheck(client: PrintedClient, check: PrintedCheck, others: readonly PrintedCheck[] = []): Told {
   const { id, level, verdict, message, evidence } = check
@@ -363,7 +390,9 @@ function tellCheck(client: PrintedClient, check: PrintedCheck, others: readonly 
         kind: 'facts',
         items: [
           ...fact('Call', last !== undefined && `${last}${after}${alsoWrong}`),
-          ...others.flatMap((other) => fact('Also', `${other.id}: ${other.message}`)),
+          ...others.flatMap((other) =>
+            fact('Also', `${other.id}: ${other.message}`, [soft(other.evidence?.sentence ?? '')]),
+          ),
         ],
       },
       ...exchangeBlocks(exchanges),
