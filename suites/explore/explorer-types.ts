@@ -4,7 +4,7 @@ import type { Operations } from '../engine/language/deviations.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
 import type { Random } from '../engine/signer/random.ts'
-import type { Clock, Instance } from '../engine/target.ts'
+import type { Clock, Exchange, Instance } from '../engine/target.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'
 
 /** One exchange as it happened. */
@@ -137,6 +137,8 @@ export interface Explorer {
   giveWay(): void
   /** Names the part of the exploration that runs. */
   script: string
+  /** What was sent and received in the latest step, secrets included; undefined after calls at once. */
+  showLatest(): Exchange | undefined
   /** Receives the findings. */
   report: (candidate: Candidate) => void
 }

@@ -2,6 +2,7 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
+import { cutAnswer, showExchange } from '../engine/conversation/exchange.ts'
 import { deliver, mayChange } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
@@ -28,7 +29,7 @@ import { headerBytes, nonceOf, type Key as SigningKey, Unmakeable } from '../eng
 import { ofFewKeys } from '../engine/signer/hmac.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { shortName } from '../engine/signer/random.ts'
-import type { WireRequest } from '../engine/target.ts'
+import type { Exchange as ShownExchange, WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
 import { type Candidate, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
@@ -70,6 +71,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     mapsAddresses: false,
     oneSolution: new Map(),
     script: '',
+    showLatest: () => undefined,
     report: () => {},
     tries: new Map(),
     problems: [],
@@ -174,19 +176,23 @@ interface Exchanged {
   readonly span: Span
   /** Of the answer; null without one. */
   readonly status: number | null
+  /** What was sent and received, as lines. */
+  shown(): ShownExchange | undefined
 }
 
 /** Sends a step; it is written and signed again if it has to be sent again. */
 async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = false): Promise<Exchanged> {
   let rendered = first
   let isFirst = true
+  let request: WireRequest | undefined
   const build = (): WireRequest => {
     if (!isFirst) rendered = tryRender(core, step) ?? rendered
     isFirst = false
     core.made += 1
     core.sent += 1
     core.options.onCall?.(core.sent)
-    return requestOf(core, step, rendered)
+    request = requestOf(core, step, rendered)
+    return request
   }
   const { answer, wire, ours } = await deliver(core.line, build, {
     atOnce,
@@ -200,7 +206,8 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
     if (!Number.isNaN(date)) core.lastOffset = date - ours.answeredAtMs
   }
   const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
-  return { call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status }
+  const shown = () => (request === undefined ? undefined : showExchange(request, cutAnswer(wire), undefined))
+  return { call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
 }
 
 function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered): WireRequest {
@@ -260,7 +267,7 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   const planned = callOf(core, step, rendered)
   const known = facts(core.known, planned, now(core))
   if (only !== undefined && judge(core.known, known).is !== only) return null
-  const { call: made, answer, span } = await exchange(core, step, rendered, lane > 0)
+  const { call: made, answer, span, shown } = await exchange(core, step, rendered, lane > 0)
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.known, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.known, certain), answer, span }
@@ -271,6 +278,7 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   doubtAltered(core, seen)
   countTry(core, seen)
   core.log.push({ step, seen: [forLog(seen)], script, at: span.from })
+  core.showLatest = shown
   findIn(core, seen, script)
   await noticeBroken(core, answer)
   return seen
@@ -345,6 +353,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
     return rendered === null ? null : { step: { ...one, connection }, rendered }
   })
   if (core.made + made.length > core.limit) return []
+  core.showLatest = () => undefined
   const before = core.known
   const sent = await Promise.all(
     made.map(async (one) => {

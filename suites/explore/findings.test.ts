@@ -4,7 +4,7 @@ import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
 import { expectRefused } from './keyring.ts'
-import { basic, changed, grant, hmac, list, token } from './step.ts'
+import { atOnce, basic, changed, grant, hmac, list, token } from './step.ts'
 import { foundIn, toldOf } from './test-findings.ts'
 
 test('refusals that are never seen again are tried again only so often', async () => {
@@ -81,4 +81,24 @@ test('of a scope of several areas a finding keeps the one that is let in, and be
   // With one word of scope and one grant nothing can be left out.
   expect(await told('stream-scope-opens-solution', scopes)).toEqual([stream])
   expect(await told('stream-scope-opens-every-area', scopes)).toEqual([stream])
+})
+
+test('a finding shows the last call of its shortest form, without secrets; calls at once are drawn instead', async () => {
+  const { requirements } = await openCorpus()
+  const { told } = await toldOf(requirements, await serverNamed('stream-scope-opens-solution'), async ({ x }) => {
+    await x.call(grant('root', ['thread', 'stream'], { as: 'pair' }))
+    await expectRefused(x, list(token('pair')))
+    await x.burst(atOnce([list(token('pair')), list(token('pair'))], 'warm'))
+  })
+  const [{ exchanges = [] } = {}, ...others] = told
+  expect(others).toEqual([])
+  const [{ request, answer } = { request: [], answer: [] }, ...more] = exchanges
+  expect(more).toEqual([])
+  expect(request).toEqual([
+    'POST /api',
+    'content-type: application/json',
+    expect.stringMatching(/^authorization: Bearer .{0,4}…$/),
+    expect.stringContaining('"method":"solution/listSolutions"'),
+  ])
+  expect(answer).toEqual(['HTTP 200', expect.stringContaining('"result"')])
 })

@@ -7,7 +7,7 @@ import type { Requirement } from '../engine/language/fixture-types.ts'
 import { findPair, keyIdOf, readBody } from '../engine/model/read-call.ts'
 import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
-import { createRedactor } from '../engine/redact.ts'
+import { createRedactor, redactExchange } from '../engine/redact.ts'
 import { hintText } from '../report/problem-text.ts'
 import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
 import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
@@ -160,14 +160,13 @@ const ofAddresses = ['addresses/bound', 'refresh/address-kept']
 function findingOf(
   x: Explorer,
   candidate: Candidate,
-  { steps, outcomes, failed, tries, sharesConnection = false, isLeast = false }: Reproduced,
+  { steps, outcomes, failed, tries, exchange, sharesConnection = false, isLeast = false }: Reproduced,
   requirements: readonly Requirement[],
 ): Found {
   const { requirement, level, kind } = candidate
-  // It may show what a server sent, which knows secrets.
-  const message = printable(
-    createRedactor(secretsOf(x)).text(headline(candidate, { steps, outcomes }, x.log[candidate.entry]?.step)),
-  )
+  // What a server sent may show secrets.
+  const redactor = createRedactor(secretsOf(x))
+  const message = printable(redactor.text(headline(candidate, { steps, outcomes }, x.log[candidate.entry]?.step)))
   const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate, steps) : undefined
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {
@@ -205,7 +204,7 @@ function findingOf(
       since,
       about: (key) => explainKeys(x, [key])[0]?.replace(`${key} is `, ''),
     }),
-    exchanges: [],
+    exchanges: exchange === undefined ? [] : [redactExchange(exchange, redactor)],
     history: kind === 'history' ? historyOf(x, candidate, steps) : [],
   }
 }

@@ -1,5 +1,6 @@
 /** Sequences of steps as values: what they make and name, what they are about, and which steps are alike. */
 import { sessionLimit } from '../engine/document.ts'
+import type { Exchange } from '../engine/target.ts'
 import {
   type BurstStep,
   type CallStep,
@@ -27,6 +28,8 @@ export interface Shown {
   readonly steps: readonly Step[]
   /** The outcome of each step. A burst counts as accepted. */
   readonly outcomes: readonly Outcome[]
+  /** Its last call, secrets included. */
+  readonly exchange?: Exchange | undefined
   /** What it shows broken, where that is another sentence than the one that was found first. */
   readonly as?: { readonly requirement: string; readonly fact: string } | undefined
 }

@@ -155,7 +155,7 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
   const most = candidate.kind === 'accepted' ? longRuns : runs
   let failed = 0
   let tries = 0
-  let as: Shown['as']
+  let last: Pick<Shown, 'as' | 'exchange'> = {}
   while (
     tries === 0 ||
     (!isLongOver(x) && tries < runs) ||
@@ -168,9 +168,9 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
     const again = await shows(x, candidate, steps)
     if (again === null) continue
     failed += 1
-    as = again.as
+    last = { as: again.as, exchange: again.exchange }
   }
-  return { steps, outcomes, as, failed, tries }
+  return { steps, outcomes, ...last, failed, tries }
 }
 
 /** Whether the keys of the last step are not locked: plain calls with them are accepted. */
@@ -805,12 +805,14 @@ async function shows(
   const script = x.script
   let shown = false
   let as: Shown['as']
+  let exchange: Shown['exchange']
   let isLast = false
   x.report = (found) => {
     const { requirement, fact } = found
     const isMeant = isAlike(requirement, candidate.requirement)
     if (!isSame(found, candidate) || (!isMeant && (!isLast || isStrict))) return
     shown = true
+    exchange = x.showLatest()
     as = isMeant && requirement !== candidate.requirement ? { requirement, fact } : undefined
   }
   x.script = 'again'
@@ -835,7 +837,7 @@ async function shows(
       }
       await make(step, steps.slice(index).find(isCall))
       if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
-      if (shown) return { steps: made, outcomes, as }
+      if (shown) return { steps: made, outcomes, as, exchange }
     }
   } finally {
     x.report = before

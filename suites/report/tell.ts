@@ -13,7 +13,7 @@ import {
 } from './causes.ts'
 import { type Block, code, conclusionItems, type Document, fact, type Item, soft, type Told } from './document.ts'
 import type { CaseReport, Explored, Finding, KnownEntry, Plan, Report } from './report.ts'
-import { printBlocks } from './text.ts'
+import { printBlocks, shellWord } from './text.ts'
 import { knownWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 /** The whole list is in the JSON report and on the page. */
@@ -216,17 +216,38 @@ function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
       { kind: 'facts', items: facts },
       historyBlock(history),
       ...exchangeBlocks(exchanges),
-      ...scenarioBlocks(fixture),
+      ...scenarioBlocks(fixture, finding, runCommand(report.meta)),
     ],
   }
 }
 
-/** The scenario that shows a finding, and how it is used. */
-export function scenarioBlocks(lines: readonly Printable[]): Block[] {
+/** The command that runs cases against the same target, also where the report is one of `explore`. */
+function runCommand({ again, target, allow }: PrintedReport['meta']): string {
+  if (/^npx svc-conformance run\b/.test(again)) return again
+  const url = target === 'bundled' ? '' : ` --url ${shellWord(target)}`
+  return `npx svc-conformance run${url}${allow.length === 0 ? '' : ` --allow ${allow.join(',')}`}`
+}
+
+/**
+ * The scenario that shows a finding, and the command that runs only it.
+ *
+ * @param run the command that runs every case
+ */
+export function scenarioBlocks(
+  lines: readonly Printable[],
+  { id, level }: Pick<Finding, 'id' | 'level'>,
+  run = 'npx svc-conformance run --url URL',
+): Block[] {
   if (lines.length === 0) return []
-  const heading =
-    'This scenario asks for it again. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use run --fixtures DIR:'
-  return [{ kind: 'code', label: 'Scenario', heading, lines: lines.map((line) => `  ${line}`) }]
+  const name = id.replace(/^found\//, '').replaceAll('/', '-')
+  const heading = `This scenario asks for it again. Save it as DIR/scenarios/found/${name}.yaml, with "language: 1" in DIR/language.yaml:`
+  // A server may hold ten keys only.
+  const where = lines.some((line) => /^needs: .*\bkeys\b/.test(line)) ? ' # on a fresh instance' : ''
+  const command = `${run} --fixtures DIR --only found/${name}${level === 'implied' ? ' --strict' : ''} --trace${where}`
+  return [
+    { kind: 'code', label: 'Scenario', heading, lines: lines.map((line) => `  ${line}`) },
+    { kind: 'command', label: 'Again', command },
+  ]
 }
 
 /** The sentences that failed, or for a blocked case those that stay open. */

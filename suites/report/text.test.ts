@@ -230,6 +230,27 @@ describe('text', () => {
     expect(must).toContain(`✗ ${id}\n`)
   })
 
+  test('a finding has the scenario that asks for it again, and the command that runs only that', () => {
+    const [finding] = report.findings as [Report['findings'][number]]
+    const again = (change: Partial<typeof finding>, meta: Partial<Report['meta']> = {}) =>
+      /Again (.* --only found.*)\n/.exec(
+        told({ cases: [], findings: [{ ...finding, ...change }], meta: { ...report.meta, ...meta } }),
+      )?.[1]
+    const run = 'npx svc-conformance run --url http://127.0.0.1:9111'
+    const only = '--fixtures DIR --only found/tokens-authorize-pair-is-current'
+    expect(told({}).replaceAll(/\s+/g, ' ')).toContain(
+      'DIR/scenarios/found/tokens-authorize-pair-is-current.yaml, with "language: 1" in DIR/language.yaml:',
+    )
+    expect(again({})).toBe(`${run} ${only} --trace`)
+    expect(again({}, { again: `${run} --disposable` })).toBe(`${run} --disposable ${only} --trace`)
+    // A report of explore repeats the exploration with another command.
+    const explored = { again: 'npx svc-conformance explore --url x --seed 1', target: 'http://127.0.0.1:9111' }
+    expect(again({}, { ...explored, allow: ['sessions'] })).toBe(`${run} --allow sessions ${only} --trace`)
+    const fixture = 'scenario: A key\nneeds: [ sessions, keys ]\n'
+    expect(again({ level: 'implied', fixture })).toBe(`${run} ${only} --strict --trace # on a fresh instance`)
+    expect(again({ fixture: null })).toBeUndefined()
+  })
+
   test('has no colour by default, and no text from a server colours the terminal', () => {
     expect(text).not.toContain('\u001b')
     expect(told({}, { colour: true })).toContain('\u001b[31m✗ signatures')

@@ -348,7 +348,7 @@ function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: Pr
         ],
       },
       ...exchangeBlocks(exchanges),
-      ...scenarioBlocks(fixture),
+      ...scenarioBlocks(fixture, finding),
     ],
   }
 }
