@@ -45,6 +45,24 @@ test('what changed between two reports, new cases included', () => {
   ])
 })
 
+test('what --only left out was not run, and what is not testable does not change by that', () => {
+  const partial: Report = {
+    ...later,
+    requirements: report.requirements.map((one) =>
+      ['basic/credentials', 'addresses/bound'].includes(one.id)
+        ? { ...one, verdict: 'not-testable', reasons: [{ kind: 'not-selected', by: 'only' }] }
+        : one,
+    ),
+    cases: report.cases,
+  }
+  const comparison = [report, partial].reduce(addReport, noComparison)
+  const [from, to] = comparison.servers[0]?.reports ?? []
+  if (from === undefined || to === undefined) throw new Error('no reports')
+  expect(changesBetween(comparison, from, to)).toEqual([
+    { kind: 'requirement', id: 'basic/credentials', from: 'failed', to: 'not-run' },
+  ])
+})
+
 test('only the newest report keeps its messages, printable and short', () => {
   const [server] = [later, report].reduce(addReport, noComparison).servers
   expect(server?.reports.map(({ why }) => why.length > 0)).toEqual([false, true])

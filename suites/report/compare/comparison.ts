@@ -145,13 +145,18 @@ function inTime(reports: readonly CompactReport[]): CompactReport[] {
 export function changesBetween(comparison: Comparison, from: CompactReport, to: CompactReport) {
   const changes = (of: 'requirements' | 'cases', kind: 'requirement' | 'case', id: string, index: number) => {
     const [one, other] = [verdictAt(from[of], index), verdictAt(to[of], index)]
-    return one === other ? [] : [{ kind, id, from: one, to: other }]
+    // What was not testable does not change because a report did not try it.
+    const isUntried =
+      kind === 'requirement' && [one, other].every((verdict) => verdict !== null && untried.has(verdict))
+    return one === other || isUntried ? [] : [{ kind, id, from: one, to: other }]
   }
   return [
     ...comparison.requirements.flatMap(({ id }, index) => changes('requirements', 'requirement', id, index)),
     ...comparison.cases.flatMap(({ key }, index) => changes('cases', 'case', key, index)),
   ]
 }
+
+const untried: ReadonlySet<Verdict> = new Set(['not-run', 'not-testable'])
 
 /** A to Z, then AA. */
 export function columnName(index: number): string {
