@@ -1,6 +1,6 @@
 /**
  * Every expected value of fixtures/vectors, its hashes, MACs and signatures made by the openssl program alone. After a change of a
- * vector this test prints the right values: `npx vitest run --config suites/vitest.config.ts suites/scripts/vectors-openssl`.
+ * vector this test prints the right values: `npx vitest run --config suites/vitest.config.ts suites/self/fixtures-vectors`.
  */
 import { spawnSync } from 'node:child_process'
 import { createPublicKey, verify as nodeVerify } from 'node:crypto'
