@@ -380,6 +380,19 @@ describe('a lost race', async () => {
   })
 })
 
+test.each([
+  ['calls with a created key', 'keys/created-key-works', 'by signature', 9, true],
+  ['calls with a created key, and places are free', 'keys/created-key-works', 'by signature', 8, false],
+  ['needs no created key', 'basic/key-id', undefined, 9, false],
+])('a case that %s is repeated where its keys find a place', async (_what, id, name, count, isFresh) => {
+  const corpus = await openCorpus()
+  const testCase = corpus.scenarios.find((one) => one.id === id)?.cases.find((one) => one.name === (name ?? one.name))
+  const failed = { ...madeUpCase({ key: id, verdict: 'failed' }), id, case: testCase?.name ?? null }
+  const left = Array.from({ length: count }, (_, at) => `API key ${at} ("one")`)
+  const { cases } = build([failed], { corpus, left, meta: { again: 'run --disposable' } })
+  expect(cases.find(({ key }) => key === id)?.again.endsWith('# on a fresh instance')).toBe(isFresh)
+})
+
 describe('a baseline', () => {
   const other = { ...guard, id: 'a/other' }
   const twice = madeUpCase({ key: 'one', verdict: 'failed', proves: ['a/guard', 'a/other'] })

@@ -1,5 +1,6 @@
 /** Builds the report of a run and its verdict from the outcomes of its cases, or from the reports of its shards. Pure. */
-import { allItems, hasRace, provesOf } from '../engine/conversation/cases.ts'
+import { allItems, hasRace, provesOf, testKeysUsed } from '../engine/conversation/cases.ts'
+import { keyLimit } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted, fewOf, groupBy } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
@@ -186,15 +187,24 @@ function reportCase(outcome: CaseOutcome, input: BuildInput): CaseReport {
   }
 }
 
-/** The command that runs a case again. A comment of the shell says that what fills a limit needs a fresh instance each time. */
-function againOf({ id, key, proves }: CaseOutcome, { meta, corpus }: Pick<BuildInput, 'meta' | 'corpus'>): string {
+/**
+ * The command that runs a case again. A comment of the shell says that what fills a limit needs a fresh instance each time, and so does what calls
+ * with created keys, where this run left its keys in the places for others.
+ */
+function againOf({ id, case: name, key, proves }: CaseOutcome, { meta, corpus, left = [] }: BuildInput): string {
   // A case about every answer makes no calls; the cases that prove its requirement receive such answers too.
   const only = id === everyAnswer ? (proves[0] ?? key) : key
   const scenario = corpus.scenarios.find((one) => one.id === id)
-  const { needs = [] } = scenario ?? {}
+  const { needs = [], cases = [] } = scenario ?? {}
   const leavesMuch =
     needs.includes('limits') && (needs.includes('keys') || (scenario !== undefined && hasRace(scenario)))
-  const where = leavesMuch && meta.target !== 'bundled' ? ' # on a fresh instance' : ''
+  const isFull = left.filter((line) => line.startsWith('API key ')).length >= keyLimit - 1
+  const created = corpus.testKeys.flatMap((one) => (one.key === 'given' ? [] : one.name))
+  const testCase = cases.find((one) => one.name === name)
+  const usesCreated =
+    id.startsWith('test-keys/') || (scenario && testCase && testKeysUsed(scenario, testCase, created).size > 0)
+  const needsFresh = leavesMuch || (isFull && (usesCreated || needs.includes('keys')))
+  const where = needsFresh && meta.target !== 'bundled' ? ' # on a fresh instance' : ''
   return `${meta.again} --only ${shellWord(only)} --trace${where}`
 }
 
