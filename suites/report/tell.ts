@@ -158,7 +158,8 @@ export function toTell(
 }
 
 function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySet<string>): Told {
-  const { problem, verdict, key, title, proves, known, again, calls, durationMs } = testCase
+  const { problem, verdict, key, proves, known, again, calls, durationMs } = testCase
+  const title = testCase.case === null ? testCase.title : `${testCase.title}: ${testCase.case}`
   const told = { kind: 'told' as const, verdict, id: key, title, message: problem?.message ?? title }
   const command = { kind: 'command' as const, label: 'Again', command: again }
   const { file, line } = placeOfCase(testCase)

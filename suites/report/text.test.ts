@@ -16,7 +16,7 @@ describe('text', () => {
 
   test('a failure shows its sentence, step, received answer, hint, bytes and the command that repeats it', () => {
     expect(text).toContain(`✗ signatures/hmac-accepted/all-in-one-line
-  A request signed with HMAC is accepted
+  A request signed with HMAC is accepted: all in one line
 
   MUST  signatures/hmac: The signature is BASE64 of the first 20 bytes of HMAC-SHA256(secret, dataToSign)
         spec/interface.md#signatures-hmac
