@@ -281,7 +281,12 @@ test('the conclusion names what a case did not come to, because it failed before
   const shown = judged('two', 'passed', { proves: ['a/later'], requirements: { 'a/later': 'passed' } })
   const both = build([judged('one', 'failed', verdicts('failed')), shown], { requirements })
   expect(both.conclusion).toContain(sentence)
-  // Nor is it silent where another case is blocked, or was not run.
+  // Nor is it silent where another case is blocked, or was not run; what that one would have judged is named, too.
+  const stuck = judged('two', 'blocked', { proves: ['a/stuck'], requirements: { 'a/stuck': 'blocked' } })
+  const three = [...requirements, { ...later, id: 'a/stuck' }]
+  const named = build([judged('one', 'failed', verdicts('failed')), stuck], { requirements: three }).conclusion
+  expect(named).toContain(sentence)
+  expect(named).toContain('  Not judged because of that: a/stuck')
   for (const verdict of ['blocked', 'not-run'] as const) {
     const more = [judged('one', 'failed', verdicts('failed')), judged('two', verdict)]
     expect(build(more, { requirements }).conclusion).toContain(sentence)

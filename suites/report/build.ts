@@ -558,7 +558,7 @@ const isLeftOut = ({ reasons }: RequirementReport): boolean => reasons.some(({ k
 function standingOf({ summary, cases, findings, requirements }: Evidence) {
   const fresh = findings.filter(({ known }) => known === null)
   const keysOf = (wanted: Verdict) => new Set(cases.filter(({ verdict }) => verdict === wanted).map(({ key }) => key))
-  const [passed, failed] = [keysOf('passed'), keysOf('failed')]
+  const [passed, failed, stuck] = [keysOf('passed'), keysOf('failed'), keysOf('blocked')]
   const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
   return {
     failures: summary.failed + fresh.filter((one) => verdictOfFinding(one) === 'failed').length,
@@ -572,6 +572,13 @@ function standingOf({ summary, cases, findings, requirements }: Evidence) {
     halfShown: requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key))),
     /** What a case would have judged in a later step, had it not failed before. */
     leftOpen: requirements.filter((one) => one.verdict === 'blocked' && one.cases.some((key) => failed.has(key))),
+    /** Neither the one nor the other: a blocked case would have judged it. */
+    blockedOnly: requirements.filter(
+      (one) =>
+        one.verdict === 'blocked' &&
+        one.cases.some((key) => stuck.has(key)) &&
+        !one.cases.some((key) => failed.has(key)),
+    ),
     /** Musts that are open here. */
     gaps: requirements.filter((one) => one.gap),
   }
@@ -590,7 +597,7 @@ const saidIf = (condition: boolean, sentence: string): string[] => (condition ? 
 
 function whatHappened(
   { summary, cases, findings, requirements, meta }: Evidence,
-  { excused, known, blocked, halfShown, leftOpen }: Standing,
+  { excused, known, blocked, halfShown, leftOpen, blockedOnly }: Standing,
   { throttledCalls }: Judging,
 ): string[] {
   const { failed, notRun } = summary
@@ -627,6 +634,13 @@ function whatHappened(
     ...saidIf(
       blocked > 0,
       `${counted(blocked, 'case')} blocked: a preparation or a control did not work, ${prove(blocked)}`,
+    ),
+    ...saidIf(
+      blocked > 0 && blockedOnly.length > 0,
+      `  Not judged because of that: ${fewOf(
+        blockedOnly.map(({ id }) => id),
+        shownMusts,
+      )}`,
     ),
     ...saidIf(blocked === 0 && notRun === 0 && sides !== '', `Only one side was shown of ${sides}`),
   ]

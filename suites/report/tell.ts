@@ -378,21 +378,14 @@ export function staleBlock(entries: readonly string[]): Block {
   return { kind: 'list', heading: 'Stale baseline entries: listed, but they pass', tone: 'red', items }
 }
 
-/** What the run could not remove. At an instance that may be filled a list of keys helps nobody. */
+/** What the run could not remove. Of an instance that may be filled the number of keys is enough. */
 function leftBlock({ left, meta }: PrintedReport): Block {
   const keys = left.filter((line) => line.startsWith('API key ')).length
-  const isDisposable = / --disposable( |$)/.test(meta.again)
-  return {
-    kind: 'list',
-    heading: 'Left on the target',
-    tone: 'yellow',
-    items: left.map((text) => ({ text })),
-    ...(isDisposable && keys > 0
-      ? {
-          folded: `Left on the target: ${counted(keys, 'API key')}, as --disposable permits; the JSON report names them`,
-        }
-      : {}),
+  if (keys > 0 && / --disposable( |$)/.test(meta.again)) {
+    const sentence = `Left on the target: ${counted(keys, 'API key')}, as --disposable permits; the JSON report names them`
+    return { kind: 'lines', lines: [sentence] }
   }
+  return { kind: 'list', heading: 'Left on the target', tone: 'yellow', items: left.map((text) => ({ text })) }
 }
 
 /** The scenario, case and requirement that an entry of a baseline names. */

@@ -150,7 +150,10 @@ describe('text', () => {
     const meta = { ...report.meta, again: `${report.meta.again} --disposable --wait 3` }
     const said = told({ left, meta })
     expect(said).toContain('\nLeft on the target: 2 API keys, as --disposable permits; the JSON report names them\n')
-    expect(said).not.toContain('1a2b')
+    for (const format of [said, renderMarkdown({ ...report, left, meta }), renderHtml({ ...report, left, meta })]) {
+      expect(format).toContain('2 API keys, as ')
+      expect(format).not.toContain('1a2b')
+    }
   })
 
   test('lists what a failure blocks below it', () => {
