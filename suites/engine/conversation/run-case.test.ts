@@ -466,7 +466,7 @@ describe('create test key', async () => {
   const corpus = await openCorpus()
 
   function create(run: Parameters<typeof createTestKey>[0], name: string) {
-    const item = allItems(corpus).find(({ key }) => key === `test-keys/${name}`)
+    const item = allItems(run.corpus).find(({ key }) => key === `test-keys/${name}`)
     if (item?.kind !== 'test-key') throw new Error(`no ${name}`)
     return createTestKey(run, item)
   }
@@ -538,6 +538,11 @@ describe('create test key', async () => {
     'a key within the scope of the token that creates it, where no token is for one solution (solutions: %s)',
     async (solutions) => {
       const granted = new Map<string, string[]>()
+      const byToken: TestKey = {
+        ...(corpus.testKeys.find(({ name }) => name === 'carol') as TestKey),
+        'created-with': { token: 'root' },
+      }
+      const testKeys = corpus.testKeys.map((one) => (one.name === 'carol' ? byToken : one))
       const lower = (scope: unknown): string[] => (scope as string[]).map((word) => word.toLowerCase())
       const target = madeUpTarget({
         settings: { solutions },
@@ -556,7 +561,7 @@ describe('create test key', async () => {
         },
       })
       const facts = { ...noFacts(), tokenPrefix: 'Bearer' }
-      const run = runOf(target, { corpus, facts })
+      const run = runOf(target, { corpus: { ...corpus, testKeys }, facts })
       expect(await create(run, 'carol')).toMatchObject({ verdict: 'passed' })
     },
   )
