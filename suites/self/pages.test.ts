@@ -30,7 +30,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-pages-'))
 
 /** Outside of a proof these commands run fewer cases than a reader's, with the same lines around them. */
 const shortened: { readonly [command: string]: string } = {
-  'npx svc-conformance run': ' --only basic',
+  'npx svc-conformance run': ' --only basic --only envelope/missing-id',
   'npx svc-conformance run --url http://127.0.0.1:8099 --wait 10': ' --only basic --only signatures/hmac-accepted',
   "npx svc-conformance client --command 'node adapter.mjs' --auth hmac": ' --only plain/hmac --only error-in-200/hmac',
 }
