@@ -176,7 +176,7 @@ const aboutKeys: { readonly [name: string]: string } = {
   'by-token': 'a key that an access token created',
   'by-child': 'a key that an access token of a created key created',
   'ecc-a': 'a key with a public key',
-  'ecc-b': 'another key with a public key',
+  'ecc-b': 'a key with a public key, which an access token created',
   'ecc-by-ecc': 'a key with a public key, which an ECC signature created',
   'ecc-solution': 'a key with a public key and the scope solution',
   'context-key': 'a key with the scope context',
@@ -191,6 +191,7 @@ const planned: { readonly [name: string]: string } = {
   'by-ecc': 'ecc',
   'by-token': 'token',
   'by-child': 'token',
+  'ecc-b': 'token',
   'ecc-by-ecc': 'ecc',
 }
 

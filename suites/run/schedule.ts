@@ -1,5 +1,5 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
-import { claimsOf, type Item, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
+import { claimsOf, type Item, looksBack, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
 import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
@@ -172,7 +172,7 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item)
   const { scenario, testCase } = item
   const talk = run.shared
-  const makesKeys = scenario.needs.includes('keys')
+  const makesKeys = scenario.needs.includes('keys') && !looksBack(scenario)
   if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
     const { keys } = talk.createdKeys
     const places = keyLimit - keys.length

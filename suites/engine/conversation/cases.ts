@@ -96,6 +96,8 @@ function weight({ kind, scenario }: Item): number {
   // A race for sessions comes after all other cases about sessions, because a server that loses it keeps too many.
   if (limit === 'sessions') return hasRace(scenario) ? 4.5 : 4
   if (!scenario.needs.includes('keys')) return 1
+  // It comes after all other cases about keys, and so late that no lock of a wrong call can just have begun.
+  if (looksBack(scenario)) return 4.7
   return makesKeys(scenario) ? createsKeys : 2
 }
 
@@ -108,6 +110,10 @@ const withBeside = (step: Step): Step[] => [
 /** Whether a scenario makes calls at the same time. */
 export const hasRace = ({ given, steps }: Pick<Scenario, 'given' | 'steps'>): boolean =>
   [...given, ...steps].some((step) => 'parallel' in step || 'beside' in step)
+
+/** It makes no keys, and calls with each that the run has created before. */
+export const looksBack = ({ needs, steps }: Pick<Scenario, 'needs' | 'steps'>): boolean =>
+  !needs.includes('limits') && steps.some((step) => 'for' in step && step.for === '$created')
 
 /** A correct server creates a key here, and there are only ten places. */
 function makesKeys({ given, steps }: Scenario): boolean {
