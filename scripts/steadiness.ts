@@ -2,8 +2,8 @@
  * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; against one that serves all of them, one after another, and may
  * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core. With `--seeds`,
- * runs in other orders against a deployment that loses races and keeps what they left must name the same cases. With `--lanes`, runs against every
- * so many-th broken server, which takes 8 ms a call, must name the same requirements whether 1, 2, 4 or 8 calls are under way at once.
+ * runs in other orders against a deployment that loses races and keeps what they left must name the same cases. `--lanes N`
+ * takes every N-th broken server, slowed down to 8 ms a call: runs with 1, 2, 4 and 8 calls at once must name the same requirements.
  *
  *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0] [--lanes 0]
  */
@@ -33,7 +33,7 @@ const { values } = readArguments({
 /** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
 const losesRaces = 'two-processes-keep-what-a-lost-race-left'
 
-/** With `--lanes` an answer takes so long, and the model makes so many calls: enough for four lanes. */
+/** For `--lanes`: how long each answer takes in ms, and how many calls the model makes. At this pace it opens four lanes. */
 const [lanesDelayMs, lanesCalls] = [8, '6000']
 
 /** Runs remove their keys, so that the next one has room for its own. */

@@ -2,7 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { parseScenario } from '../language/corpus.ts'
 import { seededRandom } from '../signer/random.ts'
-import { allItems, aloneReasons, answersTo, claimsOf, noClaims, orderItems, provesOf, selectItems } from './cases.ts'
+import {
+  allItems,
+  aloneReasons,
+  answersTo,
+  claimsOf,
+  fillsPlaces,
+  noClaims,
+  orderItems,
+  provesOf,
+  selectItems,
+} from './cases.ts'
 
 describe('cases', async () => {
   const items = allItems(await openCorpus())
@@ -72,6 +82,15 @@ describe('cases', async () => {
         )
       for (const seed of [1, 2, 3, 4, 5]) expect(creators(seed)).toEqual(creators(0))
       expect(creators(0)).toHaveLength(4)
+    })
+
+    test('the created keys are used once more after all others, and before the limit is filled', () => {
+      for (const seed of [1, 2, 3]) {
+        const ordered = orderItems(items, true, seededRandom(seed))
+        const at = ordered.findIndex(({ key }) => key === 'keys/created-keys-last')
+        expect(ordered.slice(at + 1).filter((item) => !fillsPlaces(item))).toEqual([])
+        expect(at).toBeGreaterThan(4)
+      }
     })
   })
 })

@@ -96,7 +96,7 @@ function weight({ kind, scenario }: Item): number {
   // A race for sessions comes after all other cases about sessions, because a server that loses it keeps too many.
   if (limit === 'sessions') return hasRace(scenario) ? 4.5 : 4
   if (!scenario.needs.includes('keys')) return 1
-  // It comes after all other cases about keys, and so late that no lock of a wrong call can just have begun.
+  // After all cases that create keys within the limit, and late, so that no wrong call shortly before can have locked a key.
   if (looksBack(scenario)) return 4.7
   return makesKeys(scenario) ? createsKeys : 2
 }
@@ -111,7 +111,7 @@ const withBeside = (step: Step): Step[] => [
 export const hasRace = ({ given, steps }: Pick<Scenario, 'given' | 'steps'>): boolean =>
   [...given, ...steps].some((step) => 'parallel' in step || 'beside' in step)
 
-/** It makes no keys, and calls with each that the run has created before. */
+/** Whether a scenario creates no key itself, and calls with every key that the run has created. */
 export const looksBack = ({ needs, steps }: Pick<Scenario, 'needs' | 'steps'>): boolean =>
   !needs.includes('limits') && steps.some((step) => 'for' in step && step.for === '$created')
 
