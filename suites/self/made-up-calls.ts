@@ -134,21 +134,61 @@ export function pairAnswer(
 
 export const tokenHeader = (name: string): string => `Bearer ${tokensOf(name).access}`
 
+/** A call with the access token of a pair. */
+export const use = (name: string): Call => listWith(tokenHeader(name))
+
 export const judged = (state: State, call: Call, span: Span): Verdict => judge(state, facts(state, call, span))
 
-/** The state after a calibrating grant and the named grants. */
-export function afterGrants(state: State, names: readonly string[], scope: readonly string[], ms = 0): State {
-  const first = learn(
-    state,
-    grantCall(['solution', 'expiresIn:15000']),
-    pairAnswer('clock', ['solution'], at(ms), 15_000),
-    at(ms),
-  )
-  return names.reduce(
-    (next, name, index) => learn(next, grantCall(scope), pairAnswer(name, scope, at(ms + index)), at(ms + index)),
-    first,
-  )
+/** The verdict on a call in one word. */
+export const verdict = (state: State, call: Call, ms = 0): Verdict['is'] => judged(state, call, at(ms)).is
+
+/** The verdict on a call and its reason: `refused: scopes/context (must)`. */
+export function ruling(state: State, call: Call, ms = 0): string {
+  const { is, requirement, level } = judged(state, call, at(ms))
+  return `${is}: ${requirement} (${level})`
 }
+
+/** A call, its answer, and when it was made: in ms after the start. */
+export type Event = readonly [call: Call, answer: Answer, when: number | Span]
+
+/** What is known after these calls. */
+export const after = (state: State, ...events: readonly Event[]): State =>
+  events.reduce(
+    (known, [call, answer, when]) => learn(known, call, answer, typeof when === 'number' ? at(when) : when),
+    state,
+  )
+
+interface Granting {
+  readonly ms?: number
+  /** The scope that the answer names; the requested one by default. */
+  readonly said?: readonly string[]
+  readonly lifeMs?: number
+  readonly refreshMs?: number
+  /** Params that differ, such as another key. */
+  readonly params?: object
+}
+
+/** A grant that gives the pair of this name. */
+export const granted = (
+  name: string,
+  scope: readonly string[] = ['solution'],
+  { ms = 0, said = scope, lifeMs, refreshMs, params }: Granting = {},
+): Event => [grantCall(scope, params), pairAnswer(name, said, at(ms), lifeMs, refreshMs), ms]
+
+/** A refresh of one pair that gives another. */
+export const refreshed = (from: string, to: string, ms: number, said: readonly string[] = ['solution']): Event => [
+  refreshCall(tokensOf(from).refresh),
+  pairAnswer(to, said, at(ms)),
+  ms,
+]
+
+/** The state after a calibrating grant and the named grants. */
+export const afterGrants = (state: State, names: readonly string[], scope: readonly string[], ms = 0): State =>
+  after(
+    state,
+    granted('clock', ['solution', 'expiresIn:15000'], { ms, said: ['solution'], lifeMs: 15_000 }),
+    ...names.map((name, index) => granted(name, scope, { ms: ms + index })),
+  )
 
 /** A conversation with a target, to which the model listens. */
 

@@ -11,8 +11,8 @@ import {
   pairAnswer,
   refreshCall,
   refused,
-  tokenHeader,
   tokensOf,
+  use,
 } from '../../self/made-up-calls.ts'
 import { seededRandom } from '../signer/random.ts'
 import { type Exchange, explain } from './explain.ts'
@@ -27,7 +27,7 @@ const during = (call: Call, answer: Answer, from: number, to: number): Exchange 
 })
 
 const state = afterGrants(newState(), ['p'], ['solution'])
-const useOld = listWith(tokenHeader('p'))
+const useOld = use('p')
 const refreshOld = refreshCall(tokensOf('p').refresh)
 
 describe('a refresh beside other calls', () => {
@@ -66,12 +66,8 @@ test('raises no alarm in 40 correct histories; half of them lose a tenth of thei
   const random = seededRandom(11)
   for (let round = 0; round < 40; round++) {
     const start = afterGrants(newState(), ['a', 'b', 'c'], ['solution'])
-    expect(
-      explain(
-        start,
-        correctHistory(start, { random, reading: round % start.sessions.length, lossy: round % 2 === 0, calls: 12 }),
-      ).is,
-    ).not.toBe('impossible')
+    const how = { random, reading: round % start.sessions.length, lossy: round % 2 === 0, calls: 12 }
+    expect(explain(start, correctHistory(start, how)).is).not.toBe('impossible')
   }
 })
 

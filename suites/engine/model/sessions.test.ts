@@ -1,24 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import {
   accepted,
+  after,
   afterGrants,
   at,
   body,
+  type Event,
   grantCall,
-  judged,
+  granted,
   listWith,
   lost,
   newState,
-  pairAnswer,
   refreshCall,
   refused,
+  ruling,
   tokenHeader,
   tokensOf,
+  use,
+  verdict,
 } from '../../self/made-up-calls.ts'
 import { turnUnlessProof } from '../../self/proof-form.ts'
 import { sessionLimit } from '../document.ts'
 import { type Random, seededRandom } from '../signer/random.ts'
-import { learn } from './learn.ts'
 import {
   addSession,
   areApart,
@@ -34,67 +37,49 @@ import {
 } from './sessions.ts'
 import type { State } from './state.ts'
 
-/** Sessions created one after another, this many ms apart, on a target whose clock is known. */
-function withSessions(names: readonly string[], apartMs: number): State {
-  const start: State = { ...newState(), tokenClock: { from: -1000, to: 1000 } }
-  return names.reduce((state, name, index) => {
-    const made = at(index * apartMs)
-    return learn(state, grantCall(['solution', `session:${name}`]), pairAnswer(name, ['solution'], made), made)
-  }, start)
-}
-
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, n) => `s${n}`)
-const use = (name: string) => listWith(tokenHeader(name))
+
+/** Grants of sessions, one after another. */
+const grants = (names: readonly string[], apartMs: number, fromMs = 0): Event[] =>
+  names.map((name, n) => granted(name, ['solution', `session:${name}`], { ms: fromMs + n * apartMs }))
+
+/** Sessions created one after another, this many ms apart, on a target whose clock is known. */
+const start: State = { ...newState(), tokenClock: { from: -1000, to: 1000 } }
+const withSessions = (names: readonly string[], apartMs: number): State => after(start, ...grants(names, apartMs))
+
+const refreshOf = (name: string) => refreshCall(tokensOf(name).refresh)
+const uses = (names: readonly string[], ms: number): Event[] => names.map((name) => [use(name), accepted(), ms])
 
 describe('sixteen sessions', () => {
   test('live, and the seventeenth removes the oldest', () => {
-    const sixteen = withSessions(numbered(16), 100)
-    expect(judged(sixteen, use('s0'), at(2000)).is).toBe('accepted')
-    const one = learn(withSessions(['s0'], 0), use('s0'), accepted(), at(10))
-    const names = numbered(17).slice(1)
-    let state = one
-    names.forEach((name, n) => {
-      state = learn(
-        state,
-        grantCall(['solution', `session:${name}`]),
-        pairAnswer(name, ['solution'], at(3000 + n)),
-        at(3000 + n),
-      )
-    })
-    expect(judged(state, use('s0'), at(5000))).toMatchObject({ is: 'refused', requirement: 'sessions/oldest-removed' })
-    expect(judged(state, refreshCall(tokensOf('s0').refresh), at(5000))).toMatchObject({
-      is: 'refused',
-      requirement: 'sessions/removed-refresh',
-    })
-    expect(judged(state, use('s16'), at(5000)).is).toBe('accepted')
+    expect(verdict(withSessions(numbered(16), 100), use('s0'), 2000)).toBe('accepted')
+    const state = after(withSessions(['s0'], 0), ...uses(['s0'], 10), ...grants(numbered(17).slice(1), 1, 3000))
+    expect(ruling(state, use('s0'), 5000)).toContain('refused: sessions/oldest-removed')
+    expect(ruling(state, refreshOf('s0'), 5000)).toContain('refused: sessions/removed-refresh')
+    expect(verdict(state, use('s16'), 5000)).toBe('accepted')
   })
 
   test('after a lost race left more, which ones are removed is not known', () => {
     const before = withSessions(numbered(17), 3000)
-    const late = at(60_000)
-    expect(judged(before, use('s0'), late)).toMatchObject({ is: 'refused', requirement: 'sessions/oldest-removed' })
+    expect(ruling(before, use('s0'), 60_000)).toContain('refused: sessions/oldest-removed')
     const surplus: State = { ...before, terms: { ...before.terms, hasSurplusSessions: true } }
-    expect(judged(surplus, use('s0'), late).is).toBe('open')
-    expect(judged(surplus, refreshCall(tokensOf('s0').refresh), late).is).toBe('open')
+    for (const call of [use('s0'), refreshOf('s0')]) expect(verdict(surplus, call, 60_000)).toBe('open')
   })
 
   test('made within a second: one is gone, but it is unknown which is the oldest', () => {
-    let state = withSessions(numbered(17), 10)
-    expect(judged(state, use('s0'), at(300)).is).toBe('open')
-    for (const name of numbered(15)) state = learn(state, use(name), accepted(), at(400))
-    expect(judged(state, use('s16'), at(500)).is).toBe('accepted')
-    expect(judged(state, use('s15'), at(500)).is).toBe('refused')
+    const state = withSessions(numbered(17), 10)
+    expect(verdict(state, use('s0'), 300)).toBe('open')
+    const used = after(state, ...uses(numbered(15), 400))
+    expect([verdict(used, use('s16'), 500), verdict(used, use('s15'), 500)]).toEqual(['accepted', 'refused'])
   })
 
   test('made at once: the one whose answer came last may have been created first', () => {
-    const state = withSessions(numbered(17), 1)
-    expect(judged(state, use('s16'), at(300)).is).toBe('open')
+    expect(verdict(withSessions(numbered(17), 1), use('s16'), 300)).toBe('open')
   })
 
   test('of twenty-four simultaneous ones eight are gone', () => {
-    let state = withSessions(numbered(24), 1)
-    for (const name of numbered(24).slice(8)) state = learn(state, use(name), accepted(), at(200))
-    expect(judged(state, use('s0'), at(300)).is).toBe('refused')
+    const state = after(withSessions(numbered(24), 1), ...uses(numbered(24).slice(8), 200))
+    expect(verdict(state, use('s0'), 300)).toBe('refused')
   })
 })
 
@@ -106,11 +91,10 @@ describe('the readings of the open questions', () => {
   })
 
   test('an answer drops those that it contradicts', () => {
-    let state = withSessions(['s0'], 0)
-    for (let n = 0; n < 16; n++)
-      state = learn(state, grantCall(['solution']), pairAnswer(`u${n}`, [], at(2000 + n)), at(2000 + n))
-    expect(judged(state, use('s0'), at(4000)).is).toBe('open')
-    const counted = learn(state, use('s0'), accepted(), at(4000))
+    const unnamed = Array.from({ length: 16 }, (_, n) => granted(`u${n}`, ['solution'], { ms: 2000 + n, said: [] }))
+    const state = after(withSessions(['s0'], 0), ...unnamed)
+    expect(verdict(state, use('s0'), 4000)).toBe('open')
+    const counted = after(state, ...uses(['s0'], 4000))
     expect(counted.sessions.length).toBeLessThan(state.sessions.length)
     expect(counted.sessions.every(({ reading }) => reading.unnamed !== 'each')).toBe(true)
   })
@@ -141,37 +125,32 @@ describe('the readings of the open questions', () => {
   })
 
   test('a name used again replaces, joins or adds', () => {
-    const tables = everySessionTable().map((table) => {
-      const first = addSession(table, { key: 'k', line: 1, name: 'n', keyName: '', isRoot: false }, at(0))
-      return addSession(first, { key: 'k', line: 2, name: 'n', keyName: '', isRoot: false }, at(10))
+    const line = (line: number) => ({ key: 'k', line, name: 'n', keyName: '', isRoot: false })
+    const old = everySessionTable().map((table) => {
+      const both = addSession(addSession(table, line(1), at(0)), line(2), at(10))
+      return `${table.reading.reusedName}: ${liveness(both, line(1))}`
     })
-    const old = (reading: string) =>
-      tables
-        .filter((table) => table.reading.reusedName === reading)
-        .map((table) => liveness(table, { key: 'k', line: 1, name: 'n', keyName: '', isRoot: false }))
-    expect(new Set(old('replaces'))).toEqual(new Set(['dead']))
-    expect(new Set(old('joins'))).toEqual(new Set(['live']))
-    expect(new Set(old('adds'))).toEqual(new Set(['live']))
+    expect(new Set(old)).toEqual(new Set(['replaces: dead', 'joins: live', 'adds: live']))
   })
 
   test('if no reading is left, nothing more is judged for this user', () => {
-    const state = withSessions(['s0'], 0)
-    const contradicted = learn(state, use('s0'), refused, at(500))
-    expect(judged(contradicted, use('s0'), at(600)).is).toBe('open')
+    const contradicted = after(withSessions(['s0'], 0), [use('s0'), refused, 500])
+    expect(verdict(contradicted, use('s0'), 600)).toBe('open')
   })
 
   test('a name of a grant whose answer was lost may have been used', () => {
-    const start: State = { ...newState(), tokenClock: { from: -1000, to: 1000 } }
-    const again = grantCall(['solution', 'session:s0'])
-    const other = grantCall(['solution', 'session:s1'])
-    const after = learn(start, again, lost, at(10))
-    expect(judged(after, again, at(8000)).is).toBe('open')
-    expect(judged(after, other, at(8000)).is).toBe(judged(start, again, at(8000)).is)
-    expect(judged(start, again, at(8000)).is).toBe('accepted')
+    const [again, other] = [grantCall(['solution', 'session:s0']), grantCall(['solution', 'session:s1'])]
+    const tried = after(start, [again, lost, 10])
+    expect(verdict(tried, again, 8000)).toBe('open')
+    for (const [state, call] of [
+      [tried, other],
+      [start, again],
+    ] as const)
+      expect(verdict(state, call, 8000)).toBe('accepted')
   })
 
   test('a session may end before its tokens: after ten seconds it is open', () => {
-    expect(judged(withSessions(['s0'], 0), use('s0'), at(12_000)).is).toBe('open')
+    expect(verdict(withSessions(['s0'], 0), use('s0'), 12_000)).toBe('open')
   })
 })
 
@@ -346,27 +325,17 @@ const terms = {
   contextsOfSolution: { method: 'context/list', path: ['where', 'solution'] },
 }
 
-/** The verdict on a call for the contexts of a solution, with a token of this scope. */
-function verdictOn(scope: readonly string[], solution: string) {
-  const state = afterGrants(newState(terms), ['p'], scope)
-  const text = body('context/list', { where: { solution } })
-  return judged(state, listWith(tokenHeader('p'), text), at(100))
-}
-
-test('a token for one solution reaches no other, whatever else it may do', () => {
-  for (const more of [[], ['session:a'], ['solution']])
-    expect(verdictOn(['context', ...more, 'solution:a'], 'b')).toMatchObject({
-      is: 'refused',
-      requirement: 'scopes/solution-id',
-    })
-})
-
-test.each<[string, readonly string[], string]>([
-  ['its own solution', ['context', 'solution:a'], 'a'],
-  ['one of two', ['context', 'solution:a', 'solution:b'], 'b'],
-  ['any, beside the word for all', ['context', 'solution:a', 'solution:*'], 'b'],
-])('whether it reaches %s is open', (_what, scope, solution) => {
-  expect(verdictOn(scope, solution).is).toBe('open')
+test.each<[string, readonly string[], string, says: string]>([
+  ['no other', ['context', 'solution:a'], 'b', 'refused: scopes/solution-id'],
+  ['no other with a session', ['context', 'session:a', 'solution:a'], 'b', 'refused: scopes/solution-id'],
+  ['no other beside its area', ['context', 'solution', 'solution:a'], 'b', 'refused: scopes/solution-id'],
+  // Whether it reaches these is open.
+  ['its own solution', ['context', 'solution:a'], 'a', 'open'],
+  ['one of two', ['context', 'solution:a', 'solution:b'], 'b', 'open'],
+  ['any, beside the word for all', ['context', 'solution:a', 'solution:*'], 'b', 'open'],
+])('a token for one solution reaches %s: %j', (_what, scope, solution, says) => {
+  const call = listWith(tokenHeader('p'), body('context/list', { where: { solution } }))
+  expect(ruling(afterGrants(newState(terms), ['p'], scope), call, 100)).toContain(says)
 })
 
 test('keys are apart where no reading that is left makes them one user', () => {
