@@ -328,7 +328,8 @@ function create({ context, params }: Call, scope: string[], beyond: 'oldest-remo
     remove([...state.keys.values()].filter((old) => !old.initial && !old.deleted).slice(0, 1))
   }
   remove(rules.keysLostToNewKey([...state.keys.values()], key))
-  forgetDeleted(context, bounds.keys)
+  // Deleted keys stay as records until the bound; live ones are never dropped.
+  makeRoom(state.keys, bounds.keys, ({ deleted }) => deleted)
   state.keys.set(key.id, rules.storedKey(key))
   return succeed(rules.createKeyResult({ id: key.id, secret: key.secret }))
 }
@@ -350,15 +351,6 @@ function isInUse(publicKey: unknown, { keys }: State): boolean {
 
 function remove(keys: ApiKey[]): void {
   for (const key of keys) key.deleted = true
-}
-
-/** Deleted keys stay as records until the bound; live ones are never dropped. */
-function forgetDeleted({ state }: ServerContext, bound: number): void {
-  if (state.keys.size < bound) return
-  const deleted = new Map([...state.keys].filter(([, key]) => key.deleted))
-  const kept = deleted.size
-  state.forgotten.keys += makeRoom(deleted, Math.max(kept - (state.keys.size - bound), 1))
-  for (const [id, key] of state.keys) if (key.deleted && !deleted.has(id)) state.keys.delete(id)
 }
 
 const keyId = { id: text(1, 128) }
@@ -430,8 +422,8 @@ const solutionMethods: Method[] = [
 
 const recordOf = ({ random, now }: ServerContext) => ({ id: random(16).toString('hex'), created: now() })
 
-function keep<R extends { id: string }>({ state, bounds }: ServerContext, records: Map<string, R>, made: R): void {
-  state.forgotten.records += makeRoom(records, bounds.records)
+function keep<R extends { id: string }>({ bounds }: ServerContext, records: Map<string, R>, made: R): void {
+  makeRoom(records, bounds.records)
   records.set(made.id, made)
 }
 

@@ -8,8 +8,8 @@ function createNonceMemory(bound: number) {
   const perGeneration = Math.max(Math.floor(bound / 2), 1)
   let older = new Map<number, number>()
   let newer = new Map<number, number>()
-  let newestEndMs = { older: 0, newer: 0 }
-  let forgotten = 0
+  /** When the last of the newer ones may be forgotten. */
+  let newestEndMs = 0
   return {
     /** Whether the nonce was used and is still remembered at `nowMs`. */
     has(nonce: string, nowMs: number): boolean {
@@ -17,21 +17,13 @@ function createNonceMemory(bound: number) {
       return (newer.get(mark) ?? older.get(mark) ?? 0) > nowMs
     },
     add(nonce: string, untilMs: number, nowMs: number): void {
-      if (newer.size >= perGeneration || newestEndMs.newer <= nowMs) {
-        if (newestEndMs.older > nowMs) for (const endMs of older.values()) if (endMs > nowMs) forgotten += 1
+      if (newer.size >= perGeneration || newestEndMs <= nowMs) {
         older = newer
         newer = new Map<number, number>()
-        newestEndMs = { older: newestEndMs.newer, newer: 0 }
+        newestEndMs = 0
       }
       newer.set(markOf(nonce), untilMs)
-      newestEndMs.newer = Math.max(newestEndMs.newer, untilMs)
-    },
-    get size() {
-      return older.size + newer.size
-    },
-    /** How many were forgotten before their time. */
-    get forgotten() {
-      return forgotten
+      newestEndMs = Math.max(newestEndMs, untilMs)
     },
   }
 }
@@ -168,8 +160,6 @@ export function createState(bounds: { nonces: number }) {
     nonces: createNonceMemory(bounds.nonces),
     solutions: new Map<string, Solution>(),
     contexts: new Map<string, Context>(),
-    /** Counts entries that were dropped because a bound was reached, not because they expired. */
-    forgotten: { tokens: 0, keys: 0, records: 0 },
     /** Set by the first body that was not JSON. */
     sawMalformed: false,
     /** Pairs of tokens issued so far. */
@@ -180,17 +170,14 @@ export function createState(bounds: { nonces: number }) {
 export type State = ReturnType<typeof createState>
 
 /**
- * Drops the oldest entries of a full `map`; returns how many were dropped. A large map loses a hundredth at a time, because finding its
- * oldest entry gets slower with each removal.
+ * Drops the oldest entries of a full `map`, of those that `mayGo`. A large map loses a hundredth at a time, because finding its oldest entry
+ * gets slower with each removal.
  */
-export function makeRoom(map: Map<unknown, unknown>, bound: number): number {
-  let dropped = 0
-  if (map.size < bound) return dropped
+export function makeRoom<V>(map: Map<string, V>, bound: number, mayGo: (value: V) => boolean = () => true): void {
+  if (map.size < bound) return
   const rest = bound - Math.floor(bound / 100)
-  for (const key of map.keys()) {
+  for (const [key, value] of map) {
     if (map.size < rest) break
-    map.delete(key)
-    dropped += 1
+    if (mayGo(value)) map.delete(key)
   }
-  return dropped
 }

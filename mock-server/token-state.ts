@@ -71,7 +71,7 @@ export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
   if (pair.session) keepSessionFor(pair.session, pair)
 
   dropExpired(context, issuedMs)
-  state.forgotten.tokens += makeRoom(state.tokens, bounds.tokens - 1)
+  makeRoom(state.tokens, bounds.tokens - 1)
   state.tokens.set(pair.accessToken, { kind: 'access', text: pair.accessToken, pair })
   state.tokens.set(pair.refreshToken, { kind: 'refresh', text: pair.refreshToken, pair })
   return pair
