@@ -58,13 +58,14 @@ function createListener(
   const connectionOf = createConnectionNumbers()
   return (incoming, response) => {
     response.sendDate = false
-    const exchange = recording?.begin(incoming, response)
+    const connection = connectionOf(incoming.socket)
+    const note = recording?.begin(incoming, response, connection)
     const finish = (answer: MockAnswer) => {
-      recording?.answered(exchange, answer)
+      note?.answered(answer)
       write(response, answer, incoming.complete)
     }
     readBody(incoming, maxBodyBytes, (body) => {
-      recording?.received(exchange, body)
+      note?.received(body)
       const answer = handle({
         method: incoming.method ?? '',
         // express leaves the whole path there.
@@ -72,7 +73,7 @@ function createListener(
         headers: incoming.headers as { [name: string]: string | undefined },
         body,
         remoteAddress: incoming.socket.remoteAddress ?? '',
-        connection: connectionOf(incoming.socket),
+        connection,
       })
       if (answer instanceof Promise) answer.then(finish)
       else finish(answer)
@@ -245,7 +246,6 @@ const bodyBound = 256 * 1024
 /** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
 function createRecording(bytes: number) {
   const held: RecordedExchange[] = []
-  const connectionOf = createConnectionNumbers()
   let room = bytes
   let dropped = 0
   return {
@@ -253,60 +253,58 @@ function createRecording(bytes: number) {
     get dropped() {
       return dropped
     },
-    /** Undefined once the recording is full. */
-    begin(incoming: IncomingMessage, response: ServerResponse): RecordedExchange | undefined {
+    /** Returns what takes the rest of the exchange; undefined once the recording is full. */
+    begin(incoming: IncomingMessage, response: ServerResponse, connection: number) {
       const { rawHeaders, method = '', url = '' } = incoming
-      const headers = rawHeaders.flatMap((name, at): [string, string][] =>
-        at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
-      )
-      const exchange: RecordedExchange = {
-        number: held.length + 1,
-        connection: connectionOf(incoming.socket),
-        startedMs: preciseNow(),
-        receivedMs: null,
-        answeredMs: null,
-        deliveredMs: null,
-        httpMethod: method,
-        target: url,
-        headers,
-        body: noBytes,
-        bodyBytes: 0,
-        answer: null,
-        faults: [],
-      }
+      const startedMs = preciseNow()
       // Approximately what it takes without its bodies.
       room -= rawHeaders.reduce((sum, text) => sum + text.length, 500 + url.length)
       if (room < 0) {
         dropped += 1
         return undefined
       }
+      const exchange: RecordedExchange = {
+        number: held.length + 1,
+        connection,
+        startedMs,
+        receivedMs: null,
+        answeredMs: null,
+        deliveredMs: null,
+        httpMethod: method,
+        target: url,
+        headers: rawHeaders.flatMap((name, at): [string, string][] =>
+          at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
+        ),
+        body: noBytes,
+        bodyBytes: 0,
+        answer: null,
+        faults: [],
+      }
       held.push(exchange)
       response.once('finish', () => {
         exchange.deliveredMs = preciseNow()
       })
-      return exchange
-    },
-    received(exchange: RecordedExchange | undefined, body: Buffer): void {
-      if (exchange === undefined) return
-      exchange.receivedMs = preciseNow()
-      exchange.bodyBytes = body.length
-      exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
-      room -= exchange.body.length
-    },
-    answered(exchange: RecordedExchange | undefined, answer: MockAnswer): void {
-      if (exchange === undefined) return
-      const { status, headers, body, hangUp, notes } = answer
-      const { stage, faults = [], unspoilt } = notes ?? {}
-      exchange.answeredMs = preciseNow()
-      exchange.answer = {
-        status: hangUp ? 0 : status,
-        headers: { ...headers },
-        body: hangUp ? '' : body.slice(0, bodyBound),
-        ...(unspoilt === undefined ? {} : { unspoilt: unspoilt.slice(0, bodyBound) }),
+      return {
+        received(body: Buffer): void {
+          exchange.receivedMs = preciseNow()
+          exchange.bodyBytes = body.length
+          exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
+          room -= exchange.body.length
+        },
+        answered({ status, headers, body, hangUp, notes = {} }: MockAnswer): void {
+          const { stage, faults = [], unspoilt } = notes
+          exchange.answeredMs = preciseNow()
+          exchange.answer = {
+            status: hangUp ? 0 : status,
+            headers: { ...headers },
+            body: hangUp ? '' : body.slice(0, bodyBound),
+            ...(unspoilt === undefined ? {} : { unspoilt: unspoilt.slice(0, bodyBound) }),
+          }
+          room -= body.length
+          if (stage !== undefined) exchange.stage = stage
+          exchange.faults = faults
+        },
       }
-      room -= body.length
-      if (stage !== undefined) exchange.stage = stage
-      exchange.faults = faults
     },
   }
 }
