@@ -186,43 +186,36 @@ function clockOf(options: ServerOptions): MockClock {
   return createClock(startMs === undefined ? { frozen } : { frozen, startMs })
 }
 
-const optionNames = [
-  'clock',
-  'now',
-  'seed',
-  'rootKey',
-  'profile',
-  'rules',
-  'around',
-  'bounds',
-  'journal',
-  'recording',
-  'explain',
-  'cors',
-  'port',
-  'host',
-  'control',
-]
-
-/** Names of the options that are objects, each with the names of its members. */
-const nested: { readonly [option: string]: readonly string[] } = {
-  rootKey: ['id', 'secret', 'publicKey'],
-  rules: Object.keys(rules),
-  bounds: Object.keys(defaultBounds),
-  journal: ['size', 'bytes'],
-  recording: ['bytes'],
-}
+/** Every option of a server and of its sockets, with the names of its members where these are checked. */
+const optionMembers: { readonly [O in keyof ServerOptions | 'port' | 'host' | 'control']-?: readonly string[] | null } =
+  {
+    clock: null,
+    now: null,
+    seed: null,
+    rootKey: ['id', 'secret', 'publicKey'],
+    profile: null,
+    rules: Object.keys(rules),
+    around: null,
+    bounds: Object.keys(defaultBounds),
+    journal: ['size', 'bytes'],
+    recording: ['bytes'],
+    explain: null,
+    cors: null,
+    port: null,
+    host: null,
+    control: null,
+  }
 
 /** Checks options that may come from plain JavaScript. Throws a TypeError that names the mistake and what would be right. */
 function checkOptions(options: { readonly [name: string]: unknown }): void {
-  demandKnownNames('option', options, optionNames)
+  demandKnownNames('option', options, Object.keys(optionMembers))
   const { clock, profile } = options
   if (clock !== undefined && (typeof clock !== 'object' || clock === null))
     demandWord('the option "clock"', clock, ['real', 'virtual'])
   if (profile !== undefined) readProfile(profile)
-  for (const [option, names] of Object.entries(nested)) {
+  for (const [option, names] of Object.entries(optionMembers)) {
     const value = options[option]
-    if (value === undefined) continue
+    if (value === undefined || names === null) continue
     if (typeof value !== 'object' || value === null) throw new TypeError(`Give the option "${option}" an object`)
     demandKnownNames('member', value, names, { of: ` of the option "${option}"` })
   }

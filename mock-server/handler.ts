@@ -10,8 +10,6 @@ import { methods, type Params, runMethod } from './methods.ts'
 import { type Outcome, refusalKinds, refuse, succeed } from './refusal.ts'
 import type { TokenPair } from './state.ts'
 
-type Refusal = ReturnType<typeof refuse>['refusal']
-
 /** One server without a network: requests in, answers out. */
 export interface MockHandler {
   handle: Handle
@@ -24,6 +22,9 @@ export interface MockHandler {
 
 type Noted = RpcOutcome | { stage: string }
 
+/** Most calls wait for nothing, and a promise would take time. */
+type Maybe<T> = T | Promise<T>
+
 /** The reference server as a function. Its answer is a promise only if it must wait; it never throws. */
 export function createHandler(options: ServerOptions = {}): MockHandler {
   const context = createContext(options)
@@ -32,11 +33,11 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   const faults = createFaults(() => context.random(4).readUInt32LE() / 2 ** 32)
   const gate = createGate(context)
 
-  function answer(request: MockRequest): MockAnswer | Promise<MockAnswer> {
+  function answer(request: MockRequest): Maybe<MockAnswer> {
     return profile.delayMs > 0 ? letPass(context, profile.delayMs).then(() => answerNow(request)) : answerNow(request)
   }
 
-  function answerNow(request: MockRequest): MockAnswer | Promise<MockAnswer> {
+  function answerNow(request: MockRequest): Maybe<MockAnswer> {
     const closed = gate(request)
     if (closed) return noted(request, closed.answer, closed)
     return faults.armed ? answerUnderFaults(request) : answerRight(request)
@@ -47,17 +48,17 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
     const met = faults.meet(peek(request.body))
     const names = met.map(({ fault }) => fault)
     for (const fault of met) {
-      const instead = await kindOf(fault).before?.({ context, source: faults, request }, fault)
-      if (instead) return noteFaults(noted(request, instead, { stage: `fault/${names.at(-1)}` }, names), names)
+      const instead = await kindOf(fault).before?.({ context, request, waitAt: faults.waitAt }, fault)
+      if (instead) return withFaults(noted(request, instead, { stage: `fault/${fault.fault}` }, names), names)
     }
     const right = await answerRight(request, met.some((fault) => kindOf(fault).spoils) ? names : undefined)
-    return noteFaults(
+    return withFaults(
       met.reduce((whole, fault) => changed(context, whole, fault), right),
       names,
     )
   }
 
-  function answerRight(request: MockRequest, met?: string[]): MockAnswer | Promise<MockAnswer> {
+  function answerRight(request: MockRequest, met?: string[]): Maybe<MockAnswer> {
     return whenReady(answerBody(context, request), (outcome) =>
       noted(request, renderOutcome(context, outcome), outcome, met),
     )
@@ -114,22 +115,23 @@ function createGate(
     second = current
     return calls <= profile.callsPerSecond
   }
-  const closed = (stage: string, status: number, text: string) => ({ stage, answer: answerOf(context, status, text) })
+  const closed = (stage: string, status: number, text: string, headers = {}) => ({
+    stage,
+    answer: withHeaders(answerOf(context, status, text), headers),
+  })
   return (request) => {
     if (!rules.isCall(request.method, request.target, callPath, request.body))
       return closed('http/path', 404, 'Not found')
     if (request.body.length > profile.maxBodyBytes) return closed('http/size', 413, 'Content too large')
-    if (profile.callsPerSecond > 0 && !withinRate()) {
-      const slow = closed('http/rate', 429, 'Too many requests')
-      return { ...slow, answer: withHeaders(slow.answer, { 'retry-after': '1' }) }
-    }
+    if (profile.callsPerSecond > 0 && !withinRate())
+      return closed('http/rate', 429, 'Too many requests', { 'retry-after': '1' })
     if (rules.contentTypeTaken(request.headers['content-type'], profile)) return undefined
     return closed('http/content-type', 415, 'Unsupported media type')
   }
 }
 
-/** Calls `next` at once, or when a promise is kept: most calls wait for nothing, and a promise would take time. */
-const whenReady = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
+/** Calls `next` at once, or when a promise is kept. */
+const whenReady = <T, R>(value: Maybe<T>, next: (value: T) => R): Maybe<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
 /** Turns a defect into HTTP 500 for this call, so that the server goes on. */
@@ -144,8 +146,6 @@ function guarded(context: ServerContext, handle: Handle): Handle {
     }
   }
 }
-
-type Maybe<T> = T | Promise<T>
 
 /** Reads the body and answers each request in it: one, or a list if the profile accepts batches. */
 function answerBody(context: ServerContext, request: MockRequest): Maybe<RpcOutcome | RpcOutcome[]> {
@@ -186,7 +186,7 @@ async function answerList(
   return answers
 }
 
-function unread(outcome: { ok: false; refusal: Refusal }): RpcOutcome {
+function unread(outcome: ReturnType<typeof refuse>): RpcOutcome {
   return { id: undefined, method: undefined, params: undefined, caller: undefined, outcome, silent: false }
 }
 
@@ -407,13 +407,11 @@ export interface Faults {
   clear(): void
 }
 
-type FaultSource = ReturnType<typeof createFaults>
-
 /** A call that a fault applies to, and the server. */
 interface Met {
   context: ServerContext
-  source: FaultSource
   request: MockRequest
+  waitAt: ReturnType<typeof createFaults>['waitAt']
 }
 
 /** How a kind of fault works. */
@@ -480,7 +478,7 @@ const kinds: { readonly [K in FaultKind['fault']]: Kind<Extract<ArmedFault, { fa
       }),
   },
   'expire-token': { fields: {}, before: expirePresented },
-  barrier: { fields: { calls: wholeNumber(0) }, before: ({ source }, fault) => source.waitAt(fault) },
+  barrier: { fields: { calls: wholeNumber(0) }, before: ({ waitAt }, fault) => waitAt(fault) },
 }
 
 const kindOf = (fault: ArmedFault): Kind<ArmedFault> => kinds[fault.fault]
@@ -552,14 +550,12 @@ function createFaults(chance: () => number) {
       return concerned.filter((entry) => applies(entry, chance)).map(({ fault }) => fault)
     },
     /** Resolves when enough calls wait at the barrier. */
-    waitAt(barrier: ArmedFault): Promise<undefined> {
-      const entry = armed.get(barrier.id)
-      if (barrier.fault !== 'barrier' || !entry) return Promise.resolve(undefined)
-      return new Promise((resolve) => {
-        entry.waiting.push(() => resolve(undefined))
-        if (entry.waiting.length < barrier.calls) return
-        for (const go of entry.waiting.splice(0)) go()
-      })
+    async waitAt({ id, calls }: { id: string; calls: number }): Promise<undefined> {
+      const waiting = armed.get(id)?.waiting
+      if (waiting === undefined) return
+      const released = new Promise<undefined>((resolve) => waiting.push(() => resolve(undefined)))
+      if (waiting.length >= calls) for (const go of waiting.splice(0)) go()
+      return released
     },
   }
 }
@@ -589,7 +585,7 @@ export async function letPass({ clock }: ServerContext, ms: number): Promise<und
   else await sleep(ms)
 }
 
-function noteFaults(answer: MockAnswer, faults: string[]): MockAnswer {
+function withFaults(answer: MockAnswer, faults: string[]): MockAnswer {
   if (faults.length > 0) answer.notes = { ...answer.notes, faults }
   return answer
 }
