@@ -185,6 +185,10 @@ describe('a fault', () => {
     expect(client.journal.entries({ verdict: 'faulted' })).toMatchObject([{ stage: 'fault/drop', faults: ['drop'] }])
     const renewed = client.journal.entries({ grantType: 'refresh_token', verdict: 'accepted' })
     expect(renewed).toMatchObject([{ faults: ['drop'] }])
+    client.faults.add({ fault: 'drop', when: 'before' })
+    client.faults.add({ fault: 'malformed' })
+    await client.list({ basic: client.root })
+    expect(client.journal.entries().at(-1)).toMatchObject({ stage: 'fault/drop', faults: ['drop', 'malformed'] })
   })
 
   test('throttles, fails, cuts and mislabels, by count and by method', async () => {

@@ -6,24 +6,23 @@ import { type KeyObject, randomInt } from 'node:crypto'
  */
 function createNonceMemory(bound: number) {
   const perGeneration = Math.max(Math.floor(bound / 2), 1)
-  let older = new Map<number, number>()
-  let newer = new Map<number, number>()
-  /** When the last of the newer ones may be forgotten. */
-  let newestEndMs = 0
+  /** `endMs`: when the last of its nonces may be forgotten. */
+  const generation = () => ({ marks: new Map<number, number>(), endMs: 0 })
+  let older = generation()
+  let newer = generation()
   return {
     /** Whether the nonce was used and is still remembered at `nowMs`. */
     has(nonce: string, nowMs: number): boolean {
       const mark = markOf(nonce)
-      return (newer.get(mark) ?? older.get(mark) ?? 0) > nowMs
+      return (newer.marks.get(mark) ?? older.marks.get(mark) ?? 0) > nowMs
     },
     add(nonce: string, untilMs: number, nowMs: number): void {
-      if (newer.size >= perGeneration || newestEndMs <= nowMs) {
+      if (newer.marks.size >= perGeneration || newer.endMs <= nowMs) {
         older = newer
-        newer = new Map<number, number>()
-        newestEndMs = 0
+        newer = generation()
       }
-      newer.set(markOf(nonce), untilMs)
-      newestEndMs = Math.max(newestEndMs, untilMs)
+      newer.marks.set(markOf(nonce), untilMs)
+      newer.endMs = Math.max(newer.endMs, untilMs)
     },
   }
 }
