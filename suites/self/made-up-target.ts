@@ -33,8 +33,11 @@ export type MadeUpAnswer =
   | { status: number; body?: unknown; headers?: { [name: string]: string } }
   | 'dropped'
 
+/** What the server answers to a call; calls are numbered from 1. */
+export type Answering = (call: MadeUpCall, number: number) => MadeUpAnswer
+
 interface MadeUpTarget {
-  answer(call: MadeUpCall): MadeUpAnswer
+  answer: Answering
   fresh?: boolean
   root?: RootKey
   settings?: Partial<TargetSettings>
@@ -60,6 +63,7 @@ const beganAtMs = 1_800_000_000_000
 /** Lasting, as a server at a URL is: its clock cannot be moved, but its waits end at once. */
 export function madeUpTarget(made: MadeUpTarget): Target {
   let localMs = beganAtMs
+  let number = 0
   const { answer, fresh = true, skewMs = () => 0, dated = true, callMs = 5 } = made
   const instance: Instance = {
     baseUrl: 'http://made-up',
@@ -78,7 +82,8 @@ export function madeUpTarget(made: MadeUpTarget): Target {
       const { id, method, params } = parsed(body)
       const authorization = headers.find(([name]) => name === 'authorization')?.[1]
       const nowMs = localMs + skewMs()
-      const given = answer({ id, method, params, authorization, from, connection, nowMs })
+      number += 1
+      const given = answer({ id, method, params, authorization, from, connection, nowMs }, number)
       if (given === 'dropped') {
         return { kind: 'none', reason: 'the connection was dropped', refusedConnection: false, stale: false }
       }
@@ -120,6 +125,16 @@ export const capabilities: Capabilities = {
 export function runOf(target: Target, more: Partial<Parameters<typeof startRun>[0]> = {}): Run {
   return startRun({ target, corpus: noCorpus, facts: noFacts(), random: seededRandom(1), unique: 'test', ...more })
 }
+
+/** A run against a lasting server that answers so. */
+export const answering = (answer: Answering, more: Omit<MadeUpTarget, 'answer'> = {}): Run =>
+  runOf(madeUpTarget({ answer, ...more }))
+
+export const accepting = (): MadeUpAnswer => ({ result: {} })
+
+/** The value of an Authorization header. */
+export const basicOf = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 
 /** @param steps the steps of a scenario, in YAML; `before`: what stands before them */
 export function ask(run: Run, steps: string, before = 'proves: [made/up]\n'): Promise<CaseOutcome> {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type MadeUpAnswer, madeUpTarget, runOf } from '../../self/made-up-target.ts'
+import { type Answering, accepting, answering, type MadeUpAnswer } from '../../self/made-up-target.ts'
 import type { WireAnswer } from '../target.ts'
 import type { CallSpec } from './call.ts'
-import { createCallLimit, createGrantLanes, type Lane, openConversation } from './conversation.ts'
+import { type Conversation, createCallLimit, createGrantLanes, type Lane, openConversation } from './conversation.ts'
 import { laneOf, makeCall, makeCalls } from './send.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 
@@ -13,67 +13,61 @@ describe('pace', () => {
   function limited(callsPerSecond: number, headers: { [name: string]: string }) {
     let second = 0
     let calls = 0
-    return madeUpTarget({
-      callMs: 2,
-      answer: ({ nowMs }): MadeUpAnswer => {
-        const now = Math.floor(nowMs / 1000)
-        calls = now === second ? calls + 1 : 1
-        second = now
-        return calls > callsPerSecond ? { status: 429, headers } : { result: {} }
-      },
-    })
+    const answer: Answering = ({ nowMs }) => {
+      const now = Math.floor(nowMs / 1000)
+      calls = now === second ? calls + 1 : 1
+      second = now
+      return calls > callsPerSecond ? { status: 429, headers } : accepting()
+    }
+    return answering(answer, { callMs: 2 })
   }
 
-  describe('a target that throttles', () => {
-    test.each([
-      ['without Retry-After', {}],
-      ['with Retry-After: 0', { 'retry-after': '0' }],
-    ])('is called at a pace that it accepts, %s', async (_how, headers) => {
-      const run = runOf(limited(40, headers))
-      const talk = await openConversation(run)
-      const calls = []
-      for (let made = 0; made < 400; made += 1) calls.push(await makeCall(talk, call))
-      expect(calls.filter(({ answer }) => answer.outcome !== 'accepted')).toEqual([])
-      expect(calls.slice(200).filter(({ throttled }) => throttled > 0)).toEqual([])
-      expect(run.facts.callsPerSecond).toBeGreaterThan(10)
-      expect(run.facts.callsPerSecond).toBeLessThanOrEqual(40)
-    })
+  /** Makes calls one after another, and measures the time. */
+  async function calling(talk: Conversation, count: number) {
+    const began = talk.instance.clock.now()
+    const calls = []
+    for (let made = 0; made < count; made += 1) calls.push(await makeCall(talk, call))
+    return {
+      tookMs: talk.instance.clock.now() - began,
+      outcomes: new Set(calls.map(({ answer }) => answer.outcome)),
+      throttled: calls.map(({ throttled }) => throttled),
+    }
+  }
 
-    test('a creation that may be beyond the limit is waited out once, and then counts as refused', async () => {
-      let creations = 0
-      const target = madeUpTarget({
-        answer: () => {
-          creations += 1
-          return creations > 9 ? { status: 429 } : { result: { id: `key-${creations}`, secret: 'a-secret' } }
-        },
-      })
-      const run = runOf(target)
-      const talk = await openConversation(run)
-      const create = () => makeCall(talk, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
-      for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
-      expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
-      expect(creations).toBe(11)
+  test.each([
+    ['without Retry-After', {}],
+    ['with Retry-After: 0', { 'retry-after': '0' }],
+  ])('a target that throttles is called at a pace that it accepts, %s', async (_how, headers) => {
+    const run = limited(40, headers)
+    const { outcomes, throttled } = await calling(await openConversation(run), 400)
+    expect(outcomes).toEqual(new Set(['accepted']))
+    expect(throttled.slice(200).filter((times) => times > 0)).toEqual([])
+    expect(run.facts.callsPerSecond).toBeGreaterThan(10)
+    expect(run.facts.callsPerSecond).toBeLessThanOrEqual(40)
+  })
+
+  test('a creation that may be beyond the limit is waited out once, and then counts as refused', async () => {
+    let creations = 0
+    const run = answering((_call, number) => {
+      creations = number
+      return number > 9 ? { status: 429 } : { result: { id: `key-${number}`, secret: 'a-secret' } }
     })
+    const talk = await openConversation(run)
+    const create = () => makeCall(talk, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
+    for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
+    expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
+    expect(creations).toBe(11)
   })
 
   test('a live target is called slowly at first, and faster while it does not throttle', async () => {
-    const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
-    const run = runOf(target)
-    const talk = await openConversation(run)
-    const began = talk.instance.clock.now()
-    for (let made = 0; made < 20; made += 1) await makeCall(talk, call)
-    expect(talk.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
-    const later = talk.instance.clock.now()
-    for (let made = 0; made < 2000; made += 1) await makeCall(talk, call)
-    expect(talk.instance.clock.now() - later).toBeLessThan(12_000)
+    const talk = await openConversation(answering(accepting, { callMs: 0, fresh: false }))
+    expect((await calling(talk, 20)).tookMs).toBeGreaterThanOrEqual(900)
+    expect((await calling(talk, 2000)).tookMs).toBeLessThan(12_000)
   })
 
   test('a target with a limit throttles ever more rarely', async () => {
-    const run = runOf(limited(40, {}))
-    const talk = await openConversation(run)
-    let throttled = 0
-    for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(talk, call)).throttled > 0 ? 1 : 0
-    expect(throttled).toBeLessThan(30)
+    const { throttled } = await calling(await openConversation(limited(40, {})), 8000)
+    expect(throttled.filter((times) => times > 0).length).toBeLessThan(30)
   })
 
   const fiftieth = (call: number): boolean => call % 50 === 0
@@ -85,58 +79,53 @@ describe('pace', () => {
     // Each of the forty waits its second, and the calls between them are as fast as ever.
     ['every fiftieth with 429 and Retry-After: 1', fiftieth, { status: 429, headers: { 'retry-after': '1' } }, 100_000],
   ])('a target that answers %s is soon called as fast as before', async (_how, isBusy, busy, mostMs) => {
-    let calls = 0
-    const answer = (): MadeUpAnswer => (isBusy(++calls) ? busy : { result: {} })
-    const talk = await openConversation(runOf(madeUpTarget({ callMs: 2, answer })))
-    const began = talk.instance.clock.now()
-    for (let made = 0; made < 2000; made += 1) expect((await makeCall(talk, call)).answer.outcome).toBe('accepted')
-    expect(talk.instance.clock.now() - began).toBeLessThan(mostMs)
+    const run = answering((_call, number) => (isBusy(number) ? busy : accepting()), { callMs: 2 })
+    const { outcomes, tookMs } = await calling(await openConversation(run), 2000)
+    expect(outcomes).toEqual(new Set(['accepted']))
+    expect(tookMs).toBeLessThan(mostMs)
   })
 
   test('a target with a known limit is called just below it, also where calls are made at once', async () => {
-    const run = runOf(limited(30, { 'retry-after': '1' }))
-    const talk = await openConversation(run)
+    const talk = await openConversation(limited(30, { 'retry-after': '1' }))
     const { clock } = talk.instance
-    for (let made = 0; made < 300; made += 1) await makeCall(talk, call)
+    await calling(talk, 300)
     const began = clock.now()
-    let throttled = 0
+    const throttled: number[] = []
+    const atOnce = Array.from({ length: 20 }, () => call)
     for (let round = 0; round < 30; round += 1) {
-      for (let made = 0; made < 40; made += 1) throttled += (await makeCall(talk, call)).throttled
-      for (const one of await makeCalls(
-        talk,
-        Array.from({ length: 20 }, () => call),
-      ))
-        throttled += one.throttled
+      throttled.push(...(await calling(talk, 40)).throttled)
+      throttled.push(...(await makeCalls(talk, atOnce)).map((one) => one.throttled))
     }
-    expect(throttled).toBeLessThan(30)
+    expect(throttled.reduce((sum, times) => sum + times)).toBeLessThan(30)
     // 1,800 calls take a minute at the limit itself; before twenty at once, the second must have room for them.
     expect(clock.now() - began).toBeLessThan(110_000)
   })
 
   test('a declared rate is never exceeded, whatever the target bears', async () => {
     const times: number[] = []
-    const target = madeUpTarget({
-      callMs: 0,
-      settings: { rate: 10 },
-      answer: ({ nowMs }): MadeUpAnswer => {
-        times.push(nowMs)
-        return times.length === 3 ? { status: 429 } : { result: {} }
-      },
-    })
-    const run = runOf(target)
-    const talk = await openConversation(run)
-    for (let made = 0; made < 600; made += 1) await makeCall(talk, call)
+    const answer: Answering = ({ nowMs }, number) => {
+      times.push(nowMs)
+      return number === 3 ? { status: 429 } : accepting()
+    }
+    await calling(await openConversation(answering(answer, { callMs: 0, settings: { rate: 10 } })), 600)
     for (const [index, at] of times.entries())
       expect((times[index + 10] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(990)
   })
 })
 
+/** Lets everything run that waits for nothing. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
 describe('call limit', () => {
   const answered: WireAnswer = { kind: 'answer', status: 200, headers: {}, body: new Uint8Array() }
   const lost: WireAnswer = { kind: 'none', reason: 'reset', refusedConnection: false, stale: false }
 
-  function hear(limit: ReturnType<typeof createCallLimit>, times: number, tookMs: number): void {
-    for (let heard = 0; heard < times; heard += 1) limit.hear(tookMs, answered)
+  /** Hears so many answers, each after so many ms. */
+  function hear(limit: ReturnType<typeof createCallLimit>, ...heard: (readonly [times: number, tookMs: number])[]) {
+    for (const [times, tookMs] of heard) for (let time = 0; time < times; time += 1) limit.hear(tookMs, answered)
+    return limit.atOnce
   }
 
   test('at most as many calls are under way as the limit allows, and they start in the order of their requests', async () => {
@@ -149,7 +138,6 @@ describe('call limit', () => {
         return new Promise<void>((end) => ends.push(end))
       }),
     )
-    const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
     await settle()
     expect(events).toEqual(['one', 'two'])
     ends[1]?.()
@@ -162,33 +150,41 @@ describe('call limit', () => {
     expect(events).toEqual(['one', 'two', 'three', 'four'])
   })
 
-  test('the limit grows up to sixteen while answers stay quick', () => {
+  const slowNowAndThen = Array.from(
+    { length: 6 },
+    () =>
+      [
+        [1, 100],
+        [1, 600],
+      ] as const,
+  ).flat()
+  test.each<[string, [heard: (readonly [number, number])[], atOnce: number][]]>([
+    [
+      'grows up to sixteen while answers stay quick',
+      [
+        [[], 4],
+        [[[8, 100]], 6],
+        [[[1000, 110]], 16],
+      ],
+    ],
+    [
+      'shrinks when answers become slower, but not below the first one',
+      [
+        [[[8 + 12 + 18, 100]], 13],
+        [[[26, 200]], 9],
+        [[[200, 200]], 4],
+      ],
+    ],
+    [
+      'stays where a few answers are slow',
+      [
+        [[[8, 100]], 6],
+        [slowNowAndThen, 9],
+      ],
+    ],
+  ])('the limit %s', (_how, steps) => {
     const limit = createCallLimit(null)
-    expect(limit.atOnce).toBe(4)
-    hear(limit, 8, 100)
-    expect(limit.atOnce).toBe(6)
-    hear(limit, 1000, 110)
-    expect(limit.atOnce).toBe(16)
-  })
-
-  test('the limit shrinks when answers become slower, but not below the first one', () => {
-    const limit = createCallLimit(null)
-    hear(limit, 8 + 12 + 18, 100)
-    expect(limit.atOnce).toBe(13)
-    hear(limit, 26, 200)
-    expect(limit.atOnce).toBe(9)
-    hear(limit, 200, 200)
-    expect(limit.atOnce).toBe(4)
-  })
-
-  test('a few slow answers change nothing', () => {
-    const limit = createCallLimit(null)
-    hear(limit, 8, 100)
-    for (let round = 0; round < 6; round += 1) {
-      hear(limit, 1, 100)
-      hear(limit, 1, 600)
-    }
-    expect(limit.atOnce).toBe(9)
+    for (const [heard, atOnce] of steps) expect(hear(limit, ...heard)).toBe(atOnce)
   })
 
   test('the limit shrinks when an answer is lost or throttled, until answers come again', () => {
@@ -198,13 +194,12 @@ describe('call limit', () => {
     limit.hear(5, { ...answered, status: 429 })
     limit.hear(5, { ...answered, status: 429 })
     expect(limit.atOnce).toBe(1)
-    hear(limit, 8, 200)
-    expect(limit.atOnce).toBe(3)
+    expect(hear(limit, [8, 200])).toBe(3)
   })
 
   test('a given number stays, and a rate bounds it', () => {
     const fixed = createCallLimit(3)
-    hear(fixed, 100, 1)
+    hear(fixed, [100, 1])
     fixed.hear(1, lost)
     expect(fixed.atOnce).toBe(3)
     expect(createCallLimit(null, 2).atOnce).toBe(2)
@@ -310,9 +305,6 @@ describe('grant lanes', () => {
         }),
       )
     }
-    const settle = async (): Promise<void> => {
-      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-    }
     begin('one', lanes.ofRoot)
     begin('two', lanes.ofRoot)
     begin('hers', lanes.ofErin)
@@ -347,7 +339,7 @@ describe('grant lanes', () => {
     const later = ['second', 'third'].map((name) => queue.run(lanes.ofRoot, async () => void begun.push(name)))
     const urgent = queue.run(lanes.ofRoot, async () => void begun.push('urgent'), true)
     expect([told, queue.waiting]).toEqual([3, 3])
-    await new Promise((resolve) => setImmediate(resolve))
+    await settle()
     endFirst()
     await Promise.all([first, ...later, urgent])
     expect(begun).toEqual(['urgent', 'second', 'third'])

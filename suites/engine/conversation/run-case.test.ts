@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
-import { ask, type MadeUpAnswer, type MadeUpCall, madeUpTarget, noCorpus, runOf } from '../../self/made-up-target.ts'
+import {
+  type Answering,
+  accepting,
+  answering,
+  ask,
+  basicOf,
+  type MadeUpAnswer,
+  type MadeUpCall,
+  madeUpTarget,
+  noCorpus,
+  runOf,
+} from '../../self/made-up-target.ts'
 import type { CaseOutcome } from '../judge/problem.ts'
 import type { TestKey } from '../language/fixture-types.ts'
 import type { TargetSettings } from '../target.ts'
@@ -14,30 +25,64 @@ const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect
 const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
 const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
 
-/** A server that refuses every grant, and nothing else. */
-const withoutGrants = (settings: Partial<TargetSettings> = {}) =>
-  madeUpTarget({ settings, answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) })
+const refused = { status: 401 }
+/** Refuses every grant, and nothing else. */
+const withoutGrants: Answering = ({ method }) => (method === 'manager/auth' ? refused : accepting())
 
 describe('run case', async () => {
-  test('a locked key blocks the case that shows it and all later cases', async () => {
-    let locked = false
-    const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
-    expect((await ask(run, right)).verdict).toBe('passed')
-    locked = true
-    expect((await ask(run, granted)).verdict).toBe('blocked')
-    expect(run.stopping.reason?.kind).toBe('locked-out')
+  const failsFrom =
+    (from: number, status: number): Answering =>
+    (_call, number) =>
+      number >= from ? { status } : accepting()
+  const soRefused =
+    (isRefused: (call: MadeUpCall, number: number) => boolean): Answering =>
+    (call, number) =>
+      call.method === 'manager/auth' || isRefused(call, number) ? refused : accepting()
+  test.each<[what: string, answer: Answering, steps: string[], verdicts: string[], stop?: 'locked-out' | 'gone']>([
+    ['a locked key', failsFrom(2, 401), [right, granted], ['passed', 'blocked'], 'locked-out'],
+    ['no answer at all', () => 'dropped', [right], ['blocked'], 'gone'],
+    ...[502, 503, 504].map((status): [string, Answering, string[], string[], 'gone'] => [
+      `a proxy that answers ${status} from some call on`,
+      failsFrom(2, status),
+      [right, granted],
+      ['passed', 'blocked'],
+      'gone',
+    ]),
+    [
+      '502 to one kind of call',
+      (call) => (call.method === 'manager/auth' ? { status: 502 } : accepting()),
+      [granted],
+      ['failed'],
+    ],
+    ['a refusal while the root key is accepted', withoutGrants, [right, granted], ['passed', 'failed']],
+    ['a key that is refused now and then', soRefused((_, n) => n % 2 === 0), [right, granted], ['passed', 'failed']],
+    [
+      'one refused with two signatures in three',
+      soRefused((call, n) => call.authorization !== undefined && n % 3 !== 1),
+      [signed, granted],
+      ['passed', 'failed'],
+    ],
+    [
+      'one refused on used connections alone',
+      soRefused((call, n) => n > 1 && call.connection !== 'fresh'),
+      [right, granted],
+      ['passed', 'failed'],
+    ],
+  ])('%s', async (_what, answer, steps, verdicts, stop) => {
+    const run = answering(answer)
+    const seen = []
+    for (const step of steps) seen.push((await ask(run, step)).verdict)
+    expect([seen, run.stopping.reason?.kind]).toEqual([verdicts, stop])
   })
 
   /** Drops the answers to these grants, by their numbers. */
   function losing(isLost: (number: number) => boolean) {
-    let number = 0
-    const target = madeUpTarget({
-      answer: ({ method }) => {
-        if (method === 'manager/auth') number += 1
-        return method === 'manager/auth' && isLost(number) ? 'dropped' : { result: {} }
-      },
+    let made = 0
+    const run = answering(({ method }) => {
+      if (method === 'manager/auth') made += 1
+      return method === 'manager/auth' && isLost(made) ? 'dropped' : accepting()
     })
-    return { run: runOf(target), made: () => number }
+    return { run, made: () => made }
   }
 
   test('an answer that is lost once fails no case', async () => {
@@ -56,11 +101,9 @@ describe('run case', async () => {
     ['gro\u00df', 'letters beyond ASCII'],
     ['gate-7', undefined],
   ] as const)('refused Basic credentials with the secret %s name what may be misread', async (secret, has) => {
-    const target = madeUpTarget({
-      root: { kind: 'secret', id: 'root', secret },
-      answer: ({ authorization = '' }) => (authorization.startsWith('Basic') ? { status: 401 } : { result: {} }),
-    })
-    const { verdict, problem } = await ask(runOf(target), right)
+    const refusing: Answering = ({ authorization = '' }) => (authorization.startsWith('Basic') ? refused : accepting())
+    const run = answering(refusing, { root: { kind: 'secret', id: 'root', secret } })
+    const { verdict, problem } = await ask(run, right)
     expect(verdict).toBe('failed')
     expect(problem?.hint).toEqual(has === undefined ? undefined : { kind: 'basic-secret', has })
     if (has !== undefined) expect(problemText(problem)).not.toContain('lock')
@@ -70,29 +113,26 @@ describe('run case', async () => {
   function locking(lockMs: number) {
     let wrong = 0
     let untilMs = 0
-    return madeUpTarget({
-      callMs: 10,
-      answer: ({ authorization = '', nowMs }) => {
-        if (authorization.startsWith('Bearer')) return { result: {} }
-        const isRight = authorization === `Basic ${Buffer.from('root:not-a-secret').toString('base64')}`
-        wrong = isRight && nowMs >= untilMs ? 0 : wrong + 1
-        if (wrong === 8) untilMs = nowMs + lockMs
-        return wrong === 0 ? { result: {} } : { status: 401 }
-      },
-    })
+    const answer: Answering = ({ authorization = '', nowMs }) => {
+      if (authorization.startsWith('Bearer')) return accepting()
+      wrong = authorization === basicOf('root', 'not-a-secret') && nowMs >= untilMs ? 0 : wrong + 1
+      if (wrong === 8) untilMs = nowMs + lockMs
+      return wrong === 0 ? accepting() : refused
+    }
+    return answering(answer, { callMs: 10 })
   }
   const eightWrong =
     '  - { repeat: 8, call: solution/listSolutions, auth: { basic: root, but: first-half }, expect: refused }\n'
 
   test('a lock that ends is waited out', async () => {
-    const run = runOf(locking(10_000))
+    const run = locking(10_000)
     expect((await ask(run, right + eightWrong)).verdict).toBe('passed')
     expect((await ask(run, right)).verdict).toBe('passed')
     expect(run.stopping.reason).toBeNull()
   })
 
   test('a lock that does not end blocks what it keeps from being judged', async () => {
-    const run = runOf(locking(3_600_000))
+    const run = locking(3_600_000)
     await ask(run, right + eightWrong)
     expect((await ask(run, right)).verdict).toBe('blocked')
     expect(run.stopping.reason?.kind).toBe('locked-out')
@@ -101,16 +141,11 @@ describe('run case', async () => {
   /** Six keys beside root; all of them die at once. */
   async function mortalKeys() {
     const names = ['one', 'two', 'three', 'four', 'five', 'six']
-    const headers = names.map((name) => `Basic ${Buffer.from(`${name}:${name}-secret`).toString('base64')}`)
-    let areDead = false
-    const target = madeUpTarget({
-      answer: ({ authorization = '' }) =>
-        authorization.endsWith(Buffer.from('root:not-a-secret').toString('base64')) ||
-        (!areDead && headers.includes(authorization))
-          ? { result: {} }
-          : { status: 401 },
-    })
-    const run = runOf(target)
+    const living = new Set(names.map((name) => basicOf(name, `${name}-secret`)))
+    const root = basicOf('root', 'not-a-secret')
+    const run = answering(({ authorization = '' }) =>
+      authorization === root || living.has(authorization) ? accepting() : refused,
+    )
     const { testKeys, instance } = await openConversation(run)
     const callAs = (auth: string, expect: string) =>
       ask(run, `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${auth} }, expect: ${expect} }\n`)
@@ -126,9 +161,7 @@ describe('run case', async () => {
       clock: instance.clock,
       use,
       useWrongly: (name: string) => callAs(`${name}, but: first-half`, 'refused'),
-      die: () => {
-        areDead = true
-      },
+      die: () => living.clear(),
     }
   }
 
@@ -168,7 +201,7 @@ describe('run case', async () => {
     const target = madeUpTarget({
       answer: ({ params }) =>
         params.apiKeyId === 'narrow' && (String(params.scope) !== 'context' || params.apiKeySecret !== 'narrow-secret')
-          ? { status: 401 }
+          ? refused
           : { result: pair },
     })
     const dave: TestKey = { name: 'dave', key: 'secret', scope: ['context'], proves: [] }
@@ -190,44 +223,18 @@ describe('run case', async () => {
     'call: manager/auth, auth: { hmac: root }, params: { grantType: api_key_credentials, apiKeyId: $root.id, apiKeySecret: $root.secret, scope: [solution] }, expect: accepted',
     'call: solution/listSolutions, auth: { hmac: root, but: { signature: untruncated } }, expect: refused',
   ])('a signature that was never accepted is not locked: after %s', async (step) => {
-    const run = runOf(
-      madeUpTarget({
-        answer: ({ authorization = '', method }) => {
-          const mac = Buffer.from(authorization.split(';')[4] ?? '', 'base64')
-          return method === 'manager/auth' || mac.length !== 20 ? { result: {} } : { status: 401 }
-        },
-      }),
-    )
+    const run = answering(({ authorization = '', method }) => {
+      const mac = Buffer.from(authorization.split(';')[4] ?? '', 'base64')
+      return method === 'manager/auth' || mac.length !== 20 ? accepting() : refused
+    })
     await ask(run, `  - { ${step} }\n`)
     await ask(run, signed)
     expect(run.stopping.reason).toBeNull()
   })
 
-  test('a refusal is a failure while the root key is accepted', async () => {
-    const run = runOf(withoutGrants())
-    await ask(run, right)
-    expect((await ask(run, granted)).verdict).toBe('failed')
-    expect(run.stopping.reason).toBeNull()
-  })
-
   test('a preparation that does not work keeps an observation from being made, and blocks nothing', async () => {
-    const run = runOf(withoutGrants())
     const steps = `  - { call: solution/listSolutions, auth: { basic: root }, observe: authorization/header-spelling }\n`
-    expect((await ask(run, steps, `given:\n${granted}`)).verdict).toBe('not-testable')
-  })
-
-  test.each<[string, string, (call: MadeUpCall, number: number) => boolean]>([
-    ['now and then', right, (_call, number) => number % 2 === 0],
-    ['with two signatures in three', signed, ({ authorization }, n) => authorization !== undefined && n % 3 !== 1],
-    ['on used connections alone', right, ({ connection }, number) => number > 1 && connection !== 'fresh'],
-  ])('a key that is refused %s is not locked out', async (_when, before, isRefused) => {
-    let calls = 0
-    const answer = (call: MadeUpCall) =>
-      call.method === 'manager/auth' || isRefused(call, ++calls) ? { status: 401 } : { result: {} }
-    const run = runOf(madeUpTarget({ answer }))
-    await ask(run, before)
-    expect((await ask(run, granted)).verdict).toBe('failed')
-    expect(run.stopping.reason).toBeNull()
+    expect((await ask(answering(withoutGrants), steps, `given:\n${granted}`)).verdict).toBe('not-testable')
   })
 
   const soon = `  - call: manager/auth
@@ -239,51 +246,36 @@ describe('run case', async () => {
 
   test('nothing is judged by the clock of a server whose answers carry no date', async () => {
     const skewMs = () => 10_000
-    expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
-    const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
+    expect((await ask(answering(expiring, { skewMs }), soon)).verdict).toBe('passed')
+    const outcome = await ask(answering(expiring, { skewMs, dated: false }), soon)
     expect(outcome.verdict).toBe('not-testable')
     expect(problemText(outcome.problem)).toContain('no Date header')
     const waiting = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
   - wait: { past: $pair.accessTokenExpiry }
 ${right}`
-    expect((await ask(runOf(madeUpTarget({ answer: expiring, dated: false })), waiting)).verdict).toBe('not-testable')
+    expect((await ask(answering(expiring, { dated: false }), waiting)).verdict).toBe('not-testable')
   })
 
   /** Accepts signatures of its own time only, and sends the time in every answer. */
-  function strictInTime(jumps: (call: number) => number) {
+  function strictInTime(jumps: (calls: number) => number) {
     let calls = 0
-    let skew = 0
-    return madeUpTarget({
-      skewMs: () => {
-        skew = jumps(calls)
-        return skew
-      },
-      answer: ({ authorization = '', nowMs }) => {
-        calls += 1
-        const timestamp = Number(authorization.split(';')[2])
-        return Math.abs(timestamp - nowMs) < 60_000 ? { result: {} } : { status: 401 }
-      },
-    })
+    const answer: Answering = ({ authorization = '', nowMs }) => {
+      calls += 1
+      return Math.abs(Number(authorization.split(';')[2]) - nowMs) < 60_000 ? accepting() : refused
+    }
+    return answering(answer, { skewMs: () => jumps(calls) })
   }
 
-  test('a case is repeated after the clock of the server jumped', async () => {
-    const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))
-    for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(run, signed)).verdict).toBe('passed')
-  })
-
-  test('nothing is judged if it jumps repeatedly', async () => {
-    const run = runOf(strictInTime((call) => call * 600_000))
-    await ask(run, signed)
-    expect((await ask(run, signed)).verdict).toBe('blocked')
+  test('a case is repeated after the clock of the server jumped, and nothing is judged if it jumps repeatedly', async () => {
+    const once = strictInTime((calls) => (calls < 3 ? 0 : 600_000))
+    for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(once, signed)).verdict).toBe('passed')
+    const often = strictInTime((calls) => calls * 600_000)
+    await ask(often, signed)
+    expect((await ask(often, signed)).verdict).toBe('blocked')
   })
 
   test('a server that drops some calls of a race is not gone', async () => {
-    let calls = 0
-    const answer = () => {
-      calls += 1
-      return calls > 4 && calls <= 10 ? ('dropped' as const) : { result: {} }
-    }
-    const run = runOf(madeUpTarget({ answer }))
+    const run = answering((_call, number) => (number > 4 && number <= 10 ? 'dropped' : accepting()))
     const racing =
       '  - { call: solution/listSolutions, auth: { basic: root }, parallel: 10, tally: { accepted: 10 } }\n'
     expect(await ask(run, racing)).toMatchObject({ verdict: 'blocked', problem: { kind: 'calls-dropped' } })
@@ -291,14 +283,8 @@ ${right}`
     expect((await ask(run, right)).verdict).toBe('passed')
   })
 
-  test('a server that answers no call at all is gone', async () => {
-    const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
-    expect((await ask(run, right)).verdict).toBe('blocked')
-    expect(run.stopping.reason?.kind).toBe('gone')
-  })
-
   test('an exchange shows that it came from the second address, and which address that is', async () => {
-    const run = runOf(madeUpTarget({ answer: () => ({ result: {} }), settings: { secondAddress: '127.0.0.2' } }))
+    const run = answering(accepting, { settings: { secondAddress: '127.0.0.2' } })
     const from = (address: string) =>
       `  - { call: solution/listSolutions, auth: none, from: ${address}, expect: refused }\n`
     expect((await ask(run, from('second-address'))).problem?.exchanges[0]?.request[1]).toBe('from 127.0.0.2')
@@ -306,7 +292,7 @@ ${right}`
   })
 
   test('a trace shows every exchange of the case, a report the one that departed', async () => {
-    const target = withoutGrants()
+    const target = madeUpTarget({ answer: withoutGrants })
     const calls = ({ problem }: CaseOutcome) =>
       problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
     expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
@@ -322,8 +308,7 @@ ${right}`
     ['too few were refused', '{ refused: at-least 4 }', 'HTTP 200'],
     ['too many were accepted', '{ accepted: 0 }', 'HTTP 200'],
   ])('of several calls one is shown that departed: %s', async (_what, tally, status) => {
-    let calls = 0
-    const run = runOf(madeUpTarget({ answer: () => (++calls === 1 ? { result: {} } : { status: 401 }) }))
+    const run = answering((_call, number) => (number === 1 ? accepting() : refused))
     const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
     const { verdict, problem } = await ask(run, step)
     expect(verdict).toBe('failed')
@@ -332,21 +317,19 @@ ${right}`
 
   test('if a token that is bound to our address is refused, the hint asks about the declared address', async () => {
     const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
-    const declared = runOf(withoutGrants({ clientAddress: '192.0.2.1' }))
-    declared.facts.clientAddress = '192.0.2.1'
-    expect((await ask(declared, bound)).problem?.hint).toEqual({
-      kind: 'client-address',
-      address: '192.0.2.1',
-    })
-    const learned = runOf(withoutGrants())
-    learned.facts.clientAddress = '192.0.2.1'
-    expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
+    const hintWith = async (settings: Partial<TargetSettings>) => {
+      const run = answering(withoutGrants, { settings })
+      run.facts.clientAddress = '192.0.2.1'
+      return (await ask(run, bound)).problem?.hint
+    }
+    const address = '192.0.2.1'
+    expect(await hintWith({ clientAddress: address })).toEqual({ kind: 'client-address', address })
+    expect(await hintWith({})).toBeUndefined()
   })
 
   test('calls that were throttled and waited out are counted, each once', async () => {
-    let calls = 0
     const waits = { status: 429, headers: { 'retry-after': '1' } }
-    const run = runOf(madeUpTarget({ answer: () => ([1, 2, 4].includes(++calls) ? waits : { result: {} }) }))
+    const run = answering((_call, number) => ([1, 2, 4].includes(number) ? waits : accepting()))
     const outcome = await ask(run, right + right + right)
     expect([outcome.verdict, outcome.throttled]).toEqual(['passed', 2])
   })
@@ -358,28 +341,27 @@ ${right}`
     const result = { accessTokenExpiry: 1_800_000_900 }
     const grant =
       '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
-    const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
+    const { verdict, problem } = await ask(
+      answering(() => ({ result })),
+      grant + then,
+    )
     expect(verdict).toBe('blocked')
     expect(problemText(problem)).toMatch(/^the reported expiry has 10 digits; a timestamp in milliseconds has 13/)
   })
 
   test('the refusal of a token is a failure before its end, and not at its end', async () => {
-    const callMs = 2000
     const steps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
 ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }
 `
     const living = (lifeMs: number) => {
-      const answer = ({ method, authorization = '', nowMs }: MadeUpCall) => {
+      const answer: Answering = ({ method, authorization = '', nowMs }) => {
         if (method === 'manager/auth') return { result: { accessToken: 'given', accessTokenExpiry: nowMs + lifeMs } }
-        return authorization.startsWith('Basic') ? { result: {} } : { status: 401 }
+        return authorization.startsWith('Basic') ? accepting() : refused
       }
-      return ask(runOf(madeUpTarget({ answer, callMs })), steps)
+      return ask(answering(answer, { callMs: 2000 }), steps)
     }
     const ended = await living(5000)
-    expect(ended).toMatchObject({
-      verdict: 'not-testable',
-      problem: { kind: 'token-ended' },
-    })
+    expect(ended).toMatchObject({ verdict: 'not-testable', problem: { kind: 'token-ended' } })
     expect(ended.calls).toBeGreaterThanOrEqual(3 * 4)
     expect((await living(60_000)).verdict).toBe('failed')
     expect((await living(-60_000)).verdict).toBe('failed')
@@ -387,16 +369,12 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
 
   /** A proxy's Date, and a server whose clock is not the proxy's; `granted` is the lifetime that it gives for one that was asked for. */
   function behindProxy(granted: (requestedMs: number) => number): Run {
-    return runOf(
-      madeUpTarget({
-        skewMs: () => 2400,
-        answer: ({ nowMs, params }) => {
-          const [, requested] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
-          const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(requested)) }
-          return { result, headers: { date: new Date(nowMs).toUTCString() } }
-        },
-      }),
-    )
+    const answer: Answering = ({ nowMs, params }) => {
+      const [, requested] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
+      const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(requested)) }
+      return { result, headers: { date: new Date(nowMs).toUTCString() } }
+    }
+    return answering(answer, { skewMs: () => 2400 })
   }
 
   const lifetimes = `  - { call: manager/auth, auth: none, params: { scope: ["expiresIn:15000"] }, expect: accepted }
@@ -414,36 +392,34 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
     expect((await ask(behindProxy(given), lifetimes)).verdict).toBe(verdict)
   })
 
+  const lostPair = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
+  /** Asks for a grant where so many refusals are known to be required. */
+  const excused = (answer: Answering, step: string, times = Number.POSITIVE_INFINITY) => {
+    let left = times
+    const judgeRefusal = () => (left-- > 0 ? ({ is: 'required', because: lostPair } as const) : undefined)
+    return ask({ ...answering(answer), judgeRefusal }, step)
+  }
+
   test('a step of several calls is not testable only if each of its refused calls had to be refused', async () => {
-    const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
-    const asked = async (lost: number) => {
-      let left = lost
-      const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
-      const judgeRefusal = () => (left-- > 0 ? ({ is: 'required', because } as const) : undefined)
-      return ask({ ...run, judgeRefusal }, granted.replace('params', 'repeat: 3, params'))
-    }
-    expect((await asked(2)).verdict).toBe('failed')
-    expect(await asked(9)).toMatchObject({ verdict: 'not-testable', problem: { kind: 'preparation-lost', because } })
+    const three = granted.replace('params', 'repeat: 3, params')
+    expect((await excused(() => refused, three, 2)).verdict).toBe('failed')
+    const problem = { kind: 'preparation-lost', because: lostPair }
+    expect(await excused(() => refused, three, 9)).toMatchObject({ verdict: 'not-testable', problem })
   })
 
   test('a call that must be refused is not excused by a lost preparation', async () => {
-    const run = runOf(madeUpTarget({ answer: () => ({ result: {} }) }))
-    const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
-    const judgeRefusal = () => ({ is: 'required', because }) as const
-    const { verdict } = await ask({ ...run, judgeRefusal }, granted.replace('accepted', 'refused'))
-    expect(verdict).toBe('failed')
+    expect((await excused(accepting, granted.replace('accepted', 'refused'))).verdict).toBe('failed')
   })
 
-  test('what may explain a refusal is named, and changes no verdict', async () => {
+  test.each([
+    ['an acceptance', granted],
+    ['a tally', granted.replace('expect: accepted', 'repeat: 2, tally: { accepted: 2 }')],
+    ['a value', granted.replace('accepted', '{ accepted: null, where: { result.a: 1 } }')],
+  ])('what may explain a refusal is named where %s is missing, and changes no verdict', async (_what, step) => {
     const doubt = { kind: 'newer-tokens', newer: 5, question: 'limits/live-tokens' } as const
-    const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
-    const asked = { ...run, judgeRefusal: () => ({ is: 'open', because: doubt }) as const }
-    const tally = granted.replace('expect: accepted', 'repeat: 2, tally: { accepted: 2 }')
-    for (const step of [granted, tally])
-      expect(await ask(asked, step)).toMatchObject({ verdict: 'failed', problem: { doubt } })
-    expect(
-      (await ask(asked, granted.replace('accepted', '{ accepted: null, where: { result.a: 1 } }'))).problem,
-    ).toMatchObject({ doubt })
+    const judgeRefusal = () => ({ is: 'open', because: doubt }) as const
+    const outcome = await ask({ ...answering(() => refused), judgeRefusal }, step)
+    expect(outcome).toMatchObject({ verdict: 'failed', problem: { doubt } })
   })
 })
 
@@ -451,7 +427,7 @@ test.each([
   ['what may explain a refusal', { kind: 'key-perhaps-removed' }, undefined],
   ['nothing that may explain it', undefined, 'signature-unexplained'],
 ] as const)('that no known mistake explains it is not said beside %s', async (_, doubt, hint) => {
-  const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }), {
+  const run = runOf(madeUpTarget({ answer: () => refused }), {
     diagnose: {
       signature: async () => ({ kind: 'signature-unexplained', scheme: 'svc-hmac-sha256', schemeIsKnown: true }),
       token: async () => undefined,
@@ -473,14 +449,11 @@ describe('create test key', async () => {
 
   /** The creation of bob by a signature, on a lasting target. */
   function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
-    const target = madeUpTarget({
-      fresh,
-      answer: ({ method, authorization = '' }) => {
-        if (method !== 'manager/createApiKey') return { result: {} }
-        return takes(authorization) ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
-      },
-    })
-    return create(runOf(target, { corpus }), 'bob')
+    const answer: Answering = ({ method, authorization = '' }) => {
+      if (method !== 'manager/createApiKey') return accepting()
+      return takes(authorization) ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
+    }
+    return create(runOf(madeUpTarget({ fresh, answer }), { corpus }), 'bob')
   }
 
   test('where no way creates a key, a target that is not fresh may have its ten already', async () => {
@@ -503,13 +476,11 @@ describe('create test key', async () => {
 
   test('a key with a public key whose secret is missing fails once, and is used all the same', async () => {
     let created = 0
-    const target = madeUpTarget({
-      answer: ({ method }) => {
-        if (method === 'manager/createApiKey') created += 1
-        return { result: { id: 'new' } }
-      },
-    })
-    const run = runOf(target, { corpus })
+    const answer: Answering = ({ method }) => {
+      if (method === 'manager/createApiKey') created += 1
+      return { result: { id: 'new' } }
+    }
+    const run = runOf(madeUpTarget({ answer }), { corpus })
     const { requirements } = await create(run, 'bob')
     expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
     expect(await ensureTestKeys(await openConversation(run), ['bob'])).toBeUndefined()
@@ -519,13 +490,11 @@ describe('create test key', async () => {
   test('where no key can be created, other scopes are tried once for each way, not in every case', async () => {
     const creations = async (times: number): Promise<number> => {
       let count = 0
-      const answer = ({ method }: { method: string }) => {
+      const answer: Answering = ({ method }) => {
         if (method === 'manager/createApiKey') count += 1
-        return method === 'solution/listSolutions' ? { result: {} } : { status: 401 }
+        return method === 'solution/listSolutions' ? accepting() : refused
       }
-      const target = madeUpTarget({ answer, fresh: false })
-      const run = runOf(target, { corpus })
-      const talk = await openConversation(run)
+      const talk = await openConversation(runOf(madeUpTarget({ answer, fresh: false }), { corpus }))
       for (let time = 0; time < times; time++) await ensureTestKeys(talk, ['bob'])
       return count
     }
@@ -554,7 +523,7 @@ describe('create test key', async () => {
             granted.set(accessToken, scope)
             return { result: { accessToken } }
           }
-          if (method !== 'manager/createApiKey') return { result: {} }
+          if (method !== 'manager/createApiKey') return accepting()
           const ofToken = granted.get(authorization.replace(/^\w+ /, '')) ?? []
           const isWithin = lower(params.scope).every((word) => ofToken.includes(word))
           return isWithin ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
@@ -565,24 +534,6 @@ describe('create test key', async () => {
       expect(await create(run, 'carol')).toMatchObject({ verdict: 'passed' })
     },
   )
-})
-
-describe('watch target', () => {
-  test.each([502, 503, 504])('a target for which a proxy answers %i from some call on is gone', async (status) => {
-    let isAway = false
-    const run = runOf(madeUpTarget({ answer: () => (isAway ? { status } : { result: {} }) }))
-    expect((await ask(run, right)).verdict).toBe('passed')
-    isAway = true
-    expect((await ask(run, granted)).verdict).toBe('blocked')
-    expect(run.stopping.reason?.kind).toBe('gone')
-  })
-
-  test('a target that answers one kind of call with 502 is not gone', async () => {
-    const answer = ({ method }: MadeUpCall) => (method === 'manager/auth' ? { status: 502 } : { result: {} })
-    const run = runOf(madeUpTarget({ answer }))
-    expect((await ask(run, granted)).verdict).toBe('failed')
-    expect(run.stopping.reason).toBeNull()
-  })
 })
 
 describe('full target', () => {
@@ -656,8 +607,7 @@ test.each([
   ['{ accepted: at-least 3 }', 'passed'],
   ['{ accepted: at-least 4 }', 'failed'],
 ])('a call without a usable answer matters only where an acceptance is missing: %s', async (tally, verdict) => {
-  let calls = 0
-  const run = runOf(madeUpTarget({ answer: () => (++calls === 4 ? { status: 200, body: 'no' } : { result: {} }) }))
+  const run = answering((_call, number) => (number === 4 ? { status: 200, body: 'no' } : accepting()))
   const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
   expect((await ask(run, step)).verdict).toBe(verdict)
 })
