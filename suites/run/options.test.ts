@@ -51,64 +51,46 @@ headers: { x-tenant: a, x-api-key: header-secret }
 tls: { insecure: true }
 `,
   )
+  const ofFile = { id: 'file-id', kind: 'secret', secret: 'file-secret' }
 
   test('the target file alone is enough', () => {
-    expect(readRunOptions({ target }, { XDG_STATE_HOME: '/state', HTTPS_PROXY: 'proxy.example:3128' })).toMatchObject({
-      target: {
-        url: 'https://from-file.example/base',
-        root: { id: 'file-id', kind: 'secret', secret: 'file-secret' },
-        settings: {
-          scheme: 'file-scheme',
-          tokenPrefix: 'FileToken',
-          signedUri: '/signed',
-          scopeNames: { apikey: 'apiKey' },
-          headers: { 'x-tenant': 'a', 'x-api-key': 'header-secret' },
-          probes: {
-            context: { method: 'context/list', params: {}, scope: ['solution:*'] },
-            disable: { method: 'manager/updateApiKey', params: { id: '$id' } },
-          },
-          solutions: ['A', 'B'],
-          cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
-          secondAddress: '127.0.0.2',
-          clientAddress: '127.0.0.1',
-          absent: ['inbox'],
-          concurrency: 2,
-          rate: 20,
-          maxWaitMs: 10_000,
-        },
-        requestTimeoutMs: 5000,
-        maxAnswerBytes: 1000,
-        proxy: 'http://proxy.example:3128',
-        tls: { insecure: true },
-        disposable: false,
-        allow: ['sessions', 'keys'],
-        stateFolder: join('/state', 'svc-conformance'),
-        testKeysFile: join(folder, 'test-keys.json'),
-        inputs: [{ what: 'the target file', file: target }],
-        doubts: [],
+    const env = { XDG_STATE_HOME: '/state', HTTPS_PROXY: 'proxy.example:3128' }
+    const { settings, ...read } = targetOf({ target }, env)
+    expect(settings).toMatchObject({
+      scheme: 'file-scheme',
+      tokenPrefix: 'FileToken',
+      signedUri: '/signed',
+      scopeNames: { apikey: 'apiKey' },
+      headers: { 'x-tenant': 'a', 'x-api-key': 'header-secret' },
+      probes: {
+        context: { method: 'context/list', params: {}, scope: ['solution:*'] },
+        disable: { method: 'manager/updateApiKey', params: { id: '$id' } },
       },
-      only: [],
-      rowsAlone: false,
-      skip: [],
-      shard: null,
-      failed: null,
-      fixtures: null,
-      seed: null,
-      watch: false,
-      wait: null,
-      timeout: null,
-      bail: null,
-      known: null,
-      updateKnown: false,
-      strict: false,
-      set: 'current',
-      observations: false,
-      reports: [{ format: 'text', file: null }],
-      trace: false,
-      again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
-      explore: null,
-      plan: false,
+      solutions: ['A', 'B'],
+      cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
+      secondAddress: '127.0.0.2',
+      clientAddress: '127.0.0.1',
+      absent: ['inbox'],
+      concurrency: 2,
+      rate: 20,
+      maxWaitMs: 10_000,
     })
+    expect(read).toMatchObject({
+      url: 'https://from-file.example/base',
+      root: ofFile,
+      requestTimeoutMs: 5000,
+      maxAnswerBytes: 1000,
+      proxy: 'http://proxy.example:3128',
+      tls: { insecure: true },
+      disposable: false,
+      allow: ['sessions', 'keys'],
+      stateFolder: join('/state', 'svc-conformance'),
+      testKeysFile: join(folder, 'test-keys.json'),
+      inputs: [{ what: 'the target file', file: target }],
+      doubts: [],
+    })
+    const again = `npx svc-conformance run --url https://from-file.example/base --target ${target}`
+    expect(readRunOptions({ target }, env).again).toBe(`${again} --allow sessions,keys`)
   })
 
   const env = {
@@ -118,49 +100,43 @@ tls: { insecure: true }
     SVC_SCHEME: 'env-scheme',
     SVC_ALLOW: 'limits',
   }
-
-  test('the environment wins over the target file', () => {
-    const { url: seen, root, settings, allow } = targetOf({ target }, env)
-    expect([seen, root, settings.scheme, allow]).toEqual([
-      'http://from-env.example',
-      { id: 'env-id', kind: 'secret', secret: 'env-secret' },
-      'env-scheme',
-      ['limits'],
-    ])
+  const ofEnv = { id: 'env-id', kind: 'secret', secret: 'env-secret' }
+  const flags = { target, url, ...key, scheme: 'flag-scheme', allow: 'keys, sessions' }
+  const privateKey = file('key.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).privateKeyPem)
+  const keySecretFile = file('secret.txt', ' s e c r e t \n')
+  const unset = { SVC_URL: '', SVC_KEY_ID: '', SVC_KEY_SECRET: '' }
+  const read = (url: string, root: object, scheme: string, allow: string[]) => ({
+    url,
+    root,
+    settings: { scheme },
+    allow,
+  })
+  const inEnv = read(env.SVC_URL, ofEnv, 'env-scheme', ['limits'])
+  const inFlags = read(url, { id: 'id-1', secret: 'secret-1' }, 'flag-scheme', ['sessions', 'keys'])
+  test.each<[string, Typed, { [name: string]: string }, object]>([
+    ['the environment wins over the target file', { target }, env, inEnv],
+    ['flags win over both', flags, env, inFlags],
+    ['a variable that is set to nothing is not given', { target }, unset, { root: ofFile }],
+    [
+      'a private key wins over a later secret',
+      { target, privateKey },
+      env,
+      { root: { id: 'env-id', kind: 'ed25519' } },
+    ],
+    [
+      'a secret in a file loses its last line break only',
+      { target, keySecretFile },
+      {},
+      { root: { secret: ' s e c r e t ' } },
+    ],
+  ])('%s', (_who, given, variables, wanted) => {
+    expect(targetOf(given, variables)).toMatchObject(wanted)
   })
 
-  test('flags win over both', () => {
-    const flags = {
-      target,
-      url,
-      ...key,
-      scheme: 'flag-scheme',
-      tokenPrefix: '',
-      allow: 'keys, sessions',
-      rate: '5',
-      wait: '3',
-    }
-    const { url: seen, root, settings, allow } = targetOf(flags, env)
-    const { wait } = readRunOptions(flags, env)
-    expect([seen, root, settings.scheme, settings.tokenPrefix, allow, settings.rate, settings.maxWaitMs, wait]).toEqual(
-      [url, { id: 'id-1', kind: 'secret', secret: 'secret-1' }, 'flag-scheme', '', ['sessions', 'keys'], 5, 3000, 3],
-    )
-  })
-
-  test('a variable that is set to nothing is not given', () => {
-    expect(targetOf({ target }, { SVC_URL: '', SVC_KEY_ID: '', SVC_KEY_SECRET: '' }).root).toMatchObject({
-      id: 'file-id',
-    })
-  })
-
-  test('a private key wins over a secret that a later place names', () => {
-    const privateKey = file('key.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).privateKeyPem)
-    expect(targetOf({ target, privateKey }, env).root).toMatchObject({ id: 'env-id', kind: 'ed25519' })
-  })
-
-  test('a secret in a file loses its last line break only', () => {
-    const keySecretFile = file('secret.txt', ' s e c r e t \n')
-    expect(targetOf({ url, keyId: 'i', keySecretFile }).root).toMatchObject({ secret: ' s e c r e t ' })
+  test('settings that have no variable come from flags', () => {
+    const given = { target, tokenPrefix: '', rate: '5', wait: '3' }
+    expect(targetOf(given, env).settings).toMatchObject({ tokenPrefix: '', rate: 5, maxWaitMs: 3000 })
+    expect(readRunOptions(given, env).wait).toBe(3)
   })
 })
 
@@ -213,7 +189,18 @@ test.each<[Typed, string]>([
 })
 
 test('everything has a value without flags, environment and file', () => {
-  expect(readRunOptions({}, {}).target).toBeNull()
+  const selection = { only: [], rowsAlone: false, skip: [], shard: null, failed: null, fixtures: null, set: 'current' }
+  const judging = { known: null, updateKnown: false, strict: false, observations: false, trace: false }
+  const time = { seed: null, watch: false, wait: null, timeout: null, bail: null, plan: false }
+  const reports = [{ format: 'text', file: null }]
+  expect(readRunOptions({}, {})).toMatchObject({
+    target: null,
+    ...selection,
+    ...judging,
+    ...time,
+    reports,
+    explore: null,
+  })
   expect(targetOf({ url, ...key })).toMatchObject({
     allow: [],
     settings: { scheme: 'svc-hmac-sha256', signedUri: '/api', rate: 0 },
@@ -229,22 +216,9 @@ test.each([
 })
 
 test('what runs, how long, and by which set', () => {
-  const { seed, failed, fixtures, watch, bail, observations, set } = readRunOptions(
-    {
-      url,
-      ...key,
-      seed: '7',
-      bail: '2',
-      failed: 'r.json',
-      fixtures: 'own',
-      watch: true,
-      observations: true,
-      set: 'current',
-    },
-    {},
-  )
-  expect([seed, failed, fixtures, watch]).toEqual([7, 'r.json', 'own', true])
-  expect([bail, observations, set]).toEqual([2, true, 'current'])
+  const flags = { failed: 'r.json', fixtures: 'own', watch: true, observations: true, set: 'current' }
+  const read = readRunOptions({ url, ...key, ...flags, seed: '7', bail: '2' }, {})
+  expect(read).toMatchObject({ ...flags, seed: 7, bail: 2 })
 })
 
 test('reports, skips and shards are read', () => {
@@ -262,33 +236,26 @@ test('reports, skips and shards are read', () => {
 })
 
 describe('the calls of the model', () => {
-  const read = (flags: Parameters<typeof readRunOptions>[0], url = 'http://127.0.0.1:1') =>
-    readRunOptions({ url, keyId: 'id', keySecret: 'secret', ...flags }, {}).explore
-
-  test('none on a live server without a flag, and none where only a part runs', () => {
-    expect(read({})).toBeNull()
-    expect(read({ disposable: true, only: ['basic'] })).toBeNull()
-    expect(read({ disposable: true, explore: false })).toBeNull()
+  const here = { url: 'http://127.0.0.1:1', ...key }
+  const row = 'table/basic/basic-secret'
+  test.each<[string, Typed, { calls: number; only: string[] | null } | null]>([
+    ['none on a live server without a flag', {}, null],
+    ['none where only a part runs', { disposable: true, only: ['basic'] }, null],
+    ['none where they are not wanted', { disposable: true, explore: false }, null],
+    ['16000 on the loopback', { disposable: true }, { calls: 16_000, only: null }],
+    ['1000 elsewhere', { explore: true, url }, { calls: 1000, only: null }],
+    ['as many as are wanted', { explore: true, exploreCalls: '70' }, { calls: 70, only: null }],
+    ['rows of the table or the matrix that --only names', { only: [row] }, { calls: 16_000, only: [row] }],
+  ])('%s', (_what, flags, calls) => {
+    expect(readRunOptions({ ...here, ...flags }, {}).explore).toEqual(calls)
   })
 
-  test('16000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
-    expect(read({ disposable: true })).toEqual({ calls: 16000, only: null })
-    expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000, only: null })
-    expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70, only: null })
-  })
-
-  test('rows of the table or the matrix that --only names, and then no cases', () => {
-    const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', only: ['table/basic/basic-secret'] }
-    expect(readRunOptions(flags, {})).toMatchObject({
-      explore: { calls: 16000, only: ['table/basic/basic-secret'] },
-      only: [],
-      rowsAlone: true,
-    })
+  test('where --only names rows, no cases run', () => {
+    expect(readRunOptions({ ...here, only: [row] }, {})).toMatchObject({ only: [], rowsAlone: true })
   })
 
   test('a number of calls that nothing makes is said', () => {
-    const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', exploreCalls: '70' }
-    const doubtsOf = (more: Typed): string[] => readRunOptions({ ...flags, ...more }, {}).target?.doubts ?? []
+    const doubtsOf = (more: Typed) => targetOf({ ...here, exploreCalls: '70', ...more }).doubts
     for (const idle of [{}, { disposable: true, only: ['basic'] }, { noExplore: true }])
       expect(doubtsOf(idle), JSON.stringify(idle)).toEqual([expect.stringContaining('"--explore-calls" has no effect')])
     for (const used of [{ explore: true }, { disposable: true }]) expect(doubtsOf(used)).toEqual([])
@@ -331,15 +298,10 @@ describe('wrong usage', () => {
   const emptySecret = file('empty.txt', '\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
   const rsaKey = file('rsa.pem', String(generateKeyPairSync('rsa', pkcs8).privateKey))
+  const keyPlaces = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
   test.each<[Typed, string]>([
-    [
-      { url },
-      'Name the API key to use at "https://service.example": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file',
-    ],
-    [
-      { url, keyId: 'a' },
-      'Give the secret of the API key to use at "https://service.example": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file',
-    ],
+    [{ url }, `Name the API key to use at "https://service.example": ${keyPlaces}`],
+    [{ url, keyId: 'a' }, `Give the secret of the API key to use at "https://service.example": ${keyPlaces}`],
     [{ keyId: 'a' }, 'Name the target: "--key-id" needs "--url"'],
     [
       { url: 'service.example', ...key },
@@ -366,6 +328,9 @@ describe('wrong usage', () => {
     [{ url, ...key, rate: 'fast' }, 'Cannot use "fast" for "--rate": expected a number, 0 or more'],
     [{ rate: '5' }, 'Name the target: "--rate" needs "--url"'],
     [{ allow: 'keys' }, 'Name the target: "--allow" needs "--url"'],
+    [{ seed: '-1' }, 'Cannot use "-1" for "--seed": expected a whole number below 4294967296'],
+    [{ bail: '0' }, 'Cannot use "0" for "--bail": expected a whole number, 1 or more'],
+    [{ watch: true }, 'Name the target: "--watch" waits for a server to come back, and needs "--url"'],
     [{ timeout: '0' }, 'Cannot use "0" for "--timeout": expected a number of seconds above 0'],
     [{ timeout: '5s' }, 'Cannot use "5s" for "--timeout": expected a number of seconds above 0'],
     [{ url, ...key, scheme: '' }, 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
@@ -394,7 +359,8 @@ describe('wrong usage', () => {
     expect(refusal(flags)).toBe(message)
   })
 
-  test('a scheme of two words in the environment', () => {
+  test('an unknown set, and a scheme of two words in the environment', () => {
+    expect(refusal({ set: '0.9' })).toContain('Unknown value "0.9" for "--set"')
     expect(refusal({ url, ...key }, { SVC_SCHEME: 'a b' })).toContain('Cannot use "a b" for "SVC_SCHEME"')
   })
 
@@ -421,15 +387,6 @@ describe('wrong usage', () => {
   })
 })
 
-test.each([
-  [{ seed: '-1' }, 'Cannot use "-1" for "--seed": expected a whole number below 4294967296'],
-  [{ bail: '0' }, 'Cannot use "0" for "--bail": expected a whole number, 1 or more'],
-  [{ watch: true }, 'Name the target: "--watch" waits for a server to come back, and needs "--url"'],
-  [{ set: '0.9' }, 'Unknown value "0.9" for "--set"'],
-])('%j is refused', (flags, message) => {
-  expect(refusal(flags)).toContain(message)
-})
-
 describe('files that are read and written', () => {
   const place = (name: string): string => join(folder, name)
   writeFileSync(place('target.yaml'), 'url: http://a.example\nroot: { id: i, secret: s }\ntestKeys: kept.jsonl\n')
@@ -439,10 +396,9 @@ describe('files that are read and written', () => {
   symlinkSync(folder, place('folder-link'))
 
   function ownFilesRefusal(report: string): string {
+    const flags = { target: place('target.yaml'), known: place('known.yaml'), report: [`json=${report}`] }
     try {
-      demandOwnFiles(
-        readRunOptions({ target: place('target.yaml'), known: place('known.yaml'), report: [`json=${report}`] }, {}),
-      )
+      demandOwnFiles(readRunOptions(flags, {}))
     } catch (error) {
       return (error as Error).message
     }
