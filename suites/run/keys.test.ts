@@ -5,14 +5,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import {
-  type Conversation,
-  openConversation,
-  type openCreatedKeys,
-  type RunEvent,
-} from '../engine/conversation/conversation.ts'
+import { openConversation, type RunEvent } from '../engine/conversation/conversation.ts'
 import type { WireAnswer } from '../engine/target.ts'
-import { madeUpTarget, runOf } from '../self/made-up-target.ts'
+import { type Answering, accepting, answering, madeUpTarget } from '../self/made-up-target.ts'
 import { createEnding } from './ending.ts'
 import { stateFolder } from './files.ts'
 import {
@@ -29,56 +24,44 @@ import {
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 const keys = ['one', 'two', 'three'].map((id) => ({ id, name: `name of ${id}` }))
 
+const target = () => madeUpTarget({ settings: { cleanup }, answer: accepting })
+
 test('removed keys are recorded one by one', async () => {
-  const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
   const noted: unknown[] = []
   const listener = (event: RunEvent): void => {
     if (event.kind === 'key-noted') noted.push(event.entry)
   }
-  expect(await cleanUp({ target, listener }, keys, createEnding())).toEqual({ left: [], problems: [] })
+  expect(await cleanUp({ target: target(), listener }, keys, createEnding())).toEqual({ left: [], problems: [] })
   expect(noted).toEqual([{ removed: 'one' }, { removed: 'two' }, { removed: 'three' }])
 })
 
 test('a clean-up method that never answers is given up at the end, and the remaining keys are known', async () => {
-  const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
   const ending = createEnding()
   let calls = 0
   let settle = (_answer: WireAnswer): void => {}
   const open = async () => ({
-    ...(await target.open()),
+    ...(await target().open()),
     send: () => {
       calls += 1
       ending.end({ kind: 'time', cleanUpLimitMs: 10_000 })
-      return new Promise<WireAnswer>((resolve) => {
-        settle = resolve
-      })
+      return new Promise<WireAnswer>((resolve) => (settle = resolve))
     },
     close: async () => settle({ kind: 'none', reason: 'closed', refusedConnection: false, stale: false }),
   })
-  const { left, problems } = await cleanUp({ target: { ...target, open }, listener: () => {} }, keys, ending)
-  expect(left).toEqual(keys)
-  expect(problems).toEqual(['the clean-up took longer than 10 s'])
-  expect(calls).toBe(1)
+  const { left, problems } = await cleanUp({ target: { ...target(), open }, listener: () => {} }, keys, ending)
+  expect({ left, problems, calls }).toEqual({ left: keys, problems: ['the clean-up took longer than 10 s'], calls: 1 })
 })
 
 test('no connection is opened if there are no keys', async () => {
-  const target = madeUpTarget({ answer: () => ({ result: {} }) })
-  const open = async (): Promise<never> => {
-    throw new Error('a connection')
-  }
-  expect(await cleanUp({ target: { ...target, open }, listener: () => {} }, [], createEnding())).toEqual({
-    left: [],
-    problems: [],
-  })
+  const open = async (): Promise<never> => Promise.reject(new Error('a connection'))
+  const removal = cleanUp({ target: { ...target(), open }, listener: () => {} }, [], createEnding())
+  expect(await removal).toEqual({ left: [], problems: [] })
 })
 
 test('each remaining key is listed with the call that removes it, without secrets and control characters', () => {
   const hostile = { id: "a'b\u001b[31m", name: 'n', secret: 'not-a-secret-0003' }
-  const [line = ''] = leftKeyLines(
-    { kept: [], left: [hostile], unanswered: [], problems: [] },
-    'http://a.example',
-    cleanup,
-  )
+  const remains = { kept: [], left: [hostile], unanswered: [], problems: [] }
+  const [line = ''] = leftKeyLines(remains, 'http://a.example', cleanup)
   expect(line).toContain('to remove it: curl -sS http://a.example/api -u "$SVC_KEY_ID:$SVC_KEY_SECRET"')
   expect(line).toContain('"method":"manager/deleteApiKey"')
   expect(line).not.toContain('\u001b')
@@ -87,68 +70,57 @@ test('each remaining key is listed with the call that removes it, without secret
 
 test('a hundred creations without a clear answer give one line, with the names of as many keys as there may be', () => {
   const unanswered = Array.from({ length: 104 }, (_, index) => `key ${index}`)
+  const names = unanswered.slice(0, 10).map((name) => `"${name}"`)
   expect(leftKeyLines({ kept: [], left: [], unanswered, problems: [] }, 'http://a.example')).toEqual([
-    `perhaps 104 API keys, whose creation got no clear answer: ${unanswered
-      .slice(0, 10)
-      .map((name) => `"${name}"`)
-      .join(', ')} and 94 more`,
+    `perhaps 104 API keys, whose creation got no clear answer: ${names.join(', ')} and 94 more`,
   ])
 })
 
-async function callerWithKeys(removable: string[], refusal: { status: number; body?: unknown }): Promise<Conversation> {
-  const target = madeUpTarget({
-    settings: { cleanup },
-    answer: ({ params }) => (removable.includes(String(params.id)) ? { result: {} } : refusal),
-  })
-  const talk = await openConversation(runOf(target))
-  for (const id of ['one', 'two', 'three']) talk.createdKeys.note({ created: { id, name: id } })
+/** A conversation with a server that answers so, on which these keys were created. */
+async function talkWithKeys(answer: Answering, created: { id: string; secret?: string }[], method = cleanup.method) {
+  const talk = await openConversation(answering(answer, { settings: { cleanup: { ...cleanup, method } } }))
+  for (const key of created) talk.createdKeys.note({ created: { ...key, name: `name of ${key.id}` } })
   return talk
 }
+const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id)
 
 test('a cleanup method that is refused is reported once, with its answer', async () => {
   const body = { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'no such method' } }
-  const talk = await callerWithKeys(['two'], { status: 200, body })
+  const talk = await talkWithKeys(({ params }) => (params.id === 'two' ? accepting() : { status: 200, body }), keys)
   const { left, problems } = await removeKeys(talk, talk.createdKeys.keys)
-  expect(left.map(({ id }) => id)).toEqual(['one', 'three'])
   expect(problems).toEqual(['manager/deleteApiKey was refused (error -32601)'])
-  expect(talk.createdKeys.keys.map(({ id }) => id)).toEqual(['one', 'three'])
+  for (const remaining of [left, talk.createdKeys.keys]) expect(idsOf(remaining)).toEqual(['one', 'three'])
 })
 
 test('a key that was removed by a call whose answer was lost twice is gone, also where other authorizations are refused', async () => {
-  let calls = 0
-  const target = madeUpTarget({
-    settings: { cleanup },
-    answer: ({ method }) => {
-      calls += 1
-      return method === cleanup.method && calls <= 2 ? 'dropped' : { status: 401 }
-    },
-  })
-  const talk = await openConversation(runOf(target))
-  talk.createdKeys.note({ created: { id: 'k', name: 'n', secret: 's' } })
+  const answer: Answering = ({ method }, number) =>
+    method === cleanup.method && number <= 2 ? 'dropped' : { status: 401 }
+  const talk = await talkWithKeys(answer, [{ id: 'k', secret: 's' }])
   expect(await removeKeys(talk, [...talk.createdKeys.keys])).toEqual({ left: [], problems: [] })
 })
 
 test.each([
-  ['no, and the deletion is accepted again', 'accepted', undefined, [], cleanup.method],
-  ['yes, and a second deletion is refused', 'refused', 's', [], cleanup.method],
-  ['yes, and a second deletion by a method of another group is refused', 'refused', 's', [], 'keys/remove'],
-  ['yes, and whether the key still works cannot be asked', 'refused', undefined, ['k'], cleanup.method],
-])('a deletion whose answer was lost is asked again: %s', async (_is, again, secret, left, by) => {
+  ['no, and the deletion is accepted again', 'accepted', { id: 'k' }, [], cleanup.method],
+  ['yes, and a second deletion is refused', 'refused', { id: 'k', secret: 's' }, [], cleanup.method],
+  [
+    'yes, and a second deletion by a method of another group is refused',
+    'refused',
+    { id: 'k', secret: 's' },
+    [],
+    'keys/remove',
+  ],
+  ['yes, and whether the key still works cannot be asked', 'refused', { id: 'k' }, ['k'], cleanup.method],
+])('a deletion whose answer was lost is asked again: %s', async (_is, again, key, left, by) => {
   const removed = new Set<unknown>()
-  const target = madeUpTarget({
-    settings: { cleanup: { ...cleanup, method: by } },
-    answer: ({ method, params: { id } }) => {
-      if (method !== by) return { status: 401 }
-      if (removed.has(id)) return again === 'accepted' ? { result: {} } : { status: 404 }
-      removed.add(id)
-      return 'dropped'
-    },
-  })
-  const talk = await openConversation(runOf(target))
-  talk.createdKeys.note({ created: { id: 'k', name: 'n', ...(secret === undefined ? {} : { secret }) } })
+  const answer: Answering = ({ method, params: { id } }) => {
+    if (method !== by) return { status: 401 }
+    if (removed.has(id)) return again === 'accepted' ? accepting() : { status: 404 }
+    removed.add(id)
+    return 'dropped'
+  }
+  const talk = await talkWithKeys(answer, [key], by)
   const removal = await removeKeys(talk, [...talk.createdKeys.keys])
-  expect(removal.left.map(({ id }) => id)).toEqual(left)
-  expect(talk.createdKeys.keys.map(({ id }) => id)).toEqual(left)
+  for (const remaining of [removal.left, talk.createdKeys.keys]) expect(idsOf(remaining)).toEqual(left)
 })
 
 const owner = { url: 'http://a.example', rootId: 'root' }
@@ -160,24 +132,17 @@ const newFolder = (): string => mkdtempSync(join(tmpdir(), 'svc-keys-'))
 
 type Target = Parameters<typeof openKeysOfTarget>[0]
 
-function targetWith(more: Partial<Target> = {}): Target {
-  const { url, rootId } = owner
-  return {
-    url,
-    root: { id: rootId },
-    stateFolder: newFolder(),
-    testKeysFile: null,
-    allow: ['keys'],
-    disposable: false,
-    ...more,
-  }
-}
+const targetWith = (more: Partial<Target> = {}): Target => ({
+  url: owner.url,
+  root: { id: owner.rootId },
+  stateFolder: newFolder(),
+  testKeysFile: null,
+  allow: ['keys'],
+  disposable: false,
+  ...more,
+})
 
-function begun(more: Partial<Target> = {}): {
-  file: string
-  held: ReturnType<typeof openKeysOfTarget>
-  keys: ReturnType<typeof openCreatedKeys>
-} {
+function begun(more: Partial<Target> = {}) {
   const held = openKeysOfTarget(targetWith(more))
   return { file: held.record?.file ?? '', held, keys: held.open() }
 }

@@ -3,8 +3,11 @@ import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
-import { type MadeUpCall, madeUpTarget, noCorpus } from '../self/made-up-target.ts'
+import { type Answering, accepting, basicOf, type MadeUpCall, madeUpTarget, noCorpus } from '../self/made-up-target.ts'
 import { runPreflight } from './run.ts'
+
+const refused = { status: 401 }
+const ofRoot = basicOf('root', 'not-a-secret')
 
 describe('preflight', () => {
   /**
@@ -16,7 +19,6 @@ describe('preflight', () => {
     let grants = 0
     const granted = new Map<string, string | undefined>()
     return ({ method, params, authorization = '', from }: MadeUpCall) => {
-      const refused = { status: 401 }
       const address = from === 'second-address' ? second : first
       if (address === undefined) return { status: 403 }
       if (method === 'manager/auth') {
@@ -28,9 +30,9 @@ describe('preflight', () => {
         return { result: { accessToken } }
       }
       const [scheme, rest = ''] = authorization.split(' ')
-      if (scheme === 'Basic') return atob(rest) === 'root:not-a-secret' ? { result: {} } : refused
+      if (scheme === 'Basic') return authorization === ofRoot ? accepting() : refused
       const isOurs = scheme === 'Bearer' && granted.has(rest)
-      return isOurs && (granted.get(rest) ?? address) === address ? { result: {} } : refused
+      return isOurs && (granted.get(rest) ?? address) === address ? accepting() : refused
     }
   }
 
@@ -48,25 +50,22 @@ describe('preflight', () => {
     return runPreflight(setup, patientMs)
   }
 
-  async function learnedAddress(seen: string, settings: object, allow: 'sessions'[] = ['sessions']) {
-    const target = madeUpTarget({ answer: seenAs(seen), settings })
-    return (await look(target, allow)).clientAddress
-  }
-
   const likely = { likelyAddresses: ['127.0.0.1', '192.0.2.5', '172.17.0.1'] }
 
-  test('the address that the server sees is the likely one that a token is good for', async () => {
-    expect(await learnedAddress('127.0.0.1', likely)).toBe('127.0.0.1')
-    expect(await learnedAddress('172.17.0.1', likely)).toBe('172.17.0.1')
-  })
-
-  test('if no likely address works our address is unknown, and nothing is judged by it', async () => {
-    expect(await learnedAddress('198.51.100.1', likely)).toBeUndefined()
-  })
-
-  test('a declared address is not doubted, and without tokens the likeliest is taken', async () => {
-    expect(await learnedAddress('127.0.0.1', { ...likely, clientAddress: '192.0.2.9' })).toBe('192.0.2.9')
-    expect(await learnedAddress('172.17.0.1', likely, [])).toBe('127.0.0.1')
+  test.each<[string, seen: string, settings: object, allow: 'sessions'[], learned: string | undefined]>([
+    ['the likely one that a token is good for', '127.0.0.1', likely, ['sessions'], '127.0.0.1'],
+    ['whichever of them that is', '172.17.0.1', likely, ['sessions'], '172.17.0.1'],
+    ['unknown if none of them works, and nothing is judged by it', '198.51.100.1', likely, ['sessions'], undefined],
+    [
+      'a declared one, without a doubt',
+      '127.0.0.1',
+      { ...likely, clientAddress: '192.0.2.9' },
+      ['sessions'],
+      '192.0.2.9',
+    ],
+    ['the likeliest, without tokens', '172.17.0.1', likely, [], '127.0.0.1'],
+  ])('the address that the server sees is %s', async (_what, seen, settings, allow, learned) => {
+    expect((await look(madeUpTarget({ answer: seenAs(seen), settings }), allow)).clientAddress).toBe(learned)
   })
 
   async function knownOfSecond(seen: string | undefined, secondAddress = '127.0.0.2') {
@@ -143,31 +142,30 @@ describe('preflight', () => {
     [0, '--wait SECONDS waits for it to come up'],
     [2000, 'It did not come up within 2 s'],
   ])('a target that is not there is waited for as long as requested: %i ms', async (patientMs, advice) => {
-    const refused = { kind: 'none', reason: 'it was refused', refusedConnection: true, stale: false } as const
-    const deaf = changed(madeUpTarget({ answer: () => ({ result: {} }) }), () => ({ send: async () => refused }))
+    const closed = { kind: 'none', reason: 'it was refused', refusedConnection: true, stale: false } as const
+    const deaf = changed(madeUpTarget({ answer: accepting }), () => ({ send: async () => closed }))
     await expect(look(deaf, [], patientMs)).rejects.toThrow(advice)
   })
 
-  test.each([
-    [404, 'is the base URL right?'],
-    [501, 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
-    [401, 'check the key id, the secret'],
-    [403, 'whether something in front of the service refuses these calls'],
-  ])('the error says what an answer of %i to everything may mean', async (status, advice) => {
-    const target = madeUpTarget({ answer: () => ({ status }) })
-    await expect(look(target, [])).rejects.toThrow(advice)
-  })
-
-  test('a base URL that ends with /api may be the address of the calls', async () => {
-    const target = madeUpTarget({ answer: () => ({ status: 404 }) })
-    await expect(
-      look(
-        changed(target, () => ({ baseUrl: 'http://host/api' })),
-        [],
-      ),
-    ).rejects.toThrow(
+  const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
+  const always = (status: number): Target => madeUpTarget({ answer: () => ({ status }) })
+  test.each<[what: string, target: Target, advice: string]>([
+    ['HTTP 404', always(404), 'is the base URL right?'],
+    ['HTTP 501', always(501), 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
+    ['HTTP 401', always(401), 'check the key id, the secret'],
+    ['HTTP 403', always(403), 'whether something in front of the service refuses these calls'],
+    [
+      'HTTP 404, and the base URL may be the address of the calls',
+      changed(always(404), () => ({ baseUrl: 'http://host/api' })),
       'the answer from http://host/api/api was HTTP 404: is the base URL right? Calls go to {url}/api; did you mean --url http://host?',
-    )
+    ],
+    [
+      'an answer that is too long to be read',
+      changed(always(200), () => ({ send: async () => unread })),
+      'longer than 100 bytes; raise maxAnswerBytes in the target file',
+    ],
+  ])('the error says what the answer to everything may mean: %s', async (_what, target, advice) => {
+    await expect(look(target, [])).rejects.toThrow(advice)
   })
 
   test('a server that adds an error to every result is used, because the cases judge that', async () => {
@@ -175,45 +173,28 @@ describe('preflight', () => {
     await expect(look(madeUpTarget({ answer }), [])).resolves.toBeDefined()
   })
 
-  test('a first answer that is too long to be read ends the run, and the error names the setting that allows more', async () => {
-    const target = madeUpTarget({ answer: () => ({ result: {} }) })
-    const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
-    await expect(
-      look(
-        changed(target, () => ({ send: async () => unread })),
-        [],
-      ),
-    ).rejects.toThrow('longer than 100 bytes; raise maxAnswerBytes in the target file')
-  })
-
   test('a target that throttles for a day ends the run at once, and the error names the time', async () => {
     let calls = 0
-    const target = madeUpTarget({
-      answer: () => {
-        calls += 1
-        return { status: 503, headers: { 'retry-after': '86400' } }
-      },
-    })
-    await expect(look(target, [])).rejects.toThrow('HTTP 503 and asks to wait 86400 s, longer than this run waits')
+    const answer: Answering = (_call, number) => {
+      calls = number
+      return { status: 503, headers: { 'retry-after': '86400' } }
+    }
+    await expect(look(madeUpTarget({ answer }), [])).rejects.toThrow(
+      'HTTP 503 and asks to wait 86400 s, longer than this run waits',
+    )
     expect(calls).toBe(1)
   })
 
   test('a server that leaves refusals unanswered is usable, and its run takes no longer', async () => {
-    const answer = ({ authorization }: MadeUpCall) =>
-      authorization?.startsWith('Basic cm9vd') === true ? { result: {} } : ('dropped' as const)
+    const answer: Answering = ({ authorization }) => (authorization === ofRoot ? accepting() : 'dropped')
     expect((await look(madeUpTarget({ answer }), [])).roundTripMs).toBeLessThan(100)
   })
 
   test.each([502, 503, 504])('behind a proxy that answers %i, the target is waited for too', async (status) => {
-    let calls = 0
     const known = seenAs('127.0.0.1')
-    const answer = (call: MadeUpCall) => {
-      calls += 1
-      return calls < 40 ? { status } : known(call)
-    }
-    expect((await look(madeUpTarget({ answer }), [], 60_000)).unavailableInVain).toBe(0)
-    calls = 0
-    await expect(look(madeUpTarget({ answer }), [], 0)).rejects.toThrow(
+    const target = () => madeUpTarget({ answer: (call, number) => (number < 40 ? { status } : known(call)) })
+    expect((await look(target(), [], 60_000)).unavailableInVain).toBe(0)
+    await expect(look(target(), [], 0)).rejects.toThrow(
       `HTTP ${status}, as from a proxy that cannot reach the service: is the service running? --wait SECONDS waits`,
     )
   })
@@ -221,8 +202,8 @@ describe('preflight', () => {
   test('a server that refuses with 502 is not waited for', async () => {
     let calls = 0
     const known = seenAs('127.0.0.1')
-    const answer = (call: MadeUpCall) => {
-      calls += 1
+    const answer: Answering = (call, number) => {
+      calls = number
       const given = known(call)
       return 'status' in given ? { status: 502 } : given
     }
@@ -233,7 +214,6 @@ describe('preflight', () => {
 
 describe('check expiry', () => {
   const unlimited = Number.POSITIVE_INFINITY
-  const minuteMs = 60_000
 
   interface MadeUp {
     /** How far the server's clock is ahead of ours. In ms. */
@@ -251,8 +231,8 @@ describe('check expiry', () => {
 
   /** What a run learns about the clock of a server behind a proxy that writes the Date header. */
   async function clockOf(made: MadeUp) {
-    const { serverMs = 0, proxyMs = 0, wrongMs = 0, fixedMs, past = 10 * minuteMs, future = past } = made
-    const answer = ({ method, params, authorization = '', nowMs }: MadeUpCall) => {
+    const { serverMs = 0, proxyMs = 0, wrongMs = 0, fixedMs, past = 600_000, future = past } = made
+    const answer: Answering = ({ method, params, authorization = '', nowMs }) => {
       const headers = proxyMs === null ? {} : { date: new Date(nowMs + proxyMs).toUTCString() }
       const refused = { status: 401, headers }
       const accepted = (result: unknown) => ({ status: 200, headers, body: { jsonrpc: '2.0', id: 1, result } })
@@ -263,7 +243,7 @@ describe('check expiry', () => {
           ? accepted({ accessToken: 'a-token', accessTokenExpiry: serverNowMs + lifeMs + wrongMs })
           : refused
       }
-      if (authorization.startsWith('Basic cm9vd')) return accepted({})
+      if (authorization === ofRoot) return accepted({})
       const [, timestamp] = /^svc-hmac-sha256 root;1;(\d+);/.exec(authorization) ?? []
       const aheadMs = Number(timestamp) - serverNowMs
       return aheadMs <= future && aheadMs >= -past ? accepted({}) : refused
@@ -271,63 +251,29 @@ describe('check expiry', () => {
     const target = madeUpTarget({ answer, dated: proxyMs !== null })
     const setup = { target, corpus: noCorpus, allow: ['sessions'] as const, random: seededRandom(1) }
     const { offset, wrongDateMs } = await runPreflight({ ...setup, unique: 'test' })
-    const aheadS = offset === undefined ? null : Math.round(offsetMs(offset) / 1000)
-    return { aheadS, isDateIgnored: wrongDateMs !== undefined }
+    return [offset === undefined ? null : Math.round(offsetMs(offset) / 1000), wrongDateMs !== undefined]
   }
 
-  test.each<[string, MadeUp, { aheadS: number | null; isDateIgnored: boolean }]>([
-    ['there is no Date header', { proxyMs: null }, { aheadS: 0, isDateIgnored: false }],
-    [
-      'there is no Date header and the clock of the server is wrong',
-      { proxyMs: null, serverMs: 90_000, past: 30_000 },
-      { aheadS: 90, isDateIgnored: false },
-    ],
-    [
-      'there is no Date header and every expiry is a minute and a half wrong',
-      { proxyMs: null, wrongMs: 90_000 },
-      { aheadS: null, isDateIgnored: false },
-    ],
-    [
-      'there is no Date header and no lifetime is kept',
-      { proxyMs: null, fixedMs: 8500 },
-      { aheadS: null, isDateIgnored: false },
-    ],
-    [
-      'the header of the server itself is right',
-      { serverMs: 90_000, proxyMs: 90_000 },
-      { aheadS: 90, isDateIgnored: false },
-    ],
-    ['the clock of the proxy is wrong', { proxyMs: 90_000 }, { aheadS: 0, isDateIgnored: true }],
-    [
-      'the clock of the proxy is wrong, and any time can be signed',
-      { proxyMs: 90_000, past: unlimited },
-      { aheadS: 0, isDateIgnored: true },
-    ],
-    ['the clock of the server is wrong', { serverMs: 90_000 }, { aheadS: 90, isDateIgnored: true }],
-    [
-      'the clock of the server is wrong, and it takes times of half a minute',
-      { serverMs: 90_000, past: 30_000 },
-      { aheadS: 90, isDateIgnored: true },
-    ],
-    [
-      'the clock of the server is 400 days behind',
-      { serverMs: -400 * 86_400_000 },
-      { aheadS: -400 * 86_400, isDateIgnored: true },
-    ],
-    ['both clocks are wrong', { serverMs: 90_000, proxyMs: -90_000 }, { aheadS: 90, isDateIgnored: true }],
-    ['every expiry is a minute and a half wrong', { wrongMs: 90_000 }, { aheadS: 0, isDateIgnored: false }],
-    ['every expiry is an hour wrong', { wrongMs: 3_600_000 }, { aheadS: 0, isDateIgnored: false }],
-    [
-      'every expiry is wrong, and a time may be in the past alone',
-      { wrongMs: -90_000, future: 5000 },
-      { aheadS: 0, isDateIgnored: false },
-    ],
-    [
-      'every expiry is wrong, and any time can be signed',
-      { wrongMs: 90_000, past: unlimited },
-      { aheadS: 0, isDateIgnored: false },
-    ],
-  ])('where %s, %j shows %j', async (_what, made, clock) => {
+  const wrongProxy = { proxyMs: 90_000 }
+  const wrongServer = { serverMs: 90_000 }
+  const dayMs = 86_400_000
+  test.each<[string, MadeUp, aheadS: number | null, isDateIgnored: boolean]>([
+    ['there is no Date header', { proxyMs: null }, 0, false],
+    ['and the clock of the server is wrong', { proxyMs: null, ...wrongServer, past: 30_000 }, 90, false],
+    ['and every expiry is a minute and a half wrong', { proxyMs: null, wrongMs: 90_000 }, null, false],
+    ['and no lifetime is kept', { proxyMs: null, fixedMs: 8500 }, null, false],
+    ['the header of the server itself is right', { ...wrongServer, ...wrongProxy }, 90, false],
+    ['the clock of the proxy is wrong', wrongProxy, 0, true],
+    ['it is, and any time can be signed', { ...wrongProxy, past: unlimited }, 0, true],
+    ['the clock of the server is wrong', wrongServer, 90, true],
+    ['it is, and it takes times of half a minute', { ...wrongServer, past: 30_000 }, 90, true],
+    ['the clock of the server is 400 days behind', { serverMs: -400 * dayMs }, -400 * 86_400, true],
+    ['both clocks are wrong', { ...wrongServer, proxyMs: -90_000 }, 90, true],
+    ['every expiry is a minute and a half wrong', { wrongMs: 90_000 }, 0, false],
+    ['every expiry is an hour wrong', { wrongMs: 3_600_000 }, 0, false],
+    ['it is, and a time may be in the past alone', { wrongMs: -90_000, future: 5000 }, 0, false],
+    ['it is, and any time can be signed', { wrongMs: 90_000, past: unlimited }, 0, false],
+  ])('where %s, %j shows a clock that is %s s ahead; the Date header is ignored: %s', async (_what, made, ...clock) => {
     expect(await clockOf(made)).toEqual(clock)
   })
 })

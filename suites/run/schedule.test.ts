@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { allItems, type claimsOf, noClaims } from '../engine/conversation/cases.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import type { TestKey } from '../engine/language/fixture-types.ts'
-import { capabilities, madeUpTarget, noCorpus, runOf } from '../self/made-up-target.ts'
+import { type Answering, accepting, capabilities, madeUpTarget, noCorpus, runOf } from '../self/made-up-target.ts'
 import { createRunner, nextToStart } from './schedule.ts'
 
 type Board = Parameters<typeof nextToStart>[0]
@@ -43,54 +43,28 @@ describe('what may start', () => {
   const fills = { grants: 17, fills: 'sessions' } as const
   const fillsKeys = { makesKeys: true, fills: 'keys' } as const
   const testKey = { isTestKey: true }
+  const makesKeys = { makesKeys: true }
+  const someRace = { grants: 6, named: 4, races: true }
+  const race = { races: true, racesGrants: true, grants: 1, named: 1 }
+  const done = { ...testKey, state: 'done' } as const
   test.each<[string, Entry[], string | undefined]>([
-    [
-      'nothing together with the first test key',
-      [running('a', {}, testKey), entry('b', {}, testKey), entry('c')],
-      undefined,
-    ],
-    ['the next test key', [entry('a', {}, { ...testKey, state: 'done' }), entry('b', {}, testKey), entry('c')], 'b'],
-    [
-      'ordinary cases together with anything',
-      [running('a', grants), running('b', { makesKeys: true }), entry('c')],
-      'c',
-    ],
-    [
-      'a race of grants only after every case that rests on how many sessions there are',
-      [entry('race', { races: true, racesGrants: true, grants: 1, named: 1 }), running('b', { ...fills, named: 17 })],
-      undefined,
-    ],
-    [
-      'a race of grants before what fills the places for keys',
-      [entry('race', { races: true, racesGrants: true, grants: 1, named: 1 }), entry('keys', fillsKeys)],
-      'race',
-    ],
+    ['nothing beside the first test key', [running('a', {}, testKey), entry('b', {}, testKey), entry('c')], undefined],
+    ['the next test key', [entry('a', {}, done), entry('b', {}, testKey), entry('c')], 'b'],
+    ['ordinary cases beside anything', [running('a', grants), running('b', makesKeys), entry('c')], 'c'],
+    // A race of grants starts only after every case that rests on how many sessions there are.
+    ['no race of grants beside many sessions', [entry('race', race), running('b', { ...fills, named: 17 })], undefined],
+    ['a race of grants before what fills the places', [entry('race', race), entry('keys', fillsKeys)], 'race'],
     ['what waits before what does not', [entry('a', grants), entry('b', { waits: true })], 'b'],
     ['what takes sessions before what does not', [entry('a'), entry('b', grants)], 'b'],
-    [
-      'one that creates keys after another',
-      [running('a', { makesKeys: true }), entry('b', { makesKeys: true })],
-      undefined,
-    ],
-    ['nothing together with a race', [running('a', { races: true }), entry('b')], undefined],
+    ['one that creates keys after another', [running('a', makesKeys), entry('b', makesKeys)], undefined],
+    ['nothing beside a race', [running('a', { races: true }), entry('b')], undefined],
     ['a race only alone', [running('a'), entry('b', { races: true })], undefined],
     ['a repeated case only alone', [running('a'), entry('b', {}, { isAgain: true })], undefined],
     ['a full house of sessions after the other sessions', [running('a', grants), entry('b', fills)], undefined],
-    [
-      'a case that fills the sessions together with one that has none',
-      [running('a', { makesKeys: true }), entry('b', fills)],
-      'b',
-    ],
-    [
-      'no session while a case fills the sessions',
-      [running('a', fills), entry('b', grants, { state: 'pending' })],
-      undefined,
-    ],
-    [
-      'a full house of sessions before a race of sessions, which runs alone',
-      [running('a'), entry('race', { grants: 6, named: 4, races: true }), entry('b', fills)],
-      'b',
-    ],
+    ['a full house of sessions beside what has none', [running('a', makesKeys), entry('b', fills)], 'b'],
+    ['no session beside a full house of them', [running('a', fills), entry('b', grants)], undefined],
+    // The race runs alone.
+    ['a full house of sessions before a race of them', [running('a'), entry('race', someRace), entry('b', fills)], 'b'],
     ['one full house after another', [running('a', fills), entry('b', fills)], undefined],
     ['a full house of keys after all else', [running('a'), entry('b', fillsKeys)], undefined],
     ['a full house of keys at the end', [entry('a', {}, { state: 'done' }), entry('b', fillsKeys)], 'b'],
@@ -181,149 +155,107 @@ test('while grants queue only cases without tokens start', () => {
   expect(next(entries, { grantsQueue: true })).toBe('c')
 })
 
-const corpus = {
-  ...noCorpus,
-  scenarios: ['one', 'two', 'three'].map((word) =>
-    parseScenario(
-      `scenario: ${word}
-steps:
-  - { call: solution/${word}, auth: none, observe: errors/shape }
-${word === 'two' ? '' : `  - wait: 2s\n  - { call: solution/${word}, auth: none, observe: errors/shape }\n`}`,
-      `fixtures/scenarios/made-up/${word}.yaml`,
-    ),
-  ),
+/** A scenario of the id a/NAME. */
+const scenario = (name: string, more: string, ...steps: string[]) =>
+  parseScenario(
+    `scenario: ${name}\n${more}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`,
+    `fixtures/scenarios/a/${name}.yaml`,
+  )
+const root: TestKey = { name: 'root', key: 'given', scope: [], proves: [] }
+
+/** A runner of these scenarios against a server that answers so. */
+function runnerOf(scenarios: ReturnType<typeof scenario>[], answer: Answering, testKeys = [root], atOnce?: number) {
+  const corpus = { ...noCorpus, testKeys, scenarios }
+  const target = madeUpTarget({ answer, settings: atOnce === undefined ? {} : { concurrency: atOnce } })
+  const cases = allItems(corpus).filter(({ kind }) => kind === 'case')
+  const items = scenarios.flatMap(({ id }) => cases.filter(({ key }) => key === id))
+  const offered = { ...capabilities, testKeys: ['root', 'dave'].map((name) => ({ ...root, name })) }
+  const unwatched = { started: () => {}, ended: () => {} }
+  const runner = createRunner(runOf(target, { corpus }), items, offered, unwatched)
+  const inTurn = async () => {
+    const outcomes = []
+    for (const item of items) outcomes.push(await runner.runItem(item))
+    return outcomes
+  }
+  return { inTurn, atOnce: () => Promise.all(items.map((item) => runner.runItem(item))) }
 }
-
-const testKeys: TestKey[] = ['root', 'dave'].map((name) => ({ name, key: 'given', scope: [], proves: [] }))
-const offered = { ...capabilities, testKeys }
-
-const unwatched = { started: () => {}, ended: () => {} }
 
 test('cases that wait start first, and others run while they wait', async () => {
   const methods: string[] = []
-  const target = madeUpTarget({
-    answer: ({ method }) => {
-      methods.push(method)
-      return { result: {} }
-    },
+  const answer: Answering = ({ method }) => {
+    methods.push(method)
+    return accepting()
+  }
+  const scenarios = ['one', 'two', 'three'].map((word) => {
+    const call = `{ call: solution/${word}, auth: none, observe: errors/shape }`
+    return scenario(word, '', ...(word === 'two' ? [call] : [call, 'wait: 2s', call]))
   })
-  const run = runOf(target, { corpus })
-  const items = allItems(corpus)
-  const runner = createRunner(run, items, offered, unwatched)
-  for (const item of items) await runner.runItem(item)
+  await runnerOf(scenarios, answer).inTurn()
   expect(methods.slice(0, 3)).toEqual(['solution/one', 'solution/three', 'solution/two'])
   expect(methods.slice(3).sort()).toEqual(['solution/one', 'solution/three'])
 })
 
-const filling = (name: string, step: string) =>
-  parseScenario(
-    `scenario: ${name}\nproves: [a/b]\nneeds: [keys, limits]\nsteps:\n  - ${step}\n`,
-    `fixtures/scenarios/a/${name}.yaml`,
-  )
+/** Creates so many keys, and answers the creations after them as a server that is full. */
+function creating(most = Number.POSITIVE_INFINITY): Answering {
+  let created = 0
+  return ({ method }) => {
+    if (method !== 'manager/createApiKey') return accepting()
+    created += 1
+    return created > most ? { status: 409 } : { result: { id: `id${created}`, secret: 'a-secret-of-a-key' } }
+  }
+}
 
 test('members have their keys before the places for keys are filled', async () => {
+  const creation = 'call: manager/createApiKey, auth: { basic: root }'
   const scenarios = [
-    filling('all', '{ call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }'),
-    filling('dave', '{ call: solution/listSolutions, auth: { basic: dave }, expect: accepted }'),
-  ]
-  const testKeys: TestKey[] = [
-    { name: 'root', key: 'given', scope: [], proves: [] },
-    { name: 'dave', key: 'secret', scope: [], proves: [], 'created-with': { basic: 'root' } },
-  ]
-  let created = 0
-  const target = madeUpTarget({
-    answer: ({ method }) => {
-      if (method !== 'manager/createApiKey') return { result: {} }
-      created += 1
-      return created > 3 ? { status: 409 } : { result: { id: `id${created}`, secret: 'a-secret' } }
-    },
-  })
-  const full = { ...corpus, testKeys, scenarios }
-  const run = runOf(target, { corpus: full })
-  const cases = allItems(full).filter(({ kind }) => kind === 'case')
-  const runner = createRunner(run, cases, offered, unwatched)
-  const verdicts: string[] = []
-  for (const item of cases) verdicts.push((await runner.runItem(item)).verdict)
+    ['all', `{ ${creation}, repeat: 9, observe: keys/limit-exceeded }`] as const,
+    ['dave', '{ call: solution/listSolutions, auth: { basic: dave }, expect: accepted }'] as const,
+  ].map(([name, step]) => scenario(name, 'proves: [a/b]\nneeds: [keys, limits]\n', step))
+  const dave: TestKey = { name: 'dave', key: 'secret', scope: [], proves: [], 'created-with': { basic: 'root' } }
+  const outcomes = await runnerOf(scenarios, creating(3), [root, dave]).inTurn()
   // The first one only observes.
-  expect(verdicts).toEqual(['not-testable', 'passed'])
+  expect(outcomes.map(({ verdict }) => verdict)).toEqual(['not-testable', 'passed'])
 })
 
 test.each([
   ['says so where wrong creations took places that would suffice', 'refused', true],
   ['does not where right ones did', 'accepted', undefined],
 ] as const)('a case that finds too few places for keys %s', async (_what, expected, wrongly) => {
-  const creating = (name: string, expect: string, repeat = 1) =>
-    parseScenario(
-      `scenario: ${name}
-proves: [a/b]
-needs: [keys]
-steps:
-  - { call: manager/createApiKey, auth: { basic: root }, repeat: ${repeat}, params: { name: x, scope: [solution] }, expect: ${expect} }
-`,
-      `fixtures/scenarios/a/${name}.yaml`,
-    )
-  let created = 0
-  const target = madeUpTarget({
-    answer: ({ method }) => {
-      if (method === 'manager/createApiKey') created += 1
-      return { result: { id: `id${created}`, secret: 'a-secret-of-a-key' } }
-    },
-  })
-  const testKeys: TestKey[] = [{ name: 'root', key: 'given', scope: [], proves: [] }]
-  const scenarios = [creating('right', 'accepted', 7), creating('wrong', expected), creating('late', 'accepted')]
-  const full = { ...corpus, testKeys, scenarios }
-  const items = allItems(full).filter(({ kind }) => kind === 'case')
-  const runner = createRunner(runOf(target, { corpus: full }), items, offered, unwatched)
-  const ordered = scenarios.flatMap(({ id }) => items.filter((item) => item.key === id))
-  const outcomes = []
-  for (const item of ordered) outcomes.push(await runner.runItem(item))
-  expect(outcomes.map(({ problem }) => problem?.kind)).toEqual([
-    undefined,
-    expected === 'refused' ? 'wrong-outcome' : undefined,
-    'few-places-for-keys',
-  ])
-  expect(outcomes.at(-1)?.problem).toMatchObject({ places: 3, ...(wrongly ? { wrongly } : {}) })
-  expect('wrongly' in (outcomes.at(-1)?.problem ?? {})).toBe(wrongly === true)
+  const creation = (name: string, expect: string, repeat = 1) => {
+    const params = 'params: { name: x, scope: [solution] }'
+    const step = `{ call: manager/createApiKey, auth: { basic: root }, repeat: ${repeat}, ${params}, expect: ${expect} }`
+    return scenario(name, 'proves: [a/b]\nneeds: [keys]\n', step)
+  }
+  const scenarios = [creation('right', 'accepted', 7), creation('wrong', expected), creation('late', 'accepted')]
+  const problems = (await runnerOf(scenarios, creating()).inTurn()).map(({ problem }) => problem)
+  const ofWrong = expected === 'refused' ? 'wrong-outcome' : undefined
+  expect(problems.map((problem) => problem?.kind)).toEqual([undefined, ofWrong, 'few-places-for-keys'])
+  expect(problems[2]).toMatchObject({ places: 3, ...(wrongly ? { wrongly } : {}) })
+  expect('wrongly' in (problems[2] ?? {})).toBe(wrongly === true)
 })
 
 test('as soon as a case with tokens does not pass, every such case that ran at the same time as another runs again alone', async () => {
   const withToken = (name: string) =>
-    parseScenario(
-      `scenario: ${name}
-proves: [a/b]
-steps:
-  - { grant: root, scope: [solution], expect: accepted, keep: { pair: result } }
-  - { call: solution/${name}, auth: { token: $pair.accessToken }, expect: accepted }
-`,
-      `fixtures/scenarios/a/${name}.yaml`,
+    scenario(
+      name,
+      'proves: [a/b]\n',
+      '{ grant: root, scope: [solution], expect: accepted, keep: { pair: result } }',
+      `{ call: solution/${name}, auth: { token: $pair.accessToken }, expect: accepted }`,
     )
   // One call that must be accepted is refused; for the same reason the other cases may have passed.
   const called: string[] = []
   let refusals = 1
-  const target = madeUpTarget({
-    settings: { concurrency: 4 },
-    answer: ({ method, nowMs }) => {
-      called.push(method)
-      if (method === 'manager/auth') {
-        const expiry = nowMs + 600_000
-        const tokens = { accessToken: `a${called.length}`, refreshToken: `r${called.length}`, tokenType: 'Bearer' }
-        return { result: { ...tokens, accessTokenExpiry: expiry, refreshTokenExpiry: expiry, scope: ['solution'] } }
-      }
-      if (method === 'solution/two' && refusals > 0) {
-        refusals -= 1
-        return { status: 401 }
-      }
-      return { result: {} }
-    },
-  })
-  const testKeys: TestKey[] = [{ name: 'root', key: 'given', scope: [], proves: [] }]
-  const full = { ...corpus, testKeys, scenarios: ['one', 'two', 'three'].map(withToken) }
-  const run = runOf(target, { corpus: full })
-  const items = allItems(full).filter(({ kind }) => kind === 'case')
-  const ended: string[] = []
-  const watch = { started: () => {}, ended: ({ key }: { key: string }) => void ended.push(key) }
-  const runner = createRunner(run, items, offered, watch)
-  const outcomes = await Promise.all(items.map((item) => runner.runItem(item)))
+  const answer: Answering = ({ method, nowMs }) => {
+    called.push(method)
+    if (method === 'manager/auth') {
+      const expiry = nowMs + 600_000
+      const tokens = { accessToken: `a${called.length}`, refreshToken: `r${called.length}`, tokenType: 'Bearer' }
+      return { result: { ...tokens, accessTokenExpiry: expiry, refreshTokenExpiry: expiry, scope: ['solution'] } }
+    }
+    if (method === 'solution/two' && refusals-- > 0) return { status: 401 }
+    return accepting()
+  }
+  const outcomes = await runnerOf(['one', 'two', 'three'].map(withToken), answer, [root], 4).atOnce()
   expect(outcomes.map(({ verdict, problem }) => problem ?? verdict)).toEqual(['passed', 'passed', 'passed'])
   const calls = called.filter((method) => method.startsWith('solution/'))
   expect(calls.filter((method) => method === 'solution/one').length).toBe(2)

@@ -130,7 +130,7 @@ export function runOf(target: Target, more: Partial<Parameters<typeof startRun>[
 export const answering = (answer: Answering, more: Omit<MadeUpTarget, 'answer'> = {}): Run =>
   runOf(madeUpTarget({ answer, ...more }))
 
-export const accepting = (): MadeUpAnswer => ({ result: {} })
+export const accepting = () => ({ result: {} })
 
 /** The value of an Authorization header. */
 export const basicOf = (id: string, secret: string): string =>
