@@ -2,9 +2,9 @@ import type { ServerContext } from './context.ts'
 import type { MockRequest } from './http-server.ts'
 import type { Profile } from './profile.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
-import type { SignedParts } from './rules.ts'
+import { areas, type SignedParts } from './rules.ts'
 import type { ApiKey, Means, TokenPair } from './state.ts'
-import { tokenProblem } from './token-state.ts'
+import { findToken } from './token-state.ts'
 
 /** The caller of a request and its permissions. */
 export interface Caller {
@@ -98,7 +98,7 @@ function keyCaller({ rules, profile, root }: ServerContext, key: ApiKey, means: 
 }
 
 function tokenCaller(context: ServerContext, text: string, request: MockRequest): Outcome<Caller> {
-  const found = tokenProblem(context, text, 'access')
+  const found = findToken(context, text, 'access')
   if (!found.ok) return refuse('unauthorized', found.refusal.stage)
   const { pair } = found.value
   const stage = keyProblem(context, pair.key, 'token')
@@ -201,23 +201,24 @@ function meansOf(
   return texts.some(isEcc) ? 'ecc' : undefined
 }
 
-const areaWords = new Set(['solution', 'context', 'thread', 'store', 'inbox', 'stream', 'apiKey'])
 const restrictions = ['session:', 'ipAddr:', 'expiresIn:']
 
 /** A scope in the spelling of the server, or undefined for an unknown word. `apikey` and `apiKey` are one. */
 export function knownScope(scope: string, profile: Profile): string | undefined {
-  const spelled = profile.scopeCase === 'any' ? anyCase(scope) : scope
+  const spelled = spelledScope(scope, profile)
   if (spelled === 'apikey') return profile.apikeySpelling === 'apiKey' ? undefined : 'apiKey'
   if (spelled === 'apiKey') {
     const taken =
       profile.apikeySpelling !== 'apikey' || (profile.scopeCase === 'any' && scope.toLowerCase() === 'apikey')
     return taken ? 'apiKey' : undefined
   }
-  if (areaWords.has(spelled)) return spelled
+  if (areas.some((area) => area === spelled)) return spelled
   return /^solution:./.test(spelled) && spelled.length <= 128 ? spelled : undefined
 }
 
-export function anyCase(scope: string): string {
+/** A scope in the server's letters, where it takes any. */
+export function spelledScope(scope: string, profile: Profile): string {
+  if (profile.scopeCase !== 'any') return scope
   const colon = scope.indexOf(':')
   const word = (colon < 0 ? scope : scope.slice(0, colon)).toLowerCase()
   if (colon < 0) return word === 'apikey' ? 'apiKey' : word

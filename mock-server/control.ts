@@ -224,9 +224,6 @@ const routes: { readonly [route: string]: Route } = {
   ),
 }
 
-/** Of every route: `POST /clock/set`. */
-export const controlRoutes = Object.keys(routes)
-
 /**
  * The control port as a function: it requires `Authorization: Bearer <token>`, reads JSON and answers with JSON. A wrong token is 401, an unknown
  * route 404, a wrong body 400 with `{ message }`.

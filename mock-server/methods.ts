@@ -1,7 +1,6 @@
 import { isIPv4 } from 'node:net'
 import {
   admit,
-  anyCase,
   type Caller,
   callerAddress,
   effectiveKeyScope,
@@ -10,6 +9,7 @@ import {
   keyProblem,
   knownScope,
   secretProblem,
+  spelledScope,
 } from './caller.ts'
 import { aFlag, type Check, check, type Fields, oneOf, optional, wholeNumber } from './checks.ts'
 import type { ServerContext } from './context.ts'
@@ -19,7 +19,7 @@ import type { Profile } from './profile.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
 import type { Area, Rules, TokenResult } from './rules.ts'
 import { type ApiKey, makeRoom, type Solution, type State, type TokenPair } from './state.ts'
-import { endPair, enterSession, issuePair, openSession, pairsOf, planSession, tokenProblem } from './token-state.ts'
+import { endPair, enterSession, findToken, issuePair, openSession, pairsOf, planSession } from './token-state.ts'
 
 export type Params = { readonly [name: string]: unknown }
 
@@ -33,14 +33,15 @@ interface Call {
 }
 
 /** The documented methods give an object; some extensions give a word. */
-type Result = object | 'OK'
+type Result = Outcome<object | 'OK'>
+type Maybe<T> = T | Promise<T>
 
 interface Method {
   name: string
   /** The scope that it needs; undefined: none. */
   area: Area | undefined
   params: Fields
-  run(call: Call): Outcome<Result> | Promise<Outcome<Result>>
+  run(call: Call): Maybe<Result>
 }
 
 /** A method of an API area; the first part of its name is the area. */
@@ -49,11 +50,7 @@ function method(name: `${Area}/${string}`, params: Method['params'], run: Method
 }
 
 /** A decision and its effect happen together; a replaced rule separates them. */
-function carryOut<T>(
-  { rules }: ServerContext,
-  effect: Parameters<Rules['beforeEffect']>[0],
-  act: () => T,
-): T | Promise<T> {
+function carryOut<T>({ rules }: ServerContext, effect: Parameters<Rules['beforeEffect']>[0], act: () => T): Maybe<T> {
   const wait = rules.beforeEffect(effect)
   return wait ? wait.then(act) : act()
 }
@@ -127,7 +124,7 @@ const auth: Method = {
   },
 }
 
-function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
+function grant(call: Call): Maybe<Result> {
   const { context, params } = call
   const { rules, profile } = context
   const problem = paramsProblem(context, 'manager/auth', credentialsParams, params)
@@ -206,7 +203,7 @@ function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], requ
 }
 
 /** Part 3 and 4.2: a new pair for a refresh token; the old pair is revoked. */
-function refresh(call: Call): Outcome<object> | Promise<Outcome<object>> {
+function refresh(call: Call): Maybe<Result> {
   const { context, params } = call
   const { rules, profile } = context
   const problem = paramsProblem(context, 'manager/auth', refreshParams(call), params)
@@ -214,7 +211,7 @@ function refresh(call: Call): Outcome<object> | Promise<Outcome<object>> {
   if (rules.refreshNeedsScope() && params.scope === undefined) return refuse('params', 'params/scope')
 
   const text = asText(params.refreshToken)
-  const found = tokenProblem(context, text, 'refresh')
+  const found = findToken(context, text, 'refresh')
   if (!found.ok) {
     const reused = context.state.tokens.get(text)
     if (profile.reuseRevokesFamily && reused?.kind === 'refresh' && found.refusal.stage === 'token/revoked') {
@@ -379,7 +376,7 @@ const apiKeyMethods: Method[] = [
   ),
 ]
 
-function withKey(call: Call, use: (key: ApiKey) => Outcome<Result>): Outcome<Result> {
+function withKey(call: Call, use: (key: ApiKey) => Result): Result {
   const key = call.context.state.keys.get(asText(call.params.id))
   return key === undefined || key.deleted ? refuse('unknownKey', 'params/id') : use(key)
 }
@@ -439,7 +436,7 @@ function listing({ state, profile }: ServerContext): Outcome<object> {
   }
 }
 
-function withSolution(call: Call, use: (solution: Solution) => Outcome<Result>): Outcome<Result> {
+function withSolution(call: Call, use: (solution: Solution) => Result): Result {
   const solution = call.context.state.solutions.get(asText(call.params.id))
   return solution ? use(solution) : refuse('denied', 'params/id')
 }
@@ -535,7 +532,7 @@ function readScopeRequest(entries: string[], { profile, rules }: ServerContext):
     expiresInMs: undefined,
   }
   for (const entry of entries) {
-    const spelled = profile.scopeCase === 'any' ? anyCase(entry) : entry
+    const spelled = spelledScope(entry, profile)
     const colon = spelled.indexOf(':') + 1
     const value = spelled.slice(colon)
     switch (spelled.slice(0, colon)) {

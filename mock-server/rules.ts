@@ -211,16 +211,7 @@ const keyRules = {
   secretTakenFor: (key: ApiKey, _means: 'basic' | 'grant'): boolean => key.publicKey === undefined,
 
   /** keys/initial-full-access: the initial key has every scope. */
-  initialKeyScope: (): string[] => [
-    'apiKey',
-    'solution',
-    'context',
-    'thread',
-    'store',
-    'inbox',
-    'stream',
-    'solution:*',
-  ],
+  initialKeyScope: (): string[] => ['apiKey', ...areas, 'solution:*'],
 
   /** keys/create-params, grants/params: whether a param is taken; `valid` is what the table of the method says. */
   paramTaken: (_method: string, _name: string, _value: unknown, valid: boolean): boolean => valid,
@@ -371,8 +362,11 @@ const tokenRules = {
   beforeEffect: (_effect: 'refresh' | 'key' | 'session' | 'listing'): Promise<void> | undefined => undefined,
 }
 
-/** The API areas that scopes name, and the management of keys. */
-export type Area = 'manager' | 'solution' | 'context' | 'thread' | 'store' | 'inbox' | 'stream'
+/** The API areas that scopes name. */
+export const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream'] as const
+
+/** They, and the management of keys. */
+export type Area = 'manager' | (typeof areas)[number]
 
 /** Parts 2 and 5.4: scopes, addresses, sessions. */
 const scopeRules = {

@@ -3,7 +3,7 @@ import { type Outcome, refuse, succeed } from './refusal.ts'
 import { type ApiKey, makeRoom, type Session, type Token, type TokenKind, type TokenPair } from './state.ts'
 
 /** The token with this text if it is good for `use`. Stages: `token/unknown`, `kind`, `revoked`, `expired`, `session`, `spent`. */
-export function tokenProblem(context: ServerContext, text: string, use: TokenKind): Outcome<Token> {
+export function findToken(context: ServerContext, text: string, use: TokenKind): Outcome<Token> {
   const { rules, state } = context
   const token = rules.tokenNamed(
     text,
