@@ -14,7 +14,7 @@ import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type Signed, type SignInput, type SigningKey, sign } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose, nextSteps, unexplainedSentence } from '../lab/diagnose.ts'
 import { readPasted, sentBody } from '../lab/request.ts'
-import { ownDataSentences, verify } from '../lab/verify.ts'
+import { judgeOwnData, verify } from '../lab/verify.ts'
 import { given, readBytes, readStandardInput } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { writeOut } from './console.ts'
@@ -228,7 +228,7 @@ function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose: boolea
   if (result.alternatives.length > 0) {
     lines.push('The same bytes come out when', ...result.alternatives.map(({ title, id }) => `  ${title} (${id})`), '')
   }
-  lines.push(...ownDataSentences(input).flatMap((sentence) => [sentence, '']))
+  for (const sentence of judgeOwnData(input)?.sentences ?? []) lines.push(sentence, '')
   if (!result.valid && !result.explained) lines.push(...unexplainedLines(input, result, isVerbose))
   return `${lines.join('\n').trimEnd()}\n`
 }

@@ -8,7 +8,7 @@ import { mistakeById } from '../engine/signer/mistakes.ts'
 import { html, type Part } from '../page/markup.ts'
 import { labResult } from './compute.ts'
 import { type Diagnosis, nextSteps, unexplainedSentence } from './diagnose.ts'
-import { ownDataSentences, type verify } from './verify.ts'
+import { judgeOwnData, type verify } from './verify.ts'
 
 type LabResult = ReturnType<typeof labResult>
 
@@ -130,7 +130,7 @@ const nameOf = (origin: string): string => names[origin] ?? origin
 
 /** The mistakes, or what was ruled out. */
 function drawDiagnosis({ diagnosis, input }: Checked): Part {
-  const ofOwnData = ownDataSentences(input).map((sentence) => html`<p>${sentence}</p>`)
+  const ofOwnData = (judgeOwnData(input)?.sentences ?? []).map((sentence) => html`<p>${sentence}</p>`)
   if (diagnosis.valid) return ofOwnData
   const others = diagnosis.alternatives.map(({ title, id }) => html`<li>${title} (${id})</li>`)
   const alternatives = html`<p class="quiet">The same bytes come out when</p><ul class="quiet">${others}</ul>`

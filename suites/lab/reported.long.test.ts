@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import type { SigningKey } from '../engine/signer/sign.ts'
 import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
 import { type DiagnoseInput, diagnose } from './diagnose.ts'
-import { ownDataSentences } from './verify.ts'
+import { judgeOwnData } from './verify.ts'
 
 const time = '1795154904754'
 const nonce = '+CLqKvRgaK/NpT0fZw9x8g=='
@@ -330,7 +330,7 @@ describe('text', () => {
 describe('own data', () => {
   const body = withParams('{"a":false,"b":null}')
   const said = (sent: string, signed: string): string =>
-    ownDataSentences(ask(sent, hmac(dataOf('x')), { callersData: dataOf(signed) })).join('\n')
+    judgeOwnData(ask(sent, hmac(dataOf('x')), { callersData: dataOf(signed) }))?.sentences.join('\n') ?? ''
   const python = '{"jsonrpc": "2.0", "id": 1, "method": "solution/listSolutions", "params": {"a": False, "b": None}}'
 
   test('the first difference in content is pointed at, not a space', () => {

@@ -298,9 +298,6 @@ interface OwnData {
   sentences: string[]
 }
 
-/** The sentences about the caller's own data; empty if the caller gave none. */
-export const ownDataSentences = (input: VerifyInput): string[] => judgeOwnData(input)?.sentences ?? []
-
 /** The right draft with the caller's own data in place of the right ones. */
 export function draftOfOwnData(right: Draft, data: Uint8Array): Draft {
   return { ...right, pieces: [{ origin: 'other', bytes: data }] }

@@ -11,7 +11,7 @@ import {
   serve,
   startMockServer,
 } from '../../mock-server/index.ts'
-import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
+import { bareSettings, type Instance, type Target, type TargetSettings, type WireRequest } from '../engine/target.ts'
 import type { BrokenServer, ConformingServer } from '../servers/table.ts'
 
 /** A second loopback address; on systems without one, cases that need it are not testable. */
@@ -55,17 +55,13 @@ type Author = 'own' | 'others'
 
 /** Servers that are wrong in one way each. Loaded only when needed. */
 export const loadMutants = async (by: Author = 'own'): Promise<readonly BrokenServer[]> =>
-  byAuthor(await allBroken(), by)
+  byAuthor(await (await import('../servers/table.ts')).brokenServers(), by)
 /** Conforming servers that answer open questions in another way. Loaded only when needed. */
 export const loadVariants = async (by: Author = 'own'): Promise<readonly ConformingServer[]> =>
-  byAuthor(await allConforming(), by)
+  byAuthor(await (await import('../servers/table.ts')).conformingServers(), by)
 
 const byAuthor = <S extends BrokenServer | ConformingServer>(servers: readonly S[], by: Author): S[] =>
   servers.filter(({ origin }) => (origin === 'own') === (by === 'own'))
-
-const requestTimeoutMs = 10_000
-/** Kept connections: enough for the calls that a run has under way. */
-const mostConnections = 64
 
 /**
  * The bundled server as a target: every instance is in the state of a fresh start, with its own virtual clock that `sleep`
@@ -81,7 +77,7 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
     lasting: false,
     fresh: true,
     open: async () => {
-      const bundled = idle.pop() ?? (await inProcess(await startBundled(server, settings), settings))
+      const bundled = idle.pop() ?? (await startBundled(server, settings))
       return instanceOn(bundled, settings, async () => {
         bundled.server.reset()
         bundled.server.clock.set(bundled.startMs)
@@ -93,9 +89,6 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
     },
   }
 }
-
-const allBroken = async () => (await import('../servers/table.ts')).brokenServers()
-const allConforming = async () => (await import('../servers/table.ts')).conformingServers()
 
 /**
  * One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers.
@@ -112,8 +105,7 @@ export function lastingTarget(
     lasting: true,
     fresh: true,
     open: async () => {
-      const started = await startBundled(server, settings)
-      const bundled = withSockets ? started : await inProcess(started, settings)
+      const bundled = await startBundled(server, settings, withSockets)
       return instanceOn(bundled, settings, () => stop(bundled))
     },
   }
@@ -121,26 +113,21 @@ export function lastingTarget(
 
 type Bundled = Awaited<ReturnType<typeof startBundled>>
 
-async function startBundled(options: ServerOptions, settings: Partial<TargetSettings>) {
+async function startBundled(options: ServerOptions, settings: Partial<TargetSettings>, withSockets = false) {
   const server = await startMockServer({ clock: 'virtual', ...options })
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   // Loaded here, so that `serve`, which uses this file too, need not wait for it.
   const { openWire } = await import('./transport.ts')
-  const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress, connections: mostConnections })
+  const wire = openWire({ baseUrl: server.url, requestTimeoutMs: 10_000, secondAddress })
   /** `startMs`: the time at which its clock started. */
-  return { server, wire, startMs: server.clock.now() }
-}
-
-/** Sends a request without a socket if it does not need one. */
-async function inProcess({ server, wire, startMs }: Bundled, settings: Partial<TargetSettings>): Promise<Bundled> {
+  const started = { server, wire, startMs: server.clock.now() }
+  if (withSockets) return started
   const { openInProcess } = await import('./in-memory.ts')
-  const { secondAddress } = { ...bundledSettings([]), ...settings }
-  const send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
+  const send = openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress })
   // The few others go out as they are, so that supertest, which takes time to load, is not needed.
   return {
-    server,
-    startMs,
-    wire: { ...wire, send: (request) => send(request) ?? wire.send({ ...request, raw: true }) },
+    ...started,
+    wire: { ...wire, send: (request: WireRequest) => send(request) ?? wire.send({ ...request, raw: true }) },
   }
 }
 

@@ -14,7 +14,7 @@ let send: ReturnType<typeof openInProcess>
 beforeAll(async () => {
   server = await startMockServer({ clock: 'virtual', profile: { basePath: '/base' } })
   wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
-  send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
+  send = openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress })
 })
 afterAll(async () => {
   wire.close()
@@ -71,7 +71,7 @@ test('only calls on the kept connection, and requests with one name, share a num
     seen.push(connection)
     return { status: 200, headers: {}, body: '' }
   }
-  const numbering = openInProcess({ handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
+  const numbering = openInProcess({ handle, baseUrl: server.url, secondAddress })
   const connections = ['kept', 'own one', 'fresh', 'own two', 'unused', 'kept', 'own one'] as const
   for (const connection of connections) await numbering(call('x', { connection }))
   await numbering(call('x', { from: 'second-address' }))

@@ -10,7 +10,7 @@ import {
   type WireAnswer,
   type WireRequest,
 } from '../engine/target.ts'
-import { lateAnswer, noAnswer } from './transport.ts'
+import { isInChunks, lateAnswer, noAnswer } from './transport.ts'
 
 /** The shape is that of the bundled server, which is not imported here. */
 type Handle = (request: {
@@ -32,7 +32,6 @@ interface HandlerAnswer {
 interface MemoryOptions {
   handle: Handle
   baseUrl: string
-  requestTimeoutMs: number
   /** Where requests `from: second-address` come from. */
   secondAddress: string | undefined
 }
@@ -72,7 +71,7 @@ export function memoryInstance({
   clock.advance(417)
   const baseUrl = `http://memory${basePath}`
   const { secondAddress } = described.settings
-  const send = openHandler({ handle, baseUrl, requestTimeoutMs, secondAddress })
+  const send = openHandler({ handle, baseUrl, secondAddress })
   const moved: Clock = { now: () => clock.now(), sleep: async (ms) => clock.advance(ms), controlled: true }
   return {
     ...described,
@@ -86,7 +85,7 @@ export function memoryInstance({
 
 const requestTimeoutMs = 10_000
 
-function openHandler({ handle, baseUrl, requestTimeoutMs: usualMs, secondAddress = firstAddress }: MemoryOptions) {
+function openHandler({ handle, baseUrl, secondAddress = firstAddress }: MemoryOptions) {
   const { pathname, host } = new URL(baseUrl)
   const basePath = pathname.replace(/\/$/, '')
   let lastConnection = firstConnection
@@ -112,7 +111,7 @@ function openHandler({ handle, baseUrl, requestTimeoutMs: usualMs, secondAddress
       remoteAddress: local ?? firstAddress,
       connection,
     })
-    return answered instanceof Promise ? inTime(answered, request.timeoutMs ?? usualMs) : wireAnswer(answered)
+    return answered instanceof Promise ? inTime(answered, request.timeoutMs ?? requestTimeoutMs) : wireAnswer(answered)
   }
 }
 
@@ -125,9 +124,6 @@ async function inTime(answered: Promise<HandlerAnswer>, timeoutMs: number): Prom
   clearTimeout(timer)
   return first
 }
-
-const isInChunks = ({ headers }: WireRequest): boolean =>
-  headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
 
 /** Where the length is not announced, the body is sent in chunks. */
 const lengthOf = (request: WireRequest): { [name: string]: string } =>

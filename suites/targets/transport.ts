@@ -27,19 +27,16 @@ export interface Tls {
   insecure?: boolean
 }
 
-/** @returns makes agents of node:http for this route */
-function agentMaker({ baseUrl, tls = {}, proxy = null, address }: Route): (options: http.AgentOptions) => http.Agent {
+function openAgent({ baseUrl, tls = {}, proxy = null, address }: Route, options: http.AgentOptions): http.Agent {
   const isSecure = baseUrl.startsWith('https:')
   const { insecure = false, ...pem } = tls
   const secured = isSecure ? { ...pem, rejectUnauthorized: !insecure } : {}
   const found = address === undefined ? {} : { lookup: lookupOf(address) }
   const Agent = isSecure ? https.Agent : http.Agent
-  return (options) => {
-    const agent = throughProxy(new Agent({ ...secured, ...found, ...options }), proxy)
-    // Node does not report that a connection was used before if the call had to queue for it.
-    if (options.keepAlive === true) agent.on('free', (socket: object) => void carriers.add(socket))
-    return agent
-  }
+  const agent = throughProxy(new Agent({ ...secured, ...found, ...options }), proxy)
+  // Node does not report that a connection was used before if the call had to queue for it.
+  if (options.keepAlive === true) agent.on('free', (socket: object) => void carriers.add(socket))
+  return agent
 }
 
 /** Finds this address for every name. */
@@ -102,7 +99,7 @@ function sendBody(outgoing: http.ClientRequest, request: WireRequest): void {
   outgoing.end(body.toString('latin1', half), 'latin1')
 }
 
-const isInChunks = ({ headers }: WireRequest): boolean =>
+export const isInChunks = ({ headers }: WireRequest): boolean =>
   headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
 
 /** Sends a request except for the last byte of its body, which waits for `finish`. */
@@ -257,8 +254,6 @@ interface WireOptions extends Route {
   requestTimeoutMs: number
   /** A longer answer is not read. */
   maxAnswerBytes?: number | undefined
-  /** How many kept connections there may be; 1 unless given. */
-  connections?: number | undefined
   /** The local address for requests `from: second-address`. */
   secondAddress?: string | undefined
   /** Every request goes over node:http alone: of thousands of small calls, supertest would take most of the time. */
@@ -327,18 +322,20 @@ interface Lane {
 
 type Kind = NonNullable<WireRequest['connection']>
 
+/** Kept connections: enough for the calls that a run has under way; the run decides how many are used. */
+const mostKept = 64
+
 /** The agents whose connections carry the requests of each kind. */
 function openPool(options: WireOptions) {
-  const { secondAddress, connections = 1, mostIdleMs = Number.POSITIVE_INFINITY } = options
+  const { secondAddress, mostIdleMs = Number.POSITIVE_INFINITY } = options
   const lanes = new Map<string, Lane>()
   const open = (kind: Kind, localAddress: string | undefined): Lane => {
     const keepAlive = isOwn(kind) || (localAddress === undefined && (kind === 'kept' || kind === 'warm'))
-    const maxSockets = isOwn(kind) ? 1 : kind === 'kept' && keepAlive ? connections : undefined
+    const maxSockets = isOwn(kind) ? 1 : kind === 'kept' && keepAlive ? mostKept : Number.POSITIVE_INFINITY
     // A proxy would call from its own address.
-    const make = agentMaker(localAddress === undefined ? options : { ...options, proxy: null })
-    const local = localAddress === undefined ? {} : { localAddress }
+    const local = localAddress === undefined ? {} : { localAddress, proxy: null }
     return {
-      agent: make({ keepAlive, ...(maxSockets === undefined ? {} : { maxSockets }), ...local }),
+      agent: openAgent({ ...options, ...local }, { keepAlive, maxSockets, ...local }),
       usedAtMs: performance.now(),
     }
   }
@@ -409,7 +406,10 @@ const defaultMaxAnswerBytes = 4 * 2 ** 20
 /** Reads the body of an answer; an answer longer than the limit is `unread`, and its connection is closed. */
 function readAnswer(response: http.IncomingMessage, maxBytes: number): Promise<WireAnswer> {
   const { statusCode: status = 0 } = response
-  const headers = flatHeaders(response.headers)
+  // Several headers of one name are joined by commas.
+  const headers = Object.fromEntries(
+    Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+  )
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -465,24 +465,14 @@ function decodedAnswer(
   maxBytes: number,
 ): WireAnswer {
   const decode = decoders[headers['content-encoding']?.toLowerCase() ?? '']
-  if (decode === undefined) return { kind: 'answer', status, headers, body: received }
+  let body = received
   try {
-    return { kind: 'answer', status, headers, body: decode(received, { maxOutputLength: maxBytes }) }
+    if (decode !== undefined) body = decode(received, { maxOutputLength: maxBytes })
   } catch (error) {
     const isTooLong = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
-    return isTooLong
-      ? { kind: 'unread', status, headers, limitBytes: maxBytes }
-      : { kind: 'answer', status, headers, body: received }
+    if (isTooLong) return { kind: 'unread', status, headers, limitBytes: maxBytes }
   }
-}
-
-/** Header names in lower case; several headers of one name joined by commas. */
-function flatHeaders(headers: { [name: string]: string | string[] | undefined }): { [name: string]: string } {
-  const result: { [name: string]: string } = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) result[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
-  }
-  return result
+  return { kind: 'answer', status, headers, body }
 }
 
 // Long answers are read a few at a time, and what is left of them is collected: V8 by itself may let a process grow

@@ -21,9 +21,6 @@ export interface UrlTargetOptions extends Pick<Parameters<typeof openWire>[0], '
 /** Servers usually close idle connections after 5 s, so older idle ones are not used again. In ms. */
 const mostIdleMs = 2500
 
-/** The maximum; the run decides how many are used. */
-const mostConnections = 64
-
 /** A running server at a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
   const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy, isBare } = options
@@ -37,7 +34,6 @@ export function urlTarget(options: UrlTargetOptions): Target {
       requestTimeoutMs,
       maxAnswerBytes,
       secondAddress: settings.secondAddress,
-      connections: mostConnections,
       tls,
       proxy,
       ...(isBare === true ? { isBare, mostIdleMs } : {}),
