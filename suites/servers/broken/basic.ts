@@ -17,7 +17,6 @@ import {
   meet,
   meets,
   mergeInFlight,
-  onAccepted,
   onGrant,
   repeats,
   type Seen,
@@ -71,8 +70,6 @@ const authorizedConnection =
     },
     forgives: (stage) => stage === refusedAt && connections.has(seen.connection),
   })
-
-const basicCredentials = (authorization = '') => authorization.replace(/^Basic /, '')
 
 const toBase64 = (text: string): string => Buffer.from(text).toString('base64')
 
@@ -203,20 +200,6 @@ export const basic: BrokenRows = {
       ),
     ),
     'wrong-secret-on-authorized-connection-lets-in': by.first(authorizedConnection('basic/secret')),
-    // After an accepted call, the first 64 characters of its credentials are enough.
-    'basic-cache-looks-at-64-characters': by.second(
-      agreesAgain('secretMatches', ({ request }, _received, _expected, means) =>
-        means === 'basic' ? basicCredentials(request.headers.authorization).slice(0, 64) : undefined,
-      ),
-    ),
-    // The password may be a valid access token of the key, and then has all the scope of the key.
-    'access-token-accepted-as-basic-secret': by.second((seen) =>
-      alsoProves((key) => {
-        const shown = right.basicPair(basicCredentials(seen.authorization))?.secret ?? ''
-        const token = seen.state.tokens.get(shown)
-        return token?.kind === 'access' && token.pair.key === key && !token.pair.accessRevoked ? [shown] : []
-      }),
-    ),
     // "Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>" authorizes calls, whatever else the key was used for
     'basic-refused-after-tokens-of-key-were-refreshed': by.third((_seen, keys = new Set<ApiKey>()) => ({
       ...onRefresh(({ key }) => keys.add(key)),
@@ -274,13 +257,6 @@ export const basic: BrokenRows = {
         ...alsoSecret('basic', () => seen.nowMs < (grantedMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) + 5000),
       }),
     ),
-    // It compares with the end of the secret that it keeps for display.
-    'first-half-of-secret-not-compared-in-basic': by.ninth(
-      alsoSecret('basic', (received, expected) => {
-        const half = expected.length / 2
-        return received.length === expected.length && received.slice(half) === expected.slice(half)
-      }),
-    ),
     // "Callers prove their identity with an API key (by signature or by credentials)": sessions do not change that
     'created-key-takes-no-basic-while-it-has-a-session': by.ninth((seen) =>
       unless('secretTakenFor', (key, means) => {
@@ -308,10 +284,6 @@ export const basic: BrokenRows = {
         }),
       }),
     ),
-    // The comparison of the database pads the shorter text with blanks.
-    'blanks-behind-secret-ignored-in-basic': by.twelfth(
-      readsSecret('basic', (received) => received.replace(/ +$/, '')),
-    ),
     // Calls with a public key are left to the check of signatures, which sees no signature.
     'creation-with-public-key-needs-no-secret-in-basic': by.twelfth((seen) =>
       alsoSecret('basic', () => seen.creates && seen.params.publicKey !== undefined),
@@ -323,14 +295,6 @@ export const basic: BrokenRows = {
       keyNamed: (id, find, all, means) =>
         right.keyNamed(means === 'basic' ? (id.split('\0')[0] ?? '') : id, find, all, means),
     }),
-    // "<api_key_id>": that of an existing key
-    'unknown-key-id-in-basic-means-key-of-last-call': by.eighth((_seen, last = '') => ({
-      keyNamed: (id, find, _all, means) => {
-        const key = find(id)
-        if (means === 'basic' && key !== undefined) last = id
-        return key ?? (means === 'basic' ? find(last) : undefined)
-      },
-    })),
     // "`Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>`": the id, and no label
     'key-name-accepted-as-id-in-basic': by.ninth(alsoKey('basic', (id, all) => all.find(({ name }) => name === id))),
     // For clients that can send nothing but a user name and a password.
@@ -381,11 +345,6 @@ export const basic: BrokenRows = {
       alsoFor((key) => seen.keys.indexOf(key) >= 8),
     ),
     'public-key-secret-accepted-on-key-creation': by.first((seen) => alsoFor(() => seen.creates)),
-    // Basic looks for the key in a cache that accepted ECC signatures fill, and does not look at its kind there.
-    'ecc-signature-opens-basic-for-its-key': by.second((_seen, signers = new Set<string | undefined>()) => ({
-      ...onAccepted((call) => call.isSigned && signers.add(call.keyId)),
-      ...alsoFor(({ id }) => signers.has(id)),
-    })),
     // The first signature activates the public key.
     'public-key-takes-basic-until-its-first-signature': by.fourth((seen, active = new Set<string | undefined>()) => ({
       meansTaken: (means) => {

@@ -36,12 +36,6 @@ export const alsoEcc = (change: (data: Buffer, signature: Buffer) => Uint8Array 
 
 type Effect = Parameters<Rules['beforeEffect']>[0]
 
-/** Separates a decision from its effect, so that calls within a few milliseconds all succeed. */
-export const race =
-  (wanted: Effect): Rules['beforeEffect'] =>
-  (effect) =>
-    effect === wanted ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined
-
 /** Accepts a value of another type, or a text, as the refresh token that was issued last. */
 export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({
   paramTaken: (_method, name, param, valid) => valid || (name === 'refreshToken' && value(param)),
@@ -161,10 +155,6 @@ export const likeTokensTaken = (kind: TokenKind): { [id: string]: BrokenRow } =>
   [`two-thirds-of-the-${kind}-token-compared`]: alsoNamed(
     kind,
     (text, token) => text.length >= 28 && text.slice(0, 28) === token.text.slice(0, 28),
-  ),
-  [`first-half-of-the-${kind}-token-compared`]: alsoNamed(
-    kind,
-    (text, token) => text.length > 20 && text.slice(0, 20) === token.text.slice(0, 20),
   ),
   [`first-character-of-the-${kind}-token-ignored`]: alsoNamed(
     kind,

@@ -11,7 +11,7 @@ import {
   readMembers,
   type Seen,
 } from '../operators.ts'
-import { race, twoMs } from './changes.ts'
+import { twoMs } from './changes.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown
@@ -37,17 +37,6 @@ const onlyIf = (fits: (text: string) => boolean) => (text: string) => {
   if (!fits(text)) throw new SyntaxError('not in the expected form')
   return JSON.parse(text) as unknown
 }
-
-/** Stores the id in a place shared by all calls, and lists slowly. */
-const latestId = (_seen: Seen, latest?: unknown): Change => ({
-  parseBody: (text) => {
-    const body = right.parseBody(text)
-    latest = (body as { id?: unknown }).id
-    return body
-  },
-  echoedId: () => latest,
-  beforeEffect: race('listing'),
-})
 
 const isEmpty = (value: unknown): boolean => Object.keys(value ?? {}).length === 0
 
@@ -85,7 +74,6 @@ export const envelope: BrokenRows = {
     'order-of-members-demanded': { parseBody: onlyIf((text) => Object.keys(JSON.parse(text))[0] === 'jsonrpc') },
     'white-space-around-json-refused': { parseBody: onlyIf((text) => text.trim() === text) },
     'escaped-slash-refused': { parseBody: onlyIf((text) => !text.includes('\\/')) },
-    'escaped-slash-stays-escaped': { parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) },
     'characters-by-number-refused': { parseBody: onlyIf((text) => !text.includes('\\u')) },
     'tabs-in-json-refused': { parseBody: onlyIf((text) => !text.includes('\t')) },
     // The reader waits for a last piece that is shorter than its buffer, and then has nothing.
@@ -136,8 +124,6 @@ export const envelope: BrokenRows = {
     })),
   },
   'envelope/response-jsonrpc': {
-    'response-without-jsonrpc': { answerVersion: () => undefined },
-    'response-jsonrpc-1': { answerVersion: () => '1.0' },
     'response-jsonrpc-a-number': { answerVersion: () => 2.0 },
     'answer-to-refresh-without-jsonrpc': by.first((seen) => ({
       answerVersion: () => (seen.bodyHas('"refresh_token"') ? undefined : '2.0'),
@@ -161,12 +147,8 @@ export const envelope: BrokenRows = {
   },
   'envelope/id-echo': {
     'id-echoed-as-text': { echoedId: (id) => String(id) },
-    'id-left-out': { echoedId: () => undefined },
-    'id-cut-to-32-bits': { echoedId: (id) => Number(id) | 0 },
     'id-without-its-sign': { echoedId: (id) => Math.abs(Number(id)) },
     'id-kept-within-32-bits': { echoedId: (id) => Math.max(Number(id), -(2 ** 31)) },
-    'id-of-the-latest-call-echoed': latestId,
-    'id-zero-taken-for-none': { echoedId: (id) => id || null },
     // The id 0 counts as missing.
     'zero-id-becomes-one': by.first({ echoedId: (id) => id || 1 }),
     // Only the second answer of a connection is wrong: it carries the id of the first.
@@ -220,9 +202,6 @@ export const envelope: BrokenRows = {
         return first === undefined ? answer : { ...answer, body: JSON.stringify({ ...members, id }) }
       }),
     })),
-    'id-divided-by-a-million-echoed-as-rest': by.fifth({
-      echoedId: (id) => (typeof id === 'number' ? id % 1_000_000 : id),
-    }),
     'id-of-key-creation-echoed-as-text': by.eighth((seen) => ({ echoedId: (id) => (seen.creates ? String(id) : id) })),
     // Ids must not fall, as those of a stream of messages.
     'id-below-that-of-last-call-on-connection-refused': by.eighth((_seen, last = new Map<number, number>()) => ({
@@ -238,8 +217,6 @@ export const envelope: BrokenRows = {
     'answer-to-grant-without-id': by.ninth((seen) => ({
       echoedId: (id) => (seen.bodyHas('manager/auth') ? undefined : id),
     })),
-    // It is kept as a floating point number of single precision.
-    'id-beyond-24-bits-rounded': by.ninth({ echoedId: (id) => (typeof id === 'number' ? Math.fround(id) : id) }),
     // The writer of JSON writes integers of 64 bits as text.
     'id-above-32-bits-echoed-as-text': by.twelfth({
       echoedId: (id) => (typeof id === 'number' && Math.abs(id) >= 2 ** 31 ? String(id) : id),
@@ -267,10 +244,6 @@ export const envelope: BrokenRows = {
     'method-taken-out-of-an-array': {
       methodMemberTaken: (value): value is string => typeof value === 'string' || Array.isArray(value),
     },
-    'missing-method-is-the-listing': {
-      methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
-      methodName: (name) => (name === 'undefined' ? 'solution/listSolutions' : name),
-    },
     'params-of-any-type': { paramsTaken: (value) => value !== undefined },
     'missing-method-is-that-of-last-call': by.second((_seen, last?: string) => ({
       methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
@@ -293,14 +266,8 @@ export const envelope: BrokenRows = {
     'longer-method-name-taken': {
       methodName: (name) => (name.startsWith('solution/listSolutions') ? 'solution/listSolutions' : name),
     },
-    'group-of-a-method-ignored': {
-      methodName: (name) => (/(^|\/)listSolutions$/.test(name) ? 'solution/listSolutions' : name),
-    },
     'letter-case-of-method-ignored': by.first({
       methodName: (name) => known.find((one) => one.toLowerCase() === name.toLowerCase()) ?? name,
-    }),
-    'text-behind-method-name-ignored': by.first({
-      methodName: (name) => known.find((one) => name.startsWith(one)) ?? name,
     }),
     // The group is not looked at: manager/listSolutions lists the solutions.
     'operation-found-in-every-group': by.second({

@@ -1,5 +1,4 @@
-import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { makeKey } from '../../../mock-server/context.ts'
+import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import { readPublicKey } from '../../../mock-server/encoding.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/state.ts'
@@ -34,11 +33,6 @@ const taking = (name: string, fits: (value: unknown) => boolean): Change => ({
   paramTaken: (method, param, value, valid) => valid || (creating(method) && param === name && fits(value)),
 })
 
-/** A scope opens the management of keys too. */
-const alsoManages = (opens: (scope: string) => boolean): Change => ({
-  scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (area === 'manager' && opens(scope)),
-})
-
 const withoutPublicKey = ({ publicKey: _pem, verifyKey: _key, ...rest }: ApiKey): ApiKey => rest
 
 const withResult = (change: (result: { id: string; secret: string }) => object): Change => ({ createKeyResult: change })
@@ -46,8 +40,6 @@ const withResult = (change: (result: { id: string; secret: string }) => object):
 const stored = (change: (key: ApiKey) => Partial<ApiKey>): Change => ({
   storedKey: (key) => ({ ...key, ...change(key) }),
 })
-
-const otherKey = (secret: string) => makeKey({ id: '', secret, name: '', scope: [], createdMs: 0 })
 
 /** A binary search, which finds entries only in a sorted list. */
 function isFoundInHalves(list: string[], entry: string): boolean {
@@ -95,7 +87,6 @@ export const keys: BrokenRows = {
     })),
   },
   'keys/no-time-to-live': {
-    'keys-end-after-30-days': { keyExpired: (key, nowMs) => nowMs - key.createdMs > 30 * day },
     'created-keys-end-after-300-days': {
       keyExpired: (key, nowMs) => !key.initial && nowMs - key.createdMs > 300 * day,
     },
@@ -272,19 +263,11 @@ export const keys: BrokenRows = {
     'hmac-of-created-key-refused-on-key-creation': by.ninth((seen) => ({
       meansTaken: (means, method) => means !== 'hmac' || !creating(method) || seen.caller?.initial !== false,
     })),
-    ...each(['basic', 'token'] as const, (way) => [
-      `${way}-of-created-key-refused-on-key-creation`,
-      (seen) => ({
-        meansTaken: (means, method) => means !== way || !creating(method) || seen.caller?.initial !== false,
-      }),
-    ]),
     'token-with-address-creates-no-keys': by.ninth((seen) => ({
       meansTaken: (_means, method) => !creating(method) || !seen.pair?.addresses.length,
     })),
   },
   'keys/create-result': {
-    'created-key-without-secret': withResult(({ id }) => ({ id })),
-    'created-key-without-id': withResult(({ secret }) => ({ secret })),
     'created-key-with-a-number-as-id': withResult(({ secret }) => ({ id: 7, secret })),
     'created-key-with-null-as-secret': withResult(({ id }) => ({ id, secret: null })),
     'secret-missing-for-key-with-public-key': by.first((seen) =>
@@ -297,7 +280,6 @@ export const keys: BrokenRows = {
   'keys/create-params': {
     'key-without-name-created': taking('name', (value) => value === undefined),
     'key-with-a-number-as-name-created': taking('name', (value) => typeof value === 'number'),
-    'key-without-scope-created': taking('scope', (value) => value === undefined),
     'key-with-a-text-as-scope-created': taking('scope', (value) => typeof value === 'string'),
     'numbers-in-scope-skipped-on-key-creation': by.first(
       taking('scope', (value) => Array.isArray(value) && value.length > 1),
@@ -323,10 +305,6 @@ export const keys: BrokenRows = {
   },
   'keys/created-key-works': {
     'created-key-is-disabled': stored(() => ({ enabled: false })),
-    'created-key-has-another-secret': stored(({ publicKey }) =>
-      publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {},
-    ),
-    'created-key-loses-its-scope': stored(() => ({ scope: [] })),
     'creations-in-flight-show-the-last-secret': (_seen, last?: unknown) => ({
       around: meets(async (call, next) => {
         const answer = await next()
@@ -420,10 +398,6 @@ export const keys: BrokenRows = {
     'secret-of-created-key-told-in-base64': by.eighth(
       withResult(({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') })),
     ),
-    // The scope is stored as one text in a column of forty characters, so long lists lose their end.
-    'scope-of-key-kept-in-forty-characters': by.ninth(
-      stored(({ scope }) => ({ scope: scope.join(',').slice(0, 40).split(',') })),
-    ),
     // The scope apikey is given on once only.
     'key-made-by-created-key-cannot-create-keys': by.ninth((seen) =>
       stored(({ scope }) => ({
@@ -468,7 +442,6 @@ export const keys: BrokenRows = {
     'public-key-lost-where-an-ecc-call-creates-the-key': by.reported((seen) => ({
       storedKey: (key) => (seen.byPublicKey ? withoutPublicKey(key) : key),
     })),
-    'public-key-never-read': { storedKey: ({ verifyKey: _key, ...rest }) => rest },
     // The document joins the lines by LF, so the last line ends without one.
     'public-key-without-final-line-feed-refused': by.first({
       publicKey: (pem, profile) =>
@@ -508,19 +481,6 @@ export const keys: BrokenRows = {
     'other-curves-taken': alsoKeys({ types: ['ec', 'x25519', 'ed448'] }),
     'private-key-taken-as-public': alsoKeys({ labels: ['PRIVATE KEY'] }),
     'any-text-taken-as-public-key': { badPublicKeyTaken: (pem) => typeof pem === 'string' },
-    'x25519-public-key-taken': by.first({
-      badPublicKeyTaken: (pem) => {
-        try {
-          return typeof pem === 'string' && createPublicKey(pem).asymmetricKeyType === 'x25519'
-        } catch {
-          return false
-        }
-      },
-    }),
-    'empty-public-key-means-none': by.first({
-      badPublicKeyTaken: (pem) => pem === '',
-      storedKey: (key) => (key.publicKey ? key : withoutPublicKey(key)),
-    }),
     'public-key-without-its-pem-lines-taken': by.eighth({
       publicKey: (pem, profile) =>
         right.publicKey(pem, profile) ??
@@ -547,10 +507,6 @@ export const keys: BrokenRows = {
   },
   'keys/unique-ids': {
     'ids-of-keys-repeated': { keyId: () => 'key' },
-    // The id of a key is made from the time of its creation.
-    'keys-of-same-millisecond-share-id': by.first((seen) => ({
-      keyId: (fresh) => createHash('sha256').update(`${seen.nowMs}`).digest('hex').slice(0, fresh.length),
-    })),
     // The result of a creation is stored with its caller and the id of the request, to answer a repetition.
     'creation-with-repeated-id-answered-as-before': by.third((seen, first = firsts<object>()) =>
       withResult((result) => first(`${seen.keyId ?? seen.token} ${seen.members.id}`, result)),
@@ -577,13 +533,6 @@ export const keys: BrokenRows = {
   },
   'keys/unique-secrets': {
     'secrets-of-keys-repeated': { keySecret: () => 'a-secret-for-everyone' },
-    'keys-of-same-second-share-secret': by.first((seen) => ({
-      keySecret: (fresh) =>
-        createHash('sha256')
-          .update(`${seen.context.root.secret} ${seconds(seen.nowMs)}`)
-          .digest('hex')
-          .slice(0, fresh.length),
-    })),
     // Secrets come from a pool of five that is used round and round.
     'sixth-key-has-secret-of-first': by.first((_seen, first = firsts<string>(), made = counts()) => ({
       keySecret: (fresh) => first(made() % 5, fresh),
@@ -596,7 +545,6 @@ export const keys: BrokenRows = {
   },
   'keys/apikey-scope': {
     'keys-created-with-any-scope': { scopeNeeded: (method) => !creating(method) },
-    'context-scope-creates-keys': alsoManages((scope) => scope === 'context'),
     'signed-key-creation-needs-no-scope': by.first((seen) => ({
       scopeNeeded: (method) => !creating(method) || !seen.authorization?.startsWith(seen.context.profile.scheme),
     })),

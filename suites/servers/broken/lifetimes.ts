@@ -62,7 +62,6 @@ export const lifetimes: BrokenRows = {
   },
   'tokens/expire': {
     'access-token-never-expires': endless(() => true),
-    'access-token-lives-a-minute-longer': ends((pair) => pair.accessExpiryMs + minute),
     'third-access-token-never-expires': by.first(endless(({ generation }) => generation >= 2)),
     'expiry-of-first-pair-reported-after-refresh': by.first((_seen, firstMs = firsts<number>()) => ({
       reportedAccessExpiry: ({ family, accessExpiryMs }) => firstMs(family.id, accessExpiryMs),
@@ -121,16 +120,11 @@ export const lifetimes: BrokenRows = {
   },
   'expires-in/reported': {
     'lifetime-above-an-hour-wraps-around': instead((askedMs) => askedMs % hour),
-    'default-expiry-reported-for-expires-in': { reportedAccessExpiry: ({ issuedMs }) => issuedMs + 15 * minute },
     'expires-in-ignored': instead(() => undefined),
-    'expires-in-taken-for-seconds': instead((askedMs) => askedMs * 1000),
     // The lifetime is stored in whole seconds, and 0 counts as not given.
     'expires-in-below-a-second-ignored': by.first(instead((askedMs) => (askedMs < 1000 ? undefined : askedMs))),
     // The lifetime is kept as a time of day, so 25 hours become one.
     'whole-days-of-expires-in-lost': by.first(instead((askedMs) => (askedMs > day ? askedMs % day || day : askedMs))),
-    'expires-in-ignored-with-address': by.first((seen) =>
-      instead((askedMs) => (asks(seen, 'ipAddr:') ? undefined : askedMs)),
-    ),
     // expiresIn is forgotten when ipAddr follows it in the scope.
     'address-behind-expires-in-resets-lifetime': by.second((seen) =>
       instead((askedMs) => {
@@ -163,13 +157,6 @@ export const lifetimes: BrokenRows = {
     'expires-in-below-ten-thousand-taken-for-seconds': by.fourth(
       instead((askedMs) => (askedMs < 10_000 ? askedMs * 1000 : askedMs)),
     ),
-    // The sum is made in local time.
-    'expires-in-reported-an-hour-late': by.fifth({
-      reportedAccessExpiry: (pair) => pair.accessExpiryMs + (withLifetime(pair) ? hour : 0),
-    }),
-    'expires-in-added-to-default-lifetime': by.fifth({
-      accessLifeMs: (askedMs, profile) => profile.accessLifeMs + (askedMs ?? 0),
-    }),
     'expires-in-as-last-scope-entry-ignored': by.fifth((seen) =>
       instead((askedMs) => {
         const isLast = seen.scope.length > 1 && seen.scope.at(-1)?.startsWith('expiresIn:')
@@ -223,15 +210,6 @@ export const lifetimes: BrokenRows = {
         if (nowMs >= (endMs.get(pair) ?? pair.accessExpiryMs)) return true
         endMs.set(pair, nowMs + pair.accessExpiryMs - pair.issuedMs)
         return false
-      },
-    })),
-    // The verdict about a token is cached for a minute.
-    'access-token-works-when-checked-before-expiry': by.first((_seen, goodUntilMs = new Map<TokenPair, number>()) => ({
-      accessExpired: (pair, nowMs) => {
-        if (nowMs < (goodUntilMs.get(pair) ?? 0)) return false
-        const isExpired = right.accessExpired(pair, nowMs)
-        if (!isExpired) goodUntilMs.set(pair, nowMs + minute)
-        return isExpired
       },
     })),
     'hundredth-use-ends-access-token': by.first((_seen, uses = counts()) =>

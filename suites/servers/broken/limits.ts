@@ -14,7 +14,7 @@ import {
   unless,
   withCreators,
 } from '../operators.ts'
-import { managesKeys, oneTurn, race, someMicrotasks, tornApart, twoMs } from './changes.ts'
+import { managesKeys, oneTurn, someMicrotasks, tornApart } from './changes.ts'
 import { onNewKey } from './pairs.ts'
 
 /** Other keys take the places. */
@@ -39,13 +39,10 @@ export const limits: BrokenRows = {
       { keyLimit: (used) => (used === means ? 1000 : 10) },
     ]),
     'eleven-keys-created': { keyLimit: () => 11 },
-    'any-number-of-keys-created': { keyLimit: () => 1000 },
     'keys-with-a-public-key-not-counted': counting(({ publicKey }) => publicKey === undefined),
-    'key-limit-races': { beforeEffect: race('key') },
     'keys-of-same-name-counted-once': by.first(
       placesOf((all) => [...new Map(live(all).map((key) => [key.name, key])).values()]),
     ),
-    'keys-counted-two-ms-before-creation': by.first(tornApart('key', twoMs)),
     'keys-counted-a-turn-before-creation': by.first(tornApart('key', oneTurn)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
     'keys-counted-some-microtasks-before-creation': by.first(tornApart('key', someMicrotasks)),
@@ -89,7 +86,6 @@ export const limits: BrokenRows = {
   },
   'limits/ten-can-be-made': {
     'eight-keys-created': { keyLimit: () => 8 },
-    'five-keys-created': { keyLimit: () => 5 },
     'token-callers-make-eight-keys': by.first({ keyLimit: (means) => (means === 'token' ? 8 : right.keyLimit(means)) }),
     // "At most 10 API keys can be created", so that ten can
     'key-made-by-created-key-takes-two-places': by.third(
@@ -115,8 +111,6 @@ export const limits: BrokenRows = {
   },
   'limits/earlier-keys-kept': {
     'first-key-lost-to-a-new-one': { keysLostToNewKey: (all) => liveCreated(all).slice(0, 1) },
-    'newest-key-lost-to-a-refusal': { keysLostToRefusal: (all) => liveCreated(all).slice(-1) },
-    'initial-key-lost-to-a-refusal': { keysLostToRefusal: initial },
     'initial-key-lost-to-the-tenth': {
       keysLostToNewKey: (all) => (liveCreated(all).length < 9 ? [] : initial(all)),
     },

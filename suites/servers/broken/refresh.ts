@@ -34,7 +34,6 @@ import {
   likeTokensTaken,
   newestFor,
   oneTurn,
-  race,
   someMicrotasks,
   tornApart,
   twoMs,
@@ -98,23 +97,12 @@ const writeBackRows: Around = meets(async (call, next) => {
 /** Parts 3 and 4.2: what a refresh takes, gives, keeps and ends. */
 export const refresh: BrokenRows = {
   'refresh/new-pair': {
-    'nothing-can-be-refreshed': { refreshesAllowed: () => 0 },
-    'only-one-refresh-of-a-grant': { refreshesAllowed: () => 1 },
     'ten-refreshes-of-a-grant': { refreshesAllowed: () => 10 },
-    'refreshed-access-token-does-not-work': unless(
-      'issuedTokenWorks',
-      (kind, pair) => kind === 'access' && ofRefresh(pair),
-    ),
-    'refreshed-refresh-token-does-not-work': unless(
-      'issuedTokenWorks',
-      (kind, pair) => kind === 'refresh' && ofRefresh(pair),
-    ),
     // A refresh token is refused after its access token has created a key.
     'key-creation-spends-refresh-token': by.first((seen, spent = new Set<TokenPair>()) => ({
       ...onNewKey(() => seen.pair && spent.add(seen.pair)),
       ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && spent.has(pair)),
     })),
-    'fifth-refresh-refused': by.first({ refreshesAllowed: () => 4 }),
     // The access token of the second refresh is refused; the refresh token beside it works.
     'third-access-token-does-not-work': by.first(
       unless('issuedTokenWorks', (kind, { generation }) => kind === 'access' && generation === 2),
@@ -199,9 +187,7 @@ export const refresh: BrokenRows = {
     })),
   },
   'refresh/result': {
-    'refresh-without-token-type': refreshed(() => ({ tokenType: undefined })),
     'refresh-without-scope': refreshed(() => ({ scope: undefined })),
-    'refresh-without-refresh-token': refreshed(() => ({ refreshToken: undefined, refreshTokenExpiry: undefined })),
     'refresh-with-expiries-in-seconds': refreshed(({ accessTokenExpiry, refreshTokenExpiry }) => ({
       accessTokenExpiry: seconds(accessTokenExpiry),
       refreshTokenExpiry: seconds(refreshTokenExpiry),
@@ -211,10 +197,6 @@ export const refresh: BrokenRows = {
     'refresh-of-a-lifetime-with-its-expiry-in-seconds': refreshed(
       ({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }),
       withLifetime,
-    ),
-    'token-type-in-lower-case-on-refresh': by.first(refreshed(() => ({ tokenType: 'bearer' }))),
-    'refresh-expiry-missing-after-second-refresh': by.first(
-      refreshed(() => ({ refreshTokenExpiry: undefined }), ofRefresh),
     ),
     'refreshed-scope-reported-as-one-text': by.eighth(refreshed(({ scope }) => ({ scope: scope.join(' ') }))),
     // The two results have structures of their own, and one of them turns a large number into text.
@@ -258,10 +240,6 @@ export const refresh: BrokenRows = {
     'old-access-token-creates-keys': by.first((seen) => livesOn('access', () => seen.creates)),
     // A revoked access token works again after the next refresh of the same grant.
     'only-last-revoked-access-token-remembered': by.first((seen) => livesOn('access', (pair) => isTwoBack(seen, pair))),
-    // The list of revoked tokens forgets an entry after an hour, and some tokens live longer.
-    'revoked-access-token-works-again-after-an-hour': by.first((seen) =>
-      livesOn('access', (pair) => revokedForMs(seen, pair) >= hour),
-    ),
     // The second refresh gives the tokens of the first grant again, which so come back to life.
     'tokens-alternate-between-two-texts': by.second((_seen, pairs = new Map<string | undefined, TokenPair>()) => ({
       tokenText: (kind, fresh, old) => {
@@ -281,10 +259,6 @@ export const refresh: BrokenRows = {
       ...onRefresh((old) => latest.set(old.key, old)),
       ...livesOn('access', (pair) => latest.get(pair.key) !== pair),
     })),
-    // Entries of the list of revoked tokens live shorter than the tokens.
-    'revocation-forgotten-after-a-minute': by.second((seen) =>
-      livesOn('access', (pair) => revokedForMs(seen, pair) >= minute),
-    ),
     // The old access token works again after the next grant for the same key.
     'grant-clears-revocations-of-its-key': by.second((_seen, revoked = new Set<TokenPair>()) => ({
       ...onRefresh((old) => revoked.add(old)),
@@ -339,14 +313,6 @@ export const refresh: BrokenRows = {
       repeats(minute, ({ lists, token }) => (lists ? token : undefined)),
     ),
     'refresh-leaves-old-access-token-with-apikey-scope': by.fifth(livesOn('access', withApikeyScope)),
-    // Each refresh turns the mark of all earlier pairs of its grant over.
-    'first-access-token-works-again-after-second-refresh': by.fifth({
-      endedBesideRefresh: (all, old) => {
-        const earlier = all().filter(({ family, generation }) => family === old.family && generation < old.generation)
-        for (const pair of earlier) pair.accessRevoked = !pair.accessRevoked
-        return []
-      },
-    }),
     'refresh-revokes-latest-pair-of-key-instead': by.fifth({
       endedBesideRefresh: (all, old) => {
         const latest = all().findLast(({ key }) => key === old.key)
@@ -378,7 +344,6 @@ export const refresh: BrokenRows = {
   'refresh/revokes-refresh': {
     'old-refresh-token-lives-on': { revokedByRefresh: () => ['access'] },
     'refresh-token-good-twice': (_seen, tries = counts()) => livesOn('refresh', (pair) => tries(pair) === 1),
-    'refresh-token-of-a-refreshed-pair-lives-on': livesOn('refresh', ({ generation }) => generation === 1),
     'refresh-token-of-an-address-lives-on': livesOn('refresh', withAddress),
     'refreshed-session-pair-lives-on': livesOn('refresh', (pair) => inSession(pair) && ofRefresh(pair)),
     // The answer to a call that was just answered is made again.
@@ -390,8 +355,6 @@ export const refresh: BrokenRows = {
       },
       ...livesOn('refresh', () => again),
     }),
-    'refreshes-race': { beforeEffect: race('refresh') },
-    'refresh-decided-two-ms-before-revocation': by.first(tornApart('refresh', twoMs)),
     'refresh-decided-a-turn-before-revocation': by.first(tornApart('refresh', oneTurn)),
     // Only calls made inside one process show it; calls through sockets come too far apart.
     'refresh-decided-some-microtasks-before-revocation': by.first(tornApart('refresh', someMicrotasks)),
@@ -403,13 +366,6 @@ export const refresh: BrokenRows = {
     // A used refresh token works again after the next refresh of the same grant.
     'only-last-revoked-refresh-token-remembered': by.first((seen) =>
       livesOn('refresh', (pair) => isTwoBack(seen, pair)),
-    ),
-    'used-refresh-token-works-again-after-an-hour': by.first((seen) =>
-      livesOn('refresh', (pair) => revokedForMs(seen, pair) >= hour),
-    ),
-    // The revocation of a pair is forgotten when its access token would have expired.
-    'used-refresh-token-works-again-when-access-token-expired': by.first((seen) =>
-      livesOn('refresh', ({ accessExpiryMs }) => seen.nowMs >= accessExpiryMs),
     ),
     'every-tenth-refresh-keeps-old-refresh-token': by.first(
       every(10, 'revokedByRefresh', (): TokenKind[] => ['access']),
@@ -447,9 +403,6 @@ export const refresh: BrokenRows = {
       ...onRefresh((old) => used.add(old)),
       ...livesOn('refresh', ({ id }) => !pairsOf(seen.context).some((pair) => pair.parent === id && used.has(pair))),
     })),
-    'second-refresh-in-session-leaves-old-refresh-token': by.fifth(
-      livesOn('refresh', (pair) => inSession(pair) && pair.generation === 1),
-    ),
     'refresh-leaves-old-refresh-token-with-expires-in': by.eighth(livesOn('refresh', withLifetime)),
     // Revocations are kept in a cache, and a new key empties it.
     'key-creation-clears-revocations': by.ninth((seen) =>
@@ -518,7 +471,6 @@ export const refresh: BrokenRows = {
     'last-scope-lost-by-a-refresh': rescoped((scope) => (scope.length > 1 ? scope.slice(0, -1) : scope)),
     'scopes-widened-by-a-refresh': widened(),
     'scopes-of-a-session-widened-by-a-refresh': widened(inSession),
-    'scopes-of-an-address-widened-by-a-refresh': widened(withAddress),
     'scopes-of-a-lifetime-widened-by-a-refresh': widened(withLifetime),
     'scope-widened-to-key-by-second-refresh': by.first((seen) =>
       rescoped((_scope, { key }) => effectiveKeyScope(key.scope, seen.context.profile), ofRefresh),
@@ -586,8 +538,6 @@ export const refresh: BrokenRows = {
     },
     'address-of-a-session-lost-by-a-refresh': losesAddress(inSession),
     'address-of-a-lifetime-lost-by-a-refresh': losesAddress(withLifetime),
-    'address-moved-here-by-a-refresh': { refreshedAddresses: ({ addresses }) => addresses.map(() => '127.0.0.1') },
-    'address-lost-by-second-refresh': by.first(losesAddress(ofRefresh)),
     // The address is read from the access token, which has gone by then.
     'refresh-after-access-expiry-loses-address': by.second((seen) =>
       losesAddress((old) => right.accessExpired(old, seen.nowMs)),

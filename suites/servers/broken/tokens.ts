@@ -74,8 +74,6 @@ export const tokens: BrokenRows = {
       endedByRefusal: (all, named) => all().filter(({ key }) => key === named),
     },
     'refused-refresh-ends-the-newest-pair': { endedByRefusal: (all, named) => (named ? [] : all().slice(-1)) },
-    'refresh-ends-the-other-pairs-of-its-key': endsBeside(({ key }, old) => key === old.key),
-    'refresh-ends-the-pairs-of-other-keys': endsBeside(({ key }, old) => key !== old.key),
     'wrong-secret-three-times-ends-tokens': by.first((_seen, refusals = counts()) => ({
       endedByRefusal: (all, key) =>
         key !== undefined && refusals(key) % 3 === 0 ? all().filter((pair) => pair.key === key) : [],
@@ -216,7 +214,6 @@ export const tokens: BrokenRows = {
   },
   'tokens/access-is-no-refresh': {
     'access-token-refreshes': { tokenKindTaken: (kind, use) => kind === use || use === 'refresh' },
-    'access-token-of-refreshed-pair-refreshes': by.first(takenAs('refresh', ofRefresh)),
     'access-token-of-third-pair-refreshes': by.fourth(takenAs('refresh', ({ generation }) => generation === 2)),
     'access-token-of-created-key-refreshes': by.eighth(takenAs('refresh', ofCreatedKey)),
     // In a session, only the session of a token is looked up.
