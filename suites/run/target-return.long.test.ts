@@ -1,8 +1,8 @@
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { bareSettings } from '../engine/target.ts'
+import { listening } from '../self/local-server.ts'
 import { targetReturned } from './target-return.ts'
 
 /** Listens, and answers with the status of the moment; 0: hangs up. */
@@ -12,17 +12,16 @@ async function front() {
     if (seen.status === 0) return void request.socket.destroy()
     response.writeHead(seen.status, { 'content-type': 'text/html' }).end('<h1>…</h1>')
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const { url, close } = await listening(server)
+  onTestFinished(close)
   const root = { id: 'root', kind: 'secret', secret: 'not-a-secret' } as const
-  return { seen, server, target: { url, root, settings: bareSettings, requestTimeoutMs: 1000, disposable: false } }
+  return { seen, target: { url, root, settings: bareSettings, requestTimeoutMs: 1000, disposable: false } }
 }
 
 const longerThanALook = 700
 
 test.each([502, 0])('a server is away while a proxy in front of it answers %i (0: hangs up)', async (away) => {
-  const { seen, server, target } = await front()
+  const { seen, target } = await front()
   const ending = new AbortController()
   const returned = targetReturned(target, ending.signal)
   await setTimeout(longerThanALook)
@@ -31,16 +30,14 @@ test.each([502, 0])('a server is away while a proxy in front of it answers %i (0
   seen.status = 404
   expect(await Promise.race([returned, setTimeout(300_000, 'still waiting', { ref: false })])).toBe(true)
   ending.abort()
-  server.close()
 })
 
 test('a server that only hangs up is there', async () => {
-  const { seen, server, target } = await front()
+  const { seen, target } = await front()
   seen.status = 0
   const ending = new AbortController()
   const returned = targetReturned(target, ending.signal)
   await setTimeout(longerThanALook)
   ending.abort()
   expect(await returned).toBe(false)
-  server.close()
 })

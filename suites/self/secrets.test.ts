@@ -1,7 +1,6 @@
 /** Plants secrets by the dozen, with a broken server so that much is printed, and searches every output for them. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -9,6 +8,7 @@ import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
+import { bodyOf, listening } from './local-server.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 import { runBuilt } from './printed-by.ts'
 
@@ -19,12 +19,6 @@ const broken = ['old-access-token-lives-on', 'seventeen-sessions-kept', 'basic-n
 const asked = ['basic/accepted', 'grants/accepted', 'keys/create', 'refresh/revokes', 'signatures/ecc-accepted']
 /** This many characters of a secret in an output are too many; four are shown. */
 const tooMuch = 10
-
-async function bodyOf(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
-}
 
 /** A proxy between the suite and the server that records every secret that passes. */
 async function withListener<T>(url: string, use: (url: string, secrets: Set<string>) => Promise<T>): Promise<T> {
@@ -43,12 +37,11 @@ async function withListener<T>(url: string, use: (url: string, secrets: Set<stri
       if (secret !== undefined) secrets.add(secret)
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
   })
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const listens = await listening(listener)
   try {
-    return await use(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`, secrets)
+    return await use(listens.url, secrets)
   } finally {
-    listener.closeAllConnections()
-    listener.close()
+    listens.close()
   }
 }
 

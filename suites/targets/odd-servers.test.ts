@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { listening } from '../self/local-server.ts'
 import { noAnswer, openWire } from './transport.ts'
 
 type Wire = ReturnType<typeof openWire>
@@ -25,6 +26,11 @@ const ways: readonly [string, (wire: Wire) => Promise<WireAnswer | undefined>][]
   ['in a race', async (wire) => (await wire.sendTogether([request, request]))[1]],
 ]
 
+/** Servers that answer with such bytes. */
+type Speakers = readonly [name: string, speak: (socket: Socket) => void][]
+const inEveryWay = (speakers: Speakers) =>
+  speakers.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send })))
+
 /** Asks a server that answers with these bytes, once it has seen the whole request. */
 async function ask(
   speak: (socket: Socket) => void,
@@ -41,18 +47,13 @@ async function ask(
       speak(socket)
     })
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
-  const { port } = server.address() as { port: number }
-  const wire = openWire({
-    baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    requestTimeoutMs,
-    maxAnswerBytes,
-  })
+  const { url: baseUrl, close } = await listening(server, host)
+  const wire = openWire({ baseUrl, requestTimeoutMs, maxAnswerBytes })
   try {
     return await way(wire)
   } finally {
     wire.close()
-    server.close()
+    close()
   }
 }
 
@@ -60,14 +61,13 @@ const head = (...headers: string[]): string => `HTTP/1.1 200 OK\r\n${headers.joi
 const zipped = gzipSync(body)
 const filler = `x-filler: ${'x'.repeat(8000)}`
 
-const speakers: readonly [string, (socket: Socket) => void][] = [
+const plain = head(`Date: ${date}`, `Content-Length: ${body.length}`) + body
+const inChunks = [...body].map((character) => `1\r\n${character}\r\n`).join('')
+const speakers: Speakers = [
   ['HTTP/1.0 and the end of the connection', (socket) => socket.end(`HTTP/1.0 200 OK\r\nDate: ${date}\r\n\r\n${body}`)],
   [
     'chunks of one byte',
-    (socket) =>
-      socket.write(
-        `${head(`Date: ${date}`, 'Transfer-Encoding: chunked')}${[...body].map((character) => `1\r\n${character}\r\n`).join('')}0\r\n\r\n`,
-      ),
+    (socket) => socket.write(`${head(`Date: ${date}`, 'Transfer-Encoding: chunked')}${inChunks}0\r\n\r\n`),
   ],
   [
     'gzip, whether the request allows it or not',
@@ -77,23 +77,14 @@ const speakers: readonly [string, (socket: Socket) => void][] = [
     },
   ],
   ['large headers', (socket) => socket.write(head(`Date: ${date}`, filler, `Content-Length: ${body.length}`) + body)],
-  [
-    'early hints first',
-    (socket) =>
-      socket.write(
-        `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${head(`Date: ${date}`, `Content-Length: ${body.length}`)}${body}`,
-      ),
-  ],
+  ['early hints first', (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${plain}`)],
 ]
 
-test.each(speakers.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send }))))(
-  '$name is understood $way',
-  async ({ speak, send }) => {
-    const answer = await ask(speak, send)
-    expect(answer).toMatchObject({ kind: 'answer', status: 200, headers: { date } })
-    expect(answer?.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(body)
-  },
-)
+test.each(inEveryWay(speakers))('$name is understood $way', async ({ speak, send }) => {
+  const answer = await ask(speak, send)
+  expect(answer).toMatchObject({ kind: 'answer', status: 200, headers: { date } })
+  expect(answer?.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(body)
+})
 
 test.each(ways)('an answer that never ends counts as no answer, %s', async (_way, send) => {
   const dripping = (socket: Socket): void => {
@@ -106,7 +97,7 @@ test.each(ways)('an answer that never ends counts as no answer, %s', async (_way
 })
 
 const bomb = gzipSync(' '.repeat(1_000_000))
-const tooLong: readonly [string, (socket: Socket) => void][] = [
+const tooLong: Speakers = [
   [
     'a body that never ends',
     (socket) => {
@@ -124,12 +115,9 @@ const tooLong: readonly [string, (socket: Socket) => void][] = [
   ],
 ]
 
-test.each(tooLong.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send }))))(
-  '$name is not read to its end $way',
-  async ({ speak, send }) => {
-    expect(await ask(speak, send)).toMatchObject({ kind: 'unread', status: 200, limitBytes: 10_000 })
-  },
-)
+test.each(inEveryWay(tooLong))('$name is not read to its end $way', async ({ speak, send }) => {
+  expect(await ask(speak, send)).toMatchObject({ kind: 'unread', status: 200, limitBytes: 10_000 })
+})
 
 test('answers that are in memory together share the bytes of four', async () => {
   const speak = (socket: Socket): void => void socket.write(head('Content-Length: 900') + ' '.repeat(900))
@@ -142,21 +130,16 @@ test('answers that are in memory together share the bytes of four', async () => 
 test('long answers that come at the same time are all read, a few at a time', async () => {
   const long = 600_000
   const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${long}`) + ' '.repeat(long))
-  const answers: WireAnswer[] = []
-  await ask(
-    speak,
-    async (wire) => {
-      answers.push(...(await wire.sendTogether(Array.from({ length: 10 }, () => request))))
-      return undefined
-    },
-    { maxAnswerBytes: 1_000_000 },
-  )
-  expect(answers.map((answer) => (answer.kind === 'answer' ? answer.body.length : answer.kind))).toEqual(
-    Array(10).fill(long),
-  )
+  const lengths: unknown[] = []
+  const race = async (wire: Wire): Promise<undefined> => {
+    for (const answer of await wire.sendTogether(Array.from({ length: 10 }, () => request)))
+      lengths.push(answer.kind === 'answer' ? answer.body.length : answer.kind)
+  }
+  await ask(speak, race, { maxAnswerBytes: 1_000_000 })
+  expect(lengths).toEqual(Array(10).fill(long))
 })
 
-const cutShort: readonly [string, (socket: Socket) => void][] = [
+const cutShort: Speakers = [
   [
     'a reset within the answer',
     (socket) => {
@@ -171,28 +154,25 @@ const cutShort: readonly [string, (socket: Socket) => void][] = [
   ],
 ]
 
-test.each(cutShort.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send }))))(
-  '$name is an answer or none $way, and nothing is printed',
-  async ({ speak, send }) => {
-    const printed = ['log', 'warn', 'error'].map((name) =>
-      vi.spyOn(console, name as 'log').mockImplementation(() => {}),
-    )
-    const answer = await ask(speak, send, { requestTimeoutMs: 500 })
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(['none', 'answer']).toContain(answer?.kind)
-    for (const spy of printed) {
-      expect(spy.mock.calls).toEqual([])
-      spy.mockRestore()
-    }
-  },
-)
+test.each(inEveryWay(cutShort))('$name is an answer or none $way, and nothing is printed', async ({ speak, send }) => {
+  const printed = ['log', 'warn', 'error'].map((name) => vi.spyOn(console, name as 'log').mockImplementation(() => {}))
+  const answer = await ask(speak, send, { requestTimeoutMs: 500 })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(['none', 'answer']).toContain(answer?.kind)
+  for (const spy of printed) {
+    expect(spy.mock.calls).toEqual([])
+    spy.mockRestore()
+  }
+})
 
 const speaksIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 const withoutIPv6 = speaksIPv6 ? '' : ' (NOT RUN: needs the address ::1)'
 
 test.skipIf(!speaksIPv6).each(ways)(`an address of IPv6 is called %s${withoutIPv6}`, async (_way, send) => {
-  const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${body.length}`) + body)
-  expect(await ask(speak, send, { host: '::1' })).toMatchObject({ kind: 'answer', status: 200 })
+  expect(await ask((socket) => socket.write(plain), send, { host: '::1' })).toMatchObject({
+    kind: 'answer',
+    status: 200,
+  })
 })
 
 const openSsl = (what: string): string =>

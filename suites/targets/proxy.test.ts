@@ -1,34 +1,27 @@
 import http from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { listening } from '../self/local-server.ts'
 import { openWire } from './transport.ts'
 
-const server = http.createServer((request, response) => {
-  request.resume()
-  request.on('end', () => response.end('{"result":{}}'))
-})
+const server = await listening(
+  http.createServer((request, response) => void request.resume().on('end', () => response.end('{"result":{}}'))),
+)
 const asked: string[] = []
 const proxy = http.createServer()
 proxy.on('connect', ({ url = '', headers }, socket) => {
   asked.push(`${url} ${headers['proxy-authorization'] ?? ''}`)
-  if (url.startsWith('forbidden')) {
-    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
-    return
-  }
-  if (url.startsWith('away')) {
-    socket.end('HTTP/1.1 503 Service Unavailable\r\n\r\n')
-    return
-  }
-  const { port } = server.address() as AddressInfo
-  const there = connect(port, '127.0.0.1', () => {
+  if (url.startsWith('forbidden')) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+  if (url.startsWith('away')) return void socket.end('HTTP/1.1 503 Service Unavailable\r\n\r\n')
+  const there = connect(server.port, '127.0.0.1', () => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n')
     there.pipe(socket).pipe(there)
   })
 })
-for (const each of [server, proxy]) await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve))
-const { port } = proxy.address() as AddressInfo
+const { port, close } = await listening(proxy)
 afterAll(() => {
-  for (const each of [server, proxy]) each.close()
+  server.close()
+  close()
 })
 
 const call = { method: 'POST', path: '/api', headers: [], body: new TextEncoder().encode('{}') }

@@ -1,16 +1,23 @@
 import http, { createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { WireRequest } from '../engine/target.ts'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { bodyOf, listening } from '../self/local-server.ts'
 import { openSpares, openWire } from './transport.ts'
 
 /** Opens a wire that is closed after the test. */
-function wireTo(server: http.Server | string, options: Partial<Parameters<typeof openWire>[0]> = {}) {
-  const baseUrl = typeof server === 'string' ? server : `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+function wireTo(baseUrl: string, options: Partial<Parameters<typeof openWire>[0]> = {}) {
   const wire = openWire({ baseUrl, requestTimeoutMs: 5000, ...options })
   onTestFinished(() => wire.close())
   return wire
+}
+
+/** A server that listens until the test has ended. */
+async function untilEnd(server: http.Server) {
+  const { url, port, close } = await listening(server)
+  onTestFinished(close)
+  return { url, port }
 }
 
 describe('spare connections', () => {
@@ -23,8 +30,7 @@ describe('spare connections', () => {
       response.end('well')
     })
     server.on('connection', ({ remotePort }) => opened.push(remotePort))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
+    const { port } = await untilEnd(server)
     const agent = new http.Agent({ keepAlive: false })
     const sockets: Socket[] = []
     const made = agent as unknown as { createConnection(...args: unknown[]): Socket }
@@ -38,7 +44,6 @@ describe('spare connections', () => {
     onTestFinished(() => {
       spares.close()
       agent.destroy()
-      server.close().closeAllConnections()
     })
     const get = (): Promise<string> =>
       new Promise((resolve, reject) => {
@@ -112,20 +117,17 @@ describe('spare connections', () => {
   })
 })
 
-describe('http', () => {
+describe('http', async () => {
   /** Answers with the bytes that came, in hex. */
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      if (request.url === '/drop') return request.socket.destroy()
-      response.setHeader('x-connection', request.headers.connection ?? '')
-      response.setHeader('x-port', String(request.socket.remotePort))
-      return response.end(Buffer.concat(chunks).toString('hex'))
-    })
+  const server = createServer(async (request, response) => {
+    const body = await bodyOf(request)
+    if (request.url === '/drop') return request.socket.destroy()
+    response.setHeader('x-connection', request.headers.connection ?? '')
+    response.setHeader('x-port', String(request.socket.remotePort))
+    return response.end(body.toString('hex'))
   })
-  beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
-  afterAll(() => void server.close())
+  const { url, close } = await listening(server)
+  afterAll(close)
 
   const request = (body: Uint8Array, more: Partial<WireRequest> = {}): WireRequest => ({
     method: 'POST',
@@ -135,35 +137,31 @@ describe('http', () => {
     ...more,
   })
 
+  const textOf = (answer: WireAnswer): string => (answer.kind === 'answer' ? Buffer.from(answer.body).toString() : '')
+  const hexOf = (body: Uint8Array): string => Buffer.from(body).toString('hex')
+
   /** A byte order mark, a byte that is no UTF-8, CR LF, and the end of a multi-byte character alone. */
   const odd = Uint8Array.from([0xef, 0xbb, 0xbf, 0x22, 0xff, 0x22, 0x0d, 0x0a, 0xa9])
 
-  describe('the bytes that are sent', () => {
-    test('raw ones arrive as they are', async () => {
-      const wire = wireTo(server)
-      const answer = await wire.send(request(odd, { raw: true }))
-      expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(Buffer.from(odd).toString('hex'))
-    })
+  test.each([
+    ['raw bytes', odd, true],
+    [
+      'JSON text with white space, CR LF and multi-byte characters',
+      Buffer.from('  {"a" : "ö鍵🔑",\r\n "b":1}\n'),
+      false,
+    ],
+  ])('%s arrive as they are', async (_what, body, raw) => {
+    expect(textOf(await wireTo(url).send(request(body, { raw })))).toBe(hexOf(body))
+  })
 
-    test('JSON text with white space, CR LF and multi-byte characters arrives as it is', async () => {
-      const wire = wireTo(server)
-      const text = '  {"a" : "ö鍵🔑",\r\n "b":1}\n'
-      const answer = await wire.send(request(new TextEncoder().encode(text)))
-      expect(answer.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(Buffer.from(text).toString('hex'))
-    })
-
-    test('racing ones too, every one of them', async () => {
-      const wire = wireTo(server)
-      const bodies = Array.from({ length: 30 }, (_nothing, index) => Uint8Array.from([index, ...odd]))
-      const answers = await wire.sendTogether(bodies.map((body) => request(body)))
-      expect(answers.map((answer) => answer.kind === 'answer' && Buffer.from(answer.body).toString())).toEqual(
-        bodies.map((body) => Buffer.from(body).toString('hex')),
-      )
-    })
+  test('racing bytes too, every one of them', async () => {
+    const bodies = Array.from({ length: 30 }, (_nothing, index) => Uint8Array.from([index, ...odd]))
+    const answers = await wireTo(url).sendTogether(bodies.map((body) => request(body)))
+    expect(answers.map(textOf)).toEqual(bodies.map(hexOf))
   })
 
   test('requests with one name share a connection, which no others use', async () => {
-    const wire = wireTo(server)
+    const wire = wireTo(url)
     const portOf = async (connection: NonNullable<WireRequest['connection']>): Promise<string> => {
       const answer = await wire.send(request(odd, { connection }))
       return answer.kind === 'answer' ? (answer.headers['x-port'] ?? '') : ''
@@ -182,14 +180,12 @@ describe('http', () => {
         if (socket.answers > answersEach) return void socket.destroy()
         incoming.resume().on('end', () => response.end('{}'))
       })
-      await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
-      const wire = wireTo(closing)
+      const wire = wireTo((await untilEnd(closing)).url)
       // More than there are kept connections, so that some queue.
       const answers = await Promise.all(Array.from({ length: 300 }, () => wire.send(request(odd))))
       const silent = answers.filter(({ kind }) => kind === 'none')
       expect(silent.length).toBeGreaterThan(0)
       expect(silent.filter((answer) => answer.kind === 'none' && !answer.stale)).toEqual([])
-      closing.close()
     })
   })
 
@@ -204,29 +200,23 @@ describe('http', () => {
         if (requests > 1) socket.resetAndDestroy()
       })
     })
-    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
-    const wire = wireTo(closing)
+    const wire = wireTo((await untilEnd(closing)).url)
     const warm = Array.from({ length: 8 }, () => request(odd, { connection: 'warm' }))
     for (let race = 0; race < 3; race += 1)
       expect((await wire.sendTogether(warm)).filter(({ kind }) => kind !== 'answer')).toEqual([])
-    closing.close()
   })
 
-  describe('no answer is a value', () => {
-    test('a dropped connection', async () => {
-      const wire = wireTo(server)
-      const answer = await wire.send(request(odd, { path: '/drop', raw: true, connection: 'fresh' }))
-      expect(answer).toMatchObject({ kind: 'none', refusedConnection: false, stale: false })
-    })
-
-    test.each([true, false])('a refused connection (raw: %s)', async (raw) => {
-      const wire = wireTo('http://127.0.0.1:1')
-      expect(await wire.send(request(odd, { raw }))).toMatchObject({ kind: 'none', refusedConnection: true })
-    })
+  test.each([
+    ['dropped', () => url, { path: '/drop', raw: true, connection: 'fresh' as const }, false],
+    ['refused', () => 'http://127.0.0.1:1', { raw: true }, true],
+    ['refused, and raw bytes are not wanted', () => 'http://127.0.0.1:1', { raw: false }, true],
+  ])('no answer is a value where the connection was %s', async (_what, to, more, refusedConnection) => {
+    const answer = await wireTo(to()).send(request(odd, more))
+    expect(answer).toMatchObject({ kind: 'none', refusedConnection, stale: false })
   })
 })
 
-describe('bare', () => {
+describe('bare', async () => {
   const lengths: (string | undefined)[] = []
   const ports = new Set<number | undefined>()
   const server = http.createServer((request, response) => {
@@ -239,16 +229,11 @@ describe('bare', () => {
       response.end(gzipSync(body))
     })
   })
-  beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
-  afterAll(() => server.close().closeAllConnections())
+  const { url, close } = await listening(server)
+  afterAll(close)
 
   const open = (path = '') =>
-    wireTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
-      requestTimeoutMs: 60_000,
-      maxAnswerBytes: 1000,
-      isBare: true,
-      mostIdleMs: 1000,
-    })
+    wireTo(url + path, { requestTimeoutMs: 60_000, maxAnswerBytes: 1000, isBare: true, mostIdleMs: 1000 })
   const request: WireRequest = {
     method: 'POST',
     path: '/api',

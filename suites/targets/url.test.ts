@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { bareSettings, type WireAnswer } from '../engine/target.ts'
+import { listening } from '../self/local-server.ts'
 import type { Tls } from './transport.ts'
 import { urlTarget } from './url.ts'
 
@@ -31,12 +32,11 @@ async function openedOn(host: string) {
       socket.destroy()
     })
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
-  const { port } = server.address() as { port: number }
+  const { port, close: closeServer } = await listening(server, host)
   const { send, baseUrl, settings, close } = await targetAt(`http://localhost:${port}/base`).open()
   await send(ping)
   await close()
-  server.close()
+  closeServer()
   return [seen, baseUrl, settings.secondAddress].map((text) => text?.replace(String(port), 'PORT'))
 }
 
@@ -59,17 +59,7 @@ describe.skipIf(withoutOpenssl !== '')(`https://localhost${withoutOpenssl}`, () 
   /** A certificate for itself, for these names. */
   function certificateFor(names: string): { cert: string; key: string } {
     const [cert, key] = [join(folder, `${names}.pem`), join(folder, `${names}.key`)]
-    const request = [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:prime256v1',
-      '-nodes',
-      '-days',
-      '2',
-    ]
+    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
     const files = ['-subj', '/CN=made up', '-addext', `subjectAltName=${names}`, '-keyout', key, '-out', cert]
     expect(spawnSync('openssl', [...request, ...files]).status).toBe(0)
     return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
@@ -84,13 +74,12 @@ describe.skipIf(withoutOpenssl !== '')(`https://localhost${withoutOpenssl}`, () 
       seen = `${remoteAddress} ${servername} ${headers.host?.replace(/\d+$/, 'PORT')}`
       response.end('{}')
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as { port: number }
+    const { port, close: closeServer } = await listening(server)
     const { send, sendTogether, close } = await targetAt(`https://${host}:${port}`, tls(pair.cert)).open()
     const answers: WireAnswer[] = [await send(ping), await send({ ...ping, raw: true, connection: 'fresh' })]
     answers.push(...(await sendTogether([ping])))
     await close()
-    server.close()
+    closeServer()
     return { seen, told: [...new Set(answers.map((one) => (one.kind === 'none' ? one.reason : one.kind)))] }
   }
 

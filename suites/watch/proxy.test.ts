@@ -2,54 +2,37 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { bodyOf, listening } from '../self/local-server.ts'
 import { openProxy } from './proxy.ts'
 import type { Observed } from './records.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
-async function listening(server: net.Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  closing.push(() => {
-    if (server instanceof http.Server) server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`
+/** Lets a server listen until the test has ended, and returns its URL. */
+async function urlOf(server: net.Server): Promise<string> {
+  const { url, close } = await listening(server)
+  onTestFinished(close)
+  return url
 }
 
 /** A proxy before a server, and what it saw. */
-async function before(
-  url: string,
-  more: Partial<Parameters<typeof openProxy>[0]> = {},
-): Promise<Awaited<ReturnType<typeof openProxy>> & { seen: Observed[]; next(): Promise<Observed> }> {
+async function before(url: string, more: Partial<Parameters<typeof openProxy>[0]> = {}) {
   const seen: Observed[] = []
   const waiting: ((observed: Observed) => void)[] = []
-  const proxy = await openProxy({
-    url,
-    host: '127.0.0.1',
-    port: 0,
-    forwards: false,
-    timeoutMs: 10_000,
-    begin: () => {},
-    end: (observed) => {
-      seen.push(observed)
-      waiting.shift()?.(observed)
-    },
-    other: () => {},
-    ...more,
-  })
-  closing.push(() => proxy.close())
-  return { ...proxy, seen, next: () => new Promise((resolve) => waiting.push(resolve)) }
+  const end = (observed: Observed): void => {
+    seen.push(observed)
+    waiting.shift()?.(observed)
+  }
+  const [begin, other] = [() => {}, () => {}]
+  const here = { host: '127.0.0.1', port: 0, forwards: false, timeoutMs: 10_000 }
+  const proxy = await openProxy({ url, ...here, begin, end, other, ...more })
+  onTestFinished(() => proxy.close())
+  return { ...proxy, seen, next: () => new Promise<Observed>((resolve) => waiting.push(resolve)) }
 }
 
 /** Sends bytes, and resolves with all that came back once `until` is in it. */
 async function raw(url: string, bytes: string, until: string | RegExp): Promise<string> {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
-  closing.push(() => socket.destroy())
+  onTestFinished(() => void socket.destroy())
   socket.write(bytes)
   let text = ''
   for await (const chunk of socket) {
@@ -60,23 +43,13 @@ async function raw(url: string, bytes: string, until: string | RegExp): Promise<
   return text
 }
 
+const mixedCase = ['X-Mixed-Case', 'a', 'X-Mixed-Case', 'b', 'Content-Type', 'text/plain']
 /** A server that answers with what it got. */
 const echo = () =>
-  listening(
-    http.createServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        response.writeHead(
-          200,
-          [
-            ['X-Mixed-Case', 'a'],
-            ['X-Mixed-Case', 'b'],
-            ['Content-Type', 'text/plain'],
-          ].flat(),
-        )
-        response.end(`${request.rawHeaders.join('|')}\n${Buffer.concat(chunks).toString()}`)
-      })
+  urlOf(
+    http.createServer(async (request, response) => {
+      const body = await bodyOf(request)
+      response.writeHead(200, mixedCase).end(`${request.rawHeaders.join('|')}\n${body}`)
     }),
   )
 
@@ -88,13 +61,8 @@ test('headers keep their case, their number and their values; the body is the sa
   const text = await raw(url, `${head}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`, 'abcde')
   expect(text).toContain('X-Own|1|X-Own|2|AUTHORIZATION|a b')
   expect(text).toMatch(/X-Mixed-Case: a\r\nX-Mixed-Case: b/)
-  expect(await seen).toMatchObject({
-    target: '/api',
-    bodyBytes: 5,
-    answer: { status: 200 },
-    isExact: true,
-    unknown: [],
-  })
+  const whole = { target: '/api', bodyBytes: 5, answer: { status: 200 }, isExact: true, unknown: [] }
+  expect(await seen).toMatchObject(whole)
 })
 
 test('a body is in memory of its own, because whoever judges it in another thread keeps all of that memory', async () => {
@@ -122,7 +90,7 @@ test('a client of HTTP/1.0 gets its answer without chunks', async () => {
 })
 
 test('large bodies, long headers and other paths pass; of a body the beginning is kept', async () => {
-  const server = await listening(
+  const server = await urlOf(
     http.createServer({ maxHeaderSize: 256 * 1024 }, (request, response) => {
       request
         .resume()
@@ -131,26 +99,22 @@ test('large bodies, long headers and other paths pass; of a body the beginning i
   )
   const { url, next, seen } = await before(server)
   const whole = next()
-  const sent = await fetch(`${url}/api`, {
-    method: 'POST',
-    body: 'y'.repeat(5_000_000),
-    headers: { 'x-long': 'l'.repeat(64_000) },
-  })
+  const headers = { 'x-long': 'l'.repeat(64_000) }
+  const sent = await fetch(`${url}/api`, { method: 'POST', body: 'y'.repeat(5_000_000), headers })
   expect(await sent.text()).toHaveLength(3_000_000)
   expect(await whole).toMatchObject({ bodyBytes: 5_000_000, unknown: ['body', 'answer'], isExact: false })
   expect(await (await fetch(`${url}/other?a=b`, { method: 'PUT', body: 'x' })).text()).toBe('/other?a=b')
   expect(seen).toHaveLength(1)
 })
 
-test('a dead server gives 502 and a silent one 504, and both are said to be of the proxy', async () => {
-  const dead = await before('http://127.0.0.1:9')
-  const first = dead.next()
-  expect((await fetch(`${dead.url}/api`, { method: 'POST', body: '{}' })).status).toBe(502)
-  expect(await first).toMatchObject({ oursBecause: expect.stringContaining('the connection was refused') })
-  const silent = await before(await listening(http.createServer(() => {})), { timeoutMs: 50 })
-  const second = silent.next()
-  expect((await fetch(`${silent.url}/api`, { method: 'POST', body: '{}' })).status).toBe(504)
-  expect(await second).toMatchObject({ oursBecause: expect.stringContaining('no answer within') })
+test.each([
+  ['a dead', 502, async () => 'http://127.0.0.1:9', 'the connection was refused'],
+  ['a silent', 504, () => urlOf(http.createServer(() => {})), 'no answer within'],
+])('%s server gives %i, which is said to be of the proxy', async (_what, status, server, because) => {
+  const { url, next } = await before(await server(), { timeoutMs: 50 })
+  const seen = next()
+  expect((await fetch(`${url}/api`, { method: 'POST', body: '{}' })).status).toBe(status)
+  expect(await seen).toMatchObject({ oursBecause: expect.stringContaining(because) })
 })
 
 test.each([
@@ -160,7 +124,7 @@ test.each([
 ])('within an answer %s: the other side ends too, and the call is told once', async (_, end) => {
   const client = new net.Socket()
   const bothEnded: Promise<unknown>[] = [once(client, 'close')]
-  const server = await listening(
+  const server = await urlOf(
     http.createServer((_request, response) => {
       bothEnded.push(once(response, 'close'))
       response.writeHead(200, { 'content-length': 100 })
@@ -181,10 +145,8 @@ test.each([
 
 test('a client that goes away ends its call at the server', async () => {
   let ended: (() => void) | undefined
-  const gone = new Promise<void>((resolve) => {
-    ended = resolve
-  })
-  const server = await listening(http.createServer((request) => request.resume().socket.once('close', () => ended?.())))
+  const gone = new Promise<void>((resolve) => (ended = resolve))
+  const server = await urlOf(http.createServer((request) => request.resume().socket.once('close', () => ended?.())))
   const { url, next } = await before(server)
   const seen = next()
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
@@ -200,7 +162,7 @@ test('one connection carries many calls, and ends when the server ends its own b
   const warn = ({ message }: Error): void => void warnings.push(message)
   process.on('warning', warn)
   const server = http.createServer((request, response) => void request.resume().on('end', () => response.end('done')))
-  const { url, seen } = await before(await listening(server))
+  const { url, seen } = await before(await urlOf(server))
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
   const ended = once(socket, 'end')
   for (let call = 0; call < 20; call++) {
@@ -221,11 +183,8 @@ test('another protocol passes, with all that follows', async () => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\n')
     socket.write(`echo ${head}`)
   })
-  const { url } = await before(await listening(server))
-  const text = await raw(
-    url,
-    'GET /any HTTP/1.1\r\nHost: x\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\nhello',
-    'echo hello',
-  )
+  const { url } = await before(await urlOf(server))
+  const upgrade = 'GET /any HTTP/1.1\r\nHost: x\r\nUpgrade: own\r\nConnection: Upgrade\r\n\r\nhello'
+  const text = await raw(url, upgrade, 'echo hello')
   expect(text).toMatch(/101 Switching/)
 })
