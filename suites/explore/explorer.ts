@@ -1,5 +1,6 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
 import { createPrivateKey, sign } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { cutAnswer, showExchange } from '../engine/conversation/exchange.ts'
@@ -265,9 +266,14 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   const rendered = tryRender(core, step)
   if (rendered === null) return null
   const planned = callOf(core, step, rendered)
-  const known = facts(core.known, planned, now(core))
-  if (only !== undefined && judge(core.known, known).is !== only) return null
-  const { call: made, answer, span, shown } = await exchange(core, step, rendered, lane > 0)
+  const at = now(core)
+  const foreseen = only === undefined ? undefined : facts(core.known, planned, at)
+  if (foreseen !== undefined && judge(core.known, foreseen).is !== only) return null
+  const exchanged = exchange(core, step, rendered, lane > 0)
+  // Any other call is judged while its answer is on the way.
+  if (foreseen === undefined) await Promise.race([exchanged, setImmediate()])
+  const known = foreseen ?? facts(core.known, planned, at)
+  const { call: made, answer, span, shown } = await exchanged
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.known, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.known, certain), answer, span }

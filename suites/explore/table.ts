@@ -181,7 +181,7 @@ export async function deviate(
   const changes = right.call === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
   if (!changes && (since === undefined || since >= controlEvery)) {
     if (x.foresee(wrong)?.is !== 'refused') return 'open'
-    if (x.foresee(formed)?.is === 'refused') return 'unproved'
+    if (formed !== right && x.foresee(formed)?.is === 'refused') return 'unproved'
     if ((await x.call(formed))?.answer.kind !== 'accepted') return 'unproved'
     sinceControl.set(kind, 0)
   }

@@ -2,7 +2,7 @@
 
 import { isObject, isStrings, type JsonObject } from '../json.ts'
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
-import { ed25519Verifier, publicKeyProblem, withLowS } from '../signer/ed25519.ts'
+import { ed25519Verifier, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { findPair, looseBytes, type ReadCall, readCall, unpadded } from './read-call.ts'
@@ -567,14 +567,14 @@ function verifierOf(publicKey: Uint8Array): ReturnType<typeof ed25519Verifier> {
 function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
   const { publicKey } = key
   if (publicKey === null) return null
-  const fits = (bytes: Uint8Array): boolean => verifierOf(publicKey)(data, bytes)
+  const verify = (bytes: Uint8Array) => verifierOf(publicKey)(data, bytes)
+  const fits = (bytes: Uint8Array): boolean => verify(bytes) !== 'wrong'
   const strict = fromBase64Strict(signature)
   if (strict?.length === eccBytes) {
+    const found = verify(strict)
+    if (found === 'right') return yes('signatures/ecc', key.origin)
     // A point of small order is open (signatures/weak-keys).
-    if (fits(strict))
-      return publicKeyProblem(strict.subarray(0, 32)) === null
-        ? yes('signatures/ecc', key.origin)
-        : unsure('signatures/ecc')
+    if (found === 'weak') return unsure('signatures/ecc')
     const low = withLowS(strict)
     return low !== null && fits(low) ? no('signatures/ecc-malleability') : null
   }

@@ -91,26 +91,32 @@ export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature
 /**
  * The same answer for many signatures of one key: what depends on the key alone is computed once. Strict as RFC 8032: S below L, and R
  * compared as bytes, so that only its canonical form fits. Signatures that were made here a moment ago need no computation.
+ *
+ * @returns weak: the signature fits, but its R has a small order
  */
-export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signature: Uint8Array) => boolean {
+export function ed25519Verifier(
+  publicKey: Uint8Array,
+): (data: Uint8Array, signature: Uint8Array) => 'right' | 'weak' | 'wrong' {
   let point: Point
   try {
     point = Point.fromBytes(publicKey).negate()
   } catch {
-    return () => false
+    return () => 'wrong'
   }
   let keyTimes: ((scalar: bigint) => Point) | undefined
   return (data, signature) => {
     const signed = lastSigned.get(toHex(signature))
-    if (signed !== undefined && sameBytes(signed.publicKey, publicKey)) return sameBytes(signed.data, data)
+    if (signed !== undefined && sameBytes(signed.publicKey, publicKey))
+      return sameBytes(signed.data, data) ? 'right' : 'wrong'
     const s = littleEndian(signature.subarray(32, 64))
-    if (signature.length !== signatureBytes || s >= order) return false
+    if (signature.length !== signatureBytes || s >= order) return 'wrong'
     const commitment = signature.subarray(0, 32)
     const challenge = littleEndian(sha512(concat(commitment, publicKey, data))) % order
     keyTimes ??= windowed(point)
     // R = S·B − k·A.
-    const expected = baseTimes(s).add(keyTimes(challenge)).toBytes()
-    return expected.every((byte, at) => byte === commitment[at])
+    const expected = baseTimes(s).add(keyTimes(challenge))
+    if (!sameBytes(expected.toBytes(), commitment)) return 'wrong'
+    return expected.isSmallOrder() ? 'weak' : 'right'
   }
 }
 

@@ -5,6 +5,7 @@ import { concat, fromBase64Strict, fromHex, toBase64, toHex, utf8 } from './byte
 import {
   ed25519Matcher,
   ed25519Sign,
+  ed25519SignWithNeutralR,
   ed25519Verifier,
   ed25519Verify,
   prehashDomain,
@@ -102,13 +103,15 @@ test('the verifier of one key agrees with the plain check, on right and on wrong
     const data = random.bytes(1 + round * 7)
     const verifier = ed25519Verifier(publicKey)
     const signature = ed25519Sign(seed, data)
-    expect(verifier(data, signature)).toBe(true)
+    expect(verifier(data, signature)).toBe('right')
+    expect(verifier(data, ed25519SignWithNeutralR(seed, data))).toBe('weak')
     for (const at of [0, 31, 32, 63]) {
       const wrong = signature.map((byte, index) => (index === at ? byte ^ 1 : byte))
-      expect(verifier(data, wrong)).toBe(ed25519Verify(publicKey, data, wrong))
+      expect(verifier(data, wrong)).toBe('wrong')
+      expect(ed25519Verify(publicKey, data, wrong)).toBe(false)
     }
-    expect(verifier(data, withHighS(signature))).toBe(false)
-    expect(verifier(random.bytes(9), signature)).toBe(false)
+    expect(verifier(data, withHighS(signature))).toBe('wrong')
+    expect(verifier(random.bytes(9), signature)).toBe('wrong')
   }
 })
 
