@@ -36,6 +36,7 @@ export const deepestNesting = 500
 
 /** Whether JSON is nested deeper than any use of it. */
 export function isNestedTooDeep(text: string): boolean {
+  if (text.length <= deepestNesting) return false
   let depth = 0
   let inString = false
   for (let at = 0; at < text.length; at += 1) {

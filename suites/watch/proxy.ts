@@ -5,7 +5,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
-import { type Duplex, Transform } from 'node:stream'
+import type { Duplex, Stream, Writable } from 'node:stream'
 import tls from 'node:tls'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { createProxyServer } from 'httpxy'
@@ -219,15 +219,12 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
       timedOut: false,
     }
     underWay.set(request, call)
-    const tap = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        copyInto(call.request, chunk)
-        done(null, chunk)
-      },
-      flush(done) {
+    // httpxy takes its body from here once the connection is there; a stream between would take a tenth of all time.
+    const pipe = (upstream: Writable): Writable => {
+      request.on('data', (chunk: Buffer) => copyInto(call.request, chunk))
+      request.once('end', () => {
         call.receivedMs = preciseNow()
-        const { method: httpMethod = '', url = '' } = request
-        const { rawHeaders } = request
+        const { method: httpMethod = '', url = '', rawHeaders } = request
         options.begin(call.number, () => ({
           httpMethod,
           target: url,
@@ -235,15 +232,10 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
           body: joined(call.request.chunks),
           from: call.from,
         }))
-        done()
-      },
-    })
-    request.once('close', () => {
-      // The client went away before its request was whole.
-      if (!request.complete) tap.destroy()
-    })
-    tap.on('error', () => {})
-    void proxy.web(request, response, { ...given, buffer: request.pipe(tap) })
+      })
+      return request.pipe(upstream)
+    }
+    void proxy.web(request, response, { ...given, buffer: { pipe } as unknown as Stream })
     response.once('close', () => {
       if (!response.writableEnded) handOn(call, request, null, response)
     })
