@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { CaseOutcome, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { madeUpCase, madeUpCorpus, madeUpMeta, madeUpReport } from '../self/made-up-report.ts'
+import { madeUpCase, madeUpCorpus, madeUpFinding, madeUpMeta, madeUpReport, problemOf } from '../self/made-up-report.ts'
 import { buildReport, mergeReports, updatedKnown } from './build.ts'
 import type { KnownEntry, Report } from './report.ts'
 
@@ -51,11 +51,6 @@ const cases = (text: string): CaseOutcome[] =>
 
 /** How a run ends. */
 const endOf = (report: Report) => [report.verdict, report.exitCode]
-
-/** The first cause that a case names for not having passed. */
-const because = (facts: ProblemFacts, requirements: string[] = []) => ({
-  problem: { ...facts, requirements, step: '', exchanges: [] },
-})
 
 describe('verdict and exit code', () => {
   const oneKnown = { known: [known()] }
@@ -126,7 +121,7 @@ describe('verdict and exit code', () => {
   test('a run that ended early names what was not run, and does not blame a preparation', () => {
     const ended = (problems: ProblemFacts[], ownExitCode: number | null) =>
       build(
-        problems.map((facts, index) => judged(`case-${index}`, 'blocked', because(facts))),
+        problems.map((facts, index) => judged(`case-${index}`, 'blocked', { problem: problemOf(facts) })),
         { meta: { stopped: 'The run was interrupted' }, options: { partial: 'only', ownExitCode } },
       )
     const notRun = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
@@ -282,10 +277,10 @@ test('the conclusion counts every must that is not tested, by what would change 
     never,
     must('a/implied', { level: 'implied' }),
   ]
-  const lacks = because({ kind: 'needs-cleanup' })
+  const problem = problemOf({ kind: 'needs-cleanup' })
   const outcomes = [
     judged('one', 'passed', { proves: ['a/tested'] }),
-    judged('two', 'not-testable', { proves: ['a/here', 'a/implied'], ...lacks }),
+    judged('two', 'not-testable', { proves: ['a/here', 'a/implied'], problem }),
   ]
   const { conclusion } = build(outcomes, { requirements })
   expect(conclusion.slice(-2)).toEqual([
@@ -303,10 +298,15 @@ test('the conclusion says of how many causes failed cases seem to be, findings i
   const shape = { ...guard, id: 'a/shape', kind: 'shape' as const, consequences: ['a/guard', 'a/other'] }
   const requirements = [guard, { ...guard, id: 'a/other' }, shape]
   const failed = (key: string, id: string) =>
-    madeUpCase({ key, verdict: 'failed', proves: [id], sides, ...because({ kind: 'token-unsendable' }, [id]) })
+    madeUpCase({
+      key,
+      verdict: 'failed',
+      proves: [id],
+      sides,
+      problem: problemOf({ kind: 'token-unsendable' }, { requirements: [id] }),
+    })
   const outcomes = [failed('one', 'a/guard'), failed('two', 'a/other')]
-  const [finding] = madeUpReport().findings as [Report['findings'][number]]
-  const found = { ...finding, id: 'found/a/shape/shape', requirement: 'a/shape' }
+  const found = { ...madeUpFinding, id: 'found/a/shape/shape', requirement: 'a/shape' }
   expect(build(outcomes, { requirements }).conclusion).toContain('2 cases failed')
   expect(build(outcomes, { requirements, findings: [found] }).conclusion).toContain(
     '2 cases failed, for what looks like 1 cause',
@@ -328,7 +328,7 @@ describe('a lost race', async () => {
   const most = 'sessions/at-most-sixteen'
   const tooMany = { kind: 'wrong-count', side: 'accepted', wanted: 'at-most 16', calls: 100, counted: 35 } as const
   const outcome = (key: string, requirement: string, verdict: Verdict): CaseOutcome => {
-    const problem = verdict === 'failed' ? because(tooMany, [requirement]) : {}
+    const problem = verdict === 'failed' ? { problem: problemOf(tooMany, { requirements: [requirement] }) } : {}
     return madeUpCase({ key, verdict, proves: [requirement], ...problem })
   }
   const reported = (outcomes: CaseOutcome[]) => {
@@ -391,9 +391,9 @@ describe('a baseline', () => {
 
   test('excuses a case that a known failure blocks; any other blocked case fails the run', () => {
     const wrong = { kind: 'wrong-outcome', expected: 'accepted', got: { outcome: 'refused', status: 200 } } as const
-    const blocked = { ...because(wrong).problem, inPreparation: true as const }
+    const blocked = problemOf(wrong, { inPreparation: true })
     const outcomes = [
-      judged('one', 'failed', because(wrong, ['a/guard'])),
+      judged('one', 'failed', { problem: problemOf(wrong, { requirements: ['a/guard'] }) }),
       madeUpCase({ key: 'two', verdict: 'blocked', problem: blocked }),
     ]
     const seen = build(outcomes, { known: [known()] })
@@ -427,8 +427,7 @@ describe('a baseline', () => {
 })
 
 describe('a finding of the model', () => {
-  const [made] = madeUpReport().findings as [Report['findings'][number]]
-  const finding = { ...made, id: 'found/a/guard/secret-fits', requirement: 'a/guard' }
+  const finding = { ...madeUpFinding, id: 'found/a/guard/secret-fits', requirement: 'a/guard' }
   const seen = (level: 'must' | 'implied', entries: KnownEntry[] = [], strict = false) =>
     build(cases('one:passed'), { findings: [{ ...finding, level }], known: entries, options: { strict } })
   const entry = known({ scenario: finding.id })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Hint, Problem, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
-import { madeUpCase } from '../self/made-up-report.ts'
+import { madeUpCase, madeUpFinding, problemOf } from '../self/made-up-report.ts'
 import { blockersOf, groupByCause, toldLines } from './causes.ts'
 import type { CaseReport } from './report.ts'
 
@@ -24,13 +24,8 @@ const wrongType = {
 
 type Change = Partial<Pick<Problem, 'requirements' | 'exchanges' | 'hint' | 'inPreparation'>>
 
-function testCase(
-  key: string,
-  facts: ProblemFacts = refused,
-  change: Change = {},
-  verdict: Verdict = 'failed',
-): CaseReport {
-  const problem = { ...facts, requirements: ['grants/credentials'], step: 'manager/auth', exchanges: [], ...change }
+function testCase(key: string, facts: ProblemFacts = refused, change: Change = {}, verdict: Verdict = 'failed') {
+  const problem = problemOf(facts, { requirements: ['grants/credentials'], step: 'manager/auth', ...change })
   return { ...madeUpCase({ key, verdict }), blockedBy: null, problem } as unknown as CaseReport
 }
 
@@ -135,21 +130,19 @@ describe('a defect is told in one line', () => {
     ).map(({ verdict, first, others, blocks }) =>
       [verdict, first, ...others, ...blocks.map((key) => `(${key})`)].join(' '),
     )
-  const bound = testCase('second-address', accepted, { requirements: ['addresses/bound'] })
+  /** A case that breaks one sentence; a call with this word in its Authorization header did. */
+  const about = (key: string, facts: ProblemFacts, id: string, word?: string, method = 'solution/listSolutions') =>
+    testCase(key, facts, { requirements: [id], ...(word === undefined ? {} : { exchanges: call(method, {}, word) }) })
+  const bound = about('second-address', accepted, 'addresses/bound')
   const kept = testCase('address-kept', accepted, { requirements: ['refresh/address-kept'] }, 'warned')
-  const hmac = testCase('hmac', accepted, { requirements: ['signatures/hmac'] })
-  const finding = (id: string, requirement: string, level: 'must' | 'implied' = 'must') => ({
-    id: `found/${requirement}/${id}`,
-    requirement,
-    level,
-    known: null,
-    reproduced: { failed: 3, tries: 3 },
-  })
+  const hmac = about('hmac', accepted, 'signatures/hmac')
+  const finding = (id: string, requirement: string, level: 'must' | 'implied' = 'must') => {
+    const found = { id: `found/${requirement}/${id}`, requirement, level, known: null }
+    return { ...madeUpFinding, ...found }
+  }
 
   test('with what breaks the same sentence in another way', () => {
-    expect(told([hmac, testCase('other', refused, { requirements: ['signatures/hmac'] })])).toEqual([
-      'failed hmac other',
-    ])
+    expect(told([hmac, about('other', refused, 'signatures/hmac')])).toEqual(['failed hmac other'])
   })
 
   test('with the consequences that its requirement names; one of them alone is a line', () => {
@@ -164,46 +157,30 @@ describe('a defect is told in one line', () => {
   })
 
   test('but not with the consequence of a sentence that holds, nor with what is let in by another way to authorize', () => {
-    const by = (way: string, id: string) =>
-      testCase(id, accepted, { requirements: [id], exchanges: call('solution/listSolutions', {}, way) })
+    const by = (way: string, id: string) => about(id, accepted, id, way)
     const [basic, ecc] = [by('Basic', 'basic/credentials'), by('svc-hmac-sha256', 'signatures/ecc')]
     expect(told([basic, ecc])).toHaveLength(2)
     expect(told([basic, by('Basic', 'keys/created-key-works')])).toHaveLength(1)
     expect(told([basic, by('Bearer', 'keys/created-key-works')])).toHaveLength(2)
     const chain = ['basic/credentials', 'keys/created-key-works', 'signatures/ecc']
-    expect(told(chain.map((id) => testCase(id, refused, { requirements: [id] })))).toHaveLength(1)
-    expect(
-      told([
-        testCase('basic', refused, { requirements: ['basic/credentials'] }),
-        testCase('ecc', refused, {
-          requirements: ['signatures/ecc'],
-          exchanges: call('solution/listSolutions', {}),
-        }),
-      ]),
-    ).toHaveLength(2)
+    expect(told(chain.map((id) => about(id, refused, id)))).toHaveLength(1)
+    const exchanges = call('solution/listSolutions', {})
+    const ofEcc = testCase('ecc', refused, { requirements: ['signatures/ecc'], exchanges })
+    expect(told([about('basic', refused, 'basic/credentials'), ofEcc])).toHaveLength(2)
   })
 
   test('with the other scopes whose tokens open a method, where they are three or more', () => {
     const opened = (...areas: string[]) =>
-      areas.map((area) =>
-        testCase(area, accepted, {
-          requirements: [`scopes/${area}`],
-          exchanges: call('manager/createApiKey', {}, 'Bearer'),
-        }),
-      )
+      areas.map((area) => about(area, accepted, `scopes/${area}`, 'Bearer', 'manager/createApiKey'))
     expect(told(opened('inbox', 'store', 'stream'))).toEqual(['failed inbox store stream'])
     expect(told(opened('inbox', 'store'))).toHaveLength(2)
-    const other = testCase('hmac', accepted, {
-      requirements: ['signatures/hmac'],
-      exchanges: call('a/b', {}, 'Bearer'),
-    })
+    const other = about('hmac', accepted, 'signatures/hmac', 'Bearer', 'a/b')
     expect(told([...opened('inbox', 'store'), other])).toHaveLength(3)
   })
 
   test('under the sentence that most cases with one answer break', () => {
-    const cases = ['signatures/ecc', 'signatures/hmac', 'signatures/hmac'].map((id, at) =>
-      testCase(`case ${at}`, refused, { requirements: [id] }),
-    )
+    const broken = ['signatures/ecc', 'signatures/hmac', 'signatures/hmac']
+    const cases = broken.map((id, at) => about(`case ${at}`, refused, id))
     expect(told(cases)).toEqual(['failed case 1 case 0 case 2'])
   })
 
@@ -213,23 +190,19 @@ describe('a defect is told in one line', () => {
   })
 
   test('with wrong credentials of any kind that a server lets in that asks for none', () => {
-    const open = testCase('no-header', accepted, { requirements: ['authorization/required'] })
-    const signed = {
-      ...hmac,
-      problem: { ...accepted, ...hmac.problem, exchanges: call('a/b', {}, 'Basic') },
-    } as CaseReport
+    const open = about('no-header', accepted, 'authorization/required')
+    const signed = about('hmac', accepted, 'signatures/hmac', 'Basic', 'a/b')
     expect(told([signed, bound, open])).toEqual(['failed second-address', 'failed no-header hmac'])
-    const refusing = testCase('refusing', refused, { requirements: ['signatures/hmac'] })
+    const refusing = about('refusing', refused, 'signatures/hmac')
     expect(told([refusing, open])).toEqual(['failed refusing', 'failed no-header'])
   })
 
   test('with a call that is refused alike in every way to authorize, but not in two', () => {
-    const ways = ['Basic', 'Bearer', 'svc-hmac-sha256'].map((way, index) =>
-      testCase(way, refused, {
-        requirements: [['signatures/hmac', 'grants/credentials', 'addresses/bound'][index] ?? ''],
-        exchanges: call('solution/listSolutions', {}, way),
-      }),
-    )
+    const ways = [
+      about('Basic', refused, 'signatures/hmac', 'Basic'),
+      about('Bearer', refused, 'grants/credentials', 'Bearer'),
+      about('svc-hmac-sha256', refused, 'addresses/bound', 'svc-hmac-sha256'),
+    ]
     expect(told(ways)).toHaveLength(1)
     expect(told(ways.slice(1))).toHaveLength(2)
   })
@@ -250,13 +223,12 @@ describe('a defect is told in one line', () => {
 
   test('under a failed case, never under a finding that explains it, however often that was seen', () => {
     const shape = finding('shape', 'basic/credentials')
-    const created = testCase('created', wrongType, { requirements: ['keys/created-key-works'] })
-    const ecc = testCase('ecc', { ...wrongType, path: 'result' }, { requirements: ['signatures/ecc'] })
+    const created = about('created', wrongType, 'keys/created-key-works')
+    const ecc = about('ecc', { ...wrongType, path: 'result' }, 'signatures/ecc')
     expect(told([created], [shape])).toEqual([`failed created ${shape.id}`])
     expect(told([ecc, created], [shape])).toEqual([`failed created ecc ${shape.id}`])
-    expect(
-      told([ecc], [{ ...finding('shape', 'keys/created-key-works'), reproduced: { failed: 2, tries: 3 } }]),
-    ).toEqual(['failed ecc found/keys/created-key-works/shape'])
+    const twice = { ...finding('shape', 'keys/created-key-works'), reproduced: { failed: 2, tries: 3 } }
+    expect(told([ecc], [twice])).toEqual(['failed ecc found/keys/created-key-works/shape'])
     // A warning does not lead over a finding that fails.
     const warned = { ...created, verdict: 'warned' as const }
     expect(told([warned], [shape])).toEqual([`failed ${shape.id} created`])

@@ -8,7 +8,7 @@ import { parseRequirements } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
-import { hostile, madeUpCase, madeUpReport, madeUpRun } from '../self/made-up-report.ts'
+import { hostile, madeUpCase, madeUpReport, madeUpRun, problemOf } from '../self/made-up-report.ts'
 import { runRenderers } from './formats.ts'
 import { pageOfRun, renderHtml } from './html.ts'
 import type { CaseReport, Report } from './report.ts'
@@ -154,12 +154,8 @@ describe('badge', () => {
     ['does-not-conform', 0, 0, 0, listed, 'does not conform: 1 known', 'orange'],
   ] as const)('%s, exit code %i, %i failed, %i known', (verdict, exitCode, failed, known, findings, message, color) => {
     const counted = { ...report, verdict, exitCode, summary: { ...report.summary, failed, known }, findings }
-    expect(JSON.parse(badge(counted as unknown as Report))).toEqual({
-      schemaVersion: 1,
-      label: 'svc-conformance',
-      message,
-      color,
-    })
+    const label = 'svc-conformance'
+    expect(JSON.parse(badge(counted as unknown as Report))).toEqual({ schemaVersion: 1, label, message, color })
   })
 })
 
@@ -176,7 +172,7 @@ describe('markdown', () => {
   test('fits a job summary however many fail', () => {
     const outcomes = Array.from({ length: 1100 }, (_, index) => {
       const [key, reason] = [`a/${index}`, `${'abcdefghij'.repeat(40)} ${index}`]
-      const problem = { kind: 'as-declared' as const, reason, requirements: [key], step: '', exchanges: [] }
+      const problem = problemOf({ kind: 'as-declared', reason }, { requirements: [key] })
       return madeUpCase({ key, verdict: 'failed', proves: [key], problem })
     })
     const much = markdown(madeUpRun(outcomes))
@@ -207,9 +203,8 @@ describe('html', () => {
   test('a finding leads to the case that shows the same', () => {
     const findings = report.findings.map((finding) => ({ ...finding, requirement: 'signatures/hmac' }))
     const found = renderHtml({ ...report, findings }).split('class="finding')[1] ?? ''
-    expect(found.slice(0, found.indexOf('</dl>'))).toContain(
-      '<a href="#case/signatures/hmac-accepted/all-in-one-line">',
-    )
+    const link = '<a href="#case/signatures/hmac-accepted/all-in-one-line">'
+    expect(found.slice(0, found.indexOf('</dl>'))).toContain(link)
   })
 
   test('every requirement has a sentence in the document, without marks, that ends where the next one begins', () => {
@@ -228,8 +223,8 @@ describe('html', () => {
   test('it embeds files of the package only', () => {
     const [first] = report.cases
     const where = (id: string, file: string): CaseReport => {
-      const problem = { kind: 'clock-jumped' as const, message: '', requirements: [], step: '', exchanges: [] }
-      return { ...(first as CaseReport), id, problem: { ...problem, where: `${file}:1:1` } }
+      const problem = { ...problemOf({ kind: 'clock-jumped' }), message: '', where: `${file}:1:1` }
+      return { ...(first as CaseReport), id, problem: problem as CaseReport['problem'] }
     }
     const cases = [
       where('a/b', join(packageRoot, 'package.json')),
@@ -289,14 +284,9 @@ test.each(forPeople)('%s says what came between a right answer and the wrong one
 
 test('however long the answers are, every format of a report stays below 5 MB, and cut evidence shows its original length', () => {
   const line = '\u001b'.repeat(4096)
-  const problem = {
-    kind: 'wrong-outcome' as const,
-    expected: 'accepted' as const,
-    got: { outcome: 'refused' as const, status: 200 },
-    requirements: ['a/one'],
-    step: 'solution/listSolutions',
-    exchanges: [{ request: ['POST /api', line], answer: ['HTTP 200', line, line] }],
-  }
+  const facts = { kind: 'wrong-outcome', expected: 'accepted', got: { outcome: 'refused', status: 200 } } as const
+  const exchanges = [{ request: ['POST /api', line], answer: ['HTTP 200', line, line] }]
+  const problem = problemOf(facts, { requirements: ['a/one'], exchanges })
   const outcomes = Array.from({ length: 800 }, (_, index) =>
     madeUpCase({ key: `a/${index}`, verdict: 'failed', proves: ['a/one'], problem }),
   )
@@ -371,16 +361,8 @@ describe.each(Object.keys(renderers))('what a server sends reaches %s as plain t
 })
 
 test('a plan makes foreign text printable, as a report does', () => {
-  const plan = {
-    cases: 1,
-    total: 10,
-    notSelected: 0,
-    seconds: 3,
-    calls: 1,
-    refusals: 0,
-    perhapsRefused: 0,
-    creates: [attack],
-  }
+  const counts = { cases: 1, total: 10, notSelected: 0, calls: 1, refusals: 0, perhapsRefused: 0 }
+  const plan = { ...counts, seconds: 3, creates: [attack] }
   const cannot = [{ reason: attack, cases: 1, requirements: [attack] }]
   const text = renderPlan({ ...plan, cannot }, { ids: true, columns: 40 })
   expect(text.match(/[^\n\P{C}]|##vso\[|^\s*::[a-z]/mu)).toBeNull()

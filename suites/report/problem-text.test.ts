@@ -1,69 +1,36 @@
 import { describe, expect, test } from 'vitest'
-import type { CaseOutcome, Hint, Problem, ProblemFacts } from '../engine/judge/problem.ts'
-import { madeUpCase, madeUpCorpus, madeUpProblems, madeUpRun } from '../self/made-up-report.ts'
+import type { CaseOutcome, Hint, Problem, ProblemFacts, Verdict } from '../engine/judge/problem.ts'
+import { madeUpCase, madeUpCorpus, madeUpProblems, madeUpRun, problemOf } from '../self/made-up-report.ts'
 import { groupByCause, groupNotTestable } from './causes.ts'
 import { hintText, joinReasons, problemText, reasonText } from './problem-text.ts'
 import type { Report } from './report.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const
-const problem = (
-  facts: ProblemFacts,
-  change: Partial<Pick<Problem, 'requirements' | 'inPreparation'>> = {},
-): Problem => ({
-  ...facts,
-  requirements: [],
-  step: 'solution/listSolutions',
-  exchanges: [],
-  ...change,
-})
+const wrong = { kind: 'wrong-outcome', expected: 'accepted', got: refused } as const
 
 const outcomes = [
-  madeUpCase({
-    key: 'a/refused',
-    verdict: 'failed',
-    proves: ['a/one'],
-    problem: problem({ kind: 'wrong-outcome', expected: 'accepted', got: refused }, { requirements: ['a/one'] }),
-  }),
-  madeUpCase({
-    key: 'a/refused-too',
-    verdict: 'failed',
-    proves: ['a/one'],
-    problem: problem({ kind: 'wrong-outcome', expected: 'accepted', got: refused }, { requirements: ['a/one'] }),
-  }),
-  madeUpCase({
-    key: 'a/prepared',
-    verdict: 'blocked',
-    proves: ['a/two'],
-    problem: problem({ kind: 'wrong-outcome', expected: 'accepted', got: refused }, { inPreparation: true }),
-  }),
-  madeUpCase({
-    key: 'a/not-run',
-    verdict: 'blocked',
-    proves: ['a/two'],
-    problem: problem({ kind: 'not-run', because: { kind: 'time' } }),
-  }),
+  ...['a/refused', 'a/refused-too'].map((key) =>
+    caseWith(key, 'failed', 'a/one', problemOf(wrong, { requirements: ['a/one'] })),
+  ),
+  caseWith('a/prepared', 'blocked', 'a/two', problemOf(wrong, { inPreparation: true })),
+  caseWith('a/not-run', 'blocked', 'a/two', problemOf({ kind: 'not-run', because: { kind: 'time' } })),
   ...['inbox', 'store'].map((probe) =>
-    madeUpCase({
-      key: `b/${probe}`,
-      verdict: 'not-testable',
-      proves: [`b/${probe}`],
-      problem: problem({ kind: 'needs-probe', probe }),
-    }),
+    caseWith(`b/${probe}`, 'not-testable', `b/${probe}`, problemOf({ kind: 'needs-probe', probe })),
   ),
   ...Object.values(madeUpProblems).flatMap((facts) => ['one', 'other'].map((name) => caseOf(name, facts))),
 ]
+
+function caseWith(key: string, verdict: Verdict, proves: string, problem: Problem): CaseOutcome {
+  return madeUpCase({ key, verdict, proves: [proves], problem })
+}
 
 /** A case that ended with a problem of this kind. Failures come first, then obstacles, then gaps. */
 function caseOf(name: string, facts: ProblemFacts): CaseOutcome {
   const key = `kinds/${facts.kind}/${name}`
   const kinds = Object.keys(madeUpProblems)
   const isBefore = (kind: ProblemFacts['kind']): boolean => kinds.indexOf(facts.kind) < kinds.indexOf(kind)
-  if (isBefore('not-run')) {
-    const proves = ['a/one']
-    return madeUpCase({ key, verdict: 'failed', proves, problem: problem(facts, { requirements: proves }) })
-  }
-  const verdict = isBefore('needs-permission') ? 'blocked' : 'not-testable'
-  return madeUpCase({ key, verdict, proves: ['a/two'], problem: problem(facts) })
+  if (isBefore('not-run')) return caseWith(key, 'failed', 'a/one', problemOf(facts, { requirements: ['a/one'] }))
+  return caseWith(key, isBefore('needs-permission') ? 'blocked' : 'not-testable', 'a/two', problemOf(facts))
 }
 
 const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as const
@@ -93,10 +60,9 @@ function conclusionsOf(report: Report): unknown {
     conclusion: report.conclusion,
     requirements: report.requirements,
     blockedBy: report.cases.map(({ key, blockedBy }) => [key, blockedBy]),
-    causes: groupByCause(report.requirements, report.cases).map(({ first, others }) => [
-      first.key,
-      ...others.map(({ key }) => key),
-    ]),
+    causes: groupByCause(report.requirements, report.cases).map(({ first, others }) =>
+      [first, ...others].map(({ key }) => key),
+    ),
     open: groupNotTestable(report),
   }
 }
@@ -125,15 +91,13 @@ describe('no verdict, cause or group depends on the words of a message', () => {
 
   test('a doubt is left out where the cause is certain', () => {
     const doubt = { kind: 'key-perhaps-locked', refused: 173, question: 'limits/lock-out' } as const
-    const plain = { kind: 'wrong-outcome', expected: 'accepted', got: refused } as const
     const messageWith = (hint?: Hint): string | undefined => {
-      const told = { ...problem({ ...plain, doubt }), ...(hint === undefined ? {} : { hint }) }
-      const testCase = madeUpCase({ key: 'a/doubtful', verdict: 'failed', proves: ['a/one'], problem: told })
-      return build(problemText, [testCase]).cases[0]?.problem?.message
+      const told = problemOf({ ...wrong, doubt }, hint === undefined ? {} : { hint })
+      return build(problemText, [caseWith('a/doubtful', 'failed', 'a/one', told)]).cases[0]?.problem?.message
     }
     expect(messageWith()).toContain('; what may explain it: 173 calls with its key were refused')
     expect(messageWith({ kind: 'perhaps-not-fresh' })).toBe(messageWith())
-    expect(messageWith({ kind: 'server-mistake', mistake: 'signature/untruncated' })).toBe(problemText(plain))
+    expect(messageWith({ kind: 'server-mistake', mistake: 'signature/untruncated' })).toBe(problemText(wrong))
   })
 
   test('the cases do group, and one is blocked by another', () => {
@@ -196,15 +160,9 @@ test('too few places for keys have a cause, and an empty list a name', () => {
 })
 
 test('calls that were refused are named by their places', () => {
+  const counts = { side: 'accepted', wanted: 9, calls: 9 } as const
   const text = (refusedAt: number[]) =>
-    problemText({
-      kind: 'wrong-count',
-      side: 'accepted',
-      wanted: 9,
-      calls: 9,
-      counted: 9 - refusedAt.length,
-      refusedAt,
-    })
+    problemText({ kind: 'wrong-count', ...counts, counted: 9 - refusedAt.length, refusedAt })
   expect(text([3])).toBe('expected 9 of 9 calls to be accepted, 8 were, not number 3')
   expect(text([1, 2])).toBe('expected 9 of 9 calls to be accepted, 7 were, not numbers 1 and 2')
   expect(text([1, 2, 8])).toBe('expected 9 of 9 calls to be accepted, 6 were, not numbers 1, 2 and 8')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { madeUpReport } from '../self/made-up-report.ts'
+import { madeUpReport, problemOf } from '../self/made-up-report.ts'
 import { runRenderers } from './formats.ts'
 import { renderHtml } from './html.ts'
 import type { CaseReport, Report } from './report.ts'
@@ -52,14 +52,8 @@ describe('text', () => {
 
   test('cases that were not run are told once', () => {
     const testCase = { ...(report.cases[0] as CaseReport), verdict: 'not-run' as const }
-    const problem = {
-      kind: 'not-run' as const,
-      because: { kind: 'interrupted' as const, during: 'run' as const },
-      message: 'not run: the run was interrupted',
-      requirements: [],
-      step: '',
-      exchanges: [],
-    }
+    const facts = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
+    const problem = { ...problemOf(facts), message: 'not run: the run was interrupted' } as CaseReport['problem']
     const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
     expect(told({ cases })).toContain('  Also  1 more, most likely for the same cause:\n        a/two\n')
   })

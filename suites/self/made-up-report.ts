@@ -1,5 +1,5 @@
 /** Made-up input for the tests of the reports, and for the picture in the README. */
-import type { AnswerSummary, CaseOutcome, ProblemFacts } from '../engine/judge/problem.ts'
+import type { AnswerSummary, CaseOutcome, Problem, ProblemFacts } from '../engine/judge/problem.ts'
 import type { Corpus, Need, Requirement } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { Meta, Report } from '../report/report.ts'
@@ -20,6 +20,17 @@ export const madeUpMeta: Meta = {
   stopped: null,
 }
 
+type PlaceOfProblem = Pick<Problem, 'requirements' | 'step' | 'exchanges' | 'inPreparation' | 'hint' | 'where'>
+
+/** A problem at a call of solution/listSolutions, without its bytes. */
+export const problemOf = (facts: ProblemFacts, more: Partial<PlaceOfProblem> = {}): Problem => ({
+  ...facts,
+  requirements: [],
+  step: 'solution/listSolutions',
+  exchanges: [],
+  ...more,
+})
+
 /** A case with defaults for everything that is not given; its requirements have its verdict. */
 export const madeUpCase = (testCase: Partial<CaseOutcome> & { key: string }): CaseOutcome => {
   const verdict = testCase.verdict ?? 'passed'
@@ -35,13 +46,7 @@ export const madeUpCase = (testCase: Partial<CaseOutcome> & { key: string }): Ca
     problem:
       verdict === 'passed'
         ? null
-        : {
-            requirements: proves,
-            step: 'solution/listSolutions',
-            kind: 'as-declared',
-            reason: `${testCase.key} is ${verdict}`,
-            exchanges: [],
-          },
+        : problemOf({ kind: 'as-declared', reason: `${testCase.key} is ${verdict}` }, { requirements: proves }),
     observations: [],
     envelope: [],
     envelopeAnswers: 1,
@@ -130,13 +135,10 @@ const outcomes: CaseOutcome[] = [
   madeUpCase({ key: 'keys/known', verdict: 'failed', proves: ['keys/unique-ids'] }),
   {
     ...madeUpCase({ key: 'addresses/bound', verdict: 'not-testable', proves: ['addresses/bound'] }),
-    problem: {
-      requirements: [],
-      step: 'addresses/bound',
-      kind: 'as-declared' as const,
-      reason: 'Needs a second address: name one as secondAddress in the target file',
-      exchanges: [],
-    },
+    problem: problemOf(
+      { kind: 'as-declared', reason: 'Needs a second address: name one as secondAddress in the target file' },
+      { step: 'addresses/bound' },
+    ),
   },
 ]
 
@@ -150,7 +152,8 @@ const requirements: Requirement[] = [
   { ...must('keys/scope-fixed', "A key's scope is fixed"), untestable: { reason: 'No method would change a key' } },
 ]
 
-const finding = {
+/** What the model found in the report, and any report with another requirement may have found. */
+export const madeUpFinding = {
   id: 'found/tokens/authorize/pair-is-current',
   case: 'table/token/token',
   requirement: 'tokens/authorize',
@@ -183,7 +186,7 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
       scenarios: outcomes.map((outcome) => [outcome.key, outcome.proves]),
       questions: ['envelope/error-id'],
     }),
-    findings: [finding],
+    findings: [madeUpFinding],
     known: [
       { scenario: 'keys/known', reason: 'Ids come from a counter', issue: 'https://tracker.example/7' },
       { scenario: 'signatures/accepted', reason: 'It failed once', issue: null },
