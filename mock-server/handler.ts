@@ -209,7 +209,7 @@ function answerOne(
   const { rules, profile } = context
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return unread(refuse('parse', 'envelope/object'))
-  const envelope = value as { readonly [member: string]: unknown }
+  const envelope = value as Params
   const stage = envelopeProblem(context, envelope)
   if (stage !== undefined) return unread(refuse('parse', stage))
   const { id } = envelope
@@ -259,10 +259,7 @@ function withUnknown({ rules }: ServerContext, call: RpcOutcome, name: string): 
 }
 
 /** The first thing that is wrong about the members of a request, as a stage. */
-function envelopeProblem(
-  { rules, profile }: ServerContext,
-  envelope: { readonly [member: string]: unknown },
-): string | undefined {
+function envelopeProblem({ rules, profile }: ServerContext, envelope: Params): string | undefined {
   if (!rules.versionMemberTaken(envelope.jsonrpc, profile)) return 'envelope/jsonrpc'
   if (envelope.id === undefined ? !rules.missingIdTaken(profile) : !rules.idTaken(envelope.id, profile))
     return 'envelope/id'
@@ -644,12 +641,10 @@ function peek(bytes: Buffer): { id: unknown; method: string | undefined; grantTy
   }
 }
 
-type Members = { readonly [name: string]: unknown }
-
-const membersOf = (value: unknown): Members => (typeof value === 'object' && value !== null ? { ...value } : {})
+const membersOf = (value: unknown): Params => (typeof value === 'object' && value !== null ? { ...value } : {})
 
 /** The members of a JSON text; none where it is no object. */
-function readObject(text: string): Members {
+function readObject(text: string): Params {
   try {
     return membersOf(JSON.parse(text))
   } catch {

@@ -141,20 +141,17 @@ export async function createApp(handle: Handle, options: { maxBodyBytes: number 
 
 /** Calls back once, with the whole body, or with slightly more bytes than allowed; the rest is not read then. */
 function readBody(incoming: IncomingMessage, maxBytes: number, done: (body: Buffer) => void): void {
-  let first: Buffer = noBytes
-  let more: Buffer[] | undefined
+  const chunks: Buffer[] = []
   let bytes = 0
   const take = (chunk: Buffer) => {
+    chunks.push(chunk)
     bytes += chunk.length
-    if (bytes === chunk.length) first = chunk
-    else if (more) more.push(chunk)
-    else more = [first, chunk]
     if (bytes > maxBytes) {
       incoming.off('data', take).off('end', end).pause()
       end()
     }
   }
-  const end = () => done(more ? Buffer.concat(more) : first)
+  const end = () => done(chunks.length > 1 ? Buffer.concat(chunks) : (chunks[0] ?? noBytes))
   incoming.on('data', take).on('end', end)
 }
 

@@ -21,6 +21,7 @@ import type { Area, Rules, TokenResult } from './rules.ts'
 import { type ApiKey, makeRoom, type Solution, type State, type TokenPair } from './state.ts'
 import { endPair, enterSession, findToken, issuePair, openSession, pairsOf, planSession } from './token-state.ts'
 
+/** The members of an object from a caller. */
 export type Params = { readonly [name: string]: unknown }
 
 /** One call that passed all checks: authorized, with valid params and sufficient scope. */

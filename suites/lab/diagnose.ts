@@ -3,6 +3,7 @@
  * request at hand: which member was missing, which number was written otherwise, which time was signed.
  */
 import { editDistance } from '../engine/edit-distance.ts'
+import { groupBy } from '../engine/group.ts'
 import { isObject, type JsonObject } from '../engine/json.ts'
 import { jsonOf, numbersOf, withNumbers } from '../engine/signer/bodies.ts'
 import { fromBase64Loose, fromHex, fromLatin1, fromUtf8, sameBytes, utf8 } from '../engine/signer/bytes.ts'
@@ -11,7 +12,6 @@ import {
   draftOf,
   type HeaderFields,
   keyBytesOf,
-  type SignInput,
   type SigningKey,
   signDraft,
 } from '../engine/signer/draft.ts'
@@ -145,6 +145,7 @@ function explain(
   const keys = otherKeys.map(({ key }) => key)
   const right = draftOf({ ...input, ...fields }, keys)
   const guesses = guessesAtBody(input.body)
+  const allTimes = guessesAtTime(fields)
   const repertoire = repertoireOf(right, {
     before: [
       ...guessesAtFile(input.bodyFile),
@@ -158,8 +159,8 @@ function explain(
       ...guesses.slice(0, pairedGuesses),
     ],
     alone: guesses.slice(pairedGuesses),
-    times: guessesAtTime(fields, offsetsNearby(searchedMs)),
-    nearTimes: guessesAtTime(fields, offsetsNearby(nearMs).slice(0, 2 * nearMs)),
+    times: allTimes,
+    nearTimes: allTimes.slice(0, 2 * nearMs),
   })
   const { before, rare, times, after } = repertoire
   const found = search(right, signature, repertoire, () => certainShape(input, fields))
@@ -173,12 +174,8 @@ function explain(
 
 /** Each explanation once, in order, those with the fewest mistakes first. */
 function distinct(explanations: readonly KnownMistake[][]): KnownMistake[][] {
-  const once = new Map(
-    explanations.toReversed().map((mistakes) => [mistakes.map(({ title }) => title).join(), mistakes]),
-  )
-  return explanations
-    .filter((mistakes) => once.get(mistakes.map(({ title }) => title).join()) === mistakes)
-    .sort((one, other) => one.length - other.length)
+  const byTitles = groupBy(explanations, (mistakes) => mistakes.map(({ title }) => title).join())
+  return [...byTitles.values()].flatMap((same) => same.slice(0, 1)).sort((one, other) => one.length - other.length)
 }
 
 /** The message behind an ED25519 signature: these are the data that were signed, whatever they are. */
@@ -406,17 +403,13 @@ function guessesAtSecret(key: SigningKey): KnownMistake[] {
   })
 }
 
-/** @param offsets in milliseconds */
-function guessesAtTime({ timestamp }: Pick<SignInput, 'timestamp'>, offsets: Iterable<number>): KnownMistake[] {
+/** Every millisecond nearby, the nearest first, then whole seconds, then the hours and half hours between time zones. */
+function guessesAtTime({ timestamp }: HeaderFields): KnownMistake[] {
   if (!/^\d{10,16}$/.test(timestamp)) return []
-  return Array.from(offsets, (offset) => otherTime(timestamp, offset))
-}
-
-/** Every millisecond nearby, then whole seconds, then the hours and half hours between time zones. */
-function offsetsNearby(ms: number): number[] {
   const steps = (count: number, width: number) =>
     Array.from({ length: count }, (_, at) => [(at + 1) * width, -(at + 1) * width]).flat()
-  return [...steps(ms, 1), ...steps(60, 1000).filter((offset) => Math.abs(offset) > ms), ...steps(28, 1_800_000)]
+  const offsets = [...steps(searchedMs, 1), ...steps(60, 1000), ...steps(28, 1_800_000)]
+  return offsets.map((offset) => otherTime(timestamp, offset))
 }
 
 function otherTime(timestamp: string, offset: number): KnownMistake {
