@@ -1,8 +1,8 @@
 import type { ServerContext } from './context.ts'
 import type { MockRequest } from './http-server.ts'
-import type { Profile } from './profile.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
-import { areas, type SignedParts } from './rules.ts'
+import type { SignedParts } from './rules.ts'
+import { effectiveKeyScope } from './scopes.ts'
 import type { ApiKey, Means, TokenPair } from './state.ts'
 import { findToken } from './token-state.ts'
 
@@ -199,34 +199,4 @@ function meansOf(
       ({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)),
     )
   return texts.some(isEcc) ? 'ecc' : undefined
-}
-
-const restrictions = ['session:', 'ipAddr:', 'expiresIn:']
-
-/** A scope in the spelling of the server, or undefined for an unknown word. `apikey` and `apiKey` are one. */
-export function knownScope(scope: string, profile: Profile): string | undefined {
-  const spelled = spelledScope(scope, profile)
-  if (spelled === 'apikey') return profile.apikeySpelling === 'apiKey' ? undefined : 'apiKey'
-  if (spelled === 'apiKey') {
-    const taken =
-      profile.apikeySpelling !== 'apikey' || (profile.scopeCase === 'any' && scope.toLowerCase() === 'apikey')
-    return taken ? 'apiKey' : undefined
-  }
-  if (areas.some((area) => area === spelled)) return spelled
-  return /^solution:./.test(spelled) && spelled.length <= 128 ? spelled : undefined
-}
-
-/** A scope in the server's letters, where it takes any. */
-export function spelledScope(scope: string, profile: Profile): string {
-  if (profile.scopeCase !== 'any') return scope
-  const colon = scope.indexOf(':')
-  const word = (colon < 0 ? scope : scope.slice(0, colon)).toLowerCase()
-  if (colon < 0) return word === 'apikey' ? 'apiKey' : word
-  const restriction = restrictions.find((name) => name.toLowerCase() === `${word}:`)
-  return (restriction ?? `${word}:`) + scope.slice(colon + 1)
-}
-
-/** A key's effective scope: known words in the server's spelling, each once; unknown words stay only in the record. */
-export function effectiveKeyScope(scope: string[], profile: Profile): string[] {
-  return [...new Set(scope.flatMap((word) => knownScope(word, profile) ?? []))]
 }

@@ -1,23 +1,11 @@
-import { isIPv4 } from 'node:net'
-import {
-  admit,
-  type Caller,
-  callerAddress,
-  effectiveKeyScope,
-  findKey,
-  identify,
-  keyProblem,
-  knownScope,
-  secretProblem,
-  spelledScope,
-} from './caller.ts'
+import { admit, type Caller, callerAddress, findKey, identify, keyProblem, secretProblem } from './caller.ts'
 import { aFlag, type Check, check, type Fields, oneOf, optional, wholeNumber } from './checks.ts'
 import type { ServerContext } from './context.ts'
 import { makeKey } from './context.ts'
 import type { MockRequest } from './http-server.ts'
-import type { Profile } from './profile.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
 import type { Area, Rules, TokenResult } from './rules.ts'
+import { grantScopes, keyScopeProblem } from './scopes.ts'
 import { type ApiKey, makeRoom, type Solution, type State, type TokenPair } from './state.ts'
 import { endPair, enterSession, findToken, issuePair, openSession, pairsOf, planSession } from './token-state.ts'
 
@@ -140,12 +128,9 @@ function grant(call: Call): Maybe<Result> {
     return refuse('credentials', stage)
   }
 
-  const requested = asList(params.scope)
-  const read = readScopeRequest(requested, context)
-  if (!read.ok) return read
-  const { addresses, sessionName, expiresInMs } = read.value
-  const granted = grantScopes(context, key, requested, read.value)
+  const granted = grantScopes(context, key, asList(params.scope))
   if (!granted.ok) return granted
+  const { scope, scopeEcho, addresses, sessionName, expiresInMs } = granted.value
   if (rules.addressChecked('grant', key) && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
     return refuse('unauthorized', 'token/address')
   }
@@ -155,52 +140,14 @@ function grant(call: Call): Maybe<Result> {
   return carryOut(context, 'session', () => {
     const pair = issuePair(context, {
       key,
-      scope: granted.value,
-      scopeEcho: echo(profile.scopeEcho, granted.value, requested),
+      scope,
+      scopeEcho,
       addresses,
       session: planned && enterSession(context, planned.value),
       expiresInMs,
     })
     return succeed(rules.grantResult(tokenResult(context, pair), pair))
   })
-}
-
-/** The scopes in force, or why not: unknown words, words beyond the key's, an expiresIn beyond the refresh lifetime. */
-function grantScopes(
-  context: ServerContext,
-  key: ApiKey,
-  requested: string[],
-  wanted: ScopeRequest,
-): Outcome<string[]> {
-  const { rules, profile } = context
-  const [unknown] = wanted.unknown
-  if (unknown !== undefined && profile.unknownScopes === 'refused') return refuse('scope', 'scope/unknown', unknown)
-  // The initial key has every scope in the server's own spelling, whichever spelling callers use.
-  const keyScope = key.scope === context.root.scope ? key.scope : effectiveKeyScope(key.scope, profile)
-  const beyond = wanted.scopes.filter((scope) => !rules.scopeWithinKey(scope, keyScope, profile))
-  if (beyond[0] !== undefined && rules.scopeBeyondKey() === 'refused')
-    return refuse('scope', 'scope/beyond-key', beyond[0])
-  if (requested.length === 0 && profile.emptyScope === 'refused') return refuse('params', 'params/scope')
-  if (
-    wanted.expiresInMs !== undefined &&
-    wanted.expiresInMs > rules.refreshLifeMs(profile) &&
-    rules.expiresInTooLong(profile) === 'refused'
-  ) {
-    return refuse('scope', 'scope/expires-in', `expiresIn:${wanted.expiresInMs}`)
-  }
-  if (requested.length === 0 && profile.emptyScope === 'whole-key')
-    return succeed(rules.grantedScope(keyScope, keyScope))
-  return succeed(
-    rules.grantedScope(
-      wanted.scopes.filter((scope) => !beyond.includes(scope)),
-      keyScope,
-    ),
-  )
-}
-
-function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], requested: string[]): string[] {
-  if (form === 'as-requested') return requested
-  return form === 'sorted' ? [...scope].sort() : scope
 }
 
 /** Part 3 and 4.2: a new pair for a refresh token; the old pair is revoked. */
@@ -282,15 +229,8 @@ export const createApiKey = method(
   (call) => {
     const { rules, profile, state } = call.context
     const scope = asList(call.params.scope)
-    const refused = scope.find((word) => !mayStandInKey(word, profile))
-    if (refused !== undefined) return refuse('params', 'params/scope')
-    const creator = call.caller?.scopes ?? []
-    if (
-      profile.keyScopeAboveCreator === 'refused' &&
-      scope.some((word) => !creator.includes(knownScope(word, profile) ?? word))
-    ) {
-      return refuse('scope', 'scope/creator')
-    }
+    const problem = keyScopeProblem(profile, scope, call.caller?.scopes ?? [])
+    if (problem) return problem
     const { publicKey } = call.params
     if (publicKey !== undefined && !rules.publicKey(publicKey, profile) && !rules.badPublicKeyTaken(publicKey)) {
       return refuse('params', 'params/publicKey')
@@ -330,17 +270,6 @@ function create({ context, params }: Call, scope: string[], beyond: 'oldest-remo
   makeRoom(state.keys, bounds.keys, ({ deleted }) => deleted)
   state.keys.set(key.id, rules.storedKey(key))
   return succeed(rules.createKeyResult({ id: key.id, secret: key.secret }))
-}
-
-/** The scope words of the document's examples. */
-const shown = ['apikey', 'apiKey', 'context', 'solution']
-
-function mayStandInKey(word: string, profile: Profile): boolean {
-  if (word.startsWith('expiresIn:')) return false
-  if (profile.unknownKeyScopes === 'all-but-shown-refused') return shown.includes(word)
-  return (
-    profile.unknownKeyScopes === 'kept' || knownScope(word, profile) !== undefined || /^(session|ipAddr):/.test(word)
-  )
 }
 
 function isInUse(publicKey: unknown, { keys }: State): boolean {
@@ -511,53 +440,4 @@ export function runMethod(method: Method, call: Call): ReturnType<Method['run']>
   if (isClosed && !caller?.scopes.some((scope) => rules.scopeOpens(scope, area)))
     return refuse('scope', 'scope/area', area === 'manager' ? 'apiKey' : area)
   return method.run(call)
-}
-
-/** The parsed `scope` of manager/auth. */
-interface ScopeRequest {
-  /** In the server's spelling, in order, each once. */
-  scopes: string[]
-  unknown: string[]
-  sessionName: string | undefined
-  addresses: string[]
-  expiresInMs: number | undefined
-}
-
-/** Reads the `scope` of manager/auth; a refusal names its entry. */
-function readScopeRequest(entries: string[], { profile, rules }: ServerContext): Outcome<ScopeRequest> {
-  const request: ScopeRequest = {
-    scopes: [],
-    unknown: [],
-    sessionName: undefined,
-    addresses: [],
-    expiresInMs: undefined,
-  }
-  for (const entry of entries) {
-    const spelled = spelledScope(entry, profile)
-    const colon = spelled.indexOf(':') + 1
-    const value = spelled.slice(colon)
-    switch (spelled.slice(0, colon)) {
-      case 'session:':
-        if (value === '' || value.length > 128 || request.sessionName !== undefined)
-          return refuse('scope', 'scope/form', entry)
-        request.sessionName = value
-        break
-      case 'ipAddr:':
-        if (!isIPv4(value)) return refuse('scope', 'scope/form', entry)
-        request.addresses.push(value)
-        break
-      case 'expiresIn:': {
-        const ms = rules.expiresInMs(value)
-        if (ms === undefined || request.expiresInMs !== undefined) return refuse('scope', 'scope/form', entry)
-        request.expiresInMs = ms
-        break
-      }
-      default: {
-        const known = knownScope(entry, profile)
-        if (known === undefined) request.unknown.push(entry)
-        else if (!request.scopes.includes(known)) request.scopes.push(known)
-      }
-    }
-  }
-  return succeed(request)
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { effectiveKeyScope } from '../../../mock-server/caller.ts'
-
 import { rules as right } from '../../../mock-server/rules.ts'
+import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
 import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {

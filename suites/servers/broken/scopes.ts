@@ -1,5 +1,5 @@
-import { effectiveKeyScope } from '../../../mock-server/caller.ts'
 import { type Area, type Rules, rules as right } from '../../../mock-server/rules.ts'
+import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
 import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
