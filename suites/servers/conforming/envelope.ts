@@ -19,7 +19,6 @@ import {
   list,
   listing,
   refusals,
-  results,
   spellNumbersOtherwise,
   textAnswer,
   withHeaders,
@@ -167,52 +166,11 @@ export const envelopeRows: ConformingRows = {
   'further-members-in-results': by.own('keys/create-result-extras', 'extraResultMembers=true'),
   'solutions-member': by.own('solutions/list-result', 'listShape=solutions'),
   'counted-listing': by.own('solutions/list-result', 'listShape=counted'),
-  // Only integers as ids, only application/json, no further members, no Authorization header on manager/auth.
-  'envelope-strict': by.first(
-    'envelope/id-types envelope/extra-members envelope/content-type grants/authorization-header',
-    'idTypes=integers extraMembers=refused contentType=json-only authHeaderOnGrant=refused',
-  ),
-  // Any id, any version, batches, notifications that are answered, and params that are no object.
-  'envelope-loose': by.first(
-    'envelope/jsonrpc-version envelope/params-type envelope/batch envelope/missing-id envelope/id-types',
-    'strictEnvelope=false idTypes=any batch=answered notifications=answered extraParams=ignored',
-  ),
-  'envelope-notifications-without-body': by.first(
-    'envelope/missing-id envelope/batch errors/id',
-    'notifications=no-body batch=answered errorId=null',
-  ),
-  // Ids are integers only, and an error has no id.
-  'envelope-integer-ids-errors-without-id': by.first('envelope/id-types errors/id', 'idTypes=integers errorId=none'),
-  // Another content type gets 415, and refusals are text with an HTTP status.
-  'envelope-content-type-required-with-statuses': by.first(
-    'envelope/content-type errors/http-status errors/shape',
-    'contentType=json-only errorBody=text',
-  ),
-  // The listing is an object with a member for each solution id.
-  'list-by-id': by.first('solutions/list-result solutions/records', [
-    listing((result) => Object.fromEntries(result.list.map(({ id, name }) => [id, { name }]))),
-  ]),
-  // The listing is nested: data, page and an array of names.
-  'list-in-pages': by.first('solutions/list-result solutions/records', [
-    listing((result) => ({ data: { page: { index: 0, more: false }, names: result.list.map(({ name }) => name) } })),
-  ]),
   // The listing shows nothing to anybody: an empty object.
   'list-empty-object': by.first('solutions/list-result', [listing(() => ({}))]),
   // The listing has members named error, code, message and result.
   'list-with-error-word': by.first('solutions/list-result solutions/records', [
     listing(({ list }) => ({ result: list, error: null, code: 401, message: 'Unauthorized', jsonrpc: '1.0', id: -1 })),
-  ]),
-  // Every result has further members, and further params of manager/auth are ignored.
-  'results-with-further-members': by.first('keys/create-result-extras solutions/list-result grants/extra-params', [
-    'extraResultMembers=true listShape=counted extraParams=ignored',
-    results(() => ({ expires_in: 900, token_type: 'bearer', sessionId: null, apiKey: {} })),
-  ]),
-  // Other HTTP methods get 405 with Allow, and every connection is closed after its answer.
-  'http-other-methods-405': by.first('envelope/http-method', [
-    'closeConnections=true',
-    answers((answer, call) =>
-      call.request.method === 'POST' ? answer : textAnswer(answer, 405, '', { allow: 'POST', connection: 'close' }),
-    ),
   ]),
   // GET and HEAD get a page with status 200, on any path.
   'http-other-methods-show-a-page': by.first('envelope/http-method envelope/other-path', [
@@ -223,20 +181,6 @@ export const envelopeRows: ConformingRows = {
     isCall: (httpMethod, path, callPath) =>
       httpMethod === 'POST' && path.replace(/\?.*$/s, '').replace(/\/$/, '') === callPath,
   }),
-  // The service lives below a path, and everything else is gone (410).
-  'http-base-path-gone-elsewhere': by.first('envelope/other-path envelope/http-method', [
-    'basePath=/service/v1',
-    answers((answer) => (answer.body === 'Not found' ? textAnswer(answer, 410, 'Gone') : answer)),
-  ]),
-  // A created key has status 201 and a Location, a refusal that of its kind.
-  'http-created-and-accepted': by.first('keys/create-result-extras errors/http-status', [
-    'refusalStatus=http',
-    answers((answer, call) =>
-      answer.status === 200 && call.creates
-        ? { ...answer, status: 201, headers: { ...answer.headers, location: '/keys' } }
-        : answer,
-    ),
-  ]),
   // Every fifth answer closes its connection.
   'http-every-fifth-answer-closes': by.first('limits/rate', (_seen, next = counts()) =>
     answers((answer) =>
@@ -256,14 +200,6 @@ export const envelopeRows: ConformingRows = {
   'http-rate-headers-on-success': by.first('limits/rate', [
     withHeaders({ 'x-ratelimit-remaining': '0', 'retry-after': '1' }),
   ]),
-  // Answers come in chunks, as application/json-rpc.
-  'json-in-chunks-other-type': by.first('envelope/encoding errors/shape', [
-    answers((answer) =>
-      answer.body.startsWith('{')
-        ? { ...answer, chunked: true, headers: { ...answer.headers, 'content-type': 'application/json-rpc' } }
-        : answer,
-    ),
-  ]),
   // JSON is written over several lines with the last member first, and ends with a line feed.
   'json-spread-over-lines-in-reverse': by.first('envelope/encoding solutions/list-result', [
     bodies((body) => `\r\n\t${JSON.stringify(reversed(JSON.parse(body)), null, 4)}\n\n`),
@@ -279,24 +215,10 @@ export const envelopeRows: ConformingRows = {
       ],
     })),
   ]),
-  // A body above 2 KiB is refused with 413, signed or not; refusals have no body.
-  'signed-bodies-of-2-kib': by.first(
-    'signatures/large-body limits/request-size errors/shape',
-    'maxBodyBytes=2048 errorBody=none',
-  ),
   // Another type, a charset and a missing header get 415.
   'content-type-exactly-application-json': by.second('envelope/content-type', {
     contentTypeTaken: (type) => type?.toLowerCase() === 'application/json',
   }),
-  'requests-with-four-members-and-whole-ids': by.second(
-    'envelope/extra-members envelope/id-types envelope/content-type',
-    'extraMembers=refused idTypes=integers contentType=json-only refusalStatus=http',
-  ),
-  'requests-taken-as-they-come': by.second(
-    'envelope/jsonrpc-version envelope/batch envelope/missing-id envelope/params-type envelope/id-types',
-    'strictEnvelope=false batch=answered notifications=answered idTypes=any errorId=null',
-  ),
-  'bodies-up-to-six-kib': by.second('limits/request-size signatures/large-body', 'maxBodyBytes=6144'),
   // Wrong paths and HTTP methods get 204, refusals HTTP 400, all without a body.
   'wrong-paths-get-204-and-refusals-no-body': by.second(
     'envelope/http-method envelope/other-path errors/shape errors/http-status',
@@ -306,10 +228,6 @@ export const envelopeRows: ConformingRows = {
   'further-members-in-every-answer': by.third('keys/create-result-extras errors/shape', [
     'extraResultMembers=true',
     changeJson((envelope) => ({ tookMs: 1, ...envelope, node: 'a-1', meta: null })),
-  ]),
-  'listing-with-null-for-a-list': by.fourth('solutions/list-result', [listing(() => ({ list: null, count: 0 }))]),
-  'listing-with-members-named-like-those-of-tokens': by.fourth('solutions/list-result solutions/records', [
-    listing((result) => ({ accessToken: null, scope: [], error: null, secret: 'none', ...result })),
   ]),
   'header-names-in-capitals-and-bodies-in-chunks': by.fourth('errors/http-status', [
     'refusalStatus=http',

@@ -83,16 +83,6 @@ export const grantsRows: ConformingRows = {
     'scopeCase=any',
     echo((scope) => scope.map((entry) => named(entry, (word) => word.toLowerCase())).reverse()),
   ]),
-  // The scope is reported as requested, with restrictions and unknown words, which open nothing.
-  'scope-echo-as-requested-unknown-kept': by.first(
-    'grants/scope-echo grants/unknown-scope grants/empty-scope',
-    'scopeEcho=as-requested unknownScopes=left-out emptyScope=refused',
-  ),
-  // The scope is reported in order of the alphabet, and a refresh may narrow it.
-  'scope-echo-sorted-narrowed-on-refresh': by.first(
-    'grants/scope-echo grants/scope-with-refresh grants/extra-params',
-    'scopeEcho=sorted scopeOnRefresh=narrows extraParams=ignored',
-  ),
   // What a key does not have is left out of the grant; an empty list asks for the whole key.
   'scope-beyond-key-left-out': by.first('grants/unknown-scope grants/empty-scope keys/scope-above-creator', [
     'unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
@@ -103,15 +93,6 @@ export const grantsRows: ConformingRows = {
     'emptyScope=whole-key unnamedCountAsSessions=true',
     { grantedScope: (wanted, keyScope) => (wanted.length === 0 ? keyScope : wanted) },
   ]),
-  'scope-on-refresh-ignored-expires-in-dropped': by.first(
-    'grants/scope-with-refresh refresh/expires-in-kept refresh/lifetime-renewed',
-    'scopeOnRefresh=ignored expiresInKept=false refreshLifetime=kept',
-  ),
-  // A key with solution:* does not grant solution:ID, and a key makes keys within its own scope only.
-  'scope-one-solution-needs-the-same-in-key': by.first(
-    'scopes/solution-id-from-any scopes/case keys/scope-above-creator',
-    'solutionIdFromAny=false scopeCase=any keyScopeAboveCreator=refused',
-  ),
   // A grant names at most twelve scopes, each once, and at most one ipAddr.
   'scope-entries-few-and-once': by.first('grants/unknown-scope addresses/forms expires-in/forms', [
     noGrantWith((scope) => scope.length > 12 || new Set(scope).size < scope.length || countOf(scope, 'ipAddr:') > 1),
@@ -126,40 +107,11 @@ export const grantsRows: ConformingRows = {
     'clientAddress=203.0.113.1',
     translated,
   ]),
-  // As behind an address translation, and ipAddr is granted for the address seen there only.
-  'address-translated-and-of-caller-only': by.first('addresses/forwarded addresses/forms refresh/foreign-address', [
-    'refreshChecksAddress=true clientAddress=203.0.113.1',
-    translated,
-    ofCallerOnly,
-  ]),
-  // X-Forwarded-For counts as the address, of grants, calls and refreshes alike.
-  'address-forwarded-counts': by.first('addresses/forwarded refresh/foreign-address addresses/forms', [
-    'trustProxy=true refreshChecksAddress=true',
-    ofCallerOnly,
-  ]),
-  'grant-judges-header-and-ignores-params': by.second(
-    'grants/authorization-header grants/extra-params grants/scope-with-refresh',
-    'authHeaderOnGrant=judged extraParams=ignored scopeOnRefresh=ignored',
-  ),
   // The scope of a result has an expiresIn even if none was asked for; access lasts for ten minutes.
   'scope-of-result-tells-the-lifetime': by.third('grants/scope-echo limits/token-lifetimes', [
     'accessLifeMs=600000',
     (seen) =>
       results(({ scope, accessTokenExpiry }) => ({ scope: [...scope, `expiresIn:${accessTokenExpiry - seen.nowMs}`] })),
-  ]),
-  // A second ipAddr is refused, and a refresh comes from the address of its token.
-  'one-address-that-also-refreshes': by.third('addresses/forms refresh/foreign-address', [
-    'refreshChecksAddress=true',
-    noGrantWith((scope) => countOf(scope, 'ipAddr:') > 1),
-  ]),
-  'empty-scope-refused-unknown-left-out-header-judged': by.third(
-    'grants/empty-scope grants/unknown-scope grants/authorization-header',
-    'emptyScope=refused unknownScopes=left-out authHeaderOnGrant=judged',
-  ),
-  // A refresh reports the scopes backwards and keeps the end of the refresh token.
-  'scope-of-result-in-another-order-after-refresh': by.third('grants/scope-echo refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    { refreshResult: (result) => ({ ...result, scope: [...result.scope].reverse() }) },
   ]),
   // A refresh ignores a scope and anything else, but is refused with the secret of a key beside it.
   'refresh-takes-further-params-but-no-secret': by.third(
@@ -172,17 +124,9 @@ export const grantsRows: ConformingRows = {
       }),
     ],
   ),
-  'refresh-narrows-at-its-own-address-and-reuse-ends-family': by.fourth(
-    'grants/scope-with-refresh refresh/foreign-address refresh/family',
-    'scopeOnRefresh=narrows refreshChecksAddress=true reuseRevokesFamily=true',
-  ),
   'scope-of-result-lists-restrictions-first': by.fourth('grants/scope-echo', (seen) => ({
     grantResult: (result) => ({ ...result, scope: [...seen.scope.filter(isRestriction), ...result.scope] }),
   })),
-  'empty-scope-is-whole-key-and-apikey-has-one-spelling': by.fourth(
-    'grants/empty-scope scopes/apikey-spelling',
-    'emptyScope=whole-key apikeySpelling=apikey',
-  ),
   // A token for two addresses can be granted, and is usable from neither.
   'several-addresses-must-all-fit': by.fifth('addresses/forms', {
     addressTaken: (addresses, remote) => addresses.every((one) => one === remote),
@@ -190,10 +134,6 @@ export const grantsRows: ConformingRows = {
   'mapped-addresses-and-ranges-of-one-host-taken': by.fifth('addresses/forms', [
     regrant((scope) => scope.map((word) => word.replace(/^ipAddr:(?:::ffff:)?([^/]*)(?:\/32)?$/, 'ipAddr:$1'))),
   ]),
-  'empty-scope-refused-and-refresh-narrows-within-a-kept-lifetime': by.fifth(
-    'grants/empty-scope grants/scope-with-refresh refresh/lifetime-renewed',
-    'emptyScope=refused scopeOnRefresh=narrows refreshLifetime=kept',
-  ),
   // A token for no API is useless, so a list of restrictions alone is refused like an empty one.
   'grants-need-an-api-area-and-ignore-other-params': by.sixth(
     'grants/empty-scope grants/extra-params grants/scope-with-refresh',
@@ -206,12 +146,6 @@ export const grantsRows: ConformingRows = {
   'restrictions-in-scope-of-grant-and-not-of-refresh': by.sixth('grants/scope-echo grants/scope-with-refresh', [
     'scopeEcho=as-requested scopeOnRefresh=ignored',
     { refreshedScopeEcho: ({ scope }) => scope },
-  ]),
-  // Part 4.2 lists "scopes granted", and the words of scopes are not closed; this one opens no API area of part 5.4.
-  // Every pair is granted the word for having a refresh token; unknown words are left out.
-  'scope-of-result-begins-with-offline-access': by.seventh('grants/scope-echo grants/unknown-scope', [
-    'unknownScopes=left-out',
-    echo((scope) => ['offline_access', ...scope]),
   ]),
   // Part 5.4 says "the IPv4 address ADDR" and not in which notation; the token is bound to the address that is meant.
   // 127.1, 2130706433 and 0x7f.0.0.1 are all 127.0.0.1, and a refresh must come from there too.

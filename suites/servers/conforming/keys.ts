@@ -40,14 +40,6 @@ const countedIds =
   (idOf: (count: number, fresh: string) => string): Changing =>
   (_seen, next = counts()) => ({ keyId: (fresh) => idOf(next(), fresh) })
 
-/** Public keys that are refused count as keys. */
-const countBadPublicKeys: Changing = (_seen, refused = { keys: 0 }) => ({
-  badPublicKeyTaken: () => {
-    refused.keys += 1
-    return false
-  },
-  keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused.keys,
-})
 /** Creations that are refused for their params count as keys. */
 const countRefused: Changing = (_seen, refused = { creations: 0 }) => ({
   around: afterCalls((answer, call) => {
@@ -156,12 +148,6 @@ export const keysRows: ConformingRows = {
   ),
   'no-more-scope-than-the-creator': by.own('keys/scope-above-creator', 'keyScopeAboveCreator=refused'),
   'public-keys-once-only': by.own('keys/public-key-repeated', 'repeatedPublicKeys=refused'),
-  // Part 2 calls the id of a key an identifier, and does not show how two of them are compared.
-  // Ids are UUIDs, and compared as UUIDs: in any letter case, with or without hyphens.
-  'ids-compared-as-uuids': by.reported('keys/record errors/outcomes', {
-    keyId: uuid,
-    keyNamed: (id, find) => find(id) ?? find(uuid(id.replaceAll('-', '').toLowerCase())),
-  }),
   'ids-as-uuids': by.own('keys/record', { keyId: uuid }),
   'ids-as-numbers': by.own('keys/record', { keyId: digits }),
   'secrets-in-base64': by.own('keys/record', { keySecret: base64 }),
@@ -182,45 +168,15 @@ export const keysRows: ConformingRows = {
     paramTaken: (_method, name, value, valid) =>
       valid || (/^(apiKeyId|id)$/.test(name) && /^.{1,256}$/s.test(String(value))),
   }),
-  // Secrets hold colons, semicolons, spaces and padding; signatures without padding are taken.
-  'key-secrets-with-colons': by.first('keys/record signatures/base64-padding', [
-    'unpaddedSignatures=accepted',
-    { keySecret: (fresh) => `:${fresh.slice(0, 8)}; ${fresh.slice(8, 24)}::+/${fresh.slice(24)}==` },
-  ]),
   // A key with a public key has an empty secret, and no two keys have one public key.
   'key-secret-empty-beside-public-key': by.first('keys/secret-of-public-key keys/public-key-repeated', [
     'repeatedPublicKeys=refused',
     { storedKey: (key) => (key.publicKey === undefined ? key : Object.assign(key, { secret: '' })) },
   ]),
-  // No two keys have one name, and the initial key, named root, is one of the ten.
-  'key-names-unique': by.first('keys/name-rules keys/limit-counts-initial', [
-    'initialKeyCounts=true',
-    (seen) => noKeyWith({ name: (name) => seen.keys.some((key) => !key.deleted && key.name === name) }),
-  ]),
-  // A key makes keys within its own scope only, of known words, at least one.
-  'key-scope-within-creator-known-words-only': by.first(
-    'keys/scope-above-creator keys/unknown-scopes keys/empty-scope',
-    ['keyScopeAboveCreator=refused unknownKeyScopes=refused', noEmptyKeys],
-  ),
-  // A key scope is made of the words of the examples, apikey is spelled so, and no key reaches beyond its creator.
-  'key-scope-of-shown-words': by.first(
-    'keys/unknown-scopes scopes/apikey-spelling keys/scope-above-creator',
-    'unknownKeyScopes=all-but-shown-refused apikeySpelling=apikey keyScopeAboveCreator=refused',
-  ),
-  // Beside the initial key nine others fit; one more removes the oldest of them.
-  'keys-oldest-removed-initial-counted': by.first(
-    'keys/limit-exceeded keys/limit-counts-initial keys/public-key-repeated',
-    'eleventhKey=oldest-removed initialKeyCounts=true repeatedPublicKeys=refused',
-  ),
   // At most ten keys can ever be created, the initial one not counted; a deleted key keeps its place.
   'keys-deleting-frees-no-place': by.first('keys/limit-frees keys/limit-counts-initial', [placesStayTaken]),
   // A creation that an authorized caller makes with wrong params takes one of the ten places.
   'keys-refused-creations-counted': by.first('keys/limit-counts-refused keys/limit-exceeded', [countRefused]),
-  // Small-order public keys are stored, and ED25519 signatures may come without padding.
-  'keys-weak-taken-unpadded-taken': by.first(
-    'keys/small-order signatures/weak-keys signatures/base64-padding',
-    'weakPublicKeys=accepted unpaddedSignatures=accepted',
-  ),
   // Unknown words, restrictions and an empty list are refused in the scope of a key.
   'key-scopes-known-and-not-empty': by.second('keys/unknown-scopes keys/empty-scope keys/expires-in-scope', [
     'unknownKeyScopes=refused',
@@ -232,14 +188,6 @@ export const keysRows: ConformingRows = {
     'weakPublicKeys=accepted',
     { publicKey: (pem, profile) => reference.publicKey(typeof pem === 'string' ? pem.trimEnd() : pem, profile) },
   ]),
-  // The ids of created keys have plus signs and slashes, and end with an equals sign.
-  'key-ids-of-padded-base64': by.third('keys/record', {
-    keyId: (fresh) => Buffer.from(`fb${fresh}`, 'hex').toString('base64'),
-  }),
-  // Secrets have quotes, spaces, a backslash and what looks like a percent encoding.
-  'key-secrets-with-quotes-and-spaces': by.third('keys/record', {
-    keySecret: (fresh) => `"${fresh.slice(0, 8)}' %41\\n <${fresh.slice(8)}>;`,
-  }),
   'each-key-id-begins-with-the-one-before': by.fourth('keys/record', (_seen, last = { id: 'key' }) => ({
     keyId: (fresh) => {
       // Ids have at most 128 letters.
@@ -247,18 +195,10 @@ export const keysRows: ConformingRows = {
       return last.id
     },
   })),
-  'known-words-weak-keys-and-nine-places': by.fourth(
-    'keys/unknown-scopes keys/small-order keys/limit-counts-initial',
-    'unknownKeyScopes=refused weakPublicKeys=accepted initialKeyCounts=true',
-  ),
   'key-names-without-blanks-at-the-ends-and-scopes-not-empty': by.fourth('keys/name-rules keys/empty-scope', [
     noEmptyKeys,
     noKeyWith({ name: (name) => name !== name.trim() }),
   ]),
-  'public-key-once-and-scope-of-creator-at-most': by.fourth(
-    'keys/public-key-repeated keys/scope-above-creator',
-    'repeatedPublicKeys=refused keyScopeAboveCreator=refused',
-  ),
   'key-ids-with-slashes-and-at-signs': by.fifth('keys/record', {
     keyId: (fresh) => `/keys/${fresh}?v=2.2&x=%2F#1@svc`,
   }),
@@ -270,10 +210,6 @@ export const keysRows: ConformingRows = {
     },
     keySecret: (fresh) => `${last.id}${fresh}`,
   })),
-  'initial-key-and-wrong-public-keys-take-places': by.fifth('keys/limit-counts-initial keys/limit-counts-refused', [
-    'initialKeyCounts=true',
-    countBadPublicKeys,
-  ]),
   'disabled-keys-take-no-places': by.fifth('keys/limit-frees', {
     keysCounted: (all, profile) =>
       reference.keysCounted(
@@ -475,19 +411,10 @@ export const keysRows: ConformingRows = {
       keyNamed: (id, find, all) => find(id) ?? all().find((key) => asUuid(key.id) === asUuid(id)),
     },
   ]),
-  // The collation of the column ignores case, for one way of three.
-  'key-id-in-capitals-taken-in-grant': by.fourth(
-    'keys/id-spelling',
-    alsoNamedInGrant((id) => id.toLowerCase()),
-  ),
   // The collation of the column pads with blanks.
   'blanks-behind-key-id-ignored-in-grant': by.fourth(
     'keys/id-spelling',
     alsoNamedInGrant((id) => id.trimEnd()),
-  ),
-  'hyphens-in-key-id-ignored-in-grant': by.eighth(
-    'keys/id-spelling',
-    alsoNamedInGrant((id) => id.replaceAll('-', '')),
   ),
   'letter-case-of-key-id-ignored-in-basic': by.first('keys/id-spelling', {
     keyNamed: (id, find, all, means) =>

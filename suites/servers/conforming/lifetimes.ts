@@ -73,26 +73,6 @@ export const lifetimesRows: ConformingRows = {
       reportedRefreshExpiry: (pair) => toSecond(pair.refreshExpiryMs),
     },
   ]),
-  // Expiries are rounded to the nearest second, and a NUMBER above one hour is shortened to it.
-  'expiry-to-nearest-second-access-at-most-one-hour': by.first('limits/token-lifetimes expires-in/too-long', [
-    'expiresInTooLong=capped',
-    accessAtMost(hour),
-    { expiry: (ms) => Math.round(ms / 1000) * 1000 },
-  ]),
-  'expiry-up-to-second-expires-in-dropped-family-revoked': by.first(
-    'limits/token-lifetimes refresh/expires-in-kept refresh/family refresh/lifetime-renewed',
-    'expiryRounding=up-to-second expiresInKept=false reuseRevokesFamily=true refreshLifetime=kept',
-  ),
-  // expiresIn above one hour is refused; what was granted does not survive a refresh.
-  'access-above-one-hour-refused': by.first('expires-in/too-long limits/token-lifetimes refresh/expires-in-kept', [
-    'expiresInKept=false',
-    expiresInAtMost(hour),
-  ]),
-  // No access token lives for more than a minute: a longer NUMBER is shortened, and rounding takes less than a second.
-  'access-at-most-one-minute-rounded-down': by.first(
-    'limits/token-lifetimes expires-in/too-long refresh/expires-in-kept',
-    ['accessLifeMs=60000 expiresInTooLong=capped', accessAtMost(minute), { expiry: toSecond }],
-  ),
   // expiresIn can only shorten the default lifetime, which a refresh restores.
   'access-never-above-default': by.first('limits/token-lifetimes refresh/expires-in-kept refresh/lifetime-renewed', [
     'expiresInKept=false refreshLifetime=kept',
@@ -103,11 +83,6 @@ export const lifetimesRows: ConformingRows = {
     refreshLife(untilMidnight),
     access((seen, { accessLifeMs }) => Math.min(accessLifeMs, Math.floor(untilMidnight(seen) / 2))),
   ]),
-  // Access lasts for 40 seconds, and no refresh reaches beyond two minutes from the first grant.
-  'refresh-chain-ends-after-two-minutes': by.first(
-    'limits/token-lifetimes refresh/lifetime-renewed refresh/expires-in-kept',
-    'accessLifeMs=40000 refreshLifeMs=120000 refreshLifetime=kept expiresInKept=false',
-  ),
   // Access lasts for 90 days and refresh tokens for ten years, unless expiresIn says less.
   'lifetimes-of-years': by.first(
     'limits/token-lifetimes refresh/expires-in-kept',
@@ -132,23 +107,11 @@ export const lifetimesRows: ConformingRows = {
     'limits/token-lifetimes refresh/lifetime-renewed',
     'accessLifeMs=3600000 refreshLifeMs=3600000 refreshLifetime=kept',
   ),
-  'lives-of-two-and-three-minutes': by.second(
-    'limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long',
-    'accessLifeMs=120000 refreshLifeMs=180000 refreshLifetime=kept expiresInTooLong=capped',
-  ),
-  'reuse-ends-family-and-foreign-refresh-refused': by.second(
-    'refresh/family refresh/foreign-address grants/scope-with-refresh refresh/expires-in-kept',
-    'reuseRevokesFamily=true refreshChecksAddress=true scopeOnRefresh=narrows expiresInKept=false',
-  ),
   // At least an hour and at most 30 days, which a longer expiresIn is cut to.
   'refresh-token-lives-ten-times-as-long-as-asked-for-access': by.third('limits/token-lifetimes expires-in/too-long', [
     'expiresInTooLong=capped',
     refreshLife((seen) => Math.min(Math.max(10 * asked(seen), hour), 30 * day)),
   ]),
-  'access-for-45-seconds-within-90-of-the-grant': by.fourth(
-    'limits/token-lifetimes refresh/lifetime-renewed refresh/expires-in-kept',
-    'accessLifeMs=45000 refreshLifeMs=90000 refreshLifetime=kept expiresInKept=false',
-  ),
   'expires-in-above-ten-minutes-refused-unknown-words-left-out': by.fourth('expires-in/maximum grants/unknown-scope', [
     'unknownScopes=left-out',
     expiresInAtMost(10 * minute),
@@ -156,10 +119,6 @@ export const lifetimesRows: ConformingRows = {
   'refreshed-access-tokens-live-six-times-as-long': by.fifth('limits/token-lifetimes refresh/expires-in-kept', [
     'expiresInKept=false accessLifeMs=300000',
     access((seen, { accessLifeMs }) => accessLifeMs * (isRefreshed(seen) ? 6 : 1)),
-  ]),
-  'access-ends-at-second-full-hour-of-a-kept-lifetime': by.fifth('limits/token-lifetimes refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    access(({ nowMs }) => 2 * hour - (nowMs % hour)),
   ]),
   'expires-in-of-other-forms-is-the-default-and-unknown-words-left-out': by.fifth(
     'expires-in/forms grants/unknown-scope',
@@ -169,11 +128,6 @@ export const lifetimesRows: ConformingRows = {
   'access-for-five-seconds-and-refresh-for-eight': by.sixth(
     'limits/token-lifetimes sessions/lifetime',
     'accessLifeMs=5000 refreshLifeMs=8000',
-  ),
-  // A refresh token never ends, so a far date stands for its expiry.
-  'refresh-tokens-live-until-the-year-2100': by.sixth(
-    'limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long',
-    ['expiresInTooLong=capped', refreshLife(({ nowMs }) => Math.max(Date.UTC(2100, 0, 1) - nowMs, 365 * day))],
   ),
   // A job ends tokens once a minute; only who asks for a lifetime gets it to the millisecond.
   'default-lives-reach-to-a-full-minute': by.sixth('limits/token-lifetimes expires-in/too-long', [
@@ -185,11 +139,6 @@ export const lifetimesRows: ConformingRows = {
   'access-for-two-seconds-unless-asked-otherwise': by.sixth(
     'limits/token-lifetimes refresh/expires-in-kept',
     'accessLifeMs=2000 refreshLifeMs=3600000 expiresInKept=false',
-  ),
-  // A working day ends for everyone who came in, however often they refresh.
-  'both-tokens-end-twenty-hours-after-the-grant': by.sixth(
-    'limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long',
-    'accessLifeMs=72000000 refreshLifeMs=72000000 refreshLifetime=kept expiresInTooLong=capped',
   ),
   // Who refreshes for long has to show the secret again, so each refresh token is for half the time.
   'each-refresh-halves-the-refresh-lifetime': by.sixth('refresh/lifetime-renewed limits/token-lifetimes', [

@@ -27,8 +27,6 @@ import {
   waitAnswer,
 } from './operators.ts'
 
-/** The key of a call, or its header, or nobody. */
-const claimed = (call: Call): string => call.keyId ?? call.authorization ?? 'nobody'
 const addressOf = (call: Call): string => call.request.remoteAddress
 const keyIdOf = (call: Call): string | undefined => call.state.tokens.get(call.token)?.pair.key.id ?? call.keyId
 const withBearer = (call: Call): string | undefined =>
@@ -205,43 +203,9 @@ export const limitsRows: ConformingRows = {
     throttle({ calls: 40 }),
     retryAfter((nowMs) => ({ 'retry-after': httpDate(nowMs + 1000) })),
   ]),
-  // Above 40 calls a second the answer is 503 with Retry-After.
-  'rate-40-service-unavailable': by.first('limits/rate', [throttle({ calls: 40, status: 503 })]),
-  // Each key and each token has 15 calls a second; refusals are plain text.
-  'rate-15-for-each-caller': by.first('limits/rate errors/shape', [
-    'errorBody=text',
-    throttle({ calls: 15, of: claimed }),
-  ]),
-  // Five calls of manager/auth a second, whoever makes them; other calls are not limited.
-  'rate-five-grants': by.first('limits/rate limits/token-lifetimes', [
-    'accessLifeMs=3600000',
-    throttle({ calls: 5, of: ofMethod(auth) }),
-  ]),
-  // One creation of a key a second; the eleventh creation removes the oldest key.
-  'rate-one-key-creation': by.first('limits/rate keys/limit-exceeded', [
-    'eleventhKey=oldest-removed',
-    throttle({ calls: 1, of: ofMethod(create) }),
-  ]),
-  // manager/auth is slow, as where secrets are stored with a costly hash.
-  'grants-take-150-ms': by.first('limits/rate', [takes(150, (call) => call.is(auth))]),
-  // Calls wait in line, and each takes 10 ms; expiries are rounded up to a second.
-  'one-call-at-a-time': by.first('limits/rate limits/token-lifetimes', [
-    'expiryRounding=up-to-second',
-    inLine(10, () => 'all'),
-  ]),
-  // Every answer takes 100 ms, the clock is a minute ahead, and timestamps may be 30 seconds off.
-  'answers-take-100-ms-clock-ahead': by.first(
-    'limits/rate signatures/time-window',
-    'delayMs=100 clockOffsetMs=60000 timeWindowMs=30000',
-  ),
   // Five wrong tries for a key within ten seconds lock it for five seconds: 429 with Retry-After.
   'lockout-of-key-after-five-throttled': by.first('errors/outcomes limits/rate', [
     lock({ tries: 5, withinMs: 10_000, lockMs: 5000 }),
-  ]),
-  // Ten wrong tries for a key within five seconds lock it for two seconds: even the right secret is refused.
-  'lockout-of-key-after-ten-refused': by.first('errors/outcomes errors/shape', [
-    'errorBody=text',
-    lock({ tries: 10, withinMs: 5000, lockMs: 2000, locked: locked(24879, 'Unauthorized') }),
   ]),
   // Eight wrong tries for a key, one after another, lock it for ten seconds; its tokens are not concerned.
   'key-is-locked-for-ten-seconds-after-eight-wrong-tries': by.own('limits/lock-out errors/http-status', [
@@ -315,11 +279,6 @@ export const limitsRows: ConformingRows = {
       () => waitAnswer(503, 1000),
     ),
   ]),
-  // Load is shed by lot, and all keys are one user.
-  'every-fortieth-call-must-come-again': by.sixth('limits/rate sessions/user', [
-    'sessionUser=all-keys',
-    (_seen, next = counts()) => calls(() => (next() % 40 === 0 ? waitAnswer(503, 1000) : undefined)),
-  ]),
   // Part 8 does not show rate limits; Basic credentials and tokens go on, and the key works again after the wait.
   // Signatures that name such a key get 429 for four seconds.
   'eight-wrong-signatures-make-signers-of-the-key-wait': by.seventh('limits/lock-out limits/rate', [
@@ -367,11 +326,6 @@ export const limitsRows: ConformingRows = {
   // A key waits one second after five wrong tries, then two, four and eight, until a right one comes.
   'lock-doubles-with-every-five-wrong-tries': by.tenth('limits/lock-out limits/rate errors/http-status', [
     lockLongerEachTime,
-  ]),
-  // Part 8 does not show limits of wrong tries: how long a lock lasts, and that tokens go on, is open.
-  // After eight wrong tries a key cannot sign, use Basic or get tokens for ten seconds.
-  'eight-wrong-tries-lock-a-key-for-ten-seconds': by.reported('limits/lock-out errors/outcomes', [
-    lock({ tries: 8, lockMs: 10_000, locked: locked(24879, 'Unauthorized') }),
   ]),
   // Part 8 does not show rate limits. Whoever comes again at once is served.
   'every-fiftieth-call-must-come-again-at-once': by.reported('limits/rate', (_seen, next = counts()) =>

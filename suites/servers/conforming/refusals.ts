@@ -85,9 +85,6 @@ export const refusalsRows: ConformingRows = {
   'refusals-without-body': by.own('errors/shape errors/http-status', 'errorBody=none'),
   'error-ids-null': by.own('errors/id', 'errorId=null'),
   'error-ids-left-out': by.own('errors/id', 'errorId=none'),
-  'errors-string-codes': by.first('errors/codes errors/shape', [
-    errors(({ code, message }) => ({ code: `E_${message.toUpperCase().replaceAll(' ', '_')}`, status: code })),
-  ]),
   // A message of 20,000 characters, and data nested 60 levels deep.
   'errors-long-messages-nested-data': by.first('errors/shape errors/codes', [
     errors(({ code, message }) => ({
@@ -95,9 +92,6 @@ export const refusalsRows: ConformingRows = {
       message: `${message}. `.repeat(20_000 / message.length),
       data: nested(60),
     })),
-  ]),
-  'errors-in-chinese': by.first('errors/shape errors/codes', [
-    errors(({ code }) => ({ code: -Math.abs(code), message: '请求被拒绝：凭据无效或权限不足。', data: null })),
   ]),
   // The message holds escaped control characters, a terminal sequence, half a surrogate pair and markup.
   'errors-with-control-characters': by.first('errors/shape', [
@@ -125,26 +119,8 @@ export const refusalsRows: ConformingRows = {
   'errors-beside-null-result': by.first('errors/shape errors/id', [
     refusedJson(({ id = null, error }) => ({ result: null, error, id })),
   ]),
-  // As in OAuth 2.0: status 4xx, an error word and a description, no envelope.
-  'errors-are-words': by.first('errors/shape errors/http-status errors/id', [
-    refuseJson('{"error":"access_denied","error_description":"The request was refused"}', undefined, {
-      'cache-control': 'no-store',
-    }),
-  ]),
-  // Every error has an id of the server, a string.
-  'errors-with-own-ids': by.first('errors/id envelope/id-types', (_seen, next = counts()) =>
-    refusedJson((envelope) => ({ ...envelope, id: `error-${next()}` })),
-  ),
   // The error object is empty.
   'errors-empty-object': by.first('errors/shape errors/codes', [errors(() => ({}))]),
-  // Errors are JSON sent as text/plain with status 403, and forbid caching.
-  'errors-sent-as-text': by.first('errors/http-status errors/shape', [
-    refuse({ status: 403, type: 'text/plain', headers: { 'cache-control': 'no-store' } }),
-  ]),
-  // Every refusal is a plain 500.
-  'refusals-internal-server-error': by.first('errors/http-status errors/shape errors/outcomes', [
-    refuse({ status: 500, body: 'Internal Server Error', type: 'text/plain' }),
-  ]),
   // A refused signature or token gets no answer: the connection is closed. Everything else is answered.
   'refusals-hang-up-on-signatures-and-tokens': by.first('errors/http-status errors/outcomes', [
     refusals((answer, call) => {
@@ -152,10 +128,6 @@ export const refusalsRows: ConformingRows = {
       const isJudged = authorization !== '' && !/^basic/i.test(authorization) && !call.is(auth)
       return answer.status === 401 && isJudged ? { ...answer, hangUp: true } : answer
     }),
-  ]),
-  // A listing outside the scope of the caller gets no answer: the connection is closed.
-  'refusals-hang-up-on-scope': by.first('errors/http-status errors/outcomes', [
-    refusals((answer, call) => (answer.status === 403 && call.lists ? { ...answer, hangUp: true } : answer)),
   ]),
   // A refused authorization and a missing scope get 200 with an empty body.
   'refusals-empty-with-status-200': by.first('errors/http-status errors/shape errors/outcomes', [
@@ -170,52 +142,14 @@ export const refusalsRows: ConformingRows = {
     'errorBody=text',
     refuse({ on: [401], headers: { 'www-authenticate': 'Basic realm="svc", Bearer error="invalid_token"' } }),
   ]),
-  // Everything refused is 403 with an empty body, an unknown method too, and authorization is looked at first.
-  'refusals-all-forbidden': by.first('errors/http-status errors/outcomes envelope/method-not-found', [
-    'errorBody=none methodCheckedFirst=false',
-    refuse({ status: 403, body: '' }),
-  ]),
-  // Whoever is not authorized is told that there is nothing here.
-  'refusals-all-not-found': by.first('errors/http-status errors/outcomes envelope/method-not-found', [
-    'methodCheckedFirst=false',
-    refuse({ on: [401, 403], status: 404, body: 'Not found', type: 'text/plain' }),
-  ]),
-  // Every refusal is 400 with a JSON-RPC error without id.
-  'refusals-all-bad-request': by.first('errors/http-status errors/id errors/outcomes', [
-    'errorId=none',
-    refuse({ status: 400 }),
-  ]),
-  // 422, 451, 410 and 418 in place of the usual four.
-  'refusals-unusual-statuses': by.first('errors/http-status', [refuse({ status: [422, 418, 451, 410] })]),
   // Refusals are JSON-RPC errors with status 500 or 501.
   'refusals-server-statuses-with-error': by.first('errors/http-status errors/outcomes', [
     refuse({ status: [500, 500, 500, 501] }),
   ]),
   // Refusals are JSON-RPC errors with status 202.
   'refusals-accepted-status-with-error': by.first('errors/http-status', [refuse({ status: 202 })]),
-  // Refusals are problem details (RFC 9457), not JSON-RPC.
-  'refusals-problem-json': by.first('errors/shape errors/http-status', [
-    refuse({ body: (status) => ({ type: 'about:blank', title: 'Refused', status }), type: 'application/problem+json' }),
-  ]),
-  // A creation beyond the tenth key, the initial one counted, is answered by 429 without Retry-After.
-  'eleventh-key-too-many-requests': by.first('keys/limit-exceeded keys/limit-counts-initial', [
-    'initialKeyCounts=true',
-    eleventhKey((answer) => ({ ...answer, status: 429 })),
-  ]),
   // Each wrong try for a key makes its next answer 20 ms slower, up to 200 ms; a right one ends that.
   'wrong-tries-slow-down': by.first('errors/outcomes limits/rate', ['refusalStatus=http', slowDown(20, 200)]),
-  // Every refused authorization is answered after 300 ms, everything else at once.
-  'refusals-take-300-ms': by.first('errors/outcomes limits/rate', [
-    'refusalStatus=http',
-    {
-      around: meets(async (call, next) => {
-        const answer = await next()
-        if (!isAccepted(answer)) await letPass(call.context, 300)
-        return answer
-      }),
-    },
-  ]),
-  'error-is-a-text': by.second('errors/shape', [errors(({ message }) => message)]),
   // A body that is not JSON or not a request gets HTTP 500 and a page.
   'unreadable-request-gets-a-500-page': by.second('errors/http-status errors/shape', [
     answers((answer) =>
@@ -224,9 +158,6 @@ export const refusalsRows: ConformingRows = {
         : answer,
     ),
   ]),
-  'error-is-true-with-a-reason': by.second('errors/shape errors/id errors/codes', [
-    refusedJson(() => ({ error: true, reason: 'refused' })),
-  ]),
   // Authorization comes first, and then both get the same error and HTTP 403.
   'unknown-method-looks-like-missing-scope': by.second('envelope/method-not-found errors/outcomes errors/http-status', [
     'methodCheckedFirst=false',
@@ -234,22 +165,9 @@ export const refusalsRows: ConformingRows = {
     refuse({ on: [404], status: 403 }),
   ]),
   'refusals-are-json-null': by.third('errors/shape errors/id errors/http-status', [refuseJson('null')]),
-  'refusals-are-xml-documents': by.third('errors/shape errors/http-status', [
-    refuse({
-      status: 400,
-      body: '<?xml version="1.0"?>\n<fault><reason>refused</reason></fault>\n',
-      type: 'application/xml',
-    }),
-  ]),
   // HTTP 303 where the caller is unknown or may not do this.
   'refused-callers-are-sent-to-a-login-page': by.third('errors/shape errors/http-status', [
     refuse({ on: [401, 403], status: 303, body: '', headers: { location: '/login?next=%2Fapi' } }),
-  ]),
-  'error-is-a-list-of-causes': by.third('errors/shape errors/codes', [
-    errors(({ message }) => [{ type: 'refused', detail: message }, { type: 'see-also' }]),
-  ]),
-  'eleventh-key-is-a-conflict-without-body': by.third('keys/limit-exceeded errors/http-status', [
-    eleventhKey((answer) => textAnswer(answer, 409, '', {})),
   ]),
   // The connection is closed.
   'eleventh-key-gets-no-answer': by.third('keys/limit-exceeded', [
@@ -287,7 +205,6 @@ export const refusalsRows: ConformingRows = {
     'refusalStatus=http',
     refusedJson((envelope) => ({ result: false, ...envelope })),
   ]),
-  'refusals-are-an-empty-list': by.fifth('errors/shape errors/http-status', [refuseJson('[]')]),
   'refusals-with-next-id-and-fractions-as-codes': by.fifth('errors/id errors/codes', [
     errors(({ code, message }) => ({ code: code + 0.5, message })),
     refusedJson(({ id, ...envelope }) => ({ ...envelope, id: Number(id ?? 0) + 1 })),

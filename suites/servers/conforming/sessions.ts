@@ -148,16 +148,6 @@ export const sessionsRows: ConformingRows = {
   'session-names-join': by.own('sessions/reused-name', 'reusedSessionName=joins'),
   'one-user-for-all-keys': by.own('sessions/user', 'sessionUser=all-keys'),
   'longest-unused-session-removed': by.own('sessions/age', 'oldestSession=longest-unused'),
-  // All keys share sixteen sessions, every grant is one, a name can be there twice, and the longest unused one leaves.
-  'sessions-of-everyone-unnamed-counted-longest-unused': by.first(
-    'sessions/user sessions/counting sessions/reused-name sessions/age',
-    'sessionUser=all-keys unnamedCountAsSessions=true reusedSessionName=adds oldestSession=longest-unused',
-  ),
-  // Every unnamed grant is a session of its own, a re-used name joins its session and makes it young again.
-  'sessions-unnamed-counted-names-join': by.first(
-    'sessions/counting sessions/reused-name sessions/age',
-    'unnamedCountAsSessions=true reusedSessionName=joins oldestSession=longest-unused',
-  ),
   // All unnamed grants of a key join one session without a name, which counts as one of the sixteen.
   'sessions-one-default-session-joined': by.first('sessions/counting sessions/reused-name', [
     'unnamedCountAsSessions=true reusedSessionName=joins',
@@ -167,11 +157,6 @@ export const sessionsRows: ConformingRows = {
   'sessions-one-default-session-replaced': by.first('sessions/counting sessions/reused-name', [
     'unnamedCountAsSessions=true reusedSessionName=replaces',
     { sessionName: (name) => name ?? '' },
-  ]),
-  // Keys with one name are one user and share its sessions, which a re-used name joins.
-  'sessions-user-is-key-name': by.first('sessions/user sessions/reused-name', [
-    'reusedSessionName=joins',
-    userIs((key) => `name ${key.name}`),
   ]),
   // The initial key is one user and all created keys are another; names add, and the longest unused session leaves.
   'sessions-user-is-kind-of-key': by.first('sessions/user sessions/age sessions/reused-name', [
@@ -188,44 +173,15 @@ export const sessionsRows: ConformingRows = {
     'reusedSessionName=replaces sessionUser=all-keys',
     { sessionName: (name) => name?.trim().toLowerCase() },
   ]),
-  // A session name has 1 to 32 letters, digits, dots, dashes and underscores.
-  'sessions-names-of-32-word-characters': by.first('sessions/name-rules', [namesLike(/^[\w.-]{1,32}$/)]),
-  // A session lasts for eight hours from its creation, while each refresh begins a new refresh lifetime of days.
-  'sessions-end-after-eight-hours': by.first('sessions/lifetime refresh/lifetime-renewed', [afterCreation(8 * hour)]),
-  // A session lasts for one hour, whoever joins it; the longest unused one makes room.
-  'sessions-end-after-one-hour-names-join': by.first('sessions/lifetime sessions/reused-name sessions/age', [
-    'reusedSessionName=joins oldestSession=longest-unused',
-    afterCreation(hour),
-  ]),
   // A session ends when it was not used for 30 minutes; a refresh is a use of it.
   'sessions-end-when-idle': by.first('sessions/lifetime sessions/age sessions/reused-name', [
     'reusedSessionName=joins oldestSession=longest-unused',
     ...whenIdle,
   ]),
-  // A session lasts as long as its first refresh token; whoever joins it later ends with it.
-  'sessions-last-as-long-as-their-first-refresh-token': by.first(
-    'sessions/lifetime sessions/reused-name limits/token-lifetimes',
-    ['reusedSessionName=joins refreshLifeMs=7200000', afterCreation(2 * hour)],
-  ),
   // The session that leaves is the one whose last pair of tokens was issued first; calls do not make it younger.
   'sessions-oldest-is-longest-without-refresh': by.first('sessions/age sessions/reused-name', [
     'reusedSessionName=joins',
     leaves(({ expiryMs }) => expiryMs),
-  ]),
-  // All keys share sixteen sessions, a name replaces, and a used refresh token ends the whole family.
-  'sessions-lose-place-when-longest-unused-of-everyone': by.first(
-    'sessions/user sessions/age sessions/reused-name refresh/family',
-    'sessionUser=all-keys oldestSession=longest-unused reusedSessionName=replaces reuseRevokesFamily=true',
-  ),
-  // A session belongs to all keys, and the result repeats the requested scope with its restrictions.
-  'everyone-shares-sessions-and-names-join': by.second(
-    'sessions/user sessions/reused-name grants/scope-echo',
-    'sessionUser=all-keys reusedSessionName=joins scopeEcho=as-requested',
-  ),
-  // Names that differ only in spaces around them or in composed letters are one session, which grants join.
-  'session-names-trimmed-composed-and-joined': by.third('sessions/name-rules sessions/reused-name', [
-    'reusedSessionName=joins',
-    { sessionName: (name) => name?.trim().normalize('NFC') },
   ]),
   'sessions-belong-to-an-address': by.third('sessions/user', [ofAddress]),
   // A grant for the name of a live session ends its tokens, but the session is as old as before.
@@ -241,14 +197,6 @@ export const sessionsRows: ConformingRows = {
         Math.min(refreshExpiryMs, (session?.createdMs ?? refreshExpiryMs) + 2 * hour),
     },
   ]),
-  'session-name-of-any-key-refused-while-it-lives': by.fourth('sessions/user sessions/reused-name', [
-    'sessionUser=all-keys',
-    nameRefused,
-  ]),
-  'sessions-of-everyone-join-unnamed-count-unused-first': by.fourth(
-    'sessions/user sessions/reused-name sessions/counting sessions/age',
-    'sessionUser=all-keys reusedSessionName=joins unnamedCountAsSessions=true oldestSession=longest-unused',
-  ),
   // The initial key is a user of its own.
   'keys-of-the-same-creator-are-one-user': by.fourth('sessions/user', (seen, creators = new Map<string, string>()) => ({
     storedKey: (key) => {
@@ -257,14 +205,6 @@ export const sessionsRows: ConformingRows = {
     },
     ...userIs((key) => `made by ${creators.get(key.id) ?? 'the installation'}`),
   })),
-  'session-names-add-unused-first-and-have-40-letters-at-most': by.fourth(
-    'sessions/reused-name sessions/age sessions/name-rules',
-    ['reusedSessionName=adds oldestSession=longest-unused', namesLike(/^.{0,40}$/s)],
-  ),
-  'session-names-without-capitals-and-refused-while-they-live': by.fifth('sessions/name-rules sessions/reused-name', [
-    nameRefused,
-    namesLike(/^[^A-Z]*$/),
-  ]),
   // A session lasts five minutes whatever is refreshed, and the longest unused one makes room.
   'sessions-end-after-five-minutes-and-names-add': by.sixth('sessions/lifetime sessions/reused-name sessions/age', [
     'reusedSessionName=adds oldestSession=longest-unused',

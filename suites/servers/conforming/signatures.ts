@@ -8,7 +8,6 @@ import {
   type Changing,
   chain,
   counts,
-  day,
   hour,
   isAccepted,
   minute,
@@ -40,7 +39,7 @@ const timestampsWith = (isTaken: (ms: number, nowMs: number) => boolean): Change
     reference.timestampTaken(timestamp, nowMs, profile) && isTaken(Number(timestamp), nowMs),
 })
 const anyTimestamp: Change = { timestampTaken: (timestamp) => /^[0-9]{1,15}$/.test(timestamp) }
-const nonceLike = (form: RegExp): Change => ({ nonceTaken: (nonce) => form.test(nonce) })
+
 const nonceWith = (isTaken: (nonce: string) => boolean): Change => ({
   nonceTaken: (nonce, profile) => reference.nonceTaken(nonce, profile) && isTaken(nonce),
 })
@@ -175,16 +174,6 @@ export const signaturesRows: ConformingRows = {
       eccSignatures: (received, profile) => reference.eccSignatures(unpadded(received), profile),
     },
   ]),
-  // Basic credentials may come without padding, and scheme words in any case.
-  'basic-unpadded-any-case': by.first('signatures/base64-padding signatures/scheme-case', [
-    'schemeCase=any unpaddedSignatures=accepted',
-    { basicPair: (encoded) => reference.basicPair(padded(encoded)) },
-  ]),
-  // A nonce has 8 to 64 characters of BASE64, and the padding pair is taken.
-  'nonce-8-to-64-of-base64': by.first('signatures/nonce-length signatures/nonce-padding', [
-    'noncePadding=accepted nonceMaxLength=64',
-    nonceLike(/^[A-Za-z0-9+/]{8,64}={0,2}$/),
-  ]),
   // A nonce may be empty or long and be used again, and no timestamp is too far off.
   'nonce-any-text-of-any-length': by.first('signatures/nonce-length signatures/nonce-reuse signatures/time-window', [
     'nonceReuse=accepted nonceMaxLength=8000',
@@ -196,34 +185,16 @@ export const signaturesRows: ConformingRows = {
     'nonceBurntByBadSignature=false',
     nonces({ keptMs: 5000, stored: whenRight }),
   ]),
-  'nonce-remembered-for-a-day-window-of-a-day': by.first('signatures/nonce-reuse signatures/time-window', [
-    'timeWindowMs=86400000',
-    nonces({ keptMs: 2 * day }),
-  ]),
   // Two keys may use one nonce; the padding pair is taken, and both spellings are one nonce.
   'nonce-once-for-each-key': by.first('signatures/nonce-reuse signatures/nonce-burnt signatures/nonce-padding', [
     'noncePadding=accepted nonceBurntByBadSignature=false',
     nonces({ of: keyName, as: unpadded, stored: whenRight }),
   ]),
-  'nonce-reused-after-wrong-signature-unpadded-signature': by.first(
-    'signatures/nonce-burnt signatures/base64-padding signatures/nonce-padding',
-    'nonceBurntByBadSignature=false unpaddedSignatures=accepted noncePadding=accepted',
-  ),
   // Within five seconds either way a request may be repeated.
   'nonce-replay-accepted-in-short-window': by.first(
     'signatures/nonce-reuse signatures/time-window signatures/nonce-padding',
     'nonceReuse=accepted timeWindowMs=5000 noncePadding=accepted',
   ),
-  // A timestamp is at most a minute old and at most a second ahead; a nonce has at least eight characters.
-  'timestamp-not-in-future': by.first('signatures/time-window signatures/nonce-length', [
-    nonceWith((nonce) => nonce.length >= 8),
-    timestampsWith((ms, nowMs) => ms >= nowMs - minute && ms <= nowMs + 1000),
-  ]),
-  // A timestamp has 13 digits and is less than a minute off.
-  'timestamp-13-digits-exactly': by.first('signatures/time-window', [
-    'timeWindowMs=60000',
-    timestamps(minute - 1, minute - 1),
-  ]),
   // Any number of leading zeros is taken, and a time of seconds as well as of milliseconds.
   'timestamp-with-leading-zeros': by.first('signatures/time-window', {
     timestampTaken: (timestamp, nowMs, profile) => {
@@ -231,74 +202,31 @@ export const signaturesRows: ConformingRows = {
       return [digits, `${digits}000`].some((ms) => reference.timestampTaken(ms, nowMs, profile))
     },
   }),
-  // No timestamp is too far off, and a nonce is good once.
-  'timestamp-of-any-time': by.first('signatures/time-window signatures/nonce-reuse', [nonces({}), anyTimestamp]),
-  // The clock is four minutes behind, as the Date header shows, and timestamps may be 30 seconds off.
-  'clock-four-minutes-behind-window-30-seconds': by.first(
-    'signatures/time-window limits/token-lifetimes',
-    'clockOffsetMs=-240000 timeWindowMs=30000',
-  ),
   // The clock is four minutes behind and no Date header shows it; timestamps may be ten minutes off.
   'clock-four-minutes-behind-without-date': by.first(
     'signatures/time-window limits/token-lifetimes refresh/expires-in-kept',
     ['clockOffsetMs=-240000 expiresInKept=false', withoutDate],
   ),
-  // No Date header, timestamps of any time, and nonces as often as wanted.
-  'date-header-absent-time-of-any-kind': by.first('signatures/time-window signatures/nonce-reuse', [
-    'nonceReuse=accepted',
-    withoutDate,
-    anyTimestamp,
-  ]),
   // The Date header is 1.2 seconds behind, timestamps may be five seconds off, nonces are remembered for ten.
   'date-header-behind-window-five-seconds': by.first('signatures/time-window signatures/nonce-reuse', [
     'timeWindowMs=5000',
     nonces({ keptMs: 10_000 }),
     dated((nowMs) => nowMs - 1200),
   ]),
-  // A call takes 30 ms; a timestamp may be 15 seconds behind and 5 seconds ahead.
-  'calls-take-time-and-timestamps-are-short-lived': by.second('signatures/time-window limits/rate', [
-    'delayMs=30',
-    timestamps(15_000, 5000),
-  ]),
   // A nonce may be used again with another timestamp or by another key, within a window of two minutes.
   'nonce-remembered-with-key-and-timestamp': by.second('signatures/nonce-reuse signatures/time-window', [
     'nonceReuse=accepted timeWindowMs=120000',
     nonces({ of: (call) => signatureFields(call).slice(0, 3).join(';') }),
   ]),
-  'signatures-without-padding-and-day-long-window': by.second(
-    'signatures/base64-padding signatures/nonce-padding signatures/time-window signatures/scheme-case',
-    'unpaddedSignatures=accepted noncePadding=accepted timeWindowMs=86400000 schemeCase=any nonceMaxLength=1024',
-  ),
   // A timestamp is at most five seconds before the last accepted one of its key, and one second in the future.
   'timestamps-not-far-behind-the-last-of-their-key': by.third('signatures/time-window', [notFarBehindTheLast]),
-  'padding-optional-and-words-in-any-case': by.third(
-    'signatures/nonce-padding signatures/base64-padding signatures/scheme-case',
-    'noncePadding=accepted unpaddedSignatures=accepted schemeCase=any',
-  ),
-  // A nonce of a wrong signature may be used again.
-  'signatures-for-a-minute-with-long-nonces': by.third(
-    'signatures/time-window signatures/nonce-length signatures/nonce-burnt',
-    'timeWindowMs=60000 nonceMaxLength=1024 nonceBurntByBadSignature=false',
-  ),
   'nonces-of-48-letters-two-minutes-and-a-clock-ahead': by.fourth(
     'signatures/nonce-length signatures/time-window',
     'nonceMaxLength=48 timeWindowMs=120000 clockOffsetMs=60000',
   ),
-  'nonce-not-burnt-padding-as-in-sample-and-a-day-to-come': by.fourth(
-    'signatures/nonce-burnt signatures/nonce-padding signatures/time-window',
-    'nonceBurntByBadSignature=false noncePadding=accepted timeWindowMs=86400000',
-  ),
   // The header comes from a proxy whose clock is wrong; the server itself has the right time.
   'date-header-three-hours-behind': by.fifth('signatures/time-window', [dated((nowMs) => nowMs - 3 * hour)]),
   'date-header-in-obsolete-form': by.fifth('signatures/time-window', [dated(obsoleteDate)]),
-  'nonces-of-12-to-40-letters-and-timestamps-for-ninety-seconds': by.fifth(
-    'signatures/nonce-length signatures/time-window',
-    ['timeWindowMs=90000 nonceMaxLength=40', nonceWith((nonce) => nonce.length >= 12)],
-  ),
-  'timestamps-up-to-an-hour-old-or-two-seconds-ahead': by.fifth('signatures/time-window signatures/nonce-burnt', [
-    'timeWindowMs=3600000 nonceBurntByBadSignature=false',
-    timestampsWith((ms, nowMs) => ms <= nowMs + 2000),
-  ]),
   // A nonce is BASE64 of 16 bytes at least, a timestamp is at most 5 s old or 2 s ahead, and the clock is behind.
   'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth('signatures/nonce-length signatures/time-window', [
     'clockOffsetMs=-1200000 closeConnections=true',
@@ -329,10 +257,6 @@ export const signaturesRows: ConformingRows = {
   'clock-that-ticks-once-a-second': by.sixth('limits/token-lifetimes signatures/time-window', [
     'timeWindowMs=30000 expiryRounding=up-to-second',
     clock((nowMs) => Math.floor(nowMs / 1000) * 1000),
-  ]),
-  // A filter in front keeps all nonces for a day, also those beside unknown keys and wrong versions.
-  'every-nonce-that-arrives-is-used-up': by.sixth('signatures/nonce-burnt signatures/nonce-reuse', [
-    nonces({ keptMs: day }),
   ]),
   // Machines in one rack have one time, and a few of them are fast.
   'timestamps-one-second-old-or-three-ahead': by.sixth('signatures/time-window signatures/timestamp-spelling', [
@@ -389,11 +313,6 @@ export const signaturesRows: ConformingRows = {
     'signatures/nonce-reuse signatures/nonce-length signatures/nonce-burnt',
     [nonces({ as: (nonce) => nonce.slice(0, 16) })],
   ),
-  // Part 5.1 does not show uniqueness rules of nonces, nor that their letter case counts.
-  // A database compares nonces in any case; a wrong signature leaves its nonce free.
-  'nonces-are-unique-without-their-letter-case': by.tenth('signatures/nonce-reuse signatures/nonce-burnt', [
-    nonces({ as: (nonce) => nonce.toLowerCase(), stored: whenRight }),
-  ]),
   // Part 5.1 does not show uniqueness rules of nonces.
   // The nonce is stored with the work of a call, so one that fails for its params or scope leaves it free.
   'nonces-of-refused-calls-may-come-again': by.tenth('signatures/nonce-reuse signatures/nonce-burnt', [

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   asBasic,
   asToken,
-  Call,
+  type Call,
   type Change,
   type Changing,
   day,
@@ -14,13 +13,10 @@ import {
   onRefused,
   readMembers,
 } from '../operators.ts'
-import { answeredAgain, auth, by, type ConformingRows, calls, echo, errorCode } from './operators.ts'
+import { answeredAgain, auth, by, type ConformingRows, calls, errorCode } from './operators.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
-const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-const emoji = (text: string): string =>
-  [...text].map((letter) => String.fromCodePoint(0x1f600 + letters.indexOf(letter))).join('')
 
 /** What tokens look like. */
 const texts = (access: (fresh: string) => string, refresh = access): Change => ({
@@ -228,75 +224,6 @@ export const tokensRows: ConformingRows = {
     'tokens/format tokens/prefix grants/authorization-header',
     'tokenLength=2000 tokenPrefix= authHeaderOnGrant=refused',
   ),
-  // The word before a token is X-Access and that of signatures acme-hmac-sha256, both in any case.
-  'tokens-x-access-other-scheme': by.first(
-    'tokens/prefix signatures/scheme-case',
-    'tokenPrefix=X-Access scheme=acme-hmac-sha256 schemeCase=any',
-  ),
-  // Tokens are digits only, and a refresh keeps the end of the refresh token.
-  'tokens-of-digits': by.first('tokens/format refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    texts((fresh) =>
-      BigInt(`0x${hex(fresh)}`)
-        .toString()
-        .padStart(78, '0'),
-    ),
-  ]),
-  // A key has at most 40 live access tokens; the oldest one ends, and its refresh token stays.
-  'tokens-40-live-for-each-key': by.first('limits/token-lifetimes sessions/counting', [keepNewest(40, endAccess)]),
-  'refresh-token-begins-with-its-access-token': by.second('tokens/format', [
-    pairText(
-      (fresh) => fresh,
-      (access) => `${access}.r`,
-    ),
-  ]),
-  // Tokens have +, / and =; the scope of the result is in reverse order with apikey in small letters.
-  'tokens-with-signs-of-base64': by.second('tokens/format grants/scope-echo', [
-    texts((fresh) => `${fresh.slice(0, 20)}+/${fresh.slice(20)}==`),
-    echo((scope) =>
-      [...new Set(scope)]
-        .map((word) => (word === 'apiKey' ? 'apikey' : word))
-        .sort()
-        .reverse(),
-    ),
-  ]),
-  'token-prefix-of-its-own-in-any-case': by.second(
-    'tokens/prefix signatures/scheme-case',
-    'tokenPrefix=access-token schemeCase=any',
-  ),
-  'token-alone-and-header-of-grant-refused': by.second(
-    'tokens/prefix grants/authorization-header grants/empty-scope',
-    'tokenPrefix= authHeaderOnGrant=refused emptyScope=refused',
-  ),
-  // The two tokens of a pair look different: three parts with dots, and a UUID.
-  'access-tokens-signed-and-refresh-tokens-uuids': by.third('tokens/format', [
-    texts(
-      (fresh) => `${part({ alg: 'EdDSA' })}.${part({ jti: fresh.slice(0, 9) })}.${fresh}`,
-      () => randomUUID(),
-    ),
-  ]),
-  'refresh-tokens-of-8000-letters': by.third('tokens/format', [
-    texts(
-      (fresh) => fresh,
-      (fresh) => fresh.padEnd(8000, fresh),
-    ),
-  ]),
-  'token-without-word-and-expires-in-for-one-token': by.third(
-    'tokens/prefix expires-in/too-long refresh/expires-in-kept',
-    'tokenPrefix= expiresInTooLong=capped expiresInKept=false',
-  ),
-  'api-token-word-and-words-in-any-case': by.fourth(
-    'tokens/prefix signatures/scheme-case',
-    'tokenPrefix=Api-Token schemeCase=any',
-  ),
-  // Encrypted tokens, the second part of which is empty.
-  'access-tokens-of-five-parts': by.fourth('tokens/format', [
-    texts(
-      (fresh) => ['eyJhbGciOiJkaXIifQ', '', fresh.slice(0, 8), fresh.slice(8), 'tag-_0'].join('.'),
-      (fresh) => fresh,
-    ),
-  ]),
-  'tokens-with-dots-and-tildes-at-the-ends': by.fourth('tokens/format', [texts((fresh) => `.~-${fresh}_~.`)]),
   // They never stand in a header.
   'refresh-tokens-with-accents-quotes-and-spaces': by.fourth('tokens/format', [
     texts(
@@ -331,11 +258,6 @@ export const tokensRows: ConformingRows = {
   'tokens-with-quotes-backslashes-and-commas': by.sixth('tokens/format', {
     tokenText: (kind, fresh) => `"${fresh}\\",'${kind}'=<%00>{}`,
   }),
-  // A refresh token is made of letters beyond the first 65,536, and expiresIn holds for one token.
-  'refresh-tokens-of-emoji': by.sixth('tokens/format refresh/expires-in-kept', [
-    'expiresInKept=false',
-    texts((fresh) => fresh, emoji),
-  ]),
   // A refresh token that comes twice is taken for stolen, and the session with all that joined it is over.
   'used-refresh-token-ends-its-line-and-its-session': by.sixth('refresh/family sessions/reused-name', [
     'reuseRevokesFamily=true reusedSessionName=joins',
@@ -386,19 +308,6 @@ export const tokensRows: ConformingRows = {
     'refreshChecksAddress=true',
     withdrawAtForeignAddress,
   ]),
-  // Part 5.3 shows where a token stands, and does not say that it may stand nowhere else.
-  // Without an Authorization header, a token is taken from another header, from a member of the request, or from the URL.
-  'tokens-taken-from-other-places-too': by.reported('tokens/spelling envelope/extra-members envelope/other-path', {
-    isCall: (httpMethod, target, callPath, body) =>
-      reference.isCall(httpMethod, target.split('?')[0] ?? '', callPath, body),
-    headerOf: (request) => {
-      const { authorization, 'x-access-token': own } = request.headers
-      const { token } = new Call(request, undefined).members
-      const inUrl = new URLSearchParams(request.target.split('?')[1]).get('access_token')
-      const text = own ?? (typeof token === 'string' ? token : inUrl)
-      return authorization ?? (text ? `Bearer ${text}` : undefined)
-    },
-  }),
   // Part 7 does not show the outcome of a rejected token, such as a refresh token where an access token belongs.
   // Headers are logged, so a refresh token in one is not secret any more, and its pair ends.
   'refresh-token-shown-as-access-token-is-withdrawn': by.tenth('errors/outcomes refresh/family errors/http-status', [
