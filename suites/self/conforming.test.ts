@@ -73,12 +73,8 @@ describe('nothing fails on one server for the whole run', () => {
   })
 
   const alone = ['rate-limited', 'eleventh-key-removes-the-oldest', 'every-grant-a-session']
-  test.each(
-    partUnlessProof(
-      variants.filter(({ id }) => alone.includes(id)),
-      1,
-    ),
-  )('$id', async (variant) => {
+  const three = variants.filter(({ id }) => alone.includes(id))
+  test.each(partUnlessProof(three, 1))('$id', async (variant) => {
     const { departures, messages, wasRun } = await runVariant(variant, { lasting: lastingServer, part: part(2) })
     expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
   })
@@ -89,18 +85,11 @@ describe('nothing fails on one server with several calls at once', () => {
   const atOnce = variants
     .filter(({ id }) => counting.includes(id))
     .map((variant, index) => ({ ...variant, atOnce: index === 0 ? 16 : 4 }))
-  test.each(partUnlessProof(atOnce, 1))(
-    '$id, $atOnce at once',
-
-    async ({ atOnce: concurrency, ...variant }) => {
-      const { departures, messages, wasRun } = await runVariant(variant, {
-        lasting: lastingServer,
-        concurrency,
-        part: part(1),
-      })
-      expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
-    },
-  )
+  test.each(partUnlessProof(atOnce, 1))('$id, $atOnce at once', async ({ atOnce: concurrency, ...variant }) => {
+    const how = { lasting: lastingServer, concurrency, part: part(1) }
+    const { departures, messages, wasRun } = await runVariant(variant, how)
+    expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
+  })
 })
 
 /** Each run begins with them, so a conforming server that refuses one would fail every run. */
@@ -113,15 +102,8 @@ test('no conforming server of another author is accused when the test keys are c
   expect(servers.length).toBeGreaterThan(70)
   for (const { id, settings, create } of turnUnlessProof(servers, 12, 0)) {
     const target = lastingServer(create(), settings)
-    const run = await openRun({
-      target,
-      corpus,
-      items,
-      seed: 1,
-      random: seededRandom(1),
-      allow: ['sessions', 'keys', 'limits'],
-      unique: 'k1',
-    })
+    const drawn = { seed: 1, random: seededRandom(1), unique: 'k1' }
+    const run = await openRun({ target, corpus, items, ...drawn, allow: ['sessions', 'keys', 'limits'] })
     for (const item of run.items) {
       const { verdict, key } = await run.runItem(item)
       if (verdict === 'failed') accused.push(`${id}: ${key}`)

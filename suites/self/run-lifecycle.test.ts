@@ -1,5 +1,4 @@
 /** Runs that are killed, interrupted, started twice or watched, and the keys that they created. */
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -16,14 +15,6 @@ const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
 const server = await startMockServer({ rootKey })
 afterAll(() => server.close())
 
-interface Started {
-  child: ChildProcess
-  printed(): string
-  /** Resolves when the text was printed. */
-  says(text: string): Promise<void>
-  exitCode: Promise<number | null>
-}
-
 /** A folder with a target file, and a state folder of its own. */
 function place(targetFile = `url: ${server.url}\nallow: [keys]\n`): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lifecycle-'))
@@ -33,11 +24,12 @@ function place(targetFile = `url: ${server.url}\nallow: [keys]\n`): string {
 
 const withCleanup = `url: ${server.url}\nallow: [keys]\ncleanup: { method: manager/deleteApiKey, params: { id: $id } }\n`
 
-function start(folder: string, args: string[], asked = ['run', '--target', 'target.yaml']): Started {
+function start(folder: string, args: string[], asked = ['run', '--target', 'target.yaml']) {
   const env = { XDG_STATE_HOME: join(folder, 'state'), SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret }
   const child = startBuilt([...asked, ...args], { cwd: folder, env })
   const printed = printedBy(child)
   const exitCode = once(child, 'close').then(([code]) => code as number | null)
+  /** Resolves when the text was printed. */
   const says = async (wanted: string): Promise<void> => {
     while (!printed().includes(wanted) && child.exitCode === null) await setTimeout(20)
     expect(printed()).toContain(wanted)
@@ -45,11 +37,7 @@ function start(folder: string, args: string[], asked = ['run', '--target', 'targ
   return { child, printed, says, exitCode }
 }
 
-async function ran(
-  folder: string,
-  args: string[],
-  asked?: string[],
-): Promise<{ code: number | null; printed: string }> {
+async function ran(folder: string, args: string[], asked?: string[]) {
   const { exitCode, printed } = start(folder, args, asked)
   const code = await exitCode
   return { code, printed: printed() }
@@ -70,7 +58,7 @@ async function untilKeyIsMade(folder: string): Promise<void> {
 const isCreation = (body: string | Buffer): boolean => body.includes('manager/createApiKey')
 
 /** A server that answers the first creation of a key and never the second; all calls after that are answered. */
-async function serverThatHoldsACreation(): Promise<{ url: string; isHeld(): boolean; close(): Promise<void> }> {
+async function serverThatHoldsACreation() {
   let created = 0
   let isHeld = false
   const { url, close } = await startMockServer({
@@ -119,9 +107,8 @@ test.skipIf(!isProof)(
     const first = await ran(folder, ['--only', 'test-keys'])
     expect(first.printed).toMatch(/Left on the target\n {2}- API key \w+ \("\S*bob/)
     const next = await ran(folder, ['--only', 'basic/secret-of-another'])
-    expect(next.printed).toContain(
-      '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them',
-    )
+    const still = '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them'
+    expect(next.printed).toContain(still)
 
     writeFileSync(join(folder, 'target.yaml'), withCleanup)
     const interrupted = start(folder, [])
@@ -164,17 +151,8 @@ test.skipIf(!isProof)(
     const broken = await startMockServer({ rootKey, ...(await serverNamed('whole-mac-expected')) })
     const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
     const only = ['--only', 'test-keys', '--only', isProof ? 'signatures' : 'signatures/hmac']
-    const first = await ran(folder, [
-      '--bail',
-      '1',
-      '--set',
-      '1.0',
-      ...only,
-      '--report',
-      'text',
-      '--report',
-      'json=r.json',
-    ])
+    const reports = ['--report', 'text', '--report', 'json=r.json']
+    const first = await ran(folder, ['--bail', '1', '--set', '1.0', ...only, ...reports])
     expect(first.code).toBe(1)
     expect(first.printed).toContain('a case failed (--bail 1)')
     expect(JSON.parse(readFileSync(join(folder, 'r.json'), 'utf8')).meta.set).toBe('1.0')

@@ -34,32 +34,16 @@ async function cli(...args: string[]): Promise<{ code: number | null; text: stri
 describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case sees broken'), () => {
   test('is not noticed by the cases', async () => {
     const broken = await serverOf('broken')
-    const { code, text } = await cli(
-      'run',
-      '--url',
-      broken.url,
-      '--allow',
-      'sessions',
-      '--only',
-      'grants',
-      '--only',
-      'refresh',
-    )
+    const asked = ['--allow', 'sessions', '--only', 'grants', '--only', 'refresh']
+    const { code, text } = await cli('run', '--url', broken.url, ...asked)
     expect(code, text).toBe(0)
   })
 
   test('is found, and kept as a scenario that a person can read', async () => {
     const broken = await serverOf('broken')
     const options = ['--explore-calls', '2000', '--for', '600', '--seed', '1', '--save', found, '--report', 'text']
-    const { code, text } = await cli(
-      'explore',
-      '--url',
-      broken.url,
-      '--disposable',
-      ...options,
-      '--report',
-      `json=${report}`,
-    )
+    const asked = ['--disposable', ...options, '--report', `json=${report}`]
+    const { code, text } = await cli('explore', '--url', broken.url, ...asked)
     expect(code, text).toBe(1)
     expect(text).toContain('spec/interface.md#grants-credentials')
     const [file = ''] = readdirSync(join(found, 'scenarios', 'found'))
@@ -81,10 +65,10 @@ describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case s
 
   test('is known to a baseline by its id, or by its row of the table', async () => {
     const known = join(folder, 'known.yaml')
-    const { findings } = JSON.parse(readFileSync(report, 'utf8')) as { findings: Named[] }
+    const { findings }: { findings: { id: string; case: string }[] } = JSON.parse(readFileSync(report, 'utf8'))
     expect(findings.map(({ id }) => id)).toContain('found/grants/credentials/let-in')
-    const nameOf = (one: Named): string => (one.case.startsWith('table/') ? one.case : one.id)
-    writeFileSync(known, findings.map((one) => `- { scenario: ${nameOf(one)}, reason: it is being mended }\n`).join(''))
+    const names = findings.map((one) => (one.case.startsWith('table/') ? one.case : one.id))
+    writeFileSync(known, names.map((name) => `- { scenario: ${name}, reason: it is being mended }\n`).join(''))
     // All calls of the default: the model has twice the time that it announces, and a busy machine makes a tenth of them in it.
     const asked = ['--disposable', '--explore', '--only', 'basic', '--known', known]
     const second = await cli('run', '--url', (await serverOf('broken')).url, ...asked)
@@ -92,8 +76,3 @@ describe.skipIf(!isProof).sequential(onlyInProof('a rule that no scripted case s
     expect(second.text).toContain('it is being mended')
   })
 })
-
-interface Named {
-  readonly id: string
-  readonly case: string
-}

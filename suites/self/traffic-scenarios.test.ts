@@ -15,85 +15,52 @@ const spaced = body('solution/listSolutions').replaceAll(':', ': ').replaceAll('
 const sessions = Array.from({ length: 18 }, (_, at) => granted(3000 * at, `s${at}`, ['solution', `session:s${at}`]))
 const atOnce = [renewed(100, 'a', 'b', { took: 50 }), renewed(110, 'a', 'c', { took: 50 })]
 
-const shown: [name: string, id: string, calls: Observed[], broken: Rules][] = [
-  [
-    'a revoked token',
-    'refresh/revokes-access/let-in',
-    [granted(0, 'a'), renewed(100, 'a', 'b'), withToken(200, 'a', { result: listed })],
-    { revokedTokenWorks: () => true },
-  ],
-  [
-    'a refresh token used twice',
-    'refresh/revokes-refresh/let-in',
-    [granted(0, 'a'), renewed(100, 'a', 'b'), renewed(200, 'a', 'c')],
+const use = (atMs: number, name: string, more: object = { result: listed }) => withToken(atMs, name, more)
+const listing = (authorization: string) => asked(100, { authorization, result: listed })
+const wrongId = { answer: { status: 200, headers: {}, body: '{"jsonrpc":"2.0","id":2,"result":{}}' } }
+const short = { result: { ...pairNamed('a'), accessTokenExpiry: asked(1000).startedMs } }
+const first = granted(0, 'a')
+const second = renewed(100, 'a', 'b')
+/** By the fact that is found: the calls that show it, and the server that would answer so. */
+const shown: { [id: string]: [broken: Rules, ...calls: Observed[]] } = {
+  'refresh/revokes-access/let-in': [{ revokedTokenWorks: () => true }, first, second, use(200, 'a')],
+  'refresh/revokes-refresh/let-in': [
     { revokedByRefresh: () => ['access'], revokedTokenWorks: () => true },
+    first,
+    second,
+    renewed(200, 'a', 'c'),
   ],
-  [
-    'a scope that does not open the method',
-    'scopes/context/let-in',
-    [granted(0, 'a', ['context']), withToken(100, 'a', { result: listed })],
-    { scopeOpens: () => true },
-  ],
-  [
-    'no authorization',
-    'authorization/required/let-in',
-    [asked(0, { result: listed })],
-    { authorizationRequired: () => false },
-  ],
-  [
-    'a refresh token as access token',
-    'tokens/refresh-is-no-access/let-in',
-    [granted(0, 'a'), asked(100, { authorization: `Bearer ${pairNamed('a').refreshToken}`, result: listed })],
+  'scopes/context/let-in': [{ scopeOpens: () => true }, granted(0, 'a', ['context']), use(100, 'a')],
+  'authorization/required/let-in': [{ authorizationRequired: () => false }, asked(0, { result: listed })],
+  'tokens/refresh-is-no-access/let-in': [
     { tokenKindTaken: () => true },
+    first,
+    listing(`Bearer ${pairNamed('a').refreshToken}`),
   ],
-  [
-    'a wrong secret',
-    'basic/credentials/let-in',
-    [granted(0, 'a'), asked(100, { authorization: basicHeader(rootKey.id, 'another-secret'), result: listed })],
+  'basic/credentials/let-in': [
     { secretMatches: () => true },
+    first,
+    listing(basicHeader(rootKey.id, 'another-secret')),
   ],
-  [
-    'a signature over another body, whose mistake has a name',
-    'signatures/hmac/let-in',
-    [granted(0, 'a'), signedCall(100, { signedText: spaced, result: listed })],
+  // Over another body: a mistake that has a name.
+  'signatures/hmac/let-in': [
     { macTextMatches: () => true },
+    first,
+    signedCall(100, { signedText: spaced, result: listed }),
   ],
-  [
-    'an answer with another id',
-    'envelope/id-echo/shape',
-    [
-      granted(0, 'a'),
-      withToken(10, 'a', { answer: { status: 200, headers: {}, body: '{"jsonrpc":"2.0","id":2,"result":{}}' } }),
-    ],
-    { echoedId: () => 'another' },
-  ],
-  [
-    'a session that newer ones removed',
-    'sessions/oldest-removed/let-in',
-    [...sessions, withToken(60_000, 's0', { result: listed })],
-    { removedSessionWorks: () => true },
-  ],
-  [
-    'a token that is refreshed twice at once',
-    'refresh/revokes-refresh/history',
-    [granted(0, 'a'), ...atOnce],
-    { revokedTokenWorks: () => true },
-  ],
-  [
-    'a token that outlives its expiresIn',
-    'expires-in/enforced/let-in',
-    [
-      granted(0, 'a', ['solution', 'expiresIn:1000'], {
-        result: { ...pairNamed('a'), accessTokenExpiry: asked(1000).startedMs },
-      }),
-      withToken(60_000, 'a', { result: listed }),
-    ],
+  'envelope/id-echo/shape': [{ echoedId: () => 'another' }, first, use(10, 'a', wrongId)],
+  'sessions/oldest-removed/let-in': [{ removedSessionWorks: () => true }, ...sessions, use(60_000, 's0')],
+  // A token that is refreshed twice at once.
+  'refresh/revokes-refresh/history': [{ revokedTokenWorks: () => true }, first, ...atOnce],
+  'expires-in/enforced/let-in': [
     { accessExpired: () => false },
+    granted(0, 'a', ['solution', 'expiresIn:1000'], short),
+    use(60_000, 'a'),
   ],
-]
+}
 
 describe('a finding in traffic can be asked again', () => {
-  test.each(shown)('%s', async (_name, id, calls, rules) => {
+  test.each(Object.entries(shown))('%s', async (id, [rules, ...calls]) => {
     const { found, ids } = judgedTraffic(calls, { requirements: corpus.requirements })
     expect(ids).toEqual([`found/${id}`])
     const [{ requirement = '', fixture = '' } = {}] = found
