@@ -29,12 +29,13 @@ interface Method {
   name: string
   /** The scope that it needs; undefined: none. */
   area: Area | undefined
-  params: Fields
+  /** undefined: it checks them itself. */
+  params: Fields | undefined
   run(call: Call): Maybe<Result>
 }
 
 /** A method of an API area; the first part of its name is the area. */
-function method(name: `${Area}/${string}`, params: Method['params'], run: Method['run']): Method {
+function method(name: `${Area}/${string}`, params: Fields, run: Method['run']): Method {
   return { name, area: name.split('/')[0] as Area, params, run }
 }
 
@@ -60,7 +61,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 function paramsProblem(
   { rules, profile }: ServerContext,
   method: string,
-  table: Method['params'],
+  table: Fields,
   params: Params,
 ): ReturnType<typeof refuse> | undefined {
   for (const [name, expects] of Object.entries(table)) {
@@ -80,10 +81,10 @@ const asText = (value: unknown): string => (isText(value) ? value : '')
 const asList = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter(isText) : isText(value) ? [value] : []
 
-const credentialsParams: Method['params'] = {
+const credentialsParams: Fields = {
   grantType: anything,
   scope: textList,
-  apiKeyId: text(1, 128),
+  apiKeyId: word,
   apiKeySecret: text(1, 1024),
 }
 
@@ -91,8 +92,8 @@ const credentialsParams: Method['params'] = {
 const auth: Method = {
   name: 'manager/auth',
   area: undefined,
-  // They depend on the grant type, so they are checked below.
-  params: {},
+  // They depend on the grant type.
+  params: undefined,
   run(call) {
     const { context, params, request } = call
     const { rules, profile } = context
@@ -178,7 +179,7 @@ function refresh(call: Call): Maybe<Result> {
   return carryOut(context, 'refresh', () => renew(call, old))
 }
 
-function refreshParams({ context }: Call): Method['params'] {
+function refreshParams({ context }: Call): Fields {
   const wide = context.profile.scopeOnRefresh !== 'refused' || context.rules.refreshNeedsScope()
   return {
     grantType: anything,
@@ -225,7 +226,7 @@ export function tokenResult({ rules }: ServerContext, pair: TokenPair): TokenRes
 /** Part 4.1. */
 export const createApiKey = method(
   'manager/createApiKey',
-  { name: text(1, 128), scope: textList, publicKey: anything },
+  { name: word, scope: textList, publicKey: anything },
   (call) => {
     const { rules, profile, state } = call.context
     const scope = asList(call.params.scope)
@@ -280,15 +281,15 @@ function remove(keys: ApiKey[]): void {
   for (const key of keys) key.deleted = true
 }
 
-const keyId = { id: text(1, 128) }
+const byId = { id: word }
 
 /** Beyond the document: reading, disabling and deleting API keys. A key's scope stays as created. */
 const apiKeyMethods: Method[] = [
   method('manager/listApiKeys', {}, ({ context }) =>
     succeed({ list: [...context.state.keys.values()].filter((key) => !key.deleted).map(record) }),
   ),
-  method('manager/getApiKey', keyId, (call) => withKey(call, (key) => succeed({ apiKey: record(key) }))),
-  method('manager/updateApiKey', { ...keyId, name: optional(text(1, 128)), enabled: optional(aFlag) }, (call) =>
+  method('manager/getApiKey', byId, (call) => withKey(call, (key) => succeed({ apiKey: record(key) }))),
+  method('manager/updateApiKey', { ...byId, name: optional(word), enabled: optional(aFlag) }, (call) =>
     withKey(call, (key) => {
       const { name, enabled } = call.params
       if (enabled === false && key === call.caller?.key) return refuse('denied', 'key/in-use')
@@ -297,7 +298,7 @@ const apiKeyMethods: Method[] = [
       return succeed('OK')
     }),
   ),
-  method('manager/deleteApiKey', keyId, (call) =>
+  method('manager/deleteApiKey', byId, (call) =>
     withKey(call, (key) => {
       if (key === call.caller?.key) return refuse('denied', 'key/in-use')
       key.deleted = true
@@ -322,24 +323,22 @@ function record(key: ApiKey): object {
   }
 }
 
-const solutionId = { id: text(1, 128) }
-
 /** Part 4.3, and beyond the document: creating and changing solutions. */
 const solutionMethods: Method[] = [
   method('solution/listSolutions', {}, ({ context }) => carryOut(context, 'listing', () => listing(context))),
-  method('solution/createSolution', { name: text(1, 128) }, ({ context, params }) => {
+  method('solution/createSolution', { name: word }, ({ context, params }) => {
     const made = { ...recordOf(context), name: asText(params.name) }
     keep(context, context.state.solutions, made)
     return succeed({ solutionId: made.id })
   }),
-  method('solution/getSolution', solutionId, (call) => withSolution(call, (solution) => succeed({ solution }))),
-  method('solution/updateSolution', { ...solutionId, name: text(1, 128) }, (call) =>
+  method('solution/getSolution', byId, (call) => withSolution(call, (solution) => succeed({ solution }))),
+  method('solution/updateSolution', { ...byId, name: word }, (call) =>
     withSolution(call, (solution) => {
       solution.name = asText(call.params.name)
       return succeed('OK')
     }),
   ),
-  method('solution/deleteSolution', solutionId, (call) =>
+  method('solution/deleteSolution', byId, (call) =>
     withSolution(call, ({ id }) => {
       call.context.state.solutions.delete(id)
       return succeed('OK')
@@ -377,7 +376,7 @@ const page = { skip: optional(wholeNumber(0)), limit: optional(wholeNumber(0)) }
 const contextMethods: Method[] = [
   method(
     'context/createContext',
-    { solution: text(1, 128), name: text(1, 128), description: text(0, 1024), scope: oneOf(['private', 'public']) },
+    { solution: word, name: word, description: text(0, 1024), scope: oneOf(['private', 'public']) },
     (call) => {
       const { context, params } = call
       const solution = asText(params.solution)
@@ -391,7 +390,7 @@ const contextMethods: Method[] = [
   ),
   method(
     'context/listContexts',
-    { ...page, solution: optional(text(1, 128)), sortOrder: optional(oneOf(['asc', 'desc'])) },
+    { ...page, solution: optional(word), sortOrder: optional(oneOf(['asc', 'desc'])) },
     (call) => {
       const { params } = call
       const wanted = params.solution === undefined ? undefined : asText(params.solution)
@@ -429,12 +428,12 @@ export const methods: ReadonlyMap<string, Method> = new Map(
   ]),
 )
 
-/** Runs a method: params first, then scope, then the call. manager/auth checks its own params, which depend on the grant. */
+/** Runs a method: params first, then scope, then the call. */
 export function runMethod(method: Method, call: Call): ReturnType<Method['run']> {
   const { context, params, caller } = call
   const { rules } = context
   const { name, area } = method
-  const problem = method === auth ? undefined : paramsProblem(context, name, method.params, params)
+  const problem = method.params && paramsProblem(context, name, method.params, params)
   if (problem) return problem
   const isClosed = area !== undefined && rules.scopeNeeded(name, area)
   if (isClosed && !caller?.scopes.some((scope) => rules.scopeOpens(scope, area)))
