@@ -33,7 +33,6 @@ import {
 import { writeBlock } from '../suites/self/sources.ts'
 import { origins } from '../suites/servers/operators.ts'
 import { brokenServers, conformingServers } from '../suites/servers/table.ts'
-import { loadMutants, loadVariants } from '../suites/targets/bundled.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 const { values } = readArguments({
@@ -65,14 +64,14 @@ const callsOf: { readonly [way in Way]: number } = { run: 16_000, explore: 20_00
 const way: Way = values.way === 'explore' ? 'explore' : 'run'
 const corpus = await openCorpus()
 const settingsOfAll = values.bare ? { cleanup: undefined, probes: {} } : {}
-const broken = await loadMutants('others')
+const broken = await brokenServers('others')
 const mutants: ProofServer[] = broken.map(({ id, breaks, create }) => ({
   id,
   breaks,
   settings: settingsOfAll,
   create,
 }))
-const variants: ProofServer[] = (await loadVariants('others')).map(({ id, settings, create }) => ({
+const variants: ProofServer[] = (await conformingServers('others')).map(({ id, settings, create }) => ({
   id,
   breaks: '',
   settings: { ...settingsOfAll, ...settings },

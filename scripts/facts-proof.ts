@@ -8,7 +8,7 @@
  * servers' clocks are moved, so that nothing waits.
  */
 import { proveMock } from '../suites/self/mock-of.ts'
-import { type ConformingServer, loadVariants } from '../suites/targets/bundled.ts'
+import { type ConformingServer, conformingServers } from '../suites/servers/table.ts'
 import { readArguments } from './arguments.ts'
 
 const leastShare = 0.95
@@ -38,7 +38,7 @@ async function prove({ id, profile, create, settings = {} }: ConformingServer): 
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
-const variants = (await loadVariants()).filter(({ id }) => id.includes(values.only))
+const variants = (await conformingServers('own')).filter(({ id }) => id.includes(values.only))
 let good = 0
 for (const variant of variants) if (await prove(variant)) good += 1
 console.log(

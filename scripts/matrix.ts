@@ -14,7 +14,7 @@ import { allItems } from '../suites/engine/conversation/cases.ts'
 import { countBy } from '../suites/engine/group.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf, judgingScenarios } from '../suites/self/mutation.ts'
-import { loadMutants } from '../suites/targets/bundled.ts'
+import { brokenServers } from '../suites/servers/table.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({
@@ -27,7 +27,7 @@ const { values } = readArguments({
 })
 const corpus = await openCorpus()
 const everything = allItems(corpus)
-const mutants = (await loadMutants())
+const mutants = (await brokenServers('own'))
   .filter(({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only))
   .filter((_, index) => index % Number(values.every) === 0)
 

@@ -17,13 +17,8 @@ import { openExploration } from '../suites/explore/explore.ts'
 import { openTarget } from '../suites/explore/open.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { runAll } from '../suites/run/run.ts'
-import {
-  bundledSettings,
-  createHandler,
-  lastingTarget,
-  loadMutants,
-  type ServerOptions,
-} from '../suites/targets/bundled.ts'
+import { brokenServers } from '../suites/servers/table.ts'
+import { bundledSettings, createHandler, lastingTarget, type ServerOptions } from '../suites/targets/bundled.ts'
 import { memoryInstance } from '../suites/targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../suites/targets/url.ts'
 import { readArguments } from './arguments.ts'
@@ -142,7 +137,7 @@ const runs = Number(values.runs)
 const leastShare = 19 / 20
 
 const corpus = await openCorpus()
-const torn = (await loadMutants('others'))
+const torn = (await brokenServers('others'))
   .filter(({ id }) => /-(before-(revocation|creation))$/.test(id))
   .map(({ id, breaks, create }) => serverInProcess(id, breaks, create))
 const reference = serverInProcess('reference', '', () => ({}))

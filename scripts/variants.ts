@@ -6,7 +6,8 @@
  */
 
 import { departuresOf, type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
-import { lastingTarget, loadVariants } from '../suites/targets/bundled.ts'
+import { conformingServers } from '../suites/servers/table.ts'
+import { lastingTarget } from '../suites/targets/bundled.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 const { values, positionals: words } = readArguments({
@@ -15,7 +16,7 @@ const { values, positionals: words } = readArguments({
 })
 /** How the cases run: 0, each against a fresh server; else all against one server, with this many calls at once. */
 const ways = values.concurrency.split(',').map(Number)
-const variants = await loadVariants()
+const variants = await conformingServers('own')
 const unknown = words.find((word) => !variants.some(({ id }) => id.startsWith(word)))
 if (unknown !== undefined) wrongArgument(`there is no variant whose id begins with "${unknown}"`)
 const isNamed = ({ ids }: Merged): boolean =>

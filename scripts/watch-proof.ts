@@ -10,8 +10,7 @@
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { writeBlock } from '../suites/self/sources.ts'
 import { proveWatch, type WatchProof, watchSummary } from '../suites/self/watch-proof.ts'
-import { brokenServers, conformingServers } from '../suites/servers/table.ts'
-import type { BrokenServer, ConformingServer } from '../suites/targets/bundled.ts'
+import { type BrokenServer, brokenServers, type ConformingServer, conformingServers } from '../suites/servers/table.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({

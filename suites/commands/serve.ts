@@ -3,7 +3,7 @@ import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { loadMutants, type ServerOptions, serve } from '../targets/bundled.ts'
+import { type ServerOptions, serve } from '../targets/bundled.ts'
 
 const serveFlags = {
   port: flag.preset('--port <port>', 'port to listen on; 0: any free port', '0', flag.portNumber),
@@ -65,7 +65,8 @@ export const command: flag.Command<typeof serveFlags> = {
 
 /** The rules of mutants, and the switches that they need. @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
 async function brokenServer(ids: readonly string[]) {
-  const mutants = await loadMutants()
+  const { brokenServers } = await import('../servers/table.ts')
+  const mutants = await brokenServers('own')
   const breakers = new Map<string, string>()
   const broken = ids.map((id) => {
     const mutant = mutants.find((one) => one.id === id)

@@ -9,8 +9,11 @@ import { hanging, table } from '../report/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore.ts'
 import * as flag from '../run/flags.ts'
-import { type BrokenServer, loadMutants } from '../targets/bundled.ts'
+import type { BrokenServer } from '../servers/table.ts'
 import { writeOut } from './console.ts'
+
+/** Loaded only where they are asked for. */
+const ownMutants = async () => (await import('../servers/table.ts')).brokenServers('own')
 
 /** One requirement, scenario, case, test key, open question or mutant, with what belongs to it; or a part of the model's calls. */
 export const show: flag.Command<flag.Table, string> = {
@@ -19,7 +22,7 @@ export const show: flag.Command<flag.Table, string> = {
   flags: {},
   async run(_typed, id) {
     const corpus = await openCorpus()
-    const mutants = await loadMutants()
+    const mutants = await ownMutants()
     // The model is loaded only where it is asked for.
     const isOfModel = /^(table|matrix|found)(\/|$)/.test(id)
     const text = isArea(id, corpus)
@@ -148,7 +151,7 @@ export const list: flag.Command<typeof listFlags, string | undefined> = {
       const { listMatrix } = await import('../explore/list-matrix.ts')
       return writeOut(await listMatrix(id ?? '', json, seedOfRelease))
     }
-    const mutants = kind === 'scenarios' ? [] : await loadMutants()
+    const mutants = kind === 'scenarios' ? [] : await ownMutants()
     const listed = listOf(await openCorpus(), mutants, id)
     const { summary: _words, mutants: named, ...usual } = listed
     const parts = { scenarios: usual, mutants: named, requirements: usual.requirements }

@@ -6,7 +6,8 @@ import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledTarget, type ConformingServer, loadVariants } from '../targets/bundled.ts'
+import { type ConformingServer, conformingServers } from '../servers/table.ts'
+import { bundledTarget } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up-report.ts'
 import { turnUnlessProof } from './proof-form.ts'
 
@@ -71,7 +72,7 @@ const departs = ({ verdict, envelope }: CaseOutcome): boolean => verdict !== 'pa
 
 /** The variants that every test run tries alone. All are also tried together in other servers, and alone in `npm run variants`. */
 export async function variantsToTryAlone(): Promise<ConformingServer[]> {
-  return (await loadVariants()).filter(({ id, alone: only }) => only || alone.has(id))
+  return (await conformingServers('own')).filter(({ id, alone: only }) => only || alone.has(id))
 }
 
 const alone = new Set([

@@ -3,7 +3,7 @@ import { allItems } from '../engine/conversation/cases.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { openRun } from '../run/run.ts'
-import { loadVariants } from '../targets/bundled.ts'
+import { conformingServers } from '../servers/table.ts'
 import {
   compatible,
   coveringServers,
@@ -15,7 +15,7 @@ import {
 } from './conforming-run.ts'
 import { isProof, lastingServer, partUnlessProof, turnUnlessProof } from './proof-form.ts'
 
-const variants = await loadVariants()
+const variants = await conformingServers('own')
 /** Outside of a proof each run gets another part of the cases. */
 const part = (first: number) => ({ every: 32, first })
 const servers = coveringServers(variants)
@@ -98,7 +98,7 @@ test('no conforming server of another author is accused when the test keys are c
   const items = allItems(corpus).filter(({ kind }) => kind === 'test-key')
   const accused: string[] = []
   const isAboutKeys = (question: string): boolean => /^(keys|scopes|grants)\//.test(question)
-  const servers = (await loadVariants('others')).filter(({ questions }) => questions.some(isAboutKeys))
+  const servers = (await conformingServers('others')).filter(({ questions }) => questions.some(isAboutKeys))
   expect(servers.length).toBeGreaterThan(70)
   for (const { id, settings, create } of turnUnlessProof(servers, 12, 0)) {
     const target = lastingServer(create(), settings)

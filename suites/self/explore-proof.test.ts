@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { loadMutants, loadVariants } from '../targets/bundled.ts'
+import { brokenServers, conformingServers } from '../servers/table.ts'
 import { isCatch, missedGoals, type ProofFinding, type ProofLine, proofSummary, prove } from './explore-proof.ts'
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 
@@ -8,7 +8,7 @@ const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: isProof ? 1500 : 600, walks: 3 }
 
 async function mutantNamed(name: string) {
-  const mutant = (await loadMutants('others')).find(({ id }) => id === name)
+  const mutant = (await brokenServers('others')).find(({ id }) => id === name)
   if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
   return { ...mutant, settings: {} }
 }
@@ -36,7 +36,7 @@ describe('the model alone', () => {
     ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
   ]
   test.each(partUnlessProof(conforming, 1))('does not accuse %s', async (name, more) => {
-    const variant = (await loadVariants('others')).find(({ id }) => id === name)
+    const variant = (await conformingServers('others')).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
     const line = await prove({ ...variant, breaks: '' }, 'explore', { ...options, ...more, stopAtFirst: false })
     expect(line.found).toEqual([])

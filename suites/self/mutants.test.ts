@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { loadMutants } from '../targets/bundled.ts'
+import { brokenServers } from '../servers/table.ts'
 import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf } from './mutation.ts'
 import { startBuilt } from './printed-by.ts'
 import { isProof, onlyInProof, turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
-const mutants = await loadMutants()
+const mutants = await brokenServers('own')
 /** Outside of a proof every sixth: each kind of rule, and each part of the document, still has some. */
 const tried = turnUnlessProof(mutants, 6, 0)
 const hunts: Hunt[] = []

@@ -4,7 +4,8 @@ import type { Corpus } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import { toldLines } from '../report/causes.ts'
 import { runAll } from '../run/run.ts'
-import { type BrokenServer, bundledTarget } from '../targets/bundled.ts'
+import type { BrokenServer } from '../servers/table.ts'
+import { bundledTarget } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up-report.ts'
 
 /** What the cases showed about a mutant. */

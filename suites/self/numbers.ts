@@ -3,7 +3,7 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { nearlyNullServers, nullServers } from '../servers/null-servers.ts'
-import { loadMutants, loadVariants } from '../targets/bundled.ts'
+import { brokenServers, conformingServers } from '../servers/table.ts'
 import { coveringServers, pairsOf } from './conforming-run.ts'
 
 /** The numbers of the README's table, by the things that they count. */
@@ -26,8 +26,8 @@ export async function countAll(): Promise<Numbers> {
   const corpus = await openCorpus()
   const { requirements, questions } = corpus
   const vectors = loadVectors(packageRoot)
-  const mutants = await loadMutants()
-  const variants = await loadVariants()
+  const mutants = await brokenServers('own')
+  const variants = await conformingServers('own')
   const of = (level: string) => requirements.filter((requirement) => requirement.level === level).length
   const unprovable = requirements.filter(({ untestable }) => untestable && !untestable.without).length
   return {

@@ -10,7 +10,8 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { bundledSettings, bundledTarget, loadMutants } from '../targets/bundled.ts'
+import { brokenServers } from '../servers/table.ts'
+import { bundledSettings, bundledTarget } from '../targets/bundled.ts'
 import { isProof } from './proof-form.ts'
 import { shipped } from './sources.ts'
 
@@ -34,7 +35,7 @@ const folder = join(packageRoot, 'fixtures', 'runners', 'python')
 const isThere = spawnSync('python3', ['-c', 'import cryptography, yaml']).status === 0
 const missing = isThere ? '' : ' (NOT RUN: needs python3 with "cryptography" and "PyYAML")'
 const corpus = await openCorpus()
-const mutants = await loadMutants()
+const mutants = await brokenServers('own')
 
 interface Judged {
   verdicts: { [key: string]: string }

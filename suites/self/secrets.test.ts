@@ -7,7 +7,8 @@ import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { loadMutants, startMockServer } from '../targets/bundled.ts'
+import { brokenServers } from '../servers/table.ts'
+import { startMockServer } from '../targets/bundled.ts'
 import { bodyOf, listening } from './local-server.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 import { runBuilt } from './printed-by.ts'
@@ -63,7 +64,7 @@ const found = (text: string, secrets: Iterable<string>): string[] =>
   [...secrets].filter((secret) => text.includes(secret.slice(0, tooMuch)) || text.includes(secret.slice(-tooMuch)))
 
 test('no output holds a secret, and a trace does', async () => {
-  const mutants = (await loadMutants()).filter(({ id }) => broken.includes(id))
+  const mutants = (await brokenServers('own')).filter(({ id }) => broken.includes(id))
   const rules = Object.assign({}, ...mutants.map((mutant) => mutant.create().rules))
   const server = await startMockServer({ rootKey: { id: 'planted', secret: rootSecret }, rules })
   try {

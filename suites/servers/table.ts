@@ -53,10 +53,17 @@ const subjectsOfBroken = async (): Promise<BrokenRows[]> => [
   (await import('./broken/sessions.ts')).sessions,
 ]
 
-export async function brokenServers(): Promise<readonly BrokenServer[]> {
+/** Who wrote the servers: we, or authors who did not know the suite. */
+type Author = 'own' | 'others'
+
+const isBy = (author: Author | undefined, { origin }: { origin: Origin }): boolean =>
+  author === undefined || (author === 'own') === (origin === 'own')
+
+/** Those of every author unless one is named. */
+export async function brokenServers(author?: Author): Promise<readonly BrokenServer[]> {
   const subjects = await subjectsOfBroken()
   const { missed } = await import('./broken/missed.ts')
-  return subjects.flatMap((subject) =>
+  const all = subjects.flatMap((subject) =>
     Object.entries(subject).flatMap(([breaks, servers]) =>
       Object.entries(servers).map(([id, row]) => {
         const { change, origin } = authored(row)
@@ -65,6 +72,7 @@ export async function brokenServers(): Promise<readonly BrokenServer[]> {
       }),
     ),
   )
+  return all.filter((one) => isBy(author, one))
 }
 
 const subjectsOfConforming = async (): Promise<ConformingRows[]> => [
@@ -80,9 +88,10 @@ const subjectsOfConforming = async (): Promise<ConformingRows[]> => [
   (await import('./conforming/deployments.ts')).deploymentsRows,
 ]
 
-export async function conformingServers(): Promise<readonly ConformingServer[]> {
+/** Those of every author unless one is named. */
+export async function conformingServers(author?: Author): Promise<readonly ConformingServer[]> {
   const subjects = await subjectsOfConforming()
-  return subjects.flatMap((subject) =>
+  const all = subjects.flatMap((subject) =>
     Object.entries(subject).map(([id, { changes, ...row }]) => ({
       ...row,
       id,
@@ -92,4 +101,5 @@ export async function conformingServers(): Promise<readonly ConformingServer[]> 
       },
     })),
   )
+  return all.filter((one) => isBy(author, one))
 }

@@ -12,7 +12,6 @@ import {
   startMockServer,
 } from '../../mock-server/index.ts'
 import { bareSettings, type Instance, type Target, type TargetSettings, type WireRequest } from '../engine/target.ts'
-import type { BrokenServer, ConformingServer } from '../servers/table.ts'
 
 /** A second loopback address; on systems without one, cases that need it are not testable. */
 const secondAddress = '127.0.0.12'
@@ -47,21 +46,8 @@ export function bundledSettings(solutions: string[]): TargetSettings {
 // The only connection between the suite and the reference server: only suites/servers/ imports mock-server/ too, to
 // break it on purpose, and mock-server/ imports nothing of suites/. Two witnesses that share code are one.
 
-export type { BrokenServer, ConformingServer, Fault, MockServer, Profile, RecordedExchange, ServerOptions }
+export type { Fault, MockServer, Profile, RecordedExchange, ServerOptions }
 export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
-
-/** Who wrote the servers: we, or authors who did not know the suite. */
-type Author = 'own' | 'others'
-
-/** Servers that are wrong in one way each. Loaded only when needed. */
-export const loadMutants = async (by: Author = 'own'): Promise<readonly BrokenServer[]> =>
-  byAuthor(await (await import('../servers/table.ts')).brokenServers(), by)
-/** Conforming servers that answer open questions in another way. Loaded only when needed. */
-export const loadVariants = async (by: Author = 'own'): Promise<readonly ConformingServer[]> =>
-  byAuthor(await (await import('../servers/table.ts')).conformingServers(), by)
-
-const byAuthor = <S extends BrokenServer | ConformingServer>(servers: readonly S[], by: Author): S[] =>
-  servers.filter(({ origin }) => (origin === 'own') === (by === 'own'))
 
 /**
  * The bundled server as a target: every instance is in the state of a fresh start, with its own virtual clock that `sleep`
