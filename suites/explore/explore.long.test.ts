@@ -15,6 +15,8 @@ import { cells } from './table.ts'
 import { sequences } from './walk.ts'
 
 const { requirements } = await openCorpus()
+type Rules = NonNullable<ServerOptions['rules']>
+
 /** Of an exploration that ends before it has done everything. */
 const shortCalls = isProof ? 900 : 400
 
@@ -60,10 +62,8 @@ describe('an exploration', () => {
           if (word !== undefined && word !== '') words.add(word)
         return handle(request)
       }
-      const { findings, calls } = await exploreInMemory(
-        { handle: watched, context },
-        { ...ofUrl, maxCalls: shortCalls, seconds: 60, controlled: false },
-      )
+      const effort = { maxCalls: shortCalls, seconds: 60, controlled: false }
+      const { findings, calls } = await exploreInMemory({ handle: watched, context }, { ...ofUrl, ...effort })
       for (const { id, publicKey } of context.state.keys.values())
         if (id !== context.root.id) {
           if (publicKey !== undefined) words.add(publicKey)
@@ -79,25 +79,17 @@ describe('an exploration', () => {
 
   test('finds nothing behind a limit that answers 503 without Retry-After, to single calls and to calls at once', async () => {
     let [second, calls, limited] = [0, 0, 0]
-    const {
-      findings,
-      gone,
-      calls: made,
-    } = await exploreServer(
-      {
-        around:
-          (handle, { clock }) =>
-          async (request) => {
-            const now = Math.floor(clock.now() / 1000)
-            calls = now === second ? calls + 1 : 1
-            second = now
-            if (calls <= 50) return handle(request)
-            limited += 1
-            return { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>Too busy</h1>' }
-          },
-      },
-      shortCalls,
-    )
+    const around: ServerOptions['around'] =
+      (handle, { clock }) =>
+      async (request) => {
+        const now = Math.floor(clock.now() / 1000)
+        calls = now === second ? calls + 1 : 1
+        second = now
+        if (calls <= 50) return handle(request)
+        limited += 1
+        return { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>Too busy</h1>' }
+      }
+    const { findings, gone, calls: made } = await exploreServer({ around }, shortCalls)
     expect({ findings, gone }).toEqual({ findings: [], gone: null })
     // The limit was met; once it is known, the pace stays below it.
     expect(limited).toBeGreaterThan(0)
@@ -107,20 +99,14 @@ describe('an exploration', () => {
 
   test('finds nothing where long session names are refused, and makes sessions there', async () => {
     const made: string[] = []
-    const { findings } = await exploreServer(
-      {
-        rules: {
-          paramTaken: (_method, name, value, valid) =>
-            valid && (name !== 'scope' || !/"session:(?![a-z0-9]{1,8}")/.test(JSON.stringify(value))),
-        },
-        around: (handle) => async (request) => {
-          const answer = await handle(request)
-          if (String(request.body).includes('session:') && answer.body.includes('"result"')) made.push(answer.body)
-          return answer
-        },
-      },
-      shortCalls,
-    )
+    const paramTaken: Rules['paramTaken'] = (_method, name, value, valid) =>
+      valid && (name !== 'scope' || !/"session:(?![a-z0-9]{1,8}")/.test(JSON.stringify(value)))
+    const around: ServerOptions['around'] = (handle) => async (request) => {
+      const answer = await handle(request)
+      if (String(request.body).includes('session:') && answer.body.includes('"result"')) made.push(answer.body)
+      return answer
+    }
+    const { findings } = await exploreServer({ rules: { paramTaken }, around }, shortCalls)
     expect(findings).toEqual([])
     expect(made.length).toBeGreaterThan(5)
   })
@@ -139,7 +125,7 @@ describe('an exploration', () => {
 
   test('finds that each use prolongs a token, on a clock that nobody can move', async () => {
     const ends = new Map<string, number>()
-    const accessExpired: NonNullable<ServerOptions['rules']>['accessExpired'] = (pair, nowMs) => {
+    const accessExpired: Rules['accessExpired'] = (pair, nowMs) => {
       if (nowMs >= (ends.get(pair.id) ?? pair.accessExpiryMs)) return true
       ends.set(pair.id, nowMs + pair.accessExpiryMs - pair.issuedMs)
       return false
@@ -150,7 +136,7 @@ describe('an exploration', () => {
 
   test.skipIf(!isProof)(onlyInProof('finds that one new session of four removes none'), async () => {
     let overflows = 0
-    const sessionsRemoved: NonNullable<ServerOptions['rules']>['sessionsRemoved'] = (live, surplus) => {
+    const sessionsRemoved: Rules['sessionsRemoved'] = (live, surplus) => {
       overflows += 1
       return overflows % 4 === 2 ? [] : live.slice(0, surplus)
     }
@@ -159,10 +145,8 @@ describe('an exploration', () => {
   })
 
   test('ends if no authorization is accepted', async () => {
-    const { rootAccepted, calls } = await exploreServer(
-      { around: () => () => ({ status: 401, headers: {}, body: '' }) },
-      500,
-    )
+    const refusing: ServerOptions = { around: () => () => ({ status: 401, headers: {}, body: '' }) }
+    const { rootAccepted, calls } = await exploreServer(refusing, 500)
     expect(rootAccepted).toBe(false)
     expect(calls).toBeLessThan(100)
   })

@@ -41,13 +41,11 @@ test('a finding says what its token went through, and that nothing can be left o
 
 test('a finding shows the words of this run as they were sent', async () => {
   let unique = ''
-  const finding = await firstFinding(
-    { parseBody: (text) => (text.includes('session:zulu') ? undefined : JSON.parse(text)) },
-    async ({ x }) => {
-      unique = x.options.unique
-      await x.call(grant('root', ['solution', 'session:zulu-$unique'], { as: 'pair0' }))
-    },
-  )
+  const parseBody: Rules['parseBody'] = (text) => (text.includes('session:zulu') ? undefined : JSON.parse(text))
+  const finding = await firstFinding({ parseBody }, async ({ x }) => {
+    unique = x.options.unique
+    await x.call(grant('root', ['solution', 'session:zulu-$unique'], { as: 'pair0' }))
+  })
   expect([finding.message, ...finding.steps].join('\n')).toContain(`session:zulu-${unique}`)
   expect(JSON.stringify([finding.message, finding.steps, finding.since])).not.toMatch(/\$(unique|digits)/)
 })
@@ -74,57 +72,42 @@ test.each([
 })
 
 test('a second refresh with one token is called so', () => {
-  const steps: Step[] = [
-    grant('root', ['solution'], { as: 'pair0' }),
-    refresh('pair0', { as: 'pair1' }),
-    refresh('pair0'),
-  ]
+  const granted = grant('root', ['solution'], { as: 'pair0' })
+  const steps = [granted, refresh('pair0', { as: 'pair1' }), refresh('pair0')]
   const candidate = { message: 'A refresh was accepted' } as Candidate
   expect(headline(candidate, shown(steps))).toBe('A refresh with a refresh token that was used before was accepted')
   expect(headline(candidate, shown(steps.slice(0, 2)))).toBe('A refresh was accepted')
 })
 
 test('the headline has the last call as the steps have it', () => {
-  const candidate = {
-    message: 'A call of solution/listSolutions with Basic credentials of by-basic was refused',
-  } as Candidate
-  expect(headline(candidate, shown([list(basic('root'))]))).toBe(
-    'A call of solution/listSolutions with Basic credentials of root was refused',
-  )
+  const refusedTo = (who: string) => `A call of solution/listSolutions with Basic credentials of ${who} was refused`
+  const candidate = { message: refusedTo('by-basic') } as Candidate
+  expect(headline(candidate, shown([list(basic('root'))]))).toBe(refusedTo('root'))
 })
 
 test('a refusal is told with what the server said', async () => {
   const rules: Rules = { secretMatches: () => false }
-  const finding = await firstFinding(rules, async ({ x }) => {
-    await x.call(list(basic('by-basic')))
-  })
+  const finding = await firstFinding(rules, async ({ x }) => void (await x.call(list(basic('by-basic')))))
   expect(finding.steps.at(-1)).toMatch(/: refused \(HTTP 200, error 24879: [^()]+\)/)
 })
 
-test('a pause says which tokens expire in it', () => {
+/** The lines of steps that were all accepted, by an explorer that knows nothing. */
+function linesOf(steps: readonly Step[]): string[] {
   const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
-  const wait = pause(3000)
-  const steps: Step[] = [
-    grant('root', ['solution', 'expiresIn:5000'], { as: 'pair0' }),
-    wait,
-    { ...wait },
-    list(token('pair0')),
-  ]
-  const shown = { steps, outcomes: steps.map(() => 'accepted' as const), sharesConnection: false }
-  expect(stepLines(x, shown, 'accepted').slice(1, 3)).toEqual([
-    'wait 3000 ms',
-    'wait 3000 ms, until the access token of pair0 has expired',
-  ])
+  return stepLines(x, { ...shown(steps), sharesConnection: false }, 'accepted')
+}
+
+test('a pause says which tokens expire in it', () => {
+  const granted = grant('root', ['solution', 'expiresIn:5000'], { as: 'pair0' })
+  const lines = linesOf([granted, pause(3000), pause(3000), list(token('pair0'))])
+  expect(lines.slice(1, 3)).toEqual(['wait 3000 ms', 'wait 3000 ms, until the access token of pair0 has expired'])
 })
 
 test('equal calls at once are counted, and results that are used have names', () => {
-  const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
   const calls = ['burst1a', 'burst1b'].map((as) => refresh('pair0', { as }))
-  const lines = (steps: Step[]) =>
-    stepLines(x, { steps, outcomes: ['accepted', 'accepted'], sharesConnection: false }, 'accepted')
   const burst = atOnce(calls, 'new')
-  expect(lines([burst])).toEqual(['2 calls at once: A refresh of pair0, 2 times'])
-  expect(lines([burst, list(token('burst1b'))])[0]).toBe(
+  expect(linesOf([burst])).toEqual(['2 calls at once: A refresh of pair0, 2 times'])
+  expect(linesOf([burst, list(token('burst1b'))])[0]).toBe(
     '2 calls at once: A refresh of pair0; A refresh of pair0 as burst1b',
   )
 })

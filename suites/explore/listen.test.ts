@@ -72,12 +72,8 @@ describe('listening', () => {
     const { begin, end, use, pair, found } = talking()
     end(begin('manager/other', {}), pair('odd'))
     use('odd')
-    const grant = {
-      grantType: 'api_key_credentials',
-      apiKeyId: rootKey.id,
-      apiKeySecret: rootSecret,
-      scope: ['solution'],
-    }
+    const key = { apiKeyId: rootKey.id, apiKeySecret: rootSecret }
+    const grant = { grantType: 'api_key_credentials', ...key, scope: ['solution'] }
     end(begin('manager/auth', grant, undefined, '/api/v2'), pair('more'))
     use('more')
     expect(found()).toEqual([])
@@ -94,13 +90,10 @@ test.each([
   ['passed', ['found/authorization/required/let-in', 'found/grants/result-scope/shape']],
   ['failed', ['found/grants/result-scope/shape']],
 ] as const)('what a case that %s shows already is not told again', (verdict, told) => {
-  const found = ['found/authorization/required/let-in', 'found/grants/result-scope/shape'].map((id) => ({
-    id,
-    requirement: id.split('/').slice(1, 3).join('/'),
-    level: 'must' as const,
-    message: '',
-    steps: [],
-  }))
+  const found = ['authorization/required', 'grants/result-scope'].map((requirement, at) => {
+    const id = `found/${requirement}/${at === 0 ? 'let-in' : 'shape'}`
+    return { id, requirement, level: 'must' as const, message: '', steps: [] }
+  })
   const outcome = { key: 'tokens/in-request', verdict, requirements: {}, envelope: [], findings: found }
   expect(listeningFindings([outcome as unknown as CaseOutcome], []).map(({ id }) => id)).toEqual(told)
 })

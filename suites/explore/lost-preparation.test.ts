@@ -69,35 +69,24 @@ const amongNewer = (talk: Conversation, happens: () => void): void => {
   talk.grantSessions(names(8, 'later'))
 }
 
+const usedLong = (talk: Conversation): void => {
+  talk.grantSessions([long])
+  talk.wait(2000)
+  amongNewer(talk, () => talk.use(long))
+}
+/** Sessions of these names, and then a grant. */
+const then = (talk: Conversation, before: string[], name: string, scope: string[] = []): void => {
+  talk.grantSessions(before)
+  talk.grant(name, scope)
+}
+
 test.each<[what: string, session: string, happens: (talk: Conversation) => void]>([
   ['it was used among the newer ones', 'one', (talk) => amongNewer(talk, () => talk.use('one'))],
   ['it was refreshed among them', 'two', (talk) => amongNewer(talk, () => talk.refresh('one', 'two'))],
-  [
-    'its token is too long to be remembered',
-    long,
-    (talk) => {
-      talk.grantSessions([long])
-      talk.wait(2000)
-      amongNewer(talk, () => talk.use(long))
-    },
-  ],
-  ['one of their names is used again', 'one', ({ grantSessions }) => grantSessions([...names(15), 'MORE-3'])],
-  [
-    'its own name is used again',
-    'one',
-    ({ grantSessions, grant }) => {
-      grantSessions(names(16))
-      grant('two', ['session:ONE'])
-    },
-  ],
-  [
-    'one of them has no name',
-    'one',
-    ({ grantSessions, grant }) => {
-      grantSessions(names(15))
-      grant('without a name')
-    },
-  ],
+  ['its token is too long to be remembered', long, usedLong],
+  ['one of their names is used again', 'one', (talk) => talk.grantSessions([...names(15), 'MORE-3'])],
+  ['its own name is used again', 'one', (talk) => then(talk, names(16), 'two', ['session:ONE'])],
+  ['one of them has no name', 'one', (talk) => then(talk, names(15), 'without a name')],
 ])('a session may be alive if %s', (_what, session, happens) => {
   const talk = conversation()
   talk.grantSessions(['one'])

@@ -32,6 +32,16 @@ async function useAfterRefresh({ x }: Caller, pair: string, scope: string[] = ['
   await expectRefused(x, list(token(pair)))
 }
 
+/** The only finding of these calls, tried again. */
+async function triedAgain(rules: Rules, run: (caller: Caller) => Promise<void>) {
+  const { x, found } = await foundIn({ rules }, run)
+  const [one] = found
+  expect(found).toHaveLength(1)
+  if (one === undefined) throw new Error('nothing was found')
+  return { ...(await reproduce(x, one)), requirement: one.requirement }
+}
+
+const thrice = { failed: 3, tries: 3 }
 const { requirements } = await openCorpus()
 
 describe('a finding is tried again', () => {
@@ -44,15 +54,13 @@ describe('a finding is tried again', () => {
       },
       revokedTokenWorks: (_kind, pair) => !revoked.slice(-5).includes(pair),
     }
-    const { x, found } = await foundIn({ rules }, async (caller) => {
+    const { steps, failed } = await triedAgain(rules, async (caller) => {
       const { x } = caller
       await x.call(grant('root', ['solution'], { as: 'pair0' }))
       await x.call(refresh('pair0', { as: 'pair0-next' }))
       for (let at = 0; at < 7; at++) await useAfterRefresh(caller, `pair${at + 1}`)
       await expectRefused(x, list(token('pair0')))
     })
-    expect(found.length).toBe(1)
-    const [{ steps, failed } = { steps: [], failed: 0 }] = await Promise.all(found.map((one) => reproduce(x, one)))
     expect(failed).toBe(3)
     expect(steps.filter((step) => isCall(step) && isRefresh(step)).length).toBe(6)
   })
@@ -61,7 +69,7 @@ describe('a finding is tried again', () => {
     const rules: Rules = {
       accessExpired: ({ generation, accessExpiryMs }, nowMs) => generation === 0 && nowMs >= accessExpiryMs,
     }
-    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    const again = await triedAgain(rules, async ({ x }) => {
       const { clock } = x.options
       Object.assign(clock, { controlled: false })
       await x.call(grant('root', ['solution', 'expiresIn:15000'], { as: 'long' }))
@@ -71,9 +79,7 @@ describe('a finding is tried again', () => {
       await clock.sleep(600)
       await expectRefused(x, list(token('next')))
     })
-    expect(found.map(({ requirement }) => requirement)).toEqual(['tokens/expire'])
-    const [again] = await Promise.all(found.map((one) => reproduce(x, one)))
-    expect(again).toMatchObject({ failed: 3, tries: 3 })
+    expect(again).toMatchObject({ requirement: 'tokens/expire', ...thrice })
   })
 
   test('is not tried again if a creation came just before, because that would take a place', async () => {
@@ -85,12 +91,11 @@ describe('a finding is tried again', () => {
       },
       secretMatches: (received, expected) => received === expected || created-- > 1,
     }
-    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    const again = await triedAgain(rules, async ({ x }) => {
       await x.call(create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' }))
       await expectRefused(x, wrongSecret('root'))
     })
-    expect(found.length).toBe(1)
-    for (const one of found) expect(await reproduce(x, one)).toMatchObject({ failed: 0, tries: 0 })
+    expect(again).toMatchObject({ failed: 0, tries: 0 })
   })
 
   test('without a wait for the end of a lock, where a plain call with the same key shows that there is none', async () => {
@@ -98,18 +103,15 @@ describe('a finding is tried again', () => {
     const refusing = (isRefused: (scope: readonly string[]) => boolean): ServerOptions => ({
       around: (handle) => async (request) => {
         const { params = {} } = JSON.parse(Buffer.from(request.body).toString() || '{}')
-        if (!isRefused(params.scope ?? [])) return handle(request)
-        return { status: 403, headers: {}, body: '' }
+        return isRefused(params.scope ?? []) ? { status: 403, headers: {}, body: '' } : handle(request)
       },
     })
     const waitedFor = async (server: ServerOptions): Promise<number> => {
-      const { x, found } = await foundIn(server, async ({ x }) => {
-        await x.call(wrong)
-      })
+      const { x, found } = await foundIn(server, ({ x }) => x.call(wrong))
       const candidate = found.find(({ kind }) => kind === 'refused')
       if (candidate === undefined) throw new Error('nothing was found')
       const before = x.options.clock.now()
-      expect(await reproduce(x, candidate)).toMatchObject({ failed: 3, tries: 3 })
+      expect(await reproduce(x, candidate)).toMatchObject(thrice)
       return x.options.clock.now() - before
     }
     expect(await waitedFor(refusing((scope) => scope.includes('session:one')))).toBeLessThan(5000)
@@ -137,16 +139,13 @@ describe('a finding is tried again', () => {
     })
     const ofNew = found.filter(({ requirement }) => requirement === 'keys/created-key-works')
     expect(ofNew.length).toBe(1)
-    for (const one of ofNew) expect(await reproduce(x, one)).toMatchObject({ failed: 3, tries: 3 })
+    for (const one of ofNew) expect(await reproduce(x, one)).toMatchObject(thrice)
   })
 
   test('without the words of scope on which it does not rest', async () => {
     const rules: Rules = { revokedTokenWorks: (kind, { session }) => kind === 'access' && session !== undefined }
-    const { x, found } = await foundIn({ rules }, (caller) =>
-      useAfterRefresh(caller, 'pair', ['context', 'session:a$unique', 'solution', 'expiresIn:15000']),
-    )
-    expect(found.length).toBe(1)
-    const [{ steps, failed } = { steps: [], failed: 0 }] = await Promise.all(found.map((one) => reproduce(x, one)))
+    const scope = ['context', 'session:a$unique', 'solution', 'expiresIn:15000']
+    const { steps, failed } = await triedAgain(rules, (caller) => useAfterRefresh(caller, 'pair', scope))
     expect(failed).toBe(3)
     expect(steps[0]).toMatchObject({ params: { scope: ['session:a$unique', 'solution'] } })
   })
@@ -165,7 +164,7 @@ describe('a finding is tried again', () => {
     })
     expect(found.length).toBe(1)
     const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = told
-    expect(reproduced).toEqual({ failed: 3, tries: 3 })
+    expect(reproduced).toEqual(thrice)
     expect(steps.length).toBeLessThan(6)
     expect(steps.at(-2)).toContain(
       `"solution session:n1${unique}", and the same for 15 more sessions: n2${unique}, n3${unique}, …, n16${unique}: accepted`,
@@ -189,7 +188,7 @@ describe('a finding is tried again', () => {
       expect(refused.length).toBeGreaterThan(0)
       for (const one of refused.slice(0, 1)) {
         const { steps, outcomes, ...often } = await reproduce(x, one)
-        expect(often).toMatchObject({ failed: 3, tries: 3 })
+        expect(often).toMatchObject(thrice)
         expect(withSessionsTogether({ steps, outcomes }).length).toBeLessThan(7)
       }
     },
