@@ -323,16 +323,27 @@ export const meet = (): Promise<void> => sleep(3)
 export const meeting = (joins: (call: Call) => boolean): Around =>
   meets((call, next) => (joins(call) ? meet().then(() => next()) : next()))
 
-/** An accepted answer is repeated for calls with the same key, each with its own id, as a cache would. */
-export const repeats =
-  (lifeMs: number, keyOf: (call: Call) => string | undefined) =>
+interface Again {
+  forMs: number
+  /** Calls with the same text are the same; undefined: the call is answered for itself. */
+  as: (call: Call) => string | undefined
+  /** Whether an answer is given again, by default an accepted one. */
+  stored?: (answer: MockAnswer) => boolean
+  /** Whether the stored answer may still be given. */
+  isGood?: (answer: MockAnswer, call: Call) => unknown
+  give?: (answer: MockAnswer, call: Call) => MockAnswer
+}
+
+/** The same call gets the answer of the first one again for a while, and is not carried out. */
+export const answeredAgain =
+  ({ forMs, as, stored = isAccepted, isGood = () => true, give = (answer, call) => call.answered(answer) }: Again) =>
   (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
     around: meets(async (call, next) => {
-      const key = keyOf(call) ?? ''
-      const kept = known.get(key)
-      if (kept && call.nowMs < kept.untilMs) return call.answered(kept.answer)
+      const first = known.get(as(call) ?? '')
+      if (first && call.nowMs < first.untilMs && isGood(first.answer, call)) return give(first.answer, call)
       const answer = await next()
-      if (key !== '' && isAccepted(answer)) known.set(key, { answer, untilMs: call.nowMs + lifeMs })
+      const name = as(call)
+      if (name !== undefined && stored(answer)) known.set(name, { answer, untilMs: call.nowMs + forMs })
       return answer
     }),
   })

@@ -5,6 +5,7 @@ import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
   agreesAgain,
   also,
+  answeredAgain,
   answerThrough,
   asBasic,
   type BrokenRows,
@@ -18,7 +19,6 @@ import {
   meets,
   mergeInFlight,
   onGrant,
-  repeats,
   type Seen,
   unless,
   withCreators,
@@ -111,7 +111,7 @@ export const basic: BrokenRows = {
     'connection-stays-authorized': by.first(authorizedConnection('authorization/none')),
     // For a second, a listing with the same body gets the same answer, whoever calls.
     'accepted-listing-cached-by-body': by.second(
-      repeats(1000, (call) => (call.lists ? call.request.body.toString() : undefined)),
+      answeredAgain({ forMs: 1000, as: (call) => (call.lists ? call.request.body.toString() : undefined) }),
     ),
     // "Three ways to authorize a call to a method": a header of that call, and a grant before it is not one of them
     'grant-authorizes-its-connection': by.fourth((seen, connections = new Set<number | undefined>()) => ({

@@ -6,6 +6,7 @@ import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type Around,
   also,
+  answeredAgain,
   type BrokenRows,
   by,
   type Change,
@@ -22,7 +23,6 @@ import {
   onAccepted,
   onGrant,
   onRefused,
-  repeats,
   type Seen,
   seconds,
   unless,
@@ -309,7 +309,7 @@ export const refresh: BrokenRows = {
     }),
     // A proxy repeats the answer to a token that it knows.
     'accepted-listing-cached-by-token-for-a-minute': by.fourth(
-      repeats(minute, ({ lists, token }) => (lists ? token : undefined)),
+      answeredAgain({ forMs: minute, as: ({ lists, token }) => (lists ? token : undefined) }),
     ),
     'refresh-leaves-old-access-token-with-apikey-scope': by.fifth(livesOn('access', withApikeyScope)),
     'refresh-revokes-latest-pair-of-key-instead': by.fifth({
@@ -374,7 +374,7 @@ export const refresh: BrokenRows = {
       livesOn('refresh', ({ revokedMs = 0, accessExpiryMs }) => revokedMs >= accessExpiryMs),
     ),
     'refresh-repeated-within-two-seconds-gives-same-pair': by.second(
-      repeats(2000, (call) => (call.isRefresh ? String(call.params.refreshToken) : undefined)),
+      answeredAgain({ forMs: 2000, as: (call) => (call.isRefresh ? String(call.params.refreshToken) : undefined) }),
     ),
     // The list of revoked tokens has sixteen entries for all keys together.
     'sixteen-revoked-refresh-tokens-remembered': by.second((_seen, revoked: TokenPair[] = []) => ({

@@ -1,5 +1,4 @@
 import { identify } from '../../../mock-server/caller.ts'
-import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import { type Call, type Change, type Changing, counts, isAccepted, readMembers } from '../operators.ts'
 import {
@@ -13,7 +12,6 @@ import {
   create,
   errorAnswer,
   errorCode,
-  errors,
   html,
   httpDate,
   list,
@@ -89,13 +87,6 @@ function withoutNulls(body: unknown): unknown {
   return { ...(body as object), params: set }
 }
 
-/** A batch is answered from its end, with status 207; a batch of one call is answered like the call alone. */
-function answerBatch(answer: MockAnswer): MockAnswer {
-  if (!answer.body.startsWith('[')) return answer
-  const batch = JSON.parse(answer.body) as unknown[]
-  if (batch.length === 1) return { ...answer, body: JSON.stringify(batch[0]) }
-  return { ...answer, status: 207, body: JSON.stringify(batch.reverse()) }
-}
 const memberNames = 'jsonrpc id method params grantType apiKeyId apiKeySecret scope refreshToken name publicKey'.split(
   ' ',
 )
@@ -119,17 +110,6 @@ const addDecoys = <R extends object>(result: R): object => ({
 
 const successStatus: { readonly [method: string]: number } = { [create]: 201, [auth]: 202, [list]: 203 }
 
-/** Begins every result with members that tell about the calls of everyone before. */
-const tellCallsBefore: Changing = (seen, next = counts(), last = { ms: null as number | null }) =>
-  changeJson((envelope) => {
-    const callsSoFar = next()
-    const told = { callsSoFar, lastCall: last.ms, ...(callsSoFar % 3 === 0 && { notice: 'Maintenance on Sunday' }) }
-    last.ms = seen.nowMs
-    return envelope.result === undefined
-      ? envelope
-      : { ...envelope, result: { ...told, ...(envelope.result as object) } }
-  })
-
 /** A cache sends the listing and the Date of the first answer for `forMs`; who may see it is asked each time. */
 const cacheListing =
   (forMs: number): Changing =>
@@ -142,13 +122,6 @@ const cacheListing =
       const headers = { ...answer.headers, date: httpDate(cache.atMs ?? 0) }
       return { ...answer, headers, body: JSON.stringify({ ...envelope, result: cache.result }) }
     })
-
-/** A cache in front repeats the Date of the first answer, and adds Age. */
-const oldDate: Changing = (seen, first: { ms?: number } = {}) =>
-  withHeaders(() => {
-    first.ms ??= seen.nowMs
-    return { date: httpDate(first.ms), age: String(Math.floor((seen.nowMs - first.ms) / 1000)) }
-  })
 
 /** Parts 1, 4.1 and 4.3: requests, HTTP and JSON, and what results look like. */
 export const envelopeRows: ConformingRows = {
@@ -291,11 +264,6 @@ export const envelopeRows: ConformingRows = {
       body: body.startsWith('{') ? `${' \n'.repeat(2048)}${body}` : body,
     })),
   ]),
-  // A cache in front repeats the Date of the first answer and adds Age; error codes are large numbers.
-  'date-header-of-the-first-answer': by.sixth('errors/codes signatures/time-window', [
-    errors((error) => ({ ...error, code: 9_007_199_254_740_000 + Math.abs(error.code) })),
-    oldDate,
-  ]),
   // A firewall cuts the connection for a body above 4 KiB or an Authorization header above 1 KiB.
   'large-bodies-and-long-headers-get-no-answer': by.sixth(
     'limits/request-size signatures/large-body signatures/nonce-length',
@@ -389,13 +357,6 @@ export const envelopeRows: ConformingRows = {
   'answers-say-jsonrpc-and-id-twice': by.tenth('envelope/encoding errors/id', [
     bodies((body) => body.replace(/^\{("jsonrpc":"2\.0","id":-?\d+,)/, '{$1$1')),
   ]),
-  // Part 1 shows one call in a body. Arrays, calls without an id and their answers are not shown.
-  // A batch of one call gets a single answer, and a call without an id gets the id 0.
-  'batches-answered-from-their-end-with-status-207': by.tenth('envelope/batch envelope/missing-id errors/http-status', [
-    'batch=answered notifications=answered',
-    answers(answerBatch),
-    { echoedId: (id) => id ?? 0 },
-  ]),
   // No part shows the order of the checks, nor what a header beside manager/auth does. A missing header is no mistake yet.
   // A wrong header beside an unreadable body, an unknown method or a grant is what is refused.
   'header-is-judged-before-the-body-is-read': by.eleventh(
@@ -409,12 +370,6 @@ export const envelopeRows: ConformingRows = {
       ),
     ],
   ),
-  // Parts 4.1 and 4.2 list members of results and do not say that there are no others; part 4.3 leaves the result open.
-  // Every result begins with a count, a time and sometimes a notice, and is never the same twice.
-  'results-begin-with-what-everyone-did-before': by.twelfth('keys/create-result-extras solutions/list-result', [
-    'listShape=solutions',
-    tellCallsBefore,
-  ]),
   // Part 4.3 leaves the result of the listing open, and part 5.1 how a caller learns the time of the server.
   // Listings are up to eight seconds old, and so is their Date; a timestamp is at most thirty seconds off.
   'listing-comes-from-a-cache-with-its-old-date': by.twelfth('solutions/list-result signatures/time-window', [

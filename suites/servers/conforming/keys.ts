@@ -5,9 +5,8 @@ import type { Profile } from '../../../mock-server/profile.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import { afterCalls, type Call, type Change, type Changing, counts, isAccepted } from '../operators.ts'
+import { afterCalls, answeredAgain, type Call, type Change, type Changing, counts, isAccepted } from '../operators.ts'
 import {
-  answeredAgain,
   auth,
   by,
   type ConformingRows,
@@ -27,9 +26,7 @@ const uuid = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '
 const digits = (hex: string): string => BigInt(`0x${hex}`).toString()
 /** With `+` and `/` and, for a length that needs it, `=`. */
 const base64 = (hex: string): string => Buffer.from(`fbef${hex}ff`, 'hex').toString('base64')
-/** Each hexadecimal digit as a Greek letter. */
-const greek = (hex: string): string =>
-  hex.replace(/./g, (digit) => 'αβγδεζηθικλμνξοπ'[Number.parseInt(digit, 16)] ?? '')
+
 const reservedWords = ['null', 'true', '0', '-0', 'NaN', 'undefined', '__proto__', '[object Object]', '.', '*']
 /** A word whose letters are capitals where the bits of `number` are set. */
 const inCaseOf = (number: number): string =>
@@ -217,10 +214,6 @@ export const keysRows: ConformingRows = {
         profile,
       ),
   }),
-  // The id of a key is its title in the console.
-  'key-ids-are-words-with-spaces': by.sixth('keys/record', {
-    keyId: (fresh) => `API key ${fresh.slice(0, 8)} of ${fresh.slice(8)}`,
-  }),
   // Everything that the server makes looks like an option of a command line.
   'ids-secrets-and-tokens-begin-with-hyphens': by.sixth('keys/record tokens/format', {
     keyId: (fresh) => `-${fresh}`,
@@ -233,8 +226,6 @@ export const keysRows: ConformingRows = {
   'key-secrets-of-several-lines': by.sixth('keys/record keys/secret-of-public-key', {
     keySecret: (fresh) => `-----BEGIN SECRET-----\n${fresh.slice(0, 16)}\n${fresh.slice(16)}\n-----END SECRET-----\n`,
   }),
-  // Secrets are made of the letters of the country, in UTF-8 wherever they become bytes.
-  'key-secrets-of-greek-letters': by.sixth('keys/record', { keySecret: greek }),
   // Secrets are of one instance, and only the end tells them apart; ids are a letter and digits.
   'key-secrets-are-uuids-that-share-all-but-the-last-digits': by.sixth('keys/record', {
     keyId: (fresh) => `k${digits(fresh).slice(0, 18)}`,

@@ -1,12 +1,10 @@
 import { letPass } from '../../../mock-server/handler.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
-import { afterCalls, type Call, type Change, type Changing, chain, counts, isAccepted, meets } from '../operators.ts'
+import { answeredAgain, type Call, type Change, type Changing, counts, isAccepted, meets } from '../operators.ts'
 import {
-  answeredAgain,
   answers,
   atOnce,
   auth,
-  before,
   by,
   type ConformingRows,
   calls,
@@ -55,72 +53,6 @@ const locked =
   (code: number, message: string) =>
   (call: Call): MockAnswer =>
     errorAnswer(call, 401, code, message)
-
-/** A bucket of calls that is filled again; what an answer costs may depend on it. */
-const bucket =
-  (size: number, everySecond: number, costOf: (answer: MockAnswer) => number): Changing =>
-  (_seen, state = { left: size, atMs: Number.NaN }) => ({
-    around: (handle, context) => async (call) => {
-      const nowMs = context.now()
-      const grown = ((nowMs - state.atMs) * everySecond) / 1000 || 0
-      Object.assign(state, { left: Math.min(size, state.left + grown), atMs: nowMs })
-      if (state.left < 1) return waitAnswer(429, ((1 - state.left) * 1000) / everySecond)
-      const answer = await handle(call)
-      state.left -= costOf(answer)
-      return answer
-    },
-  })
-
-/** Falls asleep after `pauseMs` without calls, as before the first one, and takes `wakeMs` to wake up. */
-const sleepBetweenCalls =
-  (pauseMs: number, wakeMs: number): Changing =>
-  (seen, memory = { lastMs: Number.NEGATIVE_INFINITY, awakeMs: 0 }) =>
-    calls(() => {
-      if (seen.nowMs - memory.lastMs >= pauseMs) memory.awakeMs = seen.nowMs + wakeMs
-      memory.lastMs = seen.nowMs
-      return seen.nowMs < memory.awakeMs ? waitAnswer(503, memory.awakeMs - seen.nowMs) : undefined
-    })
-
-/** How many calls of another client come in each of four seconds. */
-const callsOfOthers: readonly number[] = [0, 56, 30, 59]
-/** Everyone together has `most` calls a second. */
-const shareRate =
-  (most: number): Changing =>
-  (seen, memory = { second: 0, calls: 0 }) =>
-    calls((call) => {
-      const second = Math.floor(seen.nowMs / 1000)
-      if (second !== memory.second) Object.assign(memory, { second, calls: callsOfOthers[second % 4] ?? 0 })
-      memory.calls += 1
-      return memory.calls > most ? waitLike(-32029, 'Everyone together is too fast')(call, 1000) : undefined
-    })
-
-/** Each call takes a millisecond longer than the one before; the one after `most` finds the server restarted. */
-const getTired =
-  (most: number, downMs: number): Changing =>
-  (_seen, memory = { calls: 0, upMs: 0 }) =>
-    calls((call) => {
-      const nowMs = call.nowMs
-      if (nowMs < memory.upMs) return waitAnswer(503, memory.upMs - nowMs)
-      memory.calls += 1
-      if (memory.calls <= most) return letPass(call.context, memory.calls)
-      Object.assign(memory, { calls: 0, upMs: nowMs + downMs })
-      return waitAnswer(503, downMs)
-    })
-
-/** A creation waits for a time after the one before, which may depend on how many there were. */
-const creationsApart =
-  (restMs: (made: number) => number): Changing =>
-  (seen, memory = { made: 0, lastMs: Number.NEGATIVE_INFINITY }) => ({
-    around: chain(
-      afterCalls((answer, call) => {
-        if (call.creates && isAccepted(answer)) Object.assign(memory, { made: memory.made + 1, lastMs: seen.nowMs })
-      }),
-      before((call) => {
-        const leftMs = call.creates ? memory.lastMs + restMs(memory.made) - seen.nowMs : 0
-        return leftMs > 0 ? waitAnswer(429, leftMs) : undefined
-      }),
-    ),
-  })
 
 /** Bodies may have `most` bytes together in `withinMs`; a longer one must come alone. */
 const limitBytes =
@@ -307,11 +239,6 @@ export const limitsRows: ConformingRows = {
   'throttled-creations-look-like-the-key-limit': by.tenth('limits/rate keys/limit-exceeded errors/codes', [
     throttle({ calls: 3, withinMs: 5000, of: ofMethod(create), locked: waitLike(24877, 'Api keys limit exceeded') }),
   ]),
-  // Part 8 does not show rate limits, nor which calls count.
-  // Everyone shares 50 calls that grow back by 25 a second, and a mistake counts as five of them.
-  'refused-calls-cost-five-times-as-much': by.tenth('limits/rate limits/lock-out', [
-    bucket(50, 25, (answer) => (isAccepted(answer) ? 1 : 5)),
-  ]),
   // Part 8 does not show rate limits, and part 2 does not show what using a session name again does.
   // The name of a session joins it, and a fifth grant of this name in five seconds gets 429.
   'session-name-granted-four-times-in-five-seconds': by.tenth('limits/rate sessions/reused-name', [
@@ -424,28 +351,9 @@ export const limitsRows: ConformingRows = {
   'writes-of-one-key-in-flight-together-conflict': by.eleventh('limits/rate errors/http-status errors/codes', [
     atOnce(1, writerOf, (call) => errorAnswer(call, 409, 40901, 'The record was changed by another call')),
   ]),
-  // Part 8: "Rate limits and request size limits: not shown." No call is refused; callers come again a moment later.
-  // The first call, and every one after a pause of thirty seconds, wakes the server up: 503 for 500 ms.
-  'sleeps-after-thirty-seconds-without-calls': by.twelfth('limits/rate errors/http-status', [
-    sleepBetweenCalls(30_000, 500),
-  ]),
-  // Part 8: "Rate limits and request size limits: not shown", nor who shares them.
-  // Of sixty calls a second, another client leaves 60, 4, 30 and 1 in turn; then 429 with a JSON-RPC error.
-  'another-client-uses-most-of-the-rate-in-some-seconds': by.twelfth('limits/rate errors/codes errors/http-status', [
-    shareRate(60),
-  ]),
-  // Part 8 shows no limits, and no part shows how long a call takes.
-  // Each call takes a millisecond longer than the last; after a hundred there is 503 for 300 ms, then 1 ms again.
-  'calls-get-slower-until-the-server-restarts': by.twelfth('limits/rate errors/http-status', [getTired(100, 300)]),
   // Part 3: "Transitions between API key states: not shown." The key is not refused; its caller is asked to come again.
   // A key that was created or enabled gets 503 for 500 ms; one that was disabled or deleted stops at once.
   'nodes-hear-of-new-and-enabled-keys-half-a-second-later': by.twelfth('limits/rate keys/states errors/http-status', [
     tellNodesLater(500),
-  ]),
-  // Part 8: "Rate limits and request size limits: not shown." The ten places are there, for those who take their time.
-  // A creation waits 100 ms for each one before it, at most a second, deleted keys included; else it gets 429.
-  'each-creation-makes-the-next-one-wait-longer': by.twelfth('limits/rate keys/limit-counts-initial', [
-    'initialKeyCounts=true',
-    creationsApart((made) => Math.min(made * 100, 1000)),
   ]),
 }

@@ -376,31 +376,6 @@ export const inLine =
     }),
   })
 
-interface Again {
-  forMs: number
-  /** Calls with the same text are the same; undefined: the call is answered for itself. */
-  as: Group
-  /** Whether an answer is given again, by default an accepted one. */
-  stored?: (answer: MockAnswer) => boolean
-  /** Whether the stored answer may still be given. */
-  isGood?: Answered<unknown>
-  give?: (answer: MockAnswer, call: Call) => MockAnswer
-}
-
-/** The same call gets the answer of the first one again for a while, and is not carried out. */
-export const answeredAgain =
-  ({ forMs, as, stored = isAccepted, isGood = () => true, give = (answer, call) => call.answered(answer) }: Again) =>
-  (_seen: Seen, known = new Map<string, { answer: MockAnswer; untilMs: number }>()): Change => ({
-    around: meets(async (call, next) => {
-      const first = known.get(as(call) ?? '')
-      if (first && call.nowMs < first.untilMs && isGood(first.answer, call)) return give(first.answer, call)
-      const answer = await next()
-      const name = as(call)
-      if (name !== undefined && stored(answer)) known.set(name, { answer, untilMs: call.nowMs + forMs })
-      return answer
-    }),
-  })
-
 interface NonceStore {
   /** How a nonce is written; two that are written alike count as one. */
   as?: (nonce: string, call: Call) => string

@@ -1,7 +1,6 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
-import { letPass } from '../../../mock-server/handler.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
-import { type Call, type Change, type Changing, counts, isAccepted, meets } from '../operators.ts'
+import { type Call, type Change, counts, isAccepted } from '../operators.ts'
 import {
   answers,
   auth,
@@ -21,10 +20,6 @@ import {
   textAnswer,
   waitAnswer,
 } from './operators.ts'
-
-/** The bodies of refusals that are JSON have this type. */
-const refuseJson = (body: string | ((status: number) => unknown), status?: number, headers = {}): Change =>
-  refuse({ body, type: json, headers, ...(status === undefined ? {} : { status }) })
 
 const nested = (depth: number): object =>
   depth === 0 ? { reason: 'refused' } : depth % 2 === 1 ? { inner: nested(depth - 1) } : [nested(depth - 1)]
@@ -63,20 +58,6 @@ function fateOf({ state, keyId: id }: Call): [number, number, string] | undefine
   if (key.deleted) return [410, 4100, `The key ${key.name} was here once`]
   return key.enabled ? undefined : [423, 4230, `The key ${key.name} rests`]
 }
-/** Each wrong try for a key makes its next answer slower; a right one ends that. */
-const slowDown =
-  (stepMs: number, mostMs: number): Changing =>
-  (_seen, tries = new Map<string, number>()) => ({
-    around: meets(async (call, next) => {
-      const id = call.keyId
-      if (id === undefined) return next()
-      await letPass(call.context, Math.min((tries.get(id) ?? 0) * stepMs, mostMs))
-      const answer = await next()
-      if (answer.status === 401) tries.set(id, (tries.get(id) ?? 0) + 1)
-      else tries.delete(id)
-      return answer
-    }),
-  })
 
 /** Part 7: what refusals look like. */
 export const refusalsRows: ConformingRows = {
@@ -106,15 +87,6 @@ export const refusalsRows: ConformingRows = {
     'methodCheckedFirst=false errorId=null',
     errors(() => ({ code: -32000, message: 'Request failed' })),
   ]),
-  // Each refusal has a code and an HTTP status of its own, and names what was looked at.
-  'errors-name-every-cause': by.first('errors/outcomes errors/codes errors/http-status', [
-    'refusalStatus=http',
-    errors(({ code, message, data }) => ({
-      code: 700_000 + code,
-      message,
-      data: { cause: data ?? message, help: 'https://docs.example/errors', retry: false },
-    })),
-  ]),
   // As in JSON-RPC 1.0: a refusal has result null beside its error.
   'errors-beside-null-result': by.first('errors/shape errors/id', [
     refusedJson(({ id = null, error }) => ({ result: null, error, id })),
@@ -133,23 +105,13 @@ export const refusalsRows: ConformingRows = {
   'refusals-empty-with-status-200': by.first('errors/http-status errors/shape errors/outcomes', [
     refuse({ on: [401, 403], status: 200, body: '' }),
   ]),
-  // A refused authorization gets an HTML page to log in, with status 200.
-  'refusals-login-page': by.first('errors/http-status errors/shape errors/outcomes', [
-    refuse({ on: [401], status: 200, body: '<!doctype html><title>Log in</title><form></form>', type: html }),
-  ]),
   // 401 brings WWW-Authenticate for all schemes, with a text body.
   'refusals-challenge-basic': by.first('errors/http-status errors/shape', [
     'errorBody=text',
     refuse({ on: [401], headers: { 'www-authenticate': 'Basic realm="svc", Bearer error="invalid_token"' } }),
   ]),
-  // Refusals are JSON-RPC errors with status 500 or 501.
-  'refusals-server-statuses-with-error': by.first('errors/http-status errors/outcomes', [
-    refuse({ status: [500, 500, 500, 501] }),
-  ]),
   // Refusals are JSON-RPC errors with status 202.
   'refusals-accepted-status-with-error': by.first('errors/http-status', [refuse({ status: 202 })]),
-  // Each wrong try for a key makes its next answer 20 ms slower, up to 200 ms; a right one ends that.
-  'wrong-tries-slow-down': by.first('errors/outcomes limits/rate', ['refusalStatus=http', slowDown(20, 200)]),
   // A body that is not JSON or not a request gets HTTP 500 and a page.
   'unreadable-request-gets-a-500-page': by.second('errors/http-status errors/shape', [
     answers((answer) =>
@@ -164,21 +126,9 @@ export const refusalsRows: ConformingRows = {
     errors((error) => (error.code === -32601 || error.code === 24878 ? { code: 9, message: 'Forbidden' } : error)),
     refuse({ on: [404], status: 403 }),
   ]),
-  'refusals-are-json-null': by.third('errors/shape errors/id errors/http-status', [refuseJson('null')]),
-  // HTTP 303 where the caller is unknown or may not do this.
-  'refused-callers-are-sent-to-a-login-page': by.third('errors/shape errors/http-status', [
-    refuse({ on: [401, 403], status: 303, body: '', headers: { location: '/login?next=%2Fapi' } }),
-  ]),
   // The connection is closed.
   'eleventh-key-gets-no-answer': by.third('keys/limit-exceeded', [
     eleventhKey((answer) => ({ ...answer, hangUp: true })),
-  ]),
-  // HTTP 501 with a text, after the caller was found.
-  'unknown-methods-are-not-implemented': by.third('envelope/method-not-found errors/http-status', [
-    'methodCheckedFirst=false',
-    answers((answer) =>
-      errorCode(answer) === -32601 ? textAnswer(answer, 501, 'This method is not implemented') : answer,
-    ),
   ]),
   // The id of a refusal is a text, as are the codes.
   'refusals-repeat-the-id-as-text': by.third('errors/id errors/codes', [
@@ -192,25 +142,15 @@ export const refusalsRows: ConformingRows = {
   'error-data-holds-a-result': by.fourth('errors/shape', [
     errors((error) => ({ ...error, data: { result: { list: [], accessToken: '', id: '' }, jsonrpc: '2.0' } })),
   ]),
-  'refusals-in-json-rpc-1-1': by.fourth('errors/shape errors/id', [
-    refusedJson(() => ({ version: '1.1', error: { name: 'JSONRPCError', code: 100, message: 'Refused' } })),
-  ]),
   'refusals-without-content-type': by.fourth('errors/shape errors/http-status', [
     refusals(({ status, headers: { 'content-type': _, ...headers }, body }) => ({ status, headers, body })),
   ]),
   // A result is the only sign of success: code 0 and the message OK stand in every error.
   'refusals-say-ok': by.fourth('errors/codes', [errors(() => ({ code: 0, message: 'OK' }))]),
   'refusal-is-a-list-of-one-error': by.fourth('errors/shape errors/id', [refusedJson(({ error }) => [{ error }])]),
-  'refusals-beside-result-false': by.fifth('errors/shape errors/http-status', [
-    'refusalStatus=http',
-    refusedJson((envelope) => ({ result: false, ...envelope })),
-  ]),
   'refusals-with-next-id-and-fractions-as-codes': by.fifth('errors/id errors/codes', [
     errors(({ code, message }) => ({ code: code + 0.5, message })),
     refusedJson(({ id, ...envelope }) => ({ ...envelope, id: Number(id ?? 0) + 1 })),
-  ]),
-  'refusals-with-status-207-list-their-statuses': by.fifth('errors/http-status errors/shape', [
-    refuseJson((status) => ({ responses: [{ status }] }), 207),
   ]),
   // A gateway renews its cookie by a redirect (307) to the address that was called.
   'refusals-redirect-to-the-same-address': by.sixth('errors/shape errors/http-status', [

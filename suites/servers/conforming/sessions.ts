@@ -158,11 +158,6 @@ export const sessionsRows: ConformingRows = {
     'unnamedCountAsSessions=true reusedSessionName=replaces',
     { sessionName: (name) => name ?? '' },
   ]),
-  // The initial key is one user and all created keys are another; names add, and the longest unused session leaves.
-  'sessions-user-is-kind-of-key': by.first('sessions/user sessions/age sessions/reused-name', [
-    'reusedSessionName=adds oldestSession=longest-unused',
-    userIs((key) => (key.initial ? 'owner' : 'members')),
-  ]),
   // A name that a live session has is refused until that session is gone.
   'sessions-name-in-use-refused': by.first('sessions/reused-name sessions/age', [
     'oldestSession=longest-unused',
@@ -241,17 +236,6 @@ export const sessionsRows: ConformingRows = {
     'reusedSessionName=adds',
     userIs(byScope),
   ]),
-  // Part 5.4 does not say what the name of a live session does in another grant.
-  // A grant joins the session of its name while that is young and replaces an older one; unused ones leave.
-  'session-name-joins-for-a-minute-and-replaces-later': by.seventh('sessions/reused-name sessions/age', [
-    'oldestSession=longest-unused',
-    (seen) => ({
-      reusedSessionName: () => {
-        const { createdMs = 0 } = liveOf(seen, seen.named?.id ?? '', wanted(seen)).at(-1) ?? {}
-        return seen.nowMs - createdMs < minute ? 'joins' : 'replaces'
-      },
-    }),
-  ]),
   // Part 3 does not show whether the oldest session is the one unused longest, nor how exactly a use is noted.
   // The longest unused session leaves; of sessions last used in the same ten seconds the first created one.
   'uses-of-sessions-are-noted-in-steps-of-ten-seconds': by.eleventh('sessions/age sessions/reused-name', [
@@ -276,11 +260,6 @@ export const sessionsRows: ConformingRows = {
     'sessions/user sessions/reused-name sessions/counting',
     ['sessionUser=all-keys', nameRefused, sessionsOfOthers],
   ),
-  // Part 5.4: "Creates a session with the given name". It does not show which names are given a second time.
-  // A name that any key has ever had for a session is refused, also when the session or the key is gone.
-  'session-names-are-given-once-for-ever': by.twelfth('sessions/reused-name sessions/name-rules', [
-    keepNames(() => false),
-  ]),
   // Part 5.4 shows neither which names there are for whom nor what using a live name again does.
   // Other keys are refused a name, also when its first key is deleted; the key itself joins a live session.
   'session-names-belong-to-the-first-key-that-had-them': by.twelfth(

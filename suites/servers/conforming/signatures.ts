@@ -1,7 +1,7 @@
 import { rules as reference } from '../../../mock-server/rules.ts'
-import type { TokenPair } from '../../../mock-server/state.ts'
 import {
   type Around,
+  answeredAgain,
   answerThrough,
   type Call,
   type Change,
@@ -15,7 +15,6 @@ import {
   type Seen,
 } from '../operators.ts'
 import {
-  answeredAgain,
   before,
   by,
   type ConformingRows,
@@ -129,21 +128,6 @@ const restarts =
     return { ...store, around: (handle, context) => down(store.around?.(handle, context) ?? handle, context) }
   }
 
-/** A token that was refused as expired stays so when the clock is set back. */
-const staysExpired: Changing = (
-  _seen,
-  ended = { access: new WeakSet<TokenPair>(), refresh: new WeakSet<TokenPair>() },
-) => {
-  const isOver = (pairs: WeakSet<TokenPair>, pair: TokenPair, isExpired: boolean): boolean => {
-    if (isExpired) pairs.add(pair)
-    return pairs.has(pair)
-  }
-  return {
-    accessExpired: (pair, nowMs) => isOver(ended.access, pair, nowMs >= pair.accessExpiryMs),
-    refreshExpired: (pair, nowMs) => isOver(ended.refresh, pair, nowMs >= pair.refreshExpiryMs),
-  }
-}
-
 /** Part 5.1: signatures, nonces, timestamps and the clock of the server. */
 export const signaturesRows: ConformingRows = {
   'nonces-reusable': by.own('signatures/nonce-reuse', 'nonceReuse=accepted'),
@@ -224,19 +208,12 @@ export const signaturesRows: ConformingRows = {
     'signatures/nonce-length signatures/time-window',
     'nonceMaxLength=48 timeWindowMs=120000 clockOffsetMs=60000',
   ),
-  // The header comes from a proxy whose clock is wrong; the server itself has the right time.
-  'date-header-three-hours-behind': by.fifth('signatures/time-window', [dated((nowMs) => nowMs - 3 * hour)]),
   'date-header-in-obsolete-form': by.fifth('signatures/time-window', [dated(obsoleteDate)]),
   // A nonce is BASE64 of 16 bytes at least, a timestamp is at most 5 s old or 2 s ahead, and the clock is behind.
   'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth('signatures/nonce-length signatures/time-window', [
     'clockOffsetMs=-1200000 closeConnections=true',
     timestamps(5000, 2000),
     { nonceTaken: (nonce) => /^[A-Za-z0-9+/]{22,64}={0,2}$/.test(nonce) && Buffer.from(nonce, 'base64').length >= 16 },
-  ]),
-  // The list of nonces is emptied by the clock, and only an accepted signature uses its nonce up.
-  'nonces-forgotten-at-every-full-minute': by.sixth('signatures/nonce-reuse signatures/nonce-burnt', [
-    'nonceBurntByBadSignature=false',
-    nonces({ of: ({ nowMs }) => Math.floor(nowMs / minute), stored: whenRight }),
   ]),
   // The same header is refused the second time; a nonce can come again in another signature.
   'signatures-and-not-nonces-are-used-once': by.sixth('signatures/nonce-reuse signatures/base64-padding', [
@@ -248,11 +225,6 @@ export const signaturesRows: ConformingRows = {
     'signatures/time-window limits/token-lifetimes',
     'clockOffsetMs=630720000000 accessLifeMs=31536000000 refreshLifeMs=31536000000',
   ),
-  // The Date of answers is made once a minute, and a timestamp may be 90 seconds off.
-  'date-header-of-the-last-full-minute': by.sixth('signatures/time-window errors/id', [
-    'timeWindowMs=90000 errorId=null',
-    dated((nowMs) => Math.floor(nowMs / minute) * minute),
-  ]),
   // Times are stored and compared in full seconds, so every expiry is one.
   'clock-that-ticks-once-a-second': by.sixth('limits/token-lifetimes signatures/time-window', [
     'timeWindowMs=30000 expiryRounding=up-to-second',
@@ -283,12 +255,6 @@ export const signaturesRows: ConformingRows = {
     'timeWindowMs=20000',
     lastNonceOfEachKey,
   ]),
-  // Part 5.1 does not show how far a timestamp may differ, nor that it is the same for both kinds of keys.
-  // A MAC is good for five seconds either way, an ED25519 signature for two minutes, and nonces may repeat.
-  'signatures-of-public-keys-last-longer-than-those-of-secrets': by.seventh(
-    'signatures/time-window signatures/nonce-reuse',
-    ['nonceReuse=accepted', windowOf((seen) => (seen.byPublicKey ? 2 * minute : 5000))],
-  ),
   // Part 5.1 does not show uniqueness rules of nonces; the repeated request is signed rightly and does nothing new.
   // Whoever sends the same signed bytes within five seconds gets the same answer, also for a creation.
   'same-signed-request-gets-its-answer-again': by.seventh('signatures/nonce-reuse signatures/nonce-burnt', [
@@ -342,21 +308,6 @@ export const signaturesRows: ConformingRows = {
     (seen) =>
       timestampsWith((ms) => seen.named === undefined || seen.named.initial || ms >= seen.named.createdMs - 2000),
   ]),
-  // Part 5.1 does not show uniqueness rules of nonces.
-  // A nonce may come again from elsewhere, after a refused call, and after twenty other nonces.
-  'last-twenty-nonces-of-each-address-are-remembered': by.eleventh('signatures/nonce-reuse signatures/nonce-burnt', [
-    nonces({ of: (call) => call.request.remoteAddress, stored: isAccepted, last: 20 }),
-  ]),
-  // Part 5.1 does not show how exact the clock of the server is; every moment is off by less than a quarter of a second.
-  // A later grant may report an earlier end, and a timestamp is at most twenty seconds off; nonces may repeat.
-  'clock-set-back-a-quarter-second-every-five-seconds': by.eleventh(
-    'signatures/time-window limits/token-lifetimes signatures/nonce-reuse',
-    [
-      'timeWindowMs=20000 nonceReuse=accepted accessLifeMs=120000',
-      staysExpired,
-      clock((nowMs) => nowMs + Math.floor((nowMs % 5000) / 20)),
-    ],
-  ),
   // Part 5.1: "how far a timestamp may differ from server time: not shown", nor how a caller learns that time.
   // The Date header is right, missing, and given in +0200; a timestamp is at most fifteen seconds off.
   'date-header-in-another-zone-or-missing-in-turn': by.twelfth('signatures/time-window signatures/nonce-reuse', [

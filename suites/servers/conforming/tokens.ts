@@ -2,6 +2,7 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import {
+  answeredAgain,
   asBasic,
   asToken,
   type Call,
@@ -13,7 +14,7 @@ import {
   onRefused,
   readMembers,
 } from '../operators.ts'
-import { answeredAgain, auth, by, type ConformingRows, calls, errorCode } from './operators.ts'
+import { auth, by, type ConformingRows, calls, errorCode } from './operators.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
