@@ -153,6 +153,27 @@ test('a member that is wrong in one kind of result breaks its own sentence, and 
   })
 })
 
+test('of the keys that a server should not have created, none must list solutions', async () => {
+  const items = itemsOf(
+    'keys/apikey-scope-of-keys',
+    'scopes/apikey-within-key',
+    'keys/created-keys-last',
+    'keys/created',
+  )
+  const server: ServerOptions = {
+    rules: {
+      scopeBeyondKey: () => 'left-out',
+      scopeNeeded: (method) => method !== 'manager/createApiKey',
+      // Such a key gets no more than its creator has.
+      storedKey: (key) => (key.name.startsWith('beyond') ? { ...key, scope: ['context'] } : key),
+    },
+  }
+  const outcomes = await runAll({ target: lastingServer(server, { cleanup: undefined }), corpus, items })
+  const verdictOf = (id: string) => outcomes.find(({ key }) => key === id)?.verdict
+  expect(verdictOf('keys/apikey-scope-of-keys')).toBe('warned')
+  expect(verdictOf('keys/created-keys-last')).toBe('passed')
+})
+
 test('a given token word that does not work is one failure, of tokens/authorize', async () => {
   const items = itemsOf('tokens', 'refresh/new-pair', 'basic')
   const target = lastingServer({ profile: { tokenPrefix: 'X-Access' } }, { tokenPrefix: 'Bearer' })

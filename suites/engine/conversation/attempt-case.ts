@@ -213,12 +213,14 @@ function judgeNotCalled(
 /** The requirement that access tokens authorize calls: a token breaks it that no header can carry. */
 export const tokensWork = 'tokens/authorize'
 
-/** The built-in names of a case (fixtures/README.md); `beyond`, `holder` and `created` are read when they are used. */
+/** The built-in names of a case (fixtures/README.md); `beyond`, `holder`, `created` and `listing` are read when they are used. */
 function builtInNames(talk: Conversation, trying: Trying): Names {
   const { testCase, testKeys, number } = trying
   const { run, facts, createdKeys, instance } = talk
   const { scopeNames, solutions, probes } = instance.settings
   const letters = 'abcdefghijklmnopqrstuvwxyz'
+  // A server may give one id twice: that is one key.
+  const created = () => [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
   // Two cases that run at the same time must not use one name for two sessions.
   const unique = shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
   const names: Names = {
@@ -245,8 +247,14 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
       return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
     },
     get created() {
-      // A server may give one id twice: that is one key.
-      return [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
+      return created()
+    },
+    /** Those of them that list solutions: each was created in a way that must be accepted, with a scope that says so and no restriction beside it. */
+    get listing() {
+      return created().filter(({ member, scope = [] }) => {
+        const words = run.corpus.testKeys.find(({ name }) => name === member)?.scope ?? scope
+        return words.includes('solution') && !words.some((word) => /^(expiresIn|ipAddr|session):/.test(word))
+      })
     },
   }
   for (const member of testKeys) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
