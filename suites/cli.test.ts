@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemAdvice } from './cli.ts'
@@ -8,12 +7,24 @@ import { writeKeyRecord } from './run/keys.ts'
 import { parseTargetFile } from './run/target-file.ts'
 import { call, captureCli, captured } from './self/captured-cli.ts'
 import { madeUpReport } from './self/made-up-report.ts'
+import { newFolder, openFolder } from './self/temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'))
-const testKeysIsFolder = join(folder, 'test-keys-is-folder.yaml')
-writeFileSync(testKeysIsFolder, 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\ntestKeys: .\n')
-const secretFile = join(folder, 'secret.txt')
-writeFileSync(secretFile, 'not-a-secret-0001\n')
+const { folder, at, write, read } = openFolder()
+const aTarget = 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\n'
+const testKeysIsFolder = write('test-keys-is-folder.yaml', `${aTarget}testKeys: .\n`)
+const secretFile = write('secret.txt', 'not-a-secret-0001\n')
+/** Runs the command line, and returns what it printed if it ended well. */
+async function printed(...argv: string[]): Promise<string> {
+  captured.out = ''
+  expect(await call(...argv), captured.complaints).toBe(0)
+  return captured.out
+}
+/** What it complains about, if it takes the call for wrong usage. */
+async function complaint(...argv: string[]): Promise<string> {
+  captured.complaints = ''
+  expect(await call(...argv)).toBe(2)
+  return captured.complaints
+}
 const signing = ['sign', '--key-id', 'k', '--secret-file', secretFile, '--body', '{}']
 captureCli()
 
@@ -65,10 +76,7 @@ describe('wrong usage: one sentence and exit code 2', () => {
       `Cannot read the record of created keys "${folder}": it is a folder, name a file in it\n`,
     ],
     [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
-    [
-      ['init', join(folder, 'no', 'such.yaml')],
-      `Cannot write "${join(folder, 'no', 'such.yaml')}": there is no such folder\n`,
-    ],
+    [['init', at('no', 'such.yaml')], `Cannot write "${at('no', 'such.yaml')}": there is no such folder\n`],
     ...(process.platform === 'linux' ? ['/proc/no/such.html'] : []).map((file): [string[], string] => [
       ['lab', '--out', file],
       `Cannot write the page "${file}": there is no such folder\n`,
@@ -79,55 +87,47 @@ describe('wrong usage: one sentence and exit code 2', () => {
     ],
     ...[[], ['--force']].map((force): [string[], string] => [
       ['init', folder, ...force],
-      `Cannot write "${folder}": it is a folder; name a file in it, such as "${join(folder, 'svc-target.yaml')}"\n`,
+      `Cannot write "${folder}": it is a folder; name a file in it, such as "${at('svc-target.yaml')}"\n`,
     ]),
   ])('%j', async (argv, sentence) => {
-    expect(await call(...argv)).toBe(2)
-    expect(captured.complaints).toBe(sentence)
+    expect(await complaint(...argv)).toBe(sentence)
     expect(captured.out).toBe('')
   })
 })
 
 test('sign: the curl line calls below the base URL', async () => {
-  expect(await call(...signing, '--url', 'http://h/base/'), captured.complaints).toBe(0)
-  expect(captured.out).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
+  expect(await printed(...signing, '--url', 'http://h/base/')).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
 })
 
-test('help explains a command', async () => {
-  expect(await call('help', 'list')).toBe(0)
-  expect(captured.out).toContain('Usage: svc-conformance list')
-  expect(await call('help')).toBe(0)
-  expect(captured.complaints).toBe('')
-})
-
-test('--help and --version are no mistakes', async () => {
-  expect(await call('--version')).toBe(0)
-  expect(captured.out).toMatch(/^\d+\.\d+\.\d+/)
-  expect(await call('version')).toBe(0)
-  expect(await call('--help')).toBe(0)
+test.each([
+  [['help', 'list'], /Usage: svc-conformance list/],
+  [['help'], /Usage: svc-conformance/],
+  [['--help'], /Usage: svc-conformance/],
+  [['--version'], /^\d+\.\d+\.\d+/],
+  [['version'], /^\d+\.\d+\.\d+/],
+])('%j is no mistake', async (argv, text) => {
+  expect(await printed(...argv)).toMatch(text)
   expect(captured.complaints).toBe('')
 })
 
 describe('init', () => {
   test('writes a target file that can be read, and does not overwrite one', async () => {
-    const file = join(folder, 'target.yaml')
-    expect(await call('init', file, '--url', 'http://127.0.0.1:9111/base/')).toBe(0)
-    const text = readFileSync(file, 'utf8')
-    expect(parseTargetFile(text, file)).toEqual({ url: 'http://127.0.0.1:9111/base' })
-    expect(await call('init', file)).toBe(2)
-    expect(captured.complaints).toContain('it exists; name another file, or overwrite it with "--force"')
-    expect(await call('init', file, '--force', '--url', 'https://other.example')).toBe(0)
-    expect(readFileSync(file, 'utf8')).toContain('url: https://other.example')
+    const file = at('target.yaml')
+    await printed('init', file, '--url', 'http://127.0.0.1:9111/base/')
+    expect(parseTargetFile(read('target.yaml'), file)).toEqual({ url: 'http://127.0.0.1:9111/base' })
+    expect(await complaint('init', file)).toContain('it exists; name another file, or overwrite it with "--force"')
+    await printed('init', file, '--force', '--url', 'https://other.example')
+    expect(read('target.yaml')).toContain('url: https://other.example')
   })
 
-  test('every line that is commented captured.out can be used', async () => {
-    const file = join(folder, 'uncommented.yaml')
-    await call('init', file)
+  test('every line that is commented out can be used', async () => {
+    const file = at('uncommented.yaml')
+    await printed('init', file)
     const { properties } = readSchema('target') as { properties: { probes: { propertyNames: { enum: string[] } } } }
     const known = Object.keys(properties)
     const areas = properties.probes.propertyNames.enum
     const commented = new RegExp(`^# (?=(?:${known.join('|')}|  (?:${areas.join('|')})):)`, 'gm')
-    const text = readFileSync(file, 'utf8')
+    const text = read('uncommented.yaml')
       .replace(/^# root: .*privateKeyFile.*$/m, '')
       .replace(commented, '')
     const target = parseTargetFile(text.replace(/^root: .*privateKeyFile.*$/m, ''), file)
@@ -138,42 +138,30 @@ describe('init', () => {
 
 describe('list', () => {
   test('--json names scenarios, cases and requirements', async () => {
-    expect(await call('list', '--json')).toBe(0)
-    const { scenarios, requirements, questions } = JSON.parse(captured.out)
+    const { scenarios, requirements, questions } = JSON.parse(await printed('list', '--json'))
     expect(scenarios.length * requirements.length * questions.length).toBeGreaterThan(0)
     expect(requirements[0]).toMatchObject({ id: 'envelope/post-api', level: 'must' })
   })
 
-  test('for people it ends with the numbers', async () => {
-    expect(await call('list'), captured.complaints).toBe(0)
-    expect(captured.out).toMatch(
-      /\d+ scenarios with \d+ cases \(\d+ in a run, .*\); \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
-    )
-  })
-
   test('is filtered by an id prefix or a requirement', async () => {
-    expect(await call('list', 'basic', '--json')).toBe(0)
-    const { scenarios, requirements } = JSON.parse(captured.out)
-    expect(scenarios.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
-    expect(requirements.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
-    captured.out = ''
-    expect(await call('list', 'limits', '--requirements')).toBe(0)
-    expect(captured.out).toMatch(/limits\/ten-keys {2}must {2}.+ \(\d+ cases, \d+ mutants\)\n/)
+    const { scenarios, requirements } = JSON.parse(await printed('list', 'basic', '--json'))
+    for (const { id } of [...scenarios, ...requirements]) expect(id).toMatch(/^basic\//)
   })
 
-  test('--mutants and --requirements', async () => {
-    expect(await call('list', '--mutants', 'signatures')).toBe(0)
-    expect(captured.out).toMatch(/whole-mac-expected +signatures\/hmac\n/)
-    captured.out = ''
-    expect(await call('list', '--requirements', 'basic')).toBe(0)
-    expect(captured.out).toMatch(/^basic\/[\w-]+ {2}must {2}/)
-    expect(await call('list', '--mutants', '--matrix')).toBe(2)
-    expect(captured.complaints).toBe('Give one of "--mutants" and "--matrix"\n')
+  test.each([
+    [[], /\d+ scenarios with \d+ cases \(\d+ in a run, .*\); \d+ requirements \(\d+ musts\), \d+ open questions\n$/],
+    [['limits', '--requirements'], /limits\/ten-keys {2}must {2}.+ \(\d+ cases, \d+ mutants\)\n/],
+    [['--requirements', 'basic'], /^basic\/[\w-]+ {2}must {2}/],
+    [['--mutants', 'signatures'], /whole-mac-expected +signatures\/hmac\n/],
+  ])('%j for people', async (argv, text) => {
+    expect(await printed('list', ...argv)).toMatch(text)
   })
 
-  test('an unknown id is a mistake', async () => {
-    expect(await call('list', 'basik')).toBe(2)
-    expect(captured.complaints).toBe('Nothing is named "basik", did you mean "basic"?\n')
+  test.each([
+    [['--mutants', '--matrix'], 'Give one of "--mutants" and "--matrix"\n'],
+    [['basik'], 'Nothing is named "basik", did you mean "basic"?\n'],
+  ])('%j is a mistake', async (argv, sentence) => {
+    expect(await complaint('list', ...argv)).toBe(sentence)
   })
 })
 
@@ -204,8 +192,8 @@ describe('show', () => {
     ],
     ['refresh', ['refresh/new-pair  A refresh returns a pair']],
   ])('%s', async (id, parts) => {
-    expect(await call('show', id), captured.complaints).toBe(0)
-    for (const part of parts) expect(captured.out).toMatch(part)
+    const text = await printed('show', id)
+    for (const part of parts) expect(text).toMatch(part)
   })
 
   test.each([
@@ -215,14 +203,13 @@ describe('show', () => {
     ['matrix/0', '; "svc-conformance show matrix"'],
     ['found/nope/x', '; the id of a finding is found/REQUIREMENT/FACT'],
   ])('%s is unknown', async (id, advice) => {
-    expect(await call('show', id)).toBe(2)
-    expect(captured.complaints).toContain(`Nothing is named "${id}"${advice}`)
+    expect(await complaint('show', id)).toContain(`Nothing is named "${id}"${advice}`)
   })
 })
 
 describe('keys', () => {
   const owner = { url: 'http://127.0.0.1:9', rootId: 'root' }
-  const state = mkdtempSync(join(tmpdir(), 'svc-cli-state-'))
+  const state = newFolder()
   const file = join(state, 'svc-conformance', 'a.keys.jsonl')
 
   beforeEach(() => vi.stubEnv('XDG_STATE_HOME', state))
@@ -231,80 +218,64 @@ describe('keys', () => {
   test('lists what past runs left, without control characters and secrets', async () => {
     const keys = [{ id: 'id-1', name: 'a\u001b[31m', secret: 'not-a-secret-0002', member: 'bob' }]
     writeKeyRecord(file, { owner, keys, unanswered: ['lost'] })
-    expect(await call('keys', '--url', 'http://127.0.0.1:9')).toBe(0)
-    expect(captured.out).toContain(
-      '  API key id-1 ("a\\u001b[31m"), the test key of "bob"\n  perhaps an API key "lost"',
-    )
-    expect(await call('keys', '--json')).toBe(0)
-    expect(captured.out).not.toContain('not-a-secret-0002')
-    captured.out = ''
-    expect(await call('keys', '--url', 'http://127.0.0.1:10')).toBe(0)
-    expect(captured.out).toBe(
+    const listed = '  API key id-1 ("a\\u001b[31m"), the test key of "bob"\n  perhaps an API key "lost"'
+    expect(await printed('keys', '--url', 'http://127.0.0.1:9')).toContain(listed)
+    expect(await printed('keys', '--json')).not.toContain('not-a-secret-0002')
+    expect(await printed('keys', '--url', 'http://127.0.0.1:10')).toBe(
       'No API key of an earlier run is recorded here; a run with --disposable that has ended leaves no record\n',
     )
   })
 
   test('--forget removes the records', async () => {
     writeKeyRecord(file, { owner, keys: [{ id: 'id-1', name: 'n' }], unanswered: [] })
-    expect(await call('keys', '--forget')).toBe(0)
+    await printed('keys', '--forget')
     expect(existsSync(file)).toBe(false)
   })
 })
 
 describe('compare', () => {
-  const report = join(folder, 'report.json')
-  writeFileSync(report, JSON.stringify(madeUpReport()))
+  const report = write('report.json', JSON.stringify(madeUpReport()))
 
   test('lays reports side by side', async () => {
-    expect(await call('compare', report, report)).toBe(0)
-    expect(captured.out).toMatch(/A {2}.+, http:\/\/127.0.0.1:9111: does not conform/)
-    expect(captured.out).toMatch(/signatures\/hmac +must +✗ +✗/)
-    await call('compare', '--markdown', report)
-    expect(captured.out).toContain('| signatures/hmac | must | ✗ |')
+    const text = await printed('compare', report, report)
+    expect(text).toMatch(/A {2}.+, http:\/\/127.0.0.1:9111: does not conform/)
+    expect(text).toMatch(/signatures\/hmac +must +✗ +✗/)
+    expect(await printed('compare', '--markdown', report)).toContain('| signatures/hmac | must | ✗ |')
   })
 
   test('names a file that is not a report', async () => {
-    const other = join(folder, 'other.json')
-    writeFileSync(other, '{"verdict":"conforms"}')
-    expect(await call('compare', other)).toBe(2)
-    expect(captured.complaints).toContain(
+    const other = write('other.json', '{"verdict":"conforms"}')
+    expect(await complaint('compare', other)).toContain(
       `Cannot use "${other}": expected a JSON report (run --report json=FILE): missing key "meta"`,
     )
-    writeFileSync(other, 'hello')
-    await call('compare', other)
-    expect(captured.complaints).toContain('it is not JSON')
+    expect(await complaint('compare', write('other.json', 'hello'))).toContain('it is not JSON')
   })
 
   test('writes one page of all servers', async () => {
-    const page = join(folder, 'page.html')
-    expect(await call('compare', report, report, '--html', page)).toBe(0)
-    expect(readFileSync(page, 'utf8')).toContain('"name":"http://127.0.0.1:9111"')
-    expect(await call('compare', report, '--html', page, '--markdown')).toBe(2)
-    expect(captured.complaints).toBe('Choose one of "--html" and "--markdown"\n')
+    await printed('compare', report, report, '--html', at('page.html'))
+    expect(read('page.html')).toContain('"name":"http://127.0.0.1:9111"')
+  })
+
+  test.each([
+    [['compare', report, '--html', at('page.html'), '--markdown'], 'Choose one of "--html" and "--markdown"\n'],
+    [['compare', report, '--strict'], '"--strict" goes with "--merge"\n'],
+    [['diff', report], 'Name two reports to compare, or two servers with "--url A --url B"\n'],
+  ])('%j is a mistake', async (argv, sentence) => {
+    expect(await complaint(...argv)).toBe(sentence)
   })
 
   test('diff shows which verdicts differ, and exits with 1', async () => {
-    const changed = join(folder, 'changed.json')
     const made = madeUpReport()
     const cases = made.cases.map((one) => ({ ...one, verdict: 'passed' as const }))
-    writeFileSync(changed, JSON.stringify({ ...made, cases }))
-    expect(await call('diff', report, report)).toBe(0)
-    expect(captured.out).toContain('No verdict differs')
+    const changed = write('changed.json', JSON.stringify({ ...made, cases }))
+    expect(await printed('diff', report, report)).toContain('No verdict differs')
+    captured.out = ''
     expect(await call('diff', report, changed)).toBe(1)
     expect(captured.out).toMatch(/keys\/warned +! warned → ✓ passed/)
+    captured.out = ''
     await call('diff', report, changed, '--json')
-    expect(JSON.parse(captured.out.slice(captured.out.indexOf('{'))).cases).toContainEqual({
-      key: 'keys/warned',
-      one: 'warned',
-      other: 'passed',
-    })
-    expect(await call('diff', report)).toBe(2)
-    expect(captured.complaints).toBe('Name two reports to compare, or two servers with "--url A --url B"\n')
-  })
-
-  test('flags of a merge go with a merge', async () => {
-    expect(await call('compare', report, '--strict')).toBe(2)
-    expect(captured.complaints).toBe('"--strict" goes with "--merge"\n')
+    const warned = { key: 'keys/warned', one: 'warned', other: 'passed' }
+    expect(JSON.parse(captured.out).cases).toContainEqual(warned)
   })
 })
 

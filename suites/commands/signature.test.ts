@@ -1,8 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors, vectorBytes } from '../engine/language/vectors.ts'
@@ -12,6 +9,7 @@ import { sign } from '../engine/signer/sign.ts'
 import { diagnose } from '../lab/diagnose.ts'
 import { verify } from '../lab/verify.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
+import { openFolder } from '../self/temporary.ts'
 import { readCheck, signInputOf } from './signature.ts'
 
 type SignatureVector = ReturnType<typeof loadVectors>['valid'][number]
@@ -21,13 +19,7 @@ const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params"
 const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 const data = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}`
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-signature-'))
-const inFolder = (name: string): string => join(folder, name)
-/** Writes a file, and returns its path. */
-function file(name: string, text: string): string {
-  writeFileSync(inFolder(name), text)
-  return inFolder(name)
-}
+const { at: inFolder, write: file } = openFolder()
 const pair = ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....'))
 const secretFile = file('secret', 'not-a-secret-0001\n')
 const publicKeyFile = file('public.pem', pair.publicKeyPem)
@@ -136,8 +128,7 @@ describe('sign', () => {
     const { stdout } = spawnSync('sh', ['-c', echo])
     expect(stdout.toString().split('\n').slice(-3)).toEqual(['--data-raw', text, ''])
     expect(stdout.toString()).toContain(`\nhttp://h/it's/api\n`)
-    writeFileSync(inFolder('bytes'), Uint8Array.of(0, 255))
-    expect(await lineOf('--body-file', inFolder('bytes'))).toMatch(
+    expect(await lineOf('--body-file', file('bytes', Uint8Array.of(0, 255)))).toMatch(
       /^printf %s AP8= \| openssl base64 -d -A \| curl .* --data-binary @-$/,
     )
   })

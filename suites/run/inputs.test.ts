@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { truncateSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { everyAnswer } from '../report/build.ts'
 import type { KnownEntry } from '../report/report.ts'
 import { madeUpCase, madeUpCorpus } from '../self/made-up-report.ts'
+import { openFolder } from '../self/temporary.ts'
 import { failedIds, readBaseline, writeBaseline } from './inputs.ts'
 
 const corpus = madeUpCorpus({
@@ -15,25 +14,18 @@ const corpus = madeUpCorpus({
     ['tokens/refresh', []],
   ],
 })
-const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'))
-const place = (name: string): string => join(folder, name)
+const { folder, at: place, write, read } = openFolder()
 const file = place('known.yaml')
 
 function parse(text: string, isUpdated = false, of = corpus): KnownEntry[] {
-  writeFileSync(file, text)
-  return readBaseline(file, of, isUpdated)
+  return readBaseline(write('known.yaml', text), of, isUpdated)
 }
 
 describe('the file', () => {
   test('is read back as it was written, with any content', () => {
+    const whole = { scenario: 'tokens/expiry', case: 'a: "b" #c', requirement: 'tokens/expire' }
     const entries: KnownEntry[] = [
-      {
-        scenario: 'tokens/expiry',
-        case: 'a: "b" #c',
-        requirement: 'tokens/expire',
-        reason: "line\nbreak 'quoted' ü",
-        issue: 'https://tracker.example/1#x',
-      },
+      { ...whole, reason: "line\nbreak 'quoted' ü", issue: 'https://tracker.example/1#x' },
       { scenario: 'tokens/refresh', reason: '- no', sometimes: true, issue: null },
       { scenario: 'found/tokens/expire/used-after-its-end', reason: 'r', issue: null },
       { scenario: 'table/basic/basic-secret', reason: 'a part of the table', issue: null },
@@ -82,19 +74,16 @@ describe('a baseline of an earlier version', () => {
 
   test('is rewritten by an update', () => {
     writeBaseline(file, parse(old, true, withBob))
-    expect(readFileSync(file, 'utf8')).toContain('case: "slow"')
-    expect(readBaseline(file, withBob, false).map(({ scenario }) => scenario)).toEqual([
-      'tokens/expiry',
-      'test-keys/bob',
-    ])
+    expect(read('known.yaml')).toContain('case: "slow"')
+    const scenarios = readBaseline(file, withBob, false).map(({ scenario }) => scenario)
+    expect(scenarios).toEqual(['tokens/expiry', 'test-keys/bob'])
   })
 })
 
 describe('a file that is not a baseline gives a one-line error', () => {
-  writeFileSync(place('circle'), '&a\n- *a\n')
+  write('circle', '&a\n- *a\n')
   execFileSync('mkfifo', [place('pipe')])
-  writeFileSync(place('long'), '')
-  truncateSync(place('long'), 100_000_000)
+  truncateSync(write('long', ''), 100_000_000)
   test.each([
     ['a folder', folder, 'it is a folder, name a file in it'],
     ['no file', place('none'), 'there is no such file; "--update-known" writes one'],

@@ -1,24 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { linkSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { linkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { openFolder } from '../self/temporary.ts'
 import { demandOwnFiles, readRunOptions, type TargetOptions } from './options.ts'
 
 type Typed = Parameters<typeof readRunOptions>[0]
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-run-options-'))
+const { folder, at: place, write: file } = openFolder()
 const url = 'https://service.example'
 const key = { keyId: 'id-1', keySecret: 'secret-1' }
-
-function file(name: string, text: string): string {
-  const path = join(folder, name)
-  writeFileSync(path, text)
-  return path
-}
 
 function targetOf(flags: Typed, env: { [name: string]: string } = {}): TargetOptions {
   const { target } = readRunOptions(flags, env)
@@ -85,7 +79,7 @@ tls: { insecure: true }
       disposable: false,
       allow: ['sessions', 'keys'],
       stateFolder: join('/state', 'svc-conformance'),
-      testKeysFile: join(folder, 'test-keys.json'),
+      testKeysFile: place('test-keys.json'),
       inputs: [{ what: 'the target file', file: target }],
       doubts: [],
     })
@@ -292,7 +286,7 @@ function refusal(flags: Typed, env: { [name: string]: string } = {}): string {
 
 describe('wrong usage', () => {
   const linked = file('linked.out', '')
-  const link = join(folder, 'link.out')
+  const link = place('link.out')
   symlinkSync(linked, link)
   const nameless = file('nameless.yaml', 'allow: [keys]\n')
   const emptySecret = file('empty.txt', '\n')
@@ -388,9 +382,8 @@ describe('wrong usage', () => {
 })
 
 describe('files that are read and written', () => {
-  const place = (name: string): string => join(folder, name)
-  writeFileSync(place('target.yaml'), 'url: http://a.example\nroot: { id: i, secret: s }\ntestKeys: kept.jsonl\n')
-  writeFileSync(place('known.yaml'), '[]\n')
+  file('target.yaml', 'url: http://a.example\nroot: { id: i, secret: s }\ntestKeys: kept.jsonl\n')
+  file('known.yaml', '[]\n')
   symlinkSync(place('target.yaml'), place('link'))
   linkSync(place('known.yaml'), place('hard-link'))
   symlinkSync(folder, place('folder-link'))

@@ -4,8 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createPublicKey, verify as nodeVerify } from 'node:crypto'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultScheme } from '../engine/document.ts'
@@ -19,10 +18,11 @@ import { publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type SignInput, sign } from '../engine/signer/sign.ts'
 import { createProfile, rules } from '../targets/bundled.ts'
 import { shipped } from './sources.ts'
+import { openFolder } from './temporary.ts'
 
 type SignatureVector = ReturnType<typeof loadVectors>['valid'][number]
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-vectors-'))
+const { write: file } = openFolder()
 
 // LibreSSL has the same name, but neither -rawin nor -macopt hexkey with every key.
 const version = spawnSync('openssl', ['version']).stdout?.toString() ?? ''
@@ -96,12 +96,6 @@ function openssl(args: string[]): Buffer {
   const { status, stdout, stderr } = spawnSync('openssl', args)
   if (status !== 0) throw new Error(`openssl ${args[0]} failed: ${stderr.toString()}`)
   return stdout
-}
-
-function file(name: string, content: string | Buffer): string {
-  const path = join(folder, name)
-  writeFileSync(path, content)
-  return path
 }
 
 interface EdgeCase {

@@ -1,66 +1,44 @@
 /** The commands as their users run them: a client through the proxy, the report at the end, and the saved file judged again. */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith } from '../engine/language/schemas.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
 import { body } from '../self/made-up-calls.ts'
+import { printedBy, startBuilt } from '../self/printed-by.ts'
+import { openFolder } from '../self/temporary.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import type { buildWatchReport } from './report.ts'
 
 type WatchReport = ReturnType<typeof buildWatchReport>
 
 captureCli()
-const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
-const folder = mkdtempSync(join(tmpdir(), 'svc-watch-'))
+const { folder, write, read } = openFolder()
 
 function start(...args: string[]) {
-  const child = spawn(process.execPath, [bin, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text) => {
-      printed += text
-    })
-  return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number, printed })) }
+  const child = startBuilt(args, { cwd: folder })
+  const printed = printedBy(child)
+  return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number, printed: printed() })) }
 }
 
-const reportIn = (name: string): WatchReport => JSON.parse(readFileSync(join(folder, name), 'utf8')) as WatchReport
+const reportIn = (name: string): WatchReport => JSON.parse(read(name)) as WatchReport
 
 test('four clients at once, refreshing and calling: nobody is accused, no call is lost, and the saved file says the same', async () => {
   const server = await startMockServer()
   const { id, secret } = server.rootKey
-  const { child, ended } = start(
-    'watch',
-    '--url',
-    server.url,
-    '--save',
-    'saved.jsonl',
-    '--report',
-    'json=watch.json',
-    '--quiet',
-  )
+  const asked = ['--save', 'saved.jsonl', '--report', 'json=watch.json', '--quiet']
+  const { child, ended } = start('watch', '--url', server.url, ...asked)
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
   const { url } = JSON.parse(line) as { url: string }
   const ask = async (method: string, params: object, token?: string) => {
-    const headers = {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    }
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const headers = { 'content-type': 'application/json', ...authorization }
     const answer = await fetch(`${url}/api`, { method: 'POST', headers, body: body(method, params) })
     return ((await answer.json()) as { result?: { accessToken: string; refreshToken: string } }).result
   }
   const work = async (): Promise<number> => {
-    let pair = await ask('manager/auth', {
-      grantType: 'api_key_credentials',
-      apiKeyId: id,
-      apiKeySecret: secret,
-      scope: ['solution'],
-    })
+    const key = { apiKeyId: id, apiKeySecret: secret }
+    let pair = await ask('manager/auth', { grantType: 'api_key_credentials', ...key, scope: ['solution'] })
     let accepted = 0
     for (let round = 0; round < 10; round++) {
       const calls = [1, 2, 3].map(() => ask('solution/listSolutions', {}, pair?.accessToken))
@@ -75,14 +53,10 @@ test('four clients at once, refreshing and calling: nobody is accused, no call i
   await server.close()
   const live = reportIn('watch.json')
   expect(problemWith(live, 'report')).toBeUndefined()
-  expect([code, live.verdict, live.findings, live.clients.map(({ verdict }) => verdict)]).toEqual([
-    0,
-    'conforms',
-    [],
-    ['conforms'],
-  ])
+  expect(code).toBe(0)
+  expect(live).toMatchObject({ verdict: 'conforms', findings: [], clients: [{ verdict: 'conforms' }] })
   expect(live.watched).toMatchObject({ calls: 4 + 40 + 120, refused: 0, ours: 0, lacks: [] })
-  const saved = readFileSync(join(folder, 'saved.jsonl'), 'utf8').trim().split('\n')
+  const saved = read('saved.jsonl').trim().split('\n')
   for (const text of saved.slice(1)) expect(problemWith(JSON.parse(text), 'exchange')).toBeUndefined()
   for (const text of [printed, ...saved, JSON.stringify(live)]) expect(text).not.toContain(secret)
   const again = await start('judge', 'saved.jsonl', '--report', 'json=judged.json').ended
@@ -92,10 +66,8 @@ test('four clients at once, refreshing and calling: nobody is accused, no call i
 })
 
 test('a file without a call ends with 3, a broken one with 2', async () => {
-  writeFileSync(join(folder, 'none.har'), JSON.stringify({ log: { entries: [] } }))
-  writeFileSync(join(folder, 'broken.jsonl'), '{"what":1}\n{}\n')
-  expect(await call('judge', join(folder, 'none.har'))).toBe(3)
+  expect(await call('judge', write('none.har', JSON.stringify({ log: { entries: [] } })))).toBe(3)
   expect(captured.out).toContain('No call of the interface was seen')
-  expect(await call('judge', join(folder, 'broken.jsonl'))).toBe(2)
+  expect(await call('judge', write('broken.jsonl', '{"what":1}\n{}\n'))).toBe(2)
   expect(captured.complaints).toContain('broken.jsonl:1')
 })
