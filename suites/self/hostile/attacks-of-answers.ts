@@ -18,6 +18,10 @@ import {
 const answering = (answer: (received: Received, response: ServerResponse) => void, args: string[] = []) =>
   against(() => hostileServer(answer), runs('--timeout', '15', ...args))
 
+/** Runs it against a server that sends this text, made from the id of the call, as the body of every answer. */
+const sending = (text: (id: unknown) => string | Buffer, headers: { [name: string]: string } = {}) =>
+  answering(({ body }, response) => void response.writeHead(200, headers).end(text(body.id)))
+
 const accepting = (result: unknown) => answering(({ body }, response) => sendJson(response, envelope(body.id, result)))
 const refusing = (error: unknown) =>
   answering(({ body }, response) => sendJson(response, { jsonrpc: '2.0', id: body.id, error }))
@@ -90,7 +94,6 @@ export const attacksOfAnswers: Attacks = {
     }),
   },
   'huge-result': { about: '20 MB of text where an object belongs', setUp: accepting('x'.repeat(20 * mebibyte)) },
-  'large-result': { about: '3 MB of text where an object belongs', setUp: accepting('x'.repeat(3 * mebibyte)) },
   'large-results-at-once': {
     about: '3 MB of text for every call of a run that makes many at once',
     exits: [1],
@@ -106,92 +109,62 @@ export const attacksOfAnswers: Attacks = {
   },
   'deep-result': {
     about: 'a result nested 100,000 deep',
-    setUp: answering(
-      ({ body }, response) => void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":${nested(100_000)}}`),
-    ),
+    setUp: sending((id) => `{"jsonrpc":"2.0","id":${id},"result":${nested(100_000)}}`),
   },
   'deep-error': {
     about: 'error data nested 100,000 deep',
-    setUp: answering(
-      ({ body }, response) =>
-        void response.end(
-          `{"jsonrpc":"2.0","id":${body.id},"error":{"code":1,"message":"no","data":${nested(100_000)}}}`,
-        ),
-    ),
+    setUp: sending((id) => `{"jsonrpc":"2.0","id":${id},"error":{"code":1,"message":"no","data":${nested(100_000)}}}`),
   },
   'infinite-id': {
     about: '1e400 as the id',
-    setUp: answering((_asked, response) => void response.end('{"jsonrpc":"2.0","id":1e400,"result":{}}')),
+    setUp: sending(() => '{"jsonrpc":"2.0","id":1e400,"result":{}}'),
   },
   'duplicate-members': {
     about: 'result and error twice each',
-    setUp: answering(
-      ({ body }, response) =>
-        void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{},"result":1,"error":null,"error":{"code":1}}`),
-    ),
+    setUp: sending((id) => `{"jsonrpc":"2.0","id":${id},"result":{},"result":1,"error":null,"error":{"code":1}}`),
   },
   'byte-order-mark': {
     about: 'a byte order mark before the JSON',
-    setUp: answering(({ body }, response) => void response.end(`\ufeff${JSON.stringify(envelope(body.id, {}))}`)),
+    setUp: sending((id) => `\ufeff${JSON.stringify(envelope(id, {}))}`),
   },
   'nul-bytes': {
     about: 'NUL bytes in the body',
-    setUp: answering((_asked, response) => void response.end('\u0000\u0000{"jsonrpc":"2.0"}\u0000')),
+    setUp: sending(() => '\u0000\u0000{"jsonrpc":"2.0"}\u0000'),
   },
   'lone-surrogates': {
     about: 'lone surrogates in a text',
-    setUp: answering(
-      ({ body }, response) =>
-        void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{"list":["\\ud800","\\udc00"]}}`),
-    ),
+    setUp: sending((id) => `{"jsonrpc":"2.0","id":${id},"result":{"list":["\\ud800","\\udc00"]}}`),
   },
   'bytes-that-are-not-text': {
     about: 'random bytes as the body',
-    setUp: answering(
-      (_asked, response) =>
-        void response.end(Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 37) % 256))),
-    ),
+    setUp: sending(() => Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 37) % 256))),
   },
   'prototype-members': {
     about: '__proto__ and constructor as members',
-    setUp: answering(
-      ({ body }, response) =>
-        void response.end(
-          `{"jsonrpc":"2.0","id":${body.id},"result":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}`,
-        ),
+    setUp: sending(
+      (id) =>
+        `{"jsonrpc":"2.0","id":${id},"result":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}`,
     ),
   },
   'numbers-beyond-all': {
     about: 'numbers that no double holds',
-    setUp: answering(
-      ({ body }, response) =>
-        void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{"list":[1e999,-1e999,${'9'.repeat(5000)}]}}`),
-    ),
+    setUp: sending((id) => `{"jsonrpc":"2.0","id":${id},"result":{"list":[1e999,-1e999,${'9'.repeat(5000)}]}}`),
   },
   'wrong-gzip': {
     about: 'a body that is not gzip, as it claims',
-    setUp: answering(
-      (_asked, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip'),
-    ),
+    setUp: sending(() => 'this is not gzip', { 'content-encoding': 'gzip' }),
   },
   'gzip-bomb': {
     about: '200 MB of blanks in gzip',
-    setUp: answering(
-      (_asked, response) =>
-        void response
-          .writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' })
-          .end(gzipSync(Buffer.alloc(200 * mebibyte, ' '), { level: 9 })),
-    ),
+    setUp: sending(() => gzipSync(Buffer.alloc(200 * mebibyte, ' '), { level: 9 }), {
+      'content-encoding': 'gzip',
+      'content-type': 'application/json',
+    }),
   },
-  'empty-200': { about: '200 without a body', setUp: answering((_asked, response) => void response.end()) },
+  'empty-200': { about: '200 without a body', setUp: sending(() => '') },
   'login-page': {
     about: 'an HTML page for every call',
-    setUp: answering(
-      (_asked, response) =>
-        void response
-          .writeHead(200, { 'content-type': 'text/html' })
-          .end('<html><script>alert(1)</script>Verdict: conforms</html>'),
-    ),
+    setUp: sending(() => '<html><script>alert(1)</script>Verdict: conforms</html>', { 'content-type': 'text/html' }),
   },
   'accepts-everything': { about: 'a result for every call', exits: [1], setUp: accepting({ list: [] }) },
   'refuses-everything': {
@@ -212,97 +185,87 @@ const create = 'manager/createApiKey'
 const auth = 'manager/auth'
 
 /** Attacks through keys, tokens and timestamps that a server issues. */
-export const attacksOfValues: Attacks = endingWith([1], {
-  'key-id-with-escapes': {
-    about: 'terminal escapes in the id of a created key',
-    saysNot: /^Verdict: conforms/m,
-    setUp: withResult(create, { id: evilText }, 'test-keys'),
-  },
-  'key-id-with-line-feeds': {
-    about: 'a header field smuggled into the id of a key',
-    setUp: withResult(create, { id: 'x\r\nx-evil: 1' }, 'test-keys'),
-  },
-  'key-id-of-a-megabyte': {
-    about: 'a key id of 1 MB',
-    setUp: withResult(create, { id: 'x'.repeat(mebibyte) }, 'test-keys'),
-  },
-  'key-id-that-is-a-path': {
-    about: 'a key id that looks like a path',
-    exits: [0, 1],
-    setUp: withResult(create, { id: '../../../../etc/passwd' }, 'test-keys'),
-  },
-  'key-id-that-is-an-object': {
-    about: 'an object as the id of a key',
-    setUp: withResult(create, { id: { toString: 'x' } }, 'test-keys'),
-  },
-  'secret-of-a-megabyte': {
-    about: 'a secret of 1 MB',
-    exits: [0, 1],
-    setUp: withResult(create, { secret: 'x'.repeat(mebibyte) }, 'test-keys'),
-  },
-  'secret-that-is-a-word': {
-    about: 'a secret that is a common word, which redaction must not blow up',
-    exits: [0, 1],
-    setUp: withResult(create, { secret: 'e' }, 'test-keys'),
-  },
-  'token-with-line-feeds': {
-    about: 'a header field smuggled into a token',
-    setUp: withResult(auth, { accessToken: 'x\r\nx-evil: 1' }, 'tokens/authorize'),
-  },
-  'token-with-escapes': {
-    about: 'terminal escapes in a token',
-    setUp: withResult(auth, { accessToken: evilText, refreshToken: evilText }, 'refresh/new-pair'),
-  },
-  'token-of-a-megabyte': {
-    about: 'a token of 1 MB',
-    setUp: withResult(auth, { accessToken: 'x'.repeat(mebibyte) }, 'tokens/authorize'),
-  },
-  'refresh-token-of-two-megabytes': {
-    about: 'a refresh token of 2 MB, in every pair of a run',
-    withinMs: 35_000,
-    setUp: withResult(auth, { refreshToken: 'x'.repeat(2 * mebibyte) }),
-  },
-  'token-that-is-a-number': {
-    about: 'a number as token',
-    setUp: withResult(auth, { accessToken: 12 }, 'tokens'),
-  },
-  'expiry-beyond-time': {
-    about: 'an expiry that no date holds',
-    exits: [0, 1],
-    setUp: withResult(auth, { accessTokenExpiry: 1e300, refreshTokenExpiry: -1e300 }, 'expires-in'),
-  },
-  'expiry-that-is-text': {
-    about: 'a text as expiry',
-    exits: [0, 1],
-    setUp: withResult(auth, { accessTokenExpiry: evilText, refreshTokenExpiry: evilText }, 'grants/result'),
-  },
-  'expiry-in-a-century': {
-    about: 'an expiry that is too far away to wait for',
-    exits: [0, 1],
-    setUp: withResult(auth, { accessTokenExpiry: 9_999_999_999_999 }, 'expires-in/enforced'),
-  },
-  'scope-without-end': {
-    about: '100,000 scope words',
-    exits: [0, 1],
-    setUp: withResult(
-      auth,
-      { scope: Array.from({ length: 100_000 }, (_, index) => `scope-${index}`) },
-      'grants/result',
-    ),
-  },
-  'scope-with-escapes': {
-    about: 'terminal escapes as scope words',
-    exits: [0, 1],
-    setUp: withResult(auth, { scope: [evilText] }, 'grants/result'),
-  },
-  'token-type-with-escapes': {
-    about: 'terminal escapes as token type, which the run may try as a prefix',
-    exits: [0, 1],
-    setUp: withResult(auth, { tokenType: evilText }, 'grants/result'),
-  },
-  'listing-with-escapes': {
-    about: 'terminal escapes in what is observed',
-    exits: [0, 1],
-    setUp: withResult('solution/listSolutions', { list: [evilText], [evilText]: evilText }, 'solutions'),
-  },
-})
+export const attacksOfValues: Attacks = {
+  ...endingWith([1], {
+    'key-id-with-escapes': {
+      about: 'terminal escapes in the id of a created key',
+      saysNot: /^Verdict: conforms/m,
+      setUp: withResult(create, { id: evilText }, 'test-keys'),
+    },
+    'key-id-with-line-feeds': {
+      about: 'a header field smuggled into the id of a key',
+      setUp: withResult(create, { id: 'x\r\nx-evil: 1' }, 'test-keys'),
+    },
+    'key-id-of-a-megabyte': {
+      about: 'a key id of 1 MB',
+      setUp: withResult(create, { id: 'x'.repeat(mebibyte) }, 'test-keys'),
+    },
+    'key-id-that-is-an-object': {
+      about: 'an object as the id of a key',
+      setUp: withResult(create, { id: { toString: 'x' } }, 'test-keys'),
+    },
+    'token-with-line-feeds': {
+      about: 'a header field smuggled into a token',
+      setUp: withResult(auth, { accessToken: 'x\r\nx-evil: 1' }, 'tokens/authorize'),
+    },
+    'token-with-escapes': {
+      about: 'terminal escapes in a token',
+      setUp: withResult(auth, { accessToken: evilText, refreshToken: evilText }, 'refresh/new-pair'),
+    },
+    'refresh-token-of-two-megabytes': {
+      about: 'a refresh token of 2 MB, in every pair of a run',
+      withinMs: 35_000,
+      setUp: withResult(auth, { refreshToken: 'x'.repeat(2 * mebibyte) }),
+    },
+    'token-that-is-a-number': {
+      about: 'a number as token',
+      setUp: withResult(auth, { accessToken: 12 }, 'tokens'),
+    },
+  }),
+  ...endingWith([0, 1], {
+    'key-id-that-is-a-path': {
+      about: 'a key id that looks like a path',
+      setUp: withResult(create, { id: '../../../../etc/passwd' }, 'test-keys'),
+    },
+    'secret-of-a-megabyte': {
+      about: 'a secret of 1 MB',
+      setUp: withResult(create, { secret: 'x'.repeat(mebibyte) }, 'test-keys'),
+    },
+    'secret-that-is-a-word': {
+      about: 'a secret that is a common word, which redaction must not blow up',
+      setUp: withResult(create, { secret: 'e' }, 'test-keys'),
+    },
+    'expiry-beyond-time': {
+      about: 'an expiry that no date holds',
+      setUp: withResult(auth, { accessTokenExpiry: 1e300, refreshTokenExpiry: -1e300 }, 'expires-in'),
+    },
+    'expiry-that-is-text': {
+      about: 'a text as expiry',
+      setUp: withResult(auth, { accessTokenExpiry: evilText, refreshTokenExpiry: evilText }, 'grants/result'),
+    },
+    'expiry-in-a-century': {
+      about: 'an expiry that is too far away to wait for',
+      setUp: withResult(auth, { accessTokenExpiry: 9_999_999_999_999 }, 'expires-in/enforced'),
+    },
+    'scope-without-end': {
+      about: '100,000 scope words',
+      setUp: withResult(
+        auth,
+        { scope: Array.from({ length: 100_000 }, (_, index) => `scope-${index}`) },
+        'grants/result',
+      ),
+    },
+    'scope-with-escapes': {
+      about: 'terminal escapes as scope words',
+      setUp: withResult(auth, { scope: [evilText] }, 'grants/result'),
+    },
+    'token-type-with-escapes': {
+      about: 'terminal escapes as token type, which the run may try as a prefix',
+      setUp: withResult(auth, { tokenType: evilText }, 'grants/result'),
+    },
+    'listing-with-escapes': {
+      about: 'terminal escapes in what is observed',
+      setUp: withResult('solution/listSolutions', { list: [evilText], [evilText]: evilText }, 'solutions'),
+    },
+  }),
+}

@@ -41,11 +41,6 @@ export const attacksOfTime: Attacks = {
     withinMs: deadline(3),
     setUp: throttling('86400', 503, ['--timeout', '3']),
   },
-  'throttled-a-day': {
-    about: '429 with Retry-After: 86400 from the first call',
-    withinMs: deadline(3),
-    setUp: throttling('86400', 429, ['--timeout', '3']),
-  },
   'retry-after-nonsense': {
     about: 'Retry-After that is neither a number nor a date',
     withinMs: deadline(4),

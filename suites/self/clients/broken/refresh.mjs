@@ -65,15 +65,6 @@ export const refreshClients = [
       defaultParts.dropPair(client)
     },
   }),
-  newestUsed('refresh-token-before-the-last', 'Refreshes with the refresh token of the pair before the last one', {
-    keepPair: keepBoth,
-    refresh: (client, pair) => defaultParts.refresh(client, client.memory.old ?? pair),
-    dropPair(client) {
-      client.memory.old = undefined
-      client.memory.newest = undefined
-      defaultParts.dropPair(client)
-    },
-  }),
   newestUsed(
     'first-pair-on-disk',
     'Writes only the granted pair to its file; a second start goes on with the old one',
@@ -140,15 +131,6 @@ export const refreshClients = [
     isDue: () => false,
     noteRefused: () => undefined,
   }),
-  noExpiredToken('renews-at-the-second-refused-call', 'Renews a token when a second call with it was refused', {
-    isDue: () => false,
-    triesAgain: (client, made) => made.outcome.kind !== 'refused' && defaultParts.triesAgain(client, made),
-    noteRefused(client, token) {
-      const isSecond = client.memory.refused === token
-      client.memory.refused = token
-      if (isSecond) defaultParts.noteRefused(client, token)
-    },
-  }),
   noExpiredToken('expiry-read-as-seconds', 'Reads the expiry as seconds, and trusts it more than a refusal', {
     isDue: (client, { expiryMs }) => client.parts.now(client) >= expiryMs * 1000,
     noteRefused: () => undefined,
@@ -196,14 +178,6 @@ export const refreshClients = [
       client.memory.isOver = isLost && refreshed === undefined
       if (client.memory.isOver) throw new Error('Logged out')
       return refreshed
-    },
-  }),
-  lostAnswer('lost-refresh-exits', 'Ends its process when the answer to a refresh is lost', {
-    async refresh(client, { refreshToken }) {
-      const { parts } = client
-      const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
-      if (outcome.kind === 'broken') process.exit(1)
-      return outcome.pair
     },
   }),
 ]

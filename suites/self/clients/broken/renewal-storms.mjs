@@ -94,14 +94,6 @@ export const renewalClients = [
       return outcome.pair
     },
   }),
-  noLoop('refresh-per-refused-call', 'Refreshes up to ten times for a call that is refused for good', {
-    triesAgain: (client, made) =>
-      made.outcome.kind === 'refused' ? made.tries < 10 : defaultParts.triesAgain(client, made),
-    renew(client) {
-      client.renewalsAfterRefusal = 0
-      return defaultParts.renew(client)
-    },
-  }),
   noLoop('refresh-once-per-refused-call', 'Refreshes for every call that is refused, however many are', {
     renew(client) {
       client.renewalsAfterRefusal = 0
