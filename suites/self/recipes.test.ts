@@ -1,7 +1,7 @@
 /** The CI recipes: every command of theirs is run, with `npx svc-conformance` being the command line of this checkout. */
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { XMLValidator } from 'fast-xml-parser'
 import { describe, expect, test } from 'vitest'
@@ -13,14 +13,15 @@ import { chromiumMissing, launchChromium } from './chromium.ts'
 import { freePorts, printedBy } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 import { shipped } from './sources.ts'
+import { openFolder } from './temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-recipes-'))
+const { at, write } = openFolder()
 /** A whole run against a URL waits for lifetimes to pass; the commands are what is tested here. */
 const onlySome = isProof ? ['authorization', 'basic'] : ['authorization']
-const tools = join(folder, 'tools')
+const tools = at('tools')
 mkdirSync(tools)
-writeFileSync(
-  join(tools, 'npx'),
+const npx = write(
+  'tools/npx',
   `#!/bin/sh
 [ "$1" = --yes ] && shift
 case "$1" in svc-conformance|svc-conformance@*) shift;; *) echo "npx $*: not expected in a recipe" >&2; exit 97;; esac
@@ -28,30 +29,23 @@ case "$1" in svc-conformance|svc-conformance@*) shift;; *) echo "npx $*: not exp
 exec node "${join(packageRoot, 'dist', 'suites', 'bin.js')}" "$@"
 `,
 )
-chmodSync(join(tools, 'npx'), 0o755)
+chmodSync(npx, 0o755)
 
 /** Outside of a proof some recipes only print the plan of their run. */
 const planUnlessProof = { MORE: isProof ? '' : '--plan' }
 
-interface Ran {
-  exitCode: number
-  printed: string
-}
-
 /** Runs a script in bash as the CI systems do, in a folder of its own. */
-function sh(script: string, cwd: string, env: { [name: string]: string } = {}): Promise<Ran> {
+async function sh(script: string, cwd: string, env: { [name: string]: string } = {}) {
   mkdirSync(cwd, { recursive: true })
   const { SVC_URL: _url, ...outer } = process.env
-  return new Promise((resolve, reject) => {
-    const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], {
-      cwd,
-      env: { ...outer, PATH: `${tools}:${process.env.PATH}`, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const printed = printedBy(child)
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ exitCode: code ?? -1, printed: printed() }))
+  const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], {
+    cwd,
+    env: { ...outer, PATH: `${tools}:${process.env.PATH}`, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const printed = printedBy(child)
+  const [exitCode] = await once(child, 'close')
+  return { exitCode, printed: printed() }
 }
 
 async function withServer<T>(use: (env: { [name: string]: string }) => Promise<T>): Promise<T> {
@@ -78,45 +72,38 @@ describe('the composite action', () => {
     runs: { steps: ActionStep[] }
   }
   const step = (id: string): ActionStep => action.runs.steps.find((one) => one.id === id) as ActionStep
-  const environment = (id: string, inputs: { [name: string]: string }) =>
-    Object.fromEntries(
-      Object.entries(step(id).env ?? {}).map(([name, value]) => {
-        const input = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(value)?.[1] ?? ''
-        expect(Object.keys(action.inputs)).toContain(input)
-        return [name, inputs[input] ?? action.inputs[input]?.default ?? '']
-      }),
-    )
+  /** Runs a step as the action would with these inputs. */
+  const runStep = (id: string, cwd: string, inputs: { [name: string]: string }, more: object = {}) => {
+    const { env = {}, run = '' } = step(id)
+    const words = Object.entries(env).map(([name, value]) => {
+      const input = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(value)?.[1] ?? ''
+      expect(Object.keys(action.inputs)).toContain(input)
+      return [name, inputs[input] ?? action.inputs[input]?.default ?? '']
+    })
+    return sh(run, cwd, { ...Object.fromEntries(words), ...more })
+  }
 
   test('runs the suite, keeps every report and writes the summary', () =>
     withServer(async ({ SVC_URL = '', SVC_KEY_ID = '', SVC_KEY_SECRET = '' }) => {
-      const cwd = join(folder, 'action')
+      const cwd = at('action')
       const inputs = { url: SVC_URL, 'key-id': SVC_KEY_ID, 'key-secret': SVC_KEY_SECRET, disposable: 'true' }
-      const ran = await sh(step('run').run ?? '', cwd, environment('run', inputs))
+      const ran = await runStep('run', cwd, inputs)
       expect(ran.printed).toContain('Verdict: inconclusive')
       expect(ran.exitCode).toBe(0)
-      expect(readdirSync(join(cwd, 'conformance')).sort()).toEqual([
-        'junit.xml',
-        'report.html',
-        'report.json',
-        'summary.md',
-      ])
+      const files = ['junit.xml', 'report.html', 'report.json', 'summary.md']
+      expect(readdirSync(join(cwd, 'conformance')).sort()).toEqual(files)
       const summary = join(cwd, 'step-summary.md')
-      await sh(step('summary').run ?? '', cwd, { ...environment('summary', inputs), GITHUB_STEP_SUMMARY: summary })
+      await runStep('summary', cwd, inputs, { GITHUB_STEP_SUMMARY: summary })
       expect(readFileSync(summary, 'utf8')).toContain('inconclusive')
-      for (const file of readdirSync(join(cwd, 'conformance')))
+      for (const file of files)
         expect(readFileSync(join(cwd, 'conformance', file), 'utf8')).not.toContain(SVC_KEY_SECRET)
     }))
 
   test('passes flags and exit codes on', async () => {
-    const cwd = join(folder, 'action-flags')
-    const inputs = {
-      url: 'http://127.0.0.1:9',
-      'key-id': 'a',
-      'key-secret': 'not-a-secret',
-      known: 'a b.yaml',
-      strict: 'true',
-    }
-    const ran = await sh(step('run').run ?? '', cwd, environment('run', inputs))
+    const cwd = at('action-flags')
+    const key = { 'key-id': 'a', 'key-secret': 'not-a-secret' }
+    const inputs = { url: 'http://127.0.0.1:9', ...key, known: 'a b.yaml', strict: 'true' }
+    const ran = await runStep('run', cwd, inputs)
     expect(ran.printed).toContain('Cannot read the baseline "a b.yaml"')
     expect(ran.exitCode).toBe(2)
   })
@@ -128,7 +115,7 @@ describe('the composite action', () => {
 
 test('the plain line', () =>
   withServer(async (env) => {
-    const cwd = join(folder, 'plain')
+    const cwd = at('plain')
     const ran = await sh(shipped('.ci/recipes/plain.sh'), cwd, { ...env, ...planUnlessProof })
     expect(ran.exitCode).toBe(0)
     expect(ran.printed).toContain('Plan: ')
@@ -141,8 +128,8 @@ test('the GitLab include', () =>
       [job: string]: { script: string[]; variables: { [name: string]: string } }
     }
     const job = file['svc-conformance']
-    const cwd = join(folder, 'gitlab')
-    writeFileSync(join(folder, 'my known.yaml'), '[]\n')
+    const cwd = at('gitlab')
+    write('my known.yaml', '[]\n')
     const variables = { ...job?.variables, SVC_KNOWN: '../my known.yaml', SVC_ALLOW: 'sessions' }
     const ran = await sh(job?.script.join('\n') ?? '', cwd, { ...variables, ...env, ...planUnlessProof })
     expect(ran.printed).toContain('Plan: ')
@@ -153,39 +140,30 @@ test('the GitLab include', () =>
   }))
 
 describe('the matrix of shards', () => {
-  const { jobs } = yaml('.ci/recipes/github-shards.yml') as {
-    jobs: {
-      shard: { strategy: { matrix: { shard: number[] } }; steps: ActionStep[] }
-      merge: { steps: ActionStep[] }
-    }
-  }
+  type Job = { strategy: { matrix: { shard: number[] } }; steps: ActionStep[] }
+  const { jobs } = yaml('.ci/recipes/github-shards.yml') as { jobs: { shard: Job; merge: Job } }
   const commands = (steps: ActionStep[]): string[] => steps.flatMap(({ run }) => (run === undefined ? [] : [run]))
 
   test.skipIf(!isProof)(
     onlyInProof('runs every shard on a separate server and merges the reports into one'),
     async () => {
-      const cwd = join(folder, 'shards')
+      const cwd = at('shards')
       const all = jobs.shard.strategy.matrix.shard
-      // Outside of a proof as if the matrix had two shards.
-      const shards = all
       // The recipe's own port may be taken on this machine.
-      const ports = await freePorts(shards.length)
+      const ports = await freePorts(all.length)
       const runShard = async (shard: number, index: number): Promise<void> => {
         const [start = '', run = ''] = commands(jobs.shard.steps).map((text) =>
           text.replace(/\$\{\{ matrix\.shard \}\}/g, String(shard)),
         )
         const env = jobs.shard.steps.find((step) => step.env !== undefined)?.env ?? {}
         expect(run).toContain(`/${all.length}"`)
-        const here = (text: string): string =>
-          text.replaceAll('9111', String(ports[index])).replace(`/${all.length}"`, `/${shards.length}"`)
-        const ran = await sh(`trap 'kill $(jobs -p)' EXIT\n${here(start)}\n${here(run)}`, cwd, {
-          ...env,
-          SVC_URL: here(env.SVC_URL ?? ''),
-        })
+        const here = (text: string): string => text.replaceAll('9111', String(ports[index]))
+        const script = `trap 'kill $(jobs -p)' EXIT\n${here(start)}\n${here(run)}`
+        const ran = await sh(script, cwd, { ...env, SVC_URL: here(env.SVC_URL ?? '') })
         expect(ran.printed, `shard ${shard}`).toContain('Verdict: inconclusive (exit code 0)')
         expect(existsSync(join(cwd, 'shards', `${shard}.json`))).toBe(true)
       }
-      await Promise.all(shards.map(runShard))
+      await Promise.all(all.map(runShard))
       const [merge = '', summarize = ''] = commands(jobs.merge.steps)
       const merged = await sh(merge, cwd)
       expect(merged.printed).toContain('Verdict: inconclusive (exit code 1)')
@@ -262,7 +240,6 @@ const cases = table
 const headers = cases.map((columns) => columns[9])
 
 interface Recipe {
-  language: string
   command: [string, ...string[]]
   /** Whether the language is installed. */
   probe: [string, ...string[]]
@@ -272,36 +249,28 @@ interface Recipe {
 }
 
 const rustTarget = join(packageRoot, 'node_modules', '.cache', 'recipes-rust')
-const recipes: Recipe[] = [
-  { language: 'shell', command: ['sh', 'sign.sh'], probe: ['openssl', 'pkeyutl', '-help'], needs: 'sh and OpenSSL 3' },
-  {
-    language: 'Python',
+const manifest = ['--manifest-path', 'rust/Cargo.toml']
+const recipes: { [language: string]: Recipe } = {
+  shell: { command: ['sh', 'sign.sh'], probe: ['openssl', 'pkeyutl', '-help'], needs: 'sh and OpenSSL 3' },
+  Python: {
     command: ['python3', 'sign.py'],
     probe: ['python3', '-c', 'import cryptography'],
     needs: 'python3 with "cryptography"',
   },
-  { language: 'Go', command: ['go', 'run', 'sign.go'], probe: ['go', 'version'], needs: 'go', compiles: true },
-  {
-    language: 'Java',
-    command: ['java', 'Sign.java'],
-    probe: ['javac', '-version'],
-    needs: 'a JDK of 17 or later',
-    compiles: true,
-  },
-  {
-    language: 'Rust',
-    command: ['cargo', 'run', '--offline', '--quiet', '--manifest-path', 'rust/Cargo.toml', '--target-dir', rustTarget],
-    probe: ['cargo', 'fetch', '--offline', '--quiet', '--manifest-path', 'rust/Cargo.toml'],
+  Go: { command: ['go', 'run', 'sign.go'], probe: ['go', 'version'], needs: 'go', compiles: true },
+  Java: { command: ['java', 'Sign.java'], probe: ['javac', '-version'], needs: 'a JDK of 17 or later', compiles: true },
+  Rust: {
+    command: ['cargo', 'run', '--offline', '--quiet', ...manifest, '--target-dir', rustTarget],
+    probe: ['cargo', 'fetch', '--offline', '--quiet', ...manifest],
     needs: 'cargo, and its three crates: cargo fetch --manifest-path fixtures/recipes/rust/Cargo.toml',
     compiles: true,
   },
-  {
-    language: 'JavaScript on node',
+  'JavaScript on node': {
     command: [process.execPath, 'sign-node.mjs'],
     probe: [process.execPath, '-v'],
     needs: 'node',
   },
-]
+}
 
 describe('recipes', () => {
   test('the table has every vector', () => {
@@ -309,7 +278,7 @@ describe('recipes', () => {
     for (const columns of cases) expect(columns.length).toBe(10)
   })
 
-  for (const { language, command, probe, needs, compiles } of recipes) {
+  for (const [language, { command, probe, needs, compiles }] of Object.entries(recipes)) {
     const isLeftOut = compiles === true && !isProof
     const here = isLeftOut || run(probe, '').status === 0
     const name = `${language}${here ? '' : ` (NOT RUN: needs ${needs})`}`

@@ -21,37 +21,31 @@ steps:
     expect: refused
 `
 
+const scenario = (yaml: string) => parseScenario(yaml, 'fixtures/scenarios/a/b.yaml')
+
 test('a scenario becomes data, with the place of each step', () => {
-  expect(parseScenario(text, 'fixtures/scenarios/signatures/hmac-refused.yaml')).toEqual({
+  const file = 'fixtures/scenarios/signatures/hmac-refused.yaml'
+  const name = 'Another secret, quite another'
+  const call = { call: 'solution/listSolutions' }
+  expect(parseScenario(text, file)).toEqual({
     id: 'signatures/hmac-refused',
-    file: 'fixtures/scenarios/signatures/hmac-refused.yaml',
+    file,
     title: 'A wrongly signed call is refused',
     why: 'One thing is wrong.',
     proves: ['signatures/hmac'],
     needs: [],
     cases: [
-      {
-        name: 'Another secret, quite another',
-        slug: 'another-secret-quite-another',
-        values: { but: { secret: 'x' } },
-      },
+      { name, slug: 'another-secret-quite-another', values: { but: { secret: 'x' } } },
       { name: 'version 2', slug: 'version-2', values: { but: { version: '2' } }, proves: ['signatures/version'] },
     ],
-    given: [{ call: 'solution/listSolutions', auth: { hmac: 'root' }, expect: 'accepted', at: { line: 8, column: 5 } }],
-    steps: [
-      {
-        call: 'solution/listSolutions',
-        auth: { hmac: 'root', but: '$case.but' },
-        expect: 'refused',
-        at: { line: 10, column: 5 },
-      },
-    ],
+    given: [{ ...call, auth: { hmac: 'root' }, expect: 'accepted', at: { line: 8, column: 5 } }],
+    steps: [{ ...call, auth: { hmac: 'root', but: '$case.but' }, expect: 'refused', at: { line: 10, column: 5 } }],
   })
 })
 
 test('a scenario without cases has one case without a name', () => {
   const plain = 'scenario: x\nsteps: [{ call: a/b, auth: none, observe: errors/shape }]'
-  const { cases, proves } = parseScenario(plain, 'fixtures/scenarios/errors/shape.yaml')
+  const { cases, proves } = scenario(plain)
   expect(cases).toEqual([{ name: null, slug: null, values: {} }])
   expect(proves).toEqual([])
 })
@@ -63,37 +57,16 @@ steps:
   - { repeat: 2, grant: $key, scope: $case.scope, but: { apiKeySecret: first-half }, expect: refused }
   - { refresh: $pairs.0, expect: accepted }
 `
-  const { steps } = parseScenario(short, 'fixtures/scenarios/a/b.yaml')
   const call = { call: 'manager/auth', auth: 'none' }
-  expect(steps.map(({ at: _place, ...step }) => step)).toEqual([
-    {
-      ...call,
-      params: {
-        grantType: 'api_key_credentials',
-        apiKeyId: '$root.id',
-        apiKeySecret: '$root.secret',
-        scope: ['solution', 'session:a'],
-      },
-      expect: 'accepted',
-      keep: { pair: 'result' },
-    },
-    {
-      ...call,
-      repeat: 2,
-      params: {
-        grantType: 'api_key_credentials',
-        apiKeyId: '$key.id',
-        apiKeySecret: '$key.secret',
-        scope: '$case.scope',
-      },
-      but: { apiKeySecret: 'first-half' },
-      expect: 'refused',
-    },
-    {
-      ...call,
-      params: { grantType: 'refresh_token', refreshToken: '$pairs.0.refreshToken' },
-      expect: 'accepted',
-    },
+  const grantTo = (who: string, scope: unknown) => ({
+    ...call,
+    params: { grantType: 'api_key_credentials', apiKeyId: `${who}.id`, apiKeySecret: `${who}.secret`, scope },
+  })
+  const refresh = { grantType: 'refresh_token', refreshToken: '$pairs.0.refreshToken' }
+  expect(scenario(short).steps.map(({ at: _place, ...step }) => step)).toEqual([
+    { ...grantTo('$root', ['solution', 'session:a']), expect: 'accepted', keep: { pair: 'result' } },
+    { ...grantTo('$key', '$case.scope'), repeat: 2, but: { apiKeySecret: 'first-half' }, expect: 'refused' },
+    { ...call, params: refresh, expect: 'accepted' },
   ])
 })
 
@@ -104,7 +77,7 @@ test('a file name that is no id is an error', () => {
 test('slugs are lower-case words joined by hyphens', () => {
   const each = 'each: [{ case: "  All 32 bytes — of the MAC! " }]'
   const steps = 'steps: [{ call: a/b, auth: none, observe: errors/shape }]'
-  const { cases } = parseScenario(`scenario: x\n${each}\n${steps}`, 'fixtures/scenarios/errors/shape.yaml')
+  const { cases } = scenario(`scenario: x\n${each}\n${steps}`)
   expect(cases.map(({ slug }) => slug)).toEqual(['all-32-bytes-of-the-mac'])
 })
 
@@ -128,18 +101,8 @@ test('references are found with their place', () => {
   ])
 })
 
-test.each([
-  '$a',
-  'x $a.b-c.0 y $d',
-  '$1 $',
-  '^a$',
-  'a$b$c',
-  '$case.but',
-  'cost: 5$',
-  '$n-$unique',
-  '$a-b- $c-',
-  '$é $A_b-c',
-])('the linter sees in %j the names that a run resolves', (text) => {
+const named = ['$a', 'x $a.b-c.0 y $d', 'a$b$c', '$case.but', '$n-$unique', '$a-b- $c-', '$é $A_b-c']
+test.each([...named, '$1 $', '^a$', 'cost: 5$'])('the linter sees in %j the names that a run resolves', (text) => {
   const named = new Set<string>()
   const anything: object = new Proxy(
     {},
