@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { problemWith } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../self/made-up-journal.ts'
+import { madeUpMeta } from '../self/made-up-report.ts'
+import { shipped } from '../self/sources.ts'
 import type { Journal } from './journal.ts'
 import { checks, judgeJournals } from './judge.ts'
 import { buildReport, clientRenderers, parseClientKnown } from './report.ts'
@@ -15,22 +17,14 @@ interface Given {
   reported?: (id: string) => boolean
 }
 
-function reportOf(
-  journals: Journal[],
-  { known = [], strict = false, stopped, reported = () => true }: Given = {},
-): ClientReport {
+const { version, started, durationMs, node } = madeUpMeta
+const again = 'npx svc-conformance client --command ./adapter'
+const meta = { version, started, durationMs, node, command: './adapter', auth: ['token'], again, skipped: [] }
+
+function reportOf(journals: Journal[], given: Given = {}): ClientReport {
+  const { known = [], strict = false, stopped = null, reported = () => true } = given
   return buildReport({
-    meta: {
-      version: '1.2.3',
-      command: './adapter',
-      started: '2026-01-01T00:00:00.000Z',
-      durationMs: 1234,
-      node: '20.19.0',
-      auth: ['token'],
-      again: 'npx svc-conformance client --command ./adapter',
-      stopped: stopped ?? null,
-      skipped: [],
-    },
+    meta: { ...meta, stopped },
     journals,
     results: judgeJournals(journals, []),
     selected: { scenarios: [], isReported: reported },
@@ -65,11 +59,8 @@ describe('the verdict', () => {
 
   test('is inconclusive if no selected check was exercised', () => {
     const report = reportOf([right], { reported: (id) => id.startsWith('signature/') })
-    expect([report.verdict, report.exitCode, report.conclusion[0]]).toEqual([
-      'inconclusive',
-      1,
-      'No check was exercised, so nothing is known about this client',
-    ])
+    const said = 'No check was exercised, so nothing is known about this client'
+    expect([report.verdict, report.exitCode, report.conclusion[0]]).toEqual(['inconclusive', 1, said])
   })
 
   test('is inconclusive if no check of the document passed', () => {
@@ -143,14 +134,12 @@ describe('every format', () => {
   })
 
   test('shows the output of a client that ended badly', () => {
-    expect(text(reportOf([made]), { colour: false })).toContain(
-      'the client ended with exit code 1; its stderr ends with:',
-    )
+    const said = 'the client ended with exit code 1; its stderr ends with:'
+    expect(text(reportOf([made]), { colour: false })).toContain(said)
   })
 })
 
-test('the page names every check', async () => {
-  const { readFileSync } = await import('node:fs')
-  const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8')
+test('the page names every check', () => {
+  const page = shipped('docs/clients.md')
   expect(checks.filter(({ id }) => !page.includes(`\`${id}\``))).toEqual([])
 })

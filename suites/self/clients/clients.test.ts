@@ -36,6 +36,15 @@ describe('the catalogue', () => {
   })
 })
 
+/** A bad day of a server: what the client printed, and how many of its calls were accepted. */
+const survive = (auth: ClientAuth, runIt: (env: Environment, onLine: () => void) => Promise<Ran>) =>
+  withServer(auth, badDayServer, async (server, env) => {
+    for (const fault of badDay) server.faults.add(fault)
+    const ran = await runIt({ ...env, SVC_CALLS: '12' }, () => void server.clock.advance(betweenCallsMs))
+    const errors = ran.lines.filter((line) => line !== 'ok').length
+    return { ...ran, errors, accepted: server.journal.count({ verdict: 'accepted' }) }
+  })
+
 /** Runs a client in this process: equivalent to its own process if nothing kills it, and much faster. */
 async function runHere({ id }: TestClient, env: Environment, onLine = (): void => undefined): Promise<Ran> {
   const ran: Ran = { exitCode: 0, lines: [], complaints: '' }
@@ -86,17 +95,12 @@ describe('a right client gets every call accepted', () => {
 })
 
 test('right clients survive what servers do', async () => {
-  const days = oneCaseEach('right').map(({ name, client, auth }) =>
-    withServer(auth, badDayServer, async (server, env) => {
-      for (const fault of badDay) server.faults.add(fault)
-      const advance = (): void => server.clock.advance(betweenCallsMs)
-      const { lines, complaints } = await runHere(client, { ...env, SVC_CALLS: '12' }, advance)
-      return { name, lines, complaints, accepted: server.journal.count({ verdict: 'accepted' }) }
-    }),
-  )
-  for (const { name, lines, complaints, accepted } of await Promise.all(days)) {
+  const days = oneCaseEach('right').map(async ({ name, client, auth }) => {
+    const day = await survive(auth, (env, onLine) => runHere(client, env, onLine))
+    return { name, ...day }
+  })
+  for (const { name, lines, complaints, errors, accepted } of await Promise.all(days)) {
     const said = `${name}: ${complaints}`
-    const errors = lines.filter((line) => line !== 'ok').length
     expect(lines, said).toHaveLength(12)
     expect(errors, said).toBeLessThanOrEqual(/retr/.test(name) ? 6 : 1)
     expect(lines.at(-1), said).toBe('ok')
@@ -138,15 +142,14 @@ for (const [index, { language, build, auth: supported, missing }] of adapters.en
             expect(ran, auth).toEqual({ exitCode: 0, lines: Array(6).fill('ok'), complaints: '' })
             expect(server.journal.count({ method: 'manager/auth' }), auth).toBe(auth === 'token' ? 1 : 0)
           }),
-        () =>
-          withServer(auth, badDayServer, async (server, env) => {
-            for (const fault of badDay) server.faults.add(fault)
-            const advance = (): void => server.clock.advance(betweenCallsMs)
-            const { exitCode, lines, complaints } = await run(command, { ...env, SVC_CALLS: '12' }, advance)
-            expect({ exitCode, count: lines.length }, `${auth}: ${complaints}`).toEqual({ exitCode: 0, count: 12 })
-            expect(lines.filter((line) => line !== 'ok').length, complaints).toBeLessThanOrEqual(1)
-            expect(lines.at(-1), complaints).toBe('ok')
-          }),
+        async () => {
+          const { exitCode, lines, complaints, errors } = await survive(auth, (env, onLine) =>
+            run(command, env, onLine),
+          )
+          expect({ exitCode, count: lines.length }, `${auth}: ${complaints}`).toEqual({ exitCode: 0, count: 12 })
+          expect(errors, complaints).toBeLessThanOrEqual(1)
+          expect(lines.at(-1), complaints).toBe('ok')
+        },
         () =>
           withServer(auth, {}, async (server, env) => {
             server.faults.add({ fault: 'drop', when: 'after', method: 'manager/createApiKey' })
