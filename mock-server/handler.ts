@@ -1,3 +1,7 @@
+/**
+ * The way of a call: the gate, the deliberate faults, the envelope, the caller (caller.ts), the method (methods.ts), the answer, the journal.
+ * What a requirement decides on this way is a rule (rules.ts), and what the document leaves open is a switch (profile.ts).
+ */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { admit, type Caller, identify, initialCaller } from './caller.ts'
