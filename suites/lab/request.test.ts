@@ -28,23 +28,19 @@ describe('words of a shell', () => {
 })
 
 describe('a pasted request', () => {
-  test.each([
-    [header],
-    [`Authorization: ${header}`],
-    [`  authorization:${header}\n`],
-    [`> authorization: ${header}`],
-    [`"${header}"`],
-  ])('header: %s', (text) => {
-    expect(readPasted(text)).toEqual({ header })
-  })
+  const spelled = [
+    `Authorization: ${header}`,
+    `  authorization:${header}\n`,
+    `> authorization: ${header}`,
+    `"${header}"`,
+  ]
+  test.each([header, ...spelled])('header: %s', (text) => expect(readPasted(text)).toEqual({ header }))
 
   test('curl with a body from a file', () => {
     expect(readPasted('curl -d @body.json http://h/api').bodyFile).toEqual({ path: 'body.json', withoutLineEnds: true })
     expect(readPasted('curl --data-binary @- http://h/api').bodyFile).toEqual({ path: '-', withoutLineEnds: false })
-    expect(shown('curl --max-time 5 -o out -da=1 --data b http://h/api')).toEqual({
-      url: 'http://h/api',
-      body: 'a=1&b',
-    })
+    const joined = { url: 'http://h/api', body: 'a=1&b' }
+    expect(shown('curl --max-time 5 -o out -da=1 --data b http://h/api')).toEqual(joined)
   })
 
   const json = '{"jsonrpc":"2.0","id":1,"note":"it\'s — \\"x\\""}'
@@ -140,21 +136,6 @@ describe('a pasted request', () => {
     ['a header that was broken into lines', broken, { header: broken }],
   ])('%s', (_, text, expected) => expect(shown(text)).toEqual(expected))
 
-  test.each([
-    [
-      'as browsers copy it',
-      `await fetch("https://service.example/base/api", {\n  "headers": {\n    "accept": "*/*",\n    "authorization": "${header}"\n  },\n  "body": ${JSON.stringify(json)},\n  "method": "POST"\n});`,
-    ],
-    [
-      'as people write it',
-      `const res = await fetch('https://service.example/base/api', {\n  method: 'POST', // as ever\n  headers: { Authorization: \`${header}\` },\n  body: JSON.stringify({ jsonrpc: '2.0', id: 1, note: "it's — \\"x\\"", }),\n})`,
-    ],
-    [
-      'with variables',
-      `const body = ${JSON.stringify(json)}\nconst url = 'https://service.example/base/api'\nfetch(url, { method: 'POST', headers: [['Authorization', '${header}']], body: body })`,
-    ],
-  ])('fetch %s', (_, text) => expect(shown(text)).toEqual(whole))
-
   const fetchWith = (members: string, before = '') =>
     `${before}\nconst answer = await fetch('https://h/api', { method: 'POST', ${members} })\nconsole.log(await answer.text(), answer.body)`
   const powerShell = (headers: string, body: string, before = '') =>
@@ -197,9 +178,8 @@ describe('a pasted request', () => {
   ] as const)('a %s that is computed is not taken: %s', (part, text) => {
     const read = readPasted(text)
     expect(read[part]).toBeUndefined()
-    expect(read.withheld).toEqual({
-      [part]: 'it is computed where the call is made, so its value is not in this text',
-    })
+    const reason = 'it is computed where the call is made, so its value is not in this text'
+    expect(read.withheld).toEqual({ [part]: reason })
   })
 
   test.each([
@@ -246,39 +226,31 @@ describe('a pasted request', () => {
         .replace(/\r?\n/g, '^\n\n')}^"`
     const body = '{"a":"^ 50%x & \\\\ $HOME `x` | \\"it\'s\\"",\n"b":1}'
     const line = `curl ${escaped('https://service.example/base/api')} ^\n  -H ${escaped(`authorization: ${header}`)} ^\n  --data-raw ${escaped(body)}`
-    expect(shown(line)).toEqual({ header, url: 'https://service.example/base/api', body })
-    expect(shown(line.replaceAll('^\n  -', '^\r\n  -'))).toEqual({
-      header,
-      url: 'https://service.example/base/api',
-      body,
-    })
-    expect(readPasted(line.slice(0, -2)).unreadable).toBe(
-      'the quote " of the curl line is not closed; paste the whole line',
-    )
+    for (const read of [shown(line), shown(line.replaceAll('^\n  -', '^\r\n  -'))])
+      expect(read).toEqual({ header, url: 'https://service.example/base/api', body })
+    const reason = 'the quote " of the curl line is not closed; paste the whole line'
+    expect(readPasted(line.slice(0, -2)).unreadable).toBe(reason)
   })
 
+  const copiedFetch = `await fetch("https://service.example/base/api", {\n  "headers": {\n    "accept": "*/*",\n    "authorization": "${header}"\n  },\n  "body": ${JSON.stringify(json)},\n  "method": "POST"\n});`
+  const writtenFetch = `const res = await fetch('https://service.example/base/api', {\n  method: 'POST', // as ever\n  headers: { Authorization: \`${header}\` },\n  body: JSON.stringify({ jsonrpc: '2.0', id: 1, note: "it's — \\"x\\"", }),\n})`
+  const fetchOfVariables = `const body = ${JSON.stringify(json)}\nconst url = 'https://service.example/base/api'\nfetch(url, { method: 'POST', headers: [['Authorization', '${header}']], body: body })`
+  const copiedPowerShell = `Invoke-WebRequest -UseBasicParsing -Uri "https://service.example/base/api" \`\n-Method "POST" \`\n-Headers @{\n  "authorization"="${header}"\n} \`\n-ContentType "application/json" \`\n-Body "${json.replaceAll('"', '`"')}"`
+  const writtenPowerShell = `Invoke-RestMethod -Method Post -Uri https://service.example/base/api -Headers @{ Authorization = '${header}'; 'X-A' = 'b' } -Body '${json.replaceAll("'", "''")}'`
+  const powerShellOfVariables = `$body = @'\n${json}\n'@\n$headers = @{}\n$headers["Authorization"] = "${header}"\nirm 'https://service.example/base/api' -Method POST -Headers $headers -Body $body`
   test.each([
-    [
-      'as browsers copy it',
-      `Invoke-WebRequest -UseBasicParsing -Uri "https://service.example/base/api" \`\n-Method "POST" \`\n-Headers @{\n  "authorization"="${header}"\n} \`\n-ContentType "application/json" \`\n-Body "${json.replaceAll('"', '`"')}"`,
-    ],
-    [
-      'as people write it',
-      `Invoke-RestMethod -Method Post -Uri https://service.example/base/api -Headers @{ Authorization = '${header}'; 'X-A' = 'b' } -Body '${json.replaceAll("'", "''")}'`,
-    ],
-    [
-      'with variables and a here-string',
-      `$body = @'\n${json}\n'@\n$headers = @{}\n$headers["Authorization"] = "${header}"\nirm 'https://service.example/base/api' -Method POST -Headers $headers -Body $body`,
-    ],
-  ])('PowerShell %s', (_, text) => expect(shown(text)).toEqual(whole))
+    ['fetch, as browsers copy it', copiedFetch],
+    ['fetch, as people write it', writtenFetch],
+    ['fetch with variables', fetchOfVariables],
+    ['PowerShell, as browsers copy it', copiedPowerShell],
+    ['PowerShell, as people write it', writtenPowerShell],
+    ['PowerShell with variables and a here-string', powerShellOfVariables],
+  ])('%s', (_, text) => expect(shown(text)).toEqual(whole))
 
   test('PowerShell with a body from a file', () => {
     const text = `irm https://h/api -Headers @{Authorization='${header}'} -InFile b.json`
-    expect(readPasted(text)).toEqual({
-      header,
-      url: 'https://h/api',
-      bodyFile: { path: 'b.json', withoutLineEnds: false },
-    })
+    const bodyFile = { path: 'b.json', withoutLineEnds: false }
+    expect(readPasted(text)).toEqual({ header, url: 'https://h/api', bodyFile })
   })
 
   test.each([

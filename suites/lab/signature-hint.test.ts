@@ -6,12 +6,13 @@ import type { Target, TargetSettings } from '../engine/target.ts'
 import { hintText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { ask, type MadeUpCall, madeUpTarget, runOf } from '../self/made-up-target.ts'
+import { type Answering, accepting, ask, type MadeUpCall, madeUpTarget, runOf } from '../self/made-up-target.ts'
 import { serverNamed } from '../self/server-named.ts'
 import { lastingTarget } from '../targets/bundled.ts'
 import { signatureHint } from './signature-hint.ts'
 
 const secret = 'not-a-secret'
+const refused = { status: 401 }
 
 /** Whether the header signs `body` for `uri` as the document says. */
 function isSigned({ authorization = '' }: MadeUpCall, body: string, uri: string): boolean {
@@ -22,19 +23,16 @@ function isSigned({ authorization = '' }: MadeUpCall, body: string, uri: string)
 
 async function askedOf(
   takes: (call: MadeUpCall) => boolean,
-  { form, settings = {} }: { form?: string; settings?: Partial<TargetSettings> },
-): Promise<{ outcome: CaseOutcome; calls: number }> {
+  { form, settings = {} }: { form?: string; settings?: Partial<TargetSettings> } = {},
+) {
   let calls = 0
-  const target = madeUpTarget({
-    settings,
-    answer: (call) => {
-      calls += 1
-      return takes(call) ? { result: {} } : { status: 401 }
-    },
-  })
+  const answer: Answering = (call, number) => {
+    calls = number
+    return takes(call) ? accepting() : refused
+  }
   const body = form === undefined ? '' : `, body: ${form}`
   const step = `  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted${body} }`
-  return { outcome: await run(target, step), calls }
+  return { outcome: await run(madeUpTarget({ settings, answer }), step), calls }
 }
 
 const run = (target: Target, steps: string, started = runOf(target, { diagnose: signatureHint })) => ask(started, steps)
@@ -58,29 +56,24 @@ test('the hint does not ask for the scheme word if other signatures are accepted
 })
 
 test('the hint asks for the scheme word first if no signature is accepted', async () => {
-  const { outcome } = await askedOf(() => false, {})
+  const { outcome } = await askedOf(() => false)
   expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
-  expect(saidHint(outcome)).toContain(
-    "Or does the server's clock differ from its Date header? A run with --allow sessions measures that clock",
-  )
+  const ofClock =
+    "Or does the server's clock differ from its Date header? A run with --allow sessions measures that clock"
+  expect(saidHint(outcome)).toContain(ofClock)
 })
 
-test.each(['api', '/', 'api/', '/API'])(
-  'a mistake that changes nothing if %s is signed is not tried',
-  async (signedUri) => {
-    const { outcome } = await askedOf(() => false, { settings: { signedUri } })
-    expect(outcome.verdict).toBe('failed')
-    expect(saidHint(outcome)).toContain('No known mistake explains it')
-  },
-)
+test.each(['api', '/', 'api/', '/API'])('a mistake that changes nothing if %s is signed is not tried', async (uri) => {
+  const { outcome } = await askedOf(() => false, { settings: { signedUri: uri } })
+  expect(outcome.verdict).toBe('failed')
+  expect(saidHint(outcome)).toContain('No known mistake explains it')
+})
 
 const listStep = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }'
 
 /** A server behind a gateway that signs this URI, and is called below a base path. */
 function behindGateway(uri: string): Target {
-  const target = madeUpTarget({
-    answer: (call) => (isSigned(call, compact(call), uri) ? { result: {} } : { status: 401 }),
-  })
+  const target = madeUpTarget({ answer: (call) => (isSigned(call, compact(call), uri) ? accepting() : refused) })
   return { ...target, open: async () => ({ ...(await target.open()), baseUrl: 'http://made-up/gw/v2' }) }
 }
 
@@ -110,7 +103,7 @@ function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = 
     answer: ({ method, authorization = '' }) => {
       if (method === 'manager/auth') return { result: { accessToken: `token-${++granted}` } }
       const isTaken = authorization.startsWith(`${word} token-`) && !(spoiled && authorization.endsWith('-1'))
-      return isTaken || authorization.startsWith('Basic ') ? { result: {} } : { status: 401 }
+      return isTaken || authorization.startsWith('Basic ') ? accepting() : refused
     },
   })
 }
@@ -131,20 +124,21 @@ test('if another token is accepted, the hint does not name the word', async () =
   expect(outcome.problem?.hint).toBeUndefined()
 })
 
+/** The outcomes of these cases on a server that takes whole MACs alone. */
+async function onWholeMacs(cases: RegExp, listens = false): Promise<CaseOutcome[]> {
+  const corpus = await openCorpus()
+  const items = allItems(corpus).filter(({ key }) => cases.test(key))
+  return runAll({ target: lastingTarget(await serverNamed('whole-mac-expected')), corpus, items, listens })
+}
+
 test('the model does not hear of the calls of a hint, and so reports its cause only once', async () => {
-  const whole = await openCorpus()
-  const items = allItems(whole).filter(({ key }) => key === 'signatures/hmac-accepted')
-  const target = lastingTarget(await serverNamed('whole-mac-expected'))
-  const [outcome] = await runAll({ target, corpus: whole, items, listens: true })
+  const [outcome] = await onWholeMacs(/^signatures\/hmac-accepted$/, true)
   expect(outcome?.problem?.hint).toMatchObject({ kind: 'server-mistake' })
   expect(outcome?.findings ?? []).toEqual([])
 })
 
 test('a wrong signature that a hint tried and the server accepted is no sign of a lock, so the run goes on', async () => {
-  const whole = await openCorpus()
-  const items = allItems(whole).filter(({ key }) => /^signatures\/hmac-(accepted|length)/.test(key))
-  const target = lastingTarget(await serverNamed('whole-mac-expected'))
-  const outcomes = await runAll({ target, corpus: whole, items })
+  const outcomes = await onWholeMacs(/^signatures\/hmac-(accepted|length)/)
   expect(outcomes.map(({ verdict }) => verdict)).toContain('failed')
   expect(outcomes.filter(({ problem }) => problem?.kind === 'not-run')).toEqual([])
 })
