@@ -14,7 +14,7 @@ import {
   unless,
 } from '../operators.ts'
 import { forgivesOnCreation, tornApart } from './changes.ts'
-import { changingParams, inSession, ofRefresh, onNewKey, shows, withApikeyScope, withLifetime } from './pairs.ts'
+import { inSession, ofRefresh, onNewKey, shows, withApikeyScope, withLifetime } from './pairs.ts'
 
 /** A token with addresses works where one of them fits. */
 const where = (fits: (address: string, remote: string) => boolean): Change => ({
@@ -58,14 +58,6 @@ export const addresses: BrokenRows = {
         addressTaken: (list, remote) => right.addressTaken(latest.get(seen.pair?.key) ?? list, remote),
       }),
     ),
-    // ipAddr, expiresIn and session count only among the first four entries of the scope.
-    'restrictions-behind-fourth-scope-entry-ignored': by.second({
-      around: changingParams(({ scope, ...params }) => {
-        if (!Array.isArray(scope) || scope.length < 5) return undefined
-        const kept = scope.filter((entry, index) => index < 4 || !/^(ipAddr|expiresIn|session):/.test(String(entry)))
-        return { ...params, scope: kept }
-      }),
-    }),
     // The address is kept in a variable of the server while a grant waits, so that the last grant sets it.
     'grants-in-flight-share-addresses': by.third((seen, shared: string[] = []) => ({
       ...tornApart('session', () => {
@@ -129,14 +121,6 @@ export const addresses: BrokenRows = {
       }),
       addressTaken: (list) => right.addressTaken(list, latest),
     })),
-    // The list is kept with the key, and each grant with an address adds one.
-    'address-list-of-key-grows-with-its-grants': by.tenth((_seen, lists = new Map<ApiKey, string[]>()) =>
-      onGrant((pair) => {
-        if (pair.addresses.length === 0) return
-        pair.addresses = [...new Set([...(lists.get(pair.key) ?? []), ...pair.addresses])]
-        lists.set(pair.key, pair.addresses)
-      }),
-    ),
     'address-not-checked-when-refreshed-token-creates-key': by.twelfth((seen) =>
       unless('addressChecked', () => shows(seen, ofRefresh) && seen.creates),
     ),

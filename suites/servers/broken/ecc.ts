@@ -78,14 +78,7 @@ export const ecc: BrokenRows = {
       unless('eccVerifies', (_key, _data, signature) => readScalar(signature.subarray(32)) > groupOrder / 2n),
     ),
     // Within a second of a right signature of the key, any signature is accepted for it.
-    'ecc-signature-checked-once-a-second': by.first((seen, rightMs = new Map<unknown, number>()) => ({
-      eccVerifies: (publicKey, data, signature) => {
-        if (seen.nowMs - (rightMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) < 1000) return true
-        const verified = right.eccVerifies(publicKey, data, signature)
-        if (verified) rightMs.set(seen.named, seen.nowMs)
-        return verified
-      },
-    })),
+    'ecc-signature-checked-once-a-second': by.first(agreesAgain('eccVerifies', ({ named }) => named?.id, 1000)),
     'every-tenth-ecc-signature-not-checked': by.first(every(10, 'eccVerifies', () => true)),
     // Half of all public keys have this bit; what they sign is refused.
     'public-key-read-without-its-highest-bit': by.third({

@@ -164,18 +164,6 @@ export const envelope: BrokenRows = {
       beforeEffect: (effect) => (effect === 'listing' ? twoMs() : undefined),
       echoedId: (id) => seen.members.id ?? id,
     })),
-    // An accepted listing within a second of another one with the same header is answered with its body.
-    'listing-of-caller-cached-with-its-id': by.second(
-      (_seen, answers = new Map<unknown, { untilMs: number; body: string }>()) => ({
-        around: answerThrough((answer, call) => {
-          if (!call.lists || !isAccepted(answer)) return answer
-          const kept = answers.get(call.authorization)
-          if (kept && call.nowMs < kept.untilMs) return { ...answer, body: kept.body }
-          answers.set(call.authorization, { untilMs: call.nowMs + 1000, body: answer.body })
-          return answer
-        }),
-      }),
-    ),
     // A layer in front of the server reads the answer and writes it again.
     'id-beyond-53-bits-rounded': by.third({
       around: answerThrough((answer) =>
@@ -316,16 +304,6 @@ export const envelope: BrokenRows = {
         inARow = 0
         return false
       },
-    })),
-    // What could not be read stays in the buffer of the connection and spoils the next call.
-    'body-behind-malformed-one-on-connection-refused': by.second((_seen, spoilt = new Set<number>()) => ({
-      around: meets((call, next) => {
-        const { connection, body } = call.request
-        if (connection === undefined) return next()
-        if (spoilt.delete(connection)) return next(call.withBody(Buffer.concat([Buffer.from('{'), body])))
-        if (readMembers(body.toString('utf8')) === undefined) spoilt.add(connection)
-        return next()
-      }),
     })),
     'comments-in-json-skipped': by.fourth({
       parseBody: (text) => right.parseBody(text.replaceAll(/("(?:[^"\\]|\\.)*")|\/\*.*?\*\//gs, '$1')),

@@ -20,7 +20,7 @@ import {
   readMembers,
   seconds,
 } from '../operators.ts'
-import { creating, forgivesOnCreation, managesKeys, tornApart, without } from './changes.ts'
+import { creating, forgivesOnCreation, managesKeys, without } from './changes.ts'
 import { onNewKey } from './pairs.ts'
 
 /** Accepts public keys other than ED25519 ones in PEM form. */
@@ -332,14 +332,6 @@ export const keys: BrokenRows = {
         return { ...key, publicKey: before.publicKey, verifyKey: before.verifyKey }
       },
     })),
-    // Keys that are created at the same time all get the scope of the last one.
-    'creations-in-flight-share-a-scope': by.second((seen, shared: string[] = []) => ({
-      ...tornApart('key', () => {
-        shared = seen.scope
-        return meet()
-      }),
-      ...stored(() => ({ scope: shared })),
-    })),
     // The scope of a created key is filtered in place when a token is granted.
     'narrow-grant-narrows-its-key': by.second((seen) => ({
       grantedScope: (asked) => {
@@ -424,17 +416,6 @@ export const keys: BrokenRows = {
         }),
       }),
     ),
-    // The key is taken out of a list by its place, with a count of two.
-    'deletion-ends-next-created-key-too': by.twelfth((_seen, gone = new Set<ApiKey>()) => ({
-      around: afterCalls((_answer, call) => {
-        let isBehindDeleted = false
-        for (const key of call.state.keys.values()) {
-          if (isBehindDeleted) key.deleted = true
-          isBehindDeleted = !isBehindDeleted && key.deleted && !gone.has(key)
-          if (key.deleted) gone.add(key)
-        }
-      }),
-    })),
   },
   'keys/public-key': {
     'public-key-forgotten': { storedKey: withoutPublicKey },

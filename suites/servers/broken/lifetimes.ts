@@ -157,12 +157,6 @@ export const lifetimes: BrokenRows = {
     'expires-in-below-ten-thousand-taken-for-seconds': by.fourth(
       instead((askedMs) => (askedMs < 10_000 ? askedMs * 1000 : askedMs)),
     ),
-    'expires-in-as-last-scope-entry-ignored': by.fifth((seen) =>
-      instead((askedMs) => {
-        const isLast = seen.scope.length > 1 && seen.scope.at(-1)?.startsWith('expiresIn:')
-        return isLast ? undefined : askedMs
-      }),
-    ),
     'expires-in-ignored-with-apikey-scope': by.fifth((seen) =>
       instead((askedMs) => (seen.scope.some((word) => /^apikey$/i.test(word)) ? undefined : askedMs)),
     ),

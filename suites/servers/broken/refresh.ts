@@ -59,9 +59,6 @@ type Fits = (old: TokenPair) => boolean
 const renewed = (seen: Seen): TokenPair | undefined => seen.namedPair
 /** How long ago a refresh ended the pair. */
 const revokedForMs = ({ nowMs }: Seen, { revokedMs = nowMs }: TokenPair) => nowMs - revokedMs
-/** Whether the pair was renewed, and the next pair too. */
-const isTwoBack = ({ context }: Seen, { family, generation }: TokenPair): boolean =>
-  pairsOf(context).some((pair) => pair.family === family && pair.generation > generation + 1)
 
 /** A refresh does not revoke this token of some pairs. */
 const livesOn = (kind: TokenKind, fits: Fits): Change => ({
@@ -117,15 +114,6 @@ export const refresh: BrokenRows = {
           const connection = connections.get(accessToken)
           return kind === 'access' && connection !== undefined && connection !== seen.connection
         }),
-      }),
-    ),
-    'refreshed-access-token-begins-when-the-old-one-would-end': by.fourth(
-      (seen, beginMs = new Map<string, number>()) => ({
-        ...onRefresh((old, { accessToken }) => beginMs.set(accessToken, old.accessExpiryMs)),
-        ...unless(
-          'issuedTokenWorks',
-          (kind, { accessToken }) => kind === 'access' && seen.nowMs < (beginMs.get(accessToken) ?? 0),
-        ),
       }),
     ),
     'refresh-needs-id-of-key': by.fifth({
@@ -237,8 +225,6 @@ export const refresh: BrokenRows = {
       livesOn('access', (pair) => revokedForMs(seen, pair) < 2000),
     ),
     'old-access-token-creates-keys': by.first((seen) => livesOn('access', () => seen.creates)),
-    // A revoked access token works again after the next refresh of the same grant.
-    'only-last-revoked-access-token-remembered': by.first((seen) => livesOn('access', (pair) => isTwoBack(seen, pair))),
     // The second refresh gives the tokens of the first grant again, which so come back to life.
     'tokens-alternate-between-two-texts': by.second((_seen, pairs = new Map<string | undefined, TokenPair>()) => ({
       tokenText: (kind, fresh, old) => {
@@ -257,14 +243,6 @@ export const refresh: BrokenRows = {
     'one-revoked-access-token-remembered-for-each-key': by.second((_seen, latest = new Map<ApiKey, TokenPair>()) => ({
       ...onRefresh((old) => latest.set(old.key, old)),
       ...livesOn('access', (pair) => latest.get(pair.key) !== pair),
-    })),
-    // The old access token works again after the next grant for the same key.
-    'grant-clears-revocations-of-its-key': by.second((_seen, revoked = new Set<TokenPair>()) => ({
-      ...onRefresh((old) => revoked.add(old)),
-      ...onGrant(({ key }) => {
-        for (const pair of revoked) if (pair.key === key) revoked.delete(pair)
-      }),
-      ...livesOn('access', (pair) => !revoked.has(pair)),
     })),
     // A connection remembers the access tokens that it has checked.
     'revoked-access-token-works-where-it-was-used': by.second((seen, used = new Set<string>()) => ({
@@ -362,10 +340,6 @@ export const refresh: BrokenRows = {
       beforeEffect: (effect) => (effect === 'refresh' && (renewed(seen)?.generation ?? 0) > 0 ? twoMs() : undefined),
     })),
     'third-refresh-keeps-old-refresh-token': by.first(livesOn('refresh', ({ generation }) => generation === 2)),
-    // A used refresh token works again after the next refresh of the same grant.
-    'only-last-revoked-refresh-token-remembered': by.first((seen) =>
-      livesOn('refresh', (pair) => isTwoBack(seen, pair)),
-    ),
     'every-tenth-refresh-keeps-old-refresh-token': by.first(
       every(10, 'revokedByRefresh', (): TokenKind[] => ['access']),
     ),

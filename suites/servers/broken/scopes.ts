@@ -116,14 +116,6 @@ export const scopes: BrokenRows = {
       }),
       ...opensLike(() => shared),
     })),
-    'grant-adds-to-scopes-of-earlier-grants-of-key': by.third((seen, known = new Map<unknown, string[]>()) => ({
-      grantedScope: (requested) => {
-        const { apiKeyId } = seen.params
-        const all = [...new Set([...(known.get(apiKeyId) ?? []), ...requested])]
-        known.set(apiKeyId, all)
-        return all
-      },
-    })),
     'token-of-token-created-key-has-whole-scope-of-key': by.third(
       forKeysMade('by-token', (made, seen) => ({
         grantedScope: (requested, keyScope) => (made(seen.named) ? keyScope : requested),
@@ -182,14 +174,6 @@ export const scopes: BrokenRows = {
   }),
   'scopes/thread': ofArea('thread', {
     'thread-scope-opens-solution-after-refresh': by.first((seen) => listsSolutions('thread', seen, ofRefresh)),
-    // The areas are numbered from 1 to 6 and compared as bits, so thread (3) opens solution (1).
-    'area-numbers-compared-as-bits': by.second(
-      alsoOpens((scope, area) => {
-        const held = areas.indexOf(scope) + 1
-        const needed = areas.indexOf(area) + 1
-        return needed > 0 && (held & needed) === needed
-      }),
-    ),
   }),
   'scopes/store': ofArea('store', {
     'store-token-of-session-lists-solutions': by.third((seen) => listsSolutions('store', seen, inSession)),

@@ -1,7 +1,7 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Session, TokenKind, TokenPair } from '../../../mock-server/state.ts'
-import { openSession, pairsOf } from '../../../mock-server/token-state.ts'
+import { pairsOf } from '../../../mock-server/token-state.ts'
 import {
   type BrokenRows,
   by,
@@ -360,15 +360,6 @@ export const sessions: BrokenRows = {
       ...onUse(({ session }, nowMs) => session?.removed === false && checkedMs.set(session, nowMs)),
       ...outlives('access', ({ session }) => seen.nowMs - (checkedMs.get(session) ?? Number.NEGATIVE_INFINITY) < 5000),
     })),
-    // The session is opened when the secret is found right, before the scopes are looked at.
-    'grant-refused-for-its-scope-takes-session-place': by.third(
-      onRefused(({ context, isGrant, params, scope }) => {
-        const key = context.state.keys.get(String(params.apiKeyId))
-        const name = sessionIn(scope)
-        const isRight = isGrant && key?.secret === params.apiKeySecret
-        if (isRight && key?.publicKey === undefined && key && name !== undefined) openSession(context, key, name)
-      }),
-    ),
     // The column of the creation holds a time without a date.
     'session-with-the-earliest-time-of-day-removed': by.fourth(removesFirst(({ createdMs }) => createdMs % day)),
     'access-token-with-expires-in-outlives-removed-session': by.fourth(outlives('access', withLifetime)),
@@ -398,13 +389,6 @@ export const sessions: BrokenRows = {
         const first = live.filter((session) => refreshed.has(session))
         return [...first, ...live.filter((session) => !refreshed.has(session))].slice(0, surplus)
       }),
-    })),
-    'removed-session-works-on-connection-that-used-it': by.eighth((seen, used = new Map<Session, Set<unknown>>()) => ({
-      ...onUse(({ session }) => {
-        if (session && !session.removed && seen.connection !== undefined)
-          used.set(session, (used.get(session) ?? new Set()).add(seen.connection))
-      }),
-      ...outlives('access', ({ session }) => session !== undefined && used.get(session)?.has(seen.connection) === true),
     })),
     // The pairs to revoke are those whose session is not among the live ones.
     'removal-ends-pairs-without-session': by.reported((seen) =>

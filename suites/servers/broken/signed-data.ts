@@ -173,13 +173,6 @@ export const signedData: BrokenRows = {
     'body-signed-in-composed-form': by.first(
       takesOnly(({ body }) => ({ body: Buffer.from(body.toString().normalize('NFC')) })),
     ),
-    // A signature over the parsed and written again body is accepted when the body has escaped characters.
-    'body-signed-without-escapes-accepted': by.first(
-      alsoTakes(({ body }) => {
-        const members = body.includes('\\u') ? readMembers(body.toString()) : undefined
-        return members && { body: Buffer.from(JSON.stringify(members)) }
-      }),
-    ),
     // For manager/createApiKey a signature over the body with empty params is accepted too.
     'params-of-key-creation-not-covered': by.first((seen) =>
       alsoTakes(({ body }) =>
@@ -368,13 +361,6 @@ export const signedData: BrokenRows = {
     'any-version-taken': { versionTaken: () => true },
     'version-may-be-empty': { versionTaken: (version) => version === '1' || version === '' },
     'version-that-begins-with-1-taken': { versionTaken: (version) => version.startsWith('1') },
-    'version-compared-as-a-number-for-ecc': {
-      headerFields: (credentials) => {
-        const [id = '', version, ...rest] = right.headerFields(credentials)
-        const ecc = Buffer.from(rest[2] ?? '', 'base64').length === 64
-        return [id, ecc && Number(version) === 1 ? '1' : (version ?? ''), ...rest]
-      },
-    },
     // `01`, `1.9` and `1x` count as 1.
     'version-parsed-as-number': by.first({ versionTaken: (version) => Number.parseInt(version, 10) === 1 }),
     'version-of-ecc-signature-not-checked': by.second((seen) => ({

@@ -1,4 +1,3 @@
-import { methods } from '../../../mock-server/methods.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
@@ -10,7 +9,6 @@ import {
   counts,
   day,
   headerOrElse,
-  meets,
   minute,
   onGrant,
   onRefused,
@@ -90,13 +88,6 @@ export const tokens: BrokenRows = {
         ({ session, key }, old) => session?.name !== undefined && session.name === old.session?.name && key !== old.key,
       ),
     ),
-    // Pairs are stored by key and scope when they are revoked.
-    'refresh-ends-pairs-of-other-grants-with-same-scope': by.third(
-      endsBeside(
-        ({ key, family, scope }, old) =>
-          key === old.key && family !== old.family && scope.join(' ') === old.scope.join(' '),
-      ),
-    ),
     // A change to the keys ends the session in which it was made.
     'key-creation-ends-session-of-its-token': by.third((seen) =>
       onNewKey(() => {
@@ -138,14 +129,6 @@ export const tokens: BrokenRows = {
         for (const pair of pairsOf(seen.context)) pair.accessRevoked ||= pair.key === expired.key
       }),
     ),
-    'call-of-unknown-method-ends-its-token': by.eighth({
-      around: meets((call, next) => {
-        const { method } = call.members
-        const token = call.state.tokens.get(call.token)
-        if (token && typeof method === 'string' && !methods.has(method)) token.pair.accessRevoked = true
-        return next()
-      }),
-    }),
     // A token that lives over midnight (UTC) is refused before it, and works again on the next day.
     'access-expiry-compared-without-its-date': by.ninth({
       accessExpired: ({ accessExpiryMs }, nowMs) => nowMs % day >= accessExpiryMs % day,
