@@ -30,6 +30,9 @@ const bare: SignInput = {
   body: utf8('{"jsonrpc":"2.0","id":1,"method":"m","params":{"b":"é","a":1}}'),
 }
 
+const idsOf = (input: SignInput, header: string): string[] =>
+  diagnose(asked(input, header)).mistakes.map(({ id }) => id)
+
 function asked(input: SignInput, header: string): DiagnoseInput {
   const { key, scheme, keyId, method, uri, body: sent } = input
   return { header, key, scheme, keyId, method, uri, body: sent, url }
@@ -74,14 +77,8 @@ describe('one mistake', () => {
 
   test('most are found with the public key alone', () => {
     const publicKey = { kind: 'ed25519-public' as const, publicKey: publicKeyOfSeed(seed) }
-    for (const word of [
-      'data/without-final-newline',
-      'signature/over-hash',
-      'signature/prehashed',
-      'signature/in-hex',
-      'signature/high-s',
-      'signature/hmac-with-public-pem',
-    ]) {
+    const ofSignature = ['over-hash', 'prehashed', 'in-hex', 'high-s', 'hmac-with-public-pem']
+    for (const word of ['data/without-final-newline', ...ofSignature.map((name) => `signature/${name}`)]) {
       const header = made(ecc, mistakeById(word) as KnownMistake) ?? ''
       expect(diagnose({ ...asked(ecc, header), key: publicKey }).mistakes.map(({ id }) => id)).toEqual([word])
     }
@@ -115,26 +112,18 @@ describe('two mistakes at once', () => {
 
   test.each(partUnlessProof(pairs, 4))('%$ with $1 and $2', (input, first, second) => {
     const header = made(input, named(first), named(second)) ?? ''
-    const found = diagnose(asked(input, header))
-    expect(found.mistakes.map(({ id }) => id).sort()).toEqual([first, second].sort())
+    expect(idsOf(input, header).sort()).toEqual([first, second].sort())
   })
 })
 
 test('a damaged signature is distinguished from a wrong one', () => {
   const { header, signature } = sign(bare)
-  for (const damaged of [
-    signature.slice(0, 11),
-    signature.slice(2),
-    `${signature.slice(0, 5)}x${signature.slice(6)}`,
-  ]) {
-    const found = diagnose(asked(bare, header.replace(signature, damaged)))
-    expect(found.mistakes.map(({ id }) => id)).toEqual(['signature/damaged'])
-  }
+  const changed = `${signature.slice(0, 5)}x${signature.slice(6)}`
+  for (const damaged of [signature.slice(0, 11), signature.slice(2), changed])
+    expect(idsOf(bare, header.replace(signature, damaged))).toEqual(['signature/damaged'])
 })
 
 test('by its length: an ED25519 signature for a secret, and the reverse', () => {
-  const forSecret = diagnose(asked(secret, sign({ ...ecc, keyId: secret.keyId }).header))
-  expect(forSecret.mistakes.map(({ id }) => id)).toEqual(['signature/ecc-for-hmac'])
-  const forEcc = diagnose(asked(ecc, sign({ ...secret, keyId: ecc.keyId }).header))
-  expect(forEcc.mistakes.map(({ id }) => id)).toEqual(['signature/hmac-for-ecc'])
+  expect(idsOf(secret, sign({ ...ecc, keyId: secret.keyId }).header)).toEqual(['signature/ecc-for-hmac'])
+  expect(idsOf(ecc, sign({ ...secret, keyId: ecc.keyId }).header)).toEqual(['signature/hmac-for-ecc'])
 })

@@ -8,33 +8,24 @@ import { madeUpCorpus } from '../self/made-up-report.ts'
 import { capabilities } from '../self/made-up-target.ts'
 import { whyNotRun } from './capabilities.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { type RunOptions, readRunOptions } from './options.ts'
+import { readRunOptions } from './options.ts'
 import { planRun } from './plan.ts'
 
 const corpus = await openCorpus()
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 const near = 'http://192.0.2.1'
 
-/** Options for a lasting server, where everything is allowed. */
-function optionsFor(
-  flags: Parameters<typeof readRunOptions>[0] = {},
-  settings: Partial<TargetSettings> = {},
-): RunOptions {
-  const options = readRunOptions(
-    { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys,limits', ...flags },
-    { XDG_STATE_HOME: '/nowhere' },
-  )
-  const { target } = options
-  return target === null
-    ? options
-    : { ...options, target: { ...target, settings: { ...target.settings, secondAddress: '127.0.0.2', ...settings } } }
-}
+type Flags = Parameters<typeof readRunOptions>[0]
 
-const planOf = (
-  flags: Parameters<typeof readRunOptions>[0] = {},
-  settings: Partial<TargetSettings> = {},
-  all: Corpus = corpus,
-) => planRun(optionsFor(flags, settings), all).plan
+/** The plan for a lasting server, where everything is allowed. */
+function planOf(flags: Flags = {}, settings: Partial<TargetSettings> = {}, all: Corpus = corpus) {
+  const given = { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys,limits', ...flags }
+  const options = readRunOptions(given, { XDG_STATE_HOME: '/nowhere' })
+  const { target } = options
+  if (target === null) throw new Error('no target')
+  const own = { ...target.settings, secondAddress: '127.0.0.2', ...settings }
+  return planRun({ ...options, target: { ...target, settings: own } }, all).plan
+}
 
 test('the plan of the bundled server has every case, and takes no time on its virtual clock', () => {
   const { plan, reported } = planRun(readRunOptions({}, {}), corpus)
@@ -45,9 +36,8 @@ test('never more keys than the ten that are possible', () => {
   expect(planOf().creates[0]).toBe('API keys up to the limit of ten')
   const scenarios = corpus.scenarios.filter(({ needs }) => !needs.includes('limits'))
   expect(planOf({}, {}, { ...corpus, scenarios }).creates[0]).toBe('10 API keys')
-  expect(planOf({}, { cleanup }).creates[0]).toMatch(
-    /^\d+ API keys, at most 10 at once, removed through the cleanup method$/,
-  )
+  const removed = /^\d+ API keys, at most 10 at once, removed through the cleanup method$/
+  expect(planOf({}, { cleanup }).creates[0]).toMatch(removed)
 })
 
 test('a case that fills the places for keys opens a few sessions, and fills none', () => {
@@ -57,7 +47,7 @@ test('a case that fills the places for keys opens a few sessions, and fills none
 })
 
 test('a shared server is told that token pairs may cost sessions, and refused grants are not counted', () => {
-  const pairs = (flags: Parameters<typeof readRunOptions>[0]): string | undefined =>
+  const pairs = (flags: Flags): string | undefined =>
     planOf({ only: ['refresh/same-call-again'], ...flags }).creates.find((line) => line.includes('token pair'))
   expect(pairs({ allow: 'sessions' })).toBe('about 2 token pairs, which may push out sessions of the same user')
   expect(pairs({ disposable: true })).toBe('about 2 token pairs')
@@ -71,9 +61,8 @@ test('refused calls are counted by call: those of a list, and what a tally leave
 })
 
 test('the test keys of the selected cases are created', () => {
-  expect(planOf({ only: ['refresh'] }).creates).toEqual(
-    expect.arrayContaining(['1 API key', 'up to 1 more if the target takes keys that it should refuse']),
-  )
+  const keys = ['1 API key', 'up to 1 more if the target takes keys that it should refuse']
+  expect(planOf({ only: ['refresh'] }).creates).toEqual(expect.arrayContaining(keys))
 })
 
 test('where keys stay, the plan names what would change that', () => {
@@ -83,13 +72,13 @@ test('where keys stay, the plan names what would change that', () => {
 })
 
 test('the time follows from the calls, from how many are made at once, and from a rate', () => {
-  const seconds = (flags: Parameters<typeof readRunOptions>[0]): number => planOf(flags).seconds
+  const seconds = (flags: Flags): number => planOf(flags).seconds
   expect(seconds({ url: 'http://127.0.0.1:1' })).toBeLessThan(seconds({}) / 2)
   expect(seconds({ concurrency: '16' })).toBeLessThan(seconds({ concurrency: '1' }))
   expect(seconds({ concurrency: '16', rate: '1' })).toBeGreaterThan(planOf().calls)
 })
 
-test.each<[Parameters<typeof readRunOptions>[0], string]>([
+test.each<[Flags, string]>([
   [{ only: ['signature'] }, 'matches "--only signature", did you mean "signatures"?'],
   [{ only: ['basic', 'grant'] }, 'matches "--only grant", did you mean "grants"?'],
   [{ only: ['signatures/hmac-acceptd'] }, 'did you mean "signatures/hmac-accepted"?'],
@@ -99,10 +88,7 @@ test.each<[Parameters<typeof readRunOptions>[0], string]>([
     { only: ['basic'], skip: ['basic=none'] },
     'Nothing is selected: --skip leaves nothing of what --only selects (basic)',
   ],
-  [
-    { only: ['test-keys/bob'], shard: '3/3' },
-    'Nothing is selected: there are fewer than 3 shards in what --only selects (test-keys/bob)',
-  ],
+  [{ only: ['test-keys/bob'], shard: '3/3' }, 'there are fewer than 3 shards in what --only selects (test-keys/bob)'],
 ])('%j is an error', (flags, sentence) => {
   expect(() => planRun(readRunOptions(flags, {}), corpus)).toThrow(SuiteError)
   expect(() => planRun(readRunOptions(flags, {}), corpus)).toThrow(sentence)
@@ -132,10 +118,8 @@ test('a case that needs a second address says why that does not count', () => {
   const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
   const because = { kind: 'same-address', address: '127.0.0.2' } as const
   const facts = { ...noFacts(), secondAddressProblem: because }
-  expect(whyNotRun(caseThatNeeds('second-address'), { ...capabilities, settings, facts })).toEqual({
-    kind: 'needs-second-address',
-    because,
-  })
+  const reason = whyNotRun(caseThatNeeds('second-address'), { ...capabilities, settings, facts })
+  expect(reason).toEqual({ kind: 'needs-second-address', because })
 })
 
 test.each<[Need[], string]>([

@@ -143,23 +143,16 @@ describe('fixtures that must load and not pass end as their first line says', ()
     expect(problemText(outcome?.problem).startsWith(message), problemText(outcome?.problem)).toBe(true)
   })
 
-  test('a failing step fails only what it proves', async () => {
-    const [outcome] = await run('valid-fail', 'only-the-step-that-fails.yaml')
-    expect(outcome?.requirements).toEqual({
-      'signatures/hmac': 'passed',
-      'basic/credentials': 'failed',
-      'authorization/required': 'blocked',
-    })
-  })
-
-  test('a case that ran and was not judged is blocked, and so is its requirement', async () => {
-    const [outcome] = await run('valid-fail', 'value-that-was-not-kept.yaml')
-    expect(outcome?.requirements).toEqual({ 'tokens/authorize': 'blocked' })
-  })
-
-  test('the rest is judged after a warning', async () => {
-    const [outcome] = await run('valid-fail', 'warning-before-the-end.yaml')
-    expect(outcome?.requirements).toEqual({ 'signatures/hmac-encoding': 'warned', 'signatures/ecc-encoding': 'passed' })
+  const failing = { 'signatures/hmac': 'passed', 'basic/credentials': 'failed', 'authorization/required': 'blocked' }
+  const warning = { 'signatures/hmac-encoding': 'warned', 'signatures/ecc-encoding': 'passed' }
+  test.each([
+    ['a failing step fails only what it proves', 'only-the-step-that-fails', failing],
+    // It ran and was not judged.
+    ['a case is blocked, and so is its requirement', 'value-that-was-not-kept', { 'tokens/authorize': 'blocked' }],
+    ['the rest is judged after a warning', 'warning-before-the-end', warning],
+  ])('%s', async (_what, name, requirements) => {
+    const [outcome] = await run('valid-fail', `${name}.yaml`)
+    expect(outcome?.requirements).toEqual(requirements)
   })
 
   test('a case that came too late was tried three times', async () => {
@@ -245,12 +238,8 @@ test('every word of the language is used by a fixture', async () => {
   }
   visit(scenarios)
   const definitionsOfWords = ['basicAlteration', ...mistakeGroups.map((group) => `${group}Word`)]
-  const words = [
-    ...definitionsOfWords.flatMap(wordsOf),
-    ...bodyForms,
-    ...keysOf('matcher'),
-    ...(definitions.plainNeed?.enum ?? []),
-  ]
+  const needs = definitions.plainNeed?.enum ?? []
+  const words = [...definitionsOfWords.flatMap(wordsOf), ...bodyForms, ...keysOf('matcher'), ...needs]
   expect(words.filter((word) => !used.has(word))).toEqual([])
 })
 
@@ -291,6 +280,7 @@ function answer(status: number, body: unknown, headers: { [name: string]: string
 const error = { code: 1, message: 'No' }
 const idOf = ({ body }: WireRequest): unknown => (JSON.parse(new TextDecoder().decode(body)) as { id: unknown }).id
 
+const none = { kind: 'none', refusedConnection: false, stale: false } as const
 const answers: { readonly [name: string]: (request: WireRequest) => WireAnswer } = {
   throttled: () => answer(429, '', { 'retry-after': '1' }),
   unavailable: () => answer(503, '', { 'retry-after': '1' }),
@@ -308,19 +298,8 @@ const answers: { readonly [name: string]: (request: WireRequest) => WireAnswer }
   'error-beside-a-result': (request) => answer(200, { jsonrpc: '2.0', id: idOf(request), result: {}, error }),
   nested: () => answer(200, '['.repeat(100_000)),
   unread: () => ({ kind: 'unread', status: 200, headers: {}, limitBytes: 4_194_304 }),
-  silent: () => ({
-    kind: 'none',
-    reason: 'no answer within the time limit of a request',
-    refusedConnection: false,
-    stale: false,
-    timedOut: true,
-  }),
-  dropped: () => ({
-    kind: 'none',
-    reason: 'the connection was dropped without an answer',
-    refusedConnection: false,
-    stale: false,
-  }),
+  silent: () => ({ ...none, reason: 'no answer within the time limit of a request', timedOut: true }),
+  dropped: () => ({ ...none, reason: 'the connection was dropped without an answer' }),
 }
 
 /**

@@ -1,41 +1,40 @@
 import { describe, expect, test } from 'vitest'
-import { ask, type MadeUpCall, madeUpTarget, runOf } from '../../self/made-up-target.ts'
+import {
+  type Answering,
+  accepting,
+  answering,
+  ask,
+  type MadeUpCall,
+  madeUpTarget,
+  runOf,
+} from '../../self/made-up-target.ts'
 import { alterWords } from '../signer/operations.ts'
 import type { Target } from '../target.ts'
 import { suitableLifeMs } from './attempt-case.ts'
-import { type Conversation, openConversation } from './conversation.ts'
+import { openConversation } from './conversation.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 
 describe('alter', () => {
-  const samples = [
-    '9fff45b75c225d6559de671259b44366',
-    'aZ4-_xY',
-    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln',
-    '1111',
-    'UPPER',
-    'lower',
-  ]
+  const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln'
+  const samples = ['9fff45b75c225d6559de671259b44366', 'aZ4-_xY', jwt, '1111', 'UPPER', 'lower']
 
-  describe('words that spoil a secret', () => {
-    test.each(Object.keys(alterWords))('%s changes every secret', (word) => {
-      for (const sample of samples) expect(alterWords[word]?.(sample)).not.toBe(sample)
-    })
-
-    test('a changed character keeps the length and the ends, so that no encoding can hide it', () => {
-      for (const word of ['lower-case-letter-changed', 'upper-case-letter-changed', 'digit-changed']) {
-        const token = 'eyJhbGciOiJIUzI1NiJ9abcDEF0123456789'
-        const altered = alterWords[word]?.(token) ?? ''
-        expect(altered).toHaveLength(token.length)
-        expect([...altered].filter((character, index) => character !== token[index])).toHaveLength(1)
-        expect(altered.slice(-2)).toBe(token.slice(-2))
-      }
-    })
+  test.each(Object.keys(alterWords))('%s changes every secret', (word) => {
+    for (const sample of samples) expect(alterWords[word]?.(sample)).not.toBe(sample)
   })
 
+  test.each(['lower-case-letter', 'upper-case-letter', 'digit'])(
+    'a changed %s keeps the length and the ends, so that no encoding can hide it',
+    (what) => {
+      const token = 'eyJhbGciOiJIUzI1NiJ9abcDEF0123456789'
+      const altered = alterWords[`${what}-changed`]?.(token) ?? ''
+      expect(altered).toHaveLength(token.length)
+      expect([...altered].filter((character, index) => character !== token[index])).toHaveLength(1)
+      expect(altered.slice(-2)).toBe(token.slice(-2))
+    },
+  )
+
   test('a JWT without its signature keeps its claims and says that it has none', () => {
-    const [head = '', ...rest] = (
-      alterWords['without-signature']?.('eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln') ?? ''
-    ).split('.')
+    const [head = '', ...rest] = alterWords['without-signature']?.(jwt).split('.') ?? []
     expect(JSON.parse(atob(head))).toEqual({ alg: 'none', typ: 'JWT' })
     expect(rest).toEqual(['eyJzdWIiOiIxIn0', ''])
   })
@@ -43,34 +42,29 @@ describe('alter', () => {
 
 describe('prepare changed', () => {
   /** The calls that steps make, and the problem of their case. */
-  async function madeBy(...steps: string[]): Promise<{ calls: MadeUpCall[]; problem: unknown; verdict: string }> {
+  async function madeBy(...steps: string[]) {
     const calls: MadeUpCall[] = []
-    const target = madeUpTarget({
-      answer: (call) => {
-        calls.push(call)
-        return call.authorization?.startsWith('Basic ') === true ? { result: {} } : { status: 401 }
-      },
-    })
-    const { problem, verdict } = await ask(runOf(target), steps.map((step) => `  - ${step}\n`).join(''), '')
+    const answer: Answering = (call) => {
+      calls.push(call)
+      return call.authorization?.startsWith('Basic ') === true ? accepting() : { status: 401 }
+    }
+    const { problem, verdict } = await ask(answering(answer), steps.map((step) => `  - ${step}\n`).join(''), '')
     return { calls, problem, verdict }
   }
 
+  const altered = (alter: string, more = '') =>
+    `{ call: solution/listSolutions, auth: { basic: root${more} }, alter: { ${alter} }, expect: refused }`
+
   test('several parts of a call are changed', async () => {
-    const { calls } = await madeBy(
-      '{ call: solution/listSolutions, auth: { basic: root }, alter: { basic-word: lower-case, basic-secret: { value: other }, param name: { value: [1] } }, expect: refused }',
-    )
+    const changes = 'basic-word: lower-case, basic-secret: { value: other }, param name: { value: [1] }'
+    const { calls } = await madeBy(altered(changes))
     expect(calls).toMatchObject([{ authorization: `basic ${btoa('root:other')}`, params: { name: [1] } }])
   })
 
   test('a change with no effect makes the case not testable, and is named', async () => {
-    const { calls, problem, verdict } = await madeBy(
-      '{ call: solution/listSolutions, auth: { basic: root }, alter: { basic-word: { value: Basic } }, expect: refused }',
-    )
-    expect(calls).toEqual([])
-    expect({ verdict, problem }).toMatchObject({
-      verdict: 'not-testable',
-      problem: { reason: 'Cannot change this call: what is sent stays as it is' },
-    })
+    const reason = 'Cannot change this call: what is sent stays as it is'
+    const made = await madeBy(altered('basic-word: { value: Basic }'))
+    expect(made).toMatchObject({ calls: [], verdict: 'not-testable', problem: { reason } })
   })
 
   test('a nonce of a kind, and the signature that was sent', async () => {
@@ -92,14 +86,13 @@ describe('perform step', () => {
     const underWay: number[] = []
     let now = 0
     let created = 0
-    const inner = madeUpTarget({
-      answer: ({ method }) => {
-        if (method !== 'manager/createApiKey') return { result: {} }
-        if (created === places) return { status: 409 }
-        created += 1
-        return { result: { id: `id${created}`, secret: 'a-secret' } }
-      },
-    })
+    const answer: Answering = ({ method }) => {
+      if (method !== 'manager/createApiKey') return accepting()
+      if (created === places) return { status: 409 }
+      created += 1
+      return { result: { id: `id${created}`, secret: 'a-secret' } }
+    }
+    const inner = madeUpTarget({ answer })
     const open: Target['open'] = async (...args) => {
       const instance = await inner.open(...args)
       return {
@@ -126,29 +119,24 @@ describe('perform step', () => {
     return underWay
   }
 
-  test('creations run one after another until two were refused, and the others at once', async () => {
-    expect(await fillPlaces(3)).toEqual([1, 1, 1, 1, 1, 1, 2, 3, 4])
-  })
-
-  test('while creations are accepted, they run one after another', async () => {
-    expect(await fillPlaces(9)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1])
+  test.each([
+    ['until two were refused, and the others at once', 3, [1, 1, 1, 1, 1, 1, 2, 3, 4]],
+    ['while they are accepted', 9, [1, 1, 1, 1, 1, 1, 1, 1, 1]],
+  ])('creations run one after another %s', async (_when, places, underWay) => {
+    expect(await fillPlaces(places)).toEqual(underWay)
   })
 })
 
 test('alter changes what but left', async () => {
   const sent: unknown[] = []
-  const target = madeUpTarget({
-    answer: ({ authorization, params }) => {
-      sent.push([authorization, params])
-      return { status: 401 }
-    },
-  })
+  const answer: Answering = ({ authorization, params }) => {
+    sent.push([authorization, params])
+    return { status: 401 }
+  }
   const auth = 'auth: { basic: root, but: empty }, alter: { basic-word: upper-case, param name: doubled }'
-  await ask(
-    runOf(target),
-    `  - { call: manager/createApiKey, ${auth}, params: { name: one }, but: { name: last-character-dropped }, expect: refused }\n`,
-  )
-  expect(sent).toEqual([[`BASIC ${Buffer.from('root:').toString('base64')}`, { name: 'onon' }]])
+  const params = 'params: { name: one }, but: { name: last-character-dropped }'
+  await ask(answering(answer), `  - { call: manager/createApiKey, ${auth}, ${params}, expect: refused }\n`)
+  expect(sent).toEqual([[`BASIC ${btoa('root:')}`, { name: 'onon' }]])
 })
 
 /** The beginning of a step that requests a token. */
@@ -156,18 +144,17 @@ const grantOf = (scope: string): string =>
   `  - { call: manager/auth, auth: none, params: { grantType: api_key_credentials, apiKeyId: a, apiKeySecret: b, scope: [${scope}] }`
 
 describe('wait', () => {
-  function callerKnowing(known: Partial<TargetFacts>): Promise<Conversation> {
-    const target = madeUpTarget({ answer: () => ({ result: {} }) })
-    const facts = { ...noFacts(), ...known }
-    return openConversation(runOf(target, { facts }))
+  const suitable = async (known: Partial<TargetFacts>, tries = 1): Promise<number> => {
+    const run = runOf(madeUpTarget({ answer: accepting }), { facts: { ...noFacts(), ...known } })
+    return suitableLifeMs(await openConversation(run), tries)
   }
 
   test('a suitable lifetime grows with the round trip and with every try, up to half of that of a refresh token', async () => {
-    const near = suitableLifeMs(await callerKnowing({}), 1)
-    expect(suitableLifeMs(await callerKnowing({}), 2)).toBeGreaterThan(near)
-    expect(suitableLifeMs(await callerKnowing({ roundTripMs: 700 }), 1)).toBeGreaterThan(near + 3 * 700)
-    expect(suitableLifeMs(await callerKnowing({ refreshLifeMs: 4000, roundTripMs: 700 }), 1)).toBe(2000)
-    expect(suitableLifeMs(await callerKnowing({ refreshLifeMs: 0 }), 1)).toBe(near)
+    const near = await suitable({})
+    expect(await suitable({}, 2)).toBeGreaterThan(near)
+    expect(await suitable({ roundTripMs: 700 })).toBeGreaterThan(near + 3 * 700)
+    expect(await suitable({ refreshLifeMs: 4000, roundTripMs: 700 })).toBe(2000)
+    expect(await suitable({ refreshLifeMs: 0 })).toBe(near)
   })
 
   test.each([
@@ -193,14 +180,11 @@ describe('wait', () => {
       const sleep = async (ms: number): Promise<void> => void moved.push(ms)
       return { ...instance, clock: { ...instance.clock, sleep, controlled: true } }
     }
-    const dayMs = 86_400_000
     const granted = `${grantOf('solution')}, keep: { token: result } }\n`
     const waits = ['40d', '{ past: $token.accessTokenExpiry }'].map((wait) => `  - { wait: ${wait} }\n`).join('')
-    expect(await ask(runOf({ ...inner, open }), granted + waits)).toMatchObject({
-      verdict: 'not-testable',
-      problem: { kind: 'wait-too-long' },
-    })
-    expect(moved).toEqual([40 * dayMs])
+    const outcome = await ask(runOf({ ...inner, open }), granted + waits)
+    expect(outcome).toMatchObject({ verdict: 'not-testable', problem: { kind: 'wait-too-long' } })
+    expect(moved).toEqual([40 * 86_400_000])
   })
 })
 
@@ -218,8 +202,10 @@ describe('observed values', () => {
     ['tokens/format', 'access token: 24 characters, a JWT, refresh token: 16 characters, hex'],
     ['keys/name-rules', 'accepted'],
   ])('%s is answered with %s', async (question, answer) => {
-    const target = madeUpTarget({ answer: ({ nowMs }) => ({ result: grant(nowMs) }) })
-    const outcome = await ask(runOf(target), `${grantOf('solution')}, observe: ${question} }\n`)
+    const outcome = await ask(
+      answering(({ nowMs }) => ({ result: grant(nowMs) })),
+      `${grantOf('solution')}, observe: ${question} }\n`,
+    )
     expect(outcome.observations.map((observed) => observed.answer)).toEqual([answer])
   })
 })

@@ -41,9 +41,8 @@ describe('cases', async () => {
     })
 
     test('shards share out every item, each once, and keep the cases of a scenario together', () => {
-      const shards = [1, 2, 3].map(
-        (index) => selectItems(items, { ...everything, shard: { index, count: 3 } }).selected,
-      )
+      const shardOf = (index: number) => selectItems(items, { ...everything, shard: { index, count: 3 } }).selected
+      const shards = [1, 2, 3].map(shardOf)
       expect(keys(shards.flat()).sort()).toEqual(keys(items).sort())
       for (const shard of shards) expect(shard.length).toBeGreaterThan(items.length / 6)
       const scenarios = shards.map((shard) => new Set(shard.map(({ scenario }) => scenario.id)))
@@ -53,33 +52,26 @@ describe('cases', async () => {
 
   describe('order', async () => {
     test('the same seed gives the same order, and another seed another one', () => {
-      expect(keys(orderItems(items, false, seededRandom(7)))).toEqual(keys(orderItems(items, false, seededRandom(7))))
-      expect(keys(orderItems(items, false, seededRandom(7)))).not.toEqual(
-        keys(orderItems(items, false, seededRandom(8))),
-      )
-      expect(keys(orderItems(items, false, seededRandom(8))).sort()).toEqual(keys(items).sort())
+      const ordered = (seed: number) => keys(orderItems(items, false, seededRandom(seed)))
+      expect(ordered(7)).toEqual(ordered(7))
+      expect(ordered(7)).not.toEqual(ordered(8))
+      expect(ordered(8).sort()).toEqual(keys(items).sort())
     })
 
     test('on a lasting target the test keys come first and what fills the key limit last', () => {
       const ordered = orderItems(items, true, seededRandom(7))
-      expect(keys(ordered).slice(0, 4)).toEqual([
-        'test-keys/bob',
-        'test-keys/carol',
-        'test-keys/erin',
-        'test-keys/dave',
-      ])
+      expect(keys(ordered).slice(0, 4)).toEqual(['bob', 'carol', 'erin', 'dave'].map((name) => `test-keys/${name}`))
       const fills = ordered.map(
         (item) =>
-          item.kind === 'case' && ['keys', 'limits'].every((need) => item.scenario.needs.includes(need as never)),
+          item.kind === 'case' && (['keys', 'limits'] as const).every((need) => item.scenario.needs.includes(need)),
       )
       expect(fills.lastIndexOf(false)).toBeLessThan(fills.indexOf(true))
     })
 
     test('in each order the same cases find a place for the keys that they create', () => {
+      const four = ['keys/created', 'keys/initial-key-creates', 'keys/apikey-scope', 'signatures/body-in-utf-8']
       const creators = (seed: number) =>
-        keys(orderItems(items, true, seededRandom(seed))).filter((key) =>
-          ['keys/created', 'keys/initial-key-creates', 'keys/apikey-scope', 'signatures/body-in-utf-8'].includes(key),
-        )
+        keys(orderItems(items, true, seededRandom(seed))).filter((key) => four.includes(key))
       for (const seed of [1, 2, 3, 4, 5]) expect(creators(seed)).toEqual(creators(0))
       expect(creators(0)).toHaveLength(4)
     })
@@ -107,34 +99,25 @@ describe('claims', async () => {
 
   const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: errors/shape }'
   const grant = '{ grant: root, scope: [solution], observe: errors/shape }'
+  const session = grant.replace('solution', 'solution, "session:one"')
   const nothing = noClaims
 
-  describe('the claims of a case follow from its needs and steps', async () => {
-    test.each<[string, Claims, Partial<Claims>]>([
-      ['an ordinary call', claims('', plain), {}],
-      ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],
-      ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3, users: ['root'] }],
-      [
-        'a session',
-        claims('sessions', grant.replace('solution', 'solution, "session:one"')),
-        { grants: 1, named: 1, users: ['root'] },
-      ],
-      [
-        'how sessions count',
-        claims('', plain.replace('errors/shape', 'sessions/counting')),
-        { observesCounting: true },
-      ],
-      ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
-      ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
-      ['a wait', claims('', '{ wait: 2s }'), { waits: true }],
-      ['keys', claims('keys', plain), { makesKeys: true }],
-      ['the limit of sessions', claims('sessions, limits', plain), { fills: 'sessions' }],
-      ['the limit of keys', claims('sessions, keys, limits', plain), { makesKeys: true, fills: 'keys' }],
-      ['a row of calls', claims('', plain.replace('{', '{ repeat: 40,')), { isLong: true }],
-      ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { races: true }],
-    ])('%s', (_name, made, wanted) => {
-      expect(made).toEqual({ ...nothing, ...wanted })
-    })
+  test.each<[string, Claims, Partial<Claims>]>([
+    ['an ordinary call', claims('', plain), {}],
+    ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],
+    ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3, users: ['root'] }],
+    ['a session', claims('sessions', session), { grants: 1, named: 1, users: ['root'] }],
+    ['how sessions count', claims('', plain.replace('errors/shape', 'sessions/counting')), { observesCounting: true }],
+    ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
+    ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
+    ['a wait', claims('', '{ wait: 2s }'), { waits: true }],
+    ['keys', claims('keys', plain), { makesKeys: true }],
+    ['the limit of sessions', claims('sessions, limits', plain), { fills: 'sessions' }],
+    ['the limit of keys', claims('sessions, keys, limits', plain), { makesKeys: true, fills: 'keys' }],
+    ['a row of calls', claims('', plain.replace('{', '{ repeat: 40,')), { isLong: true }],
+    ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { races: true }],
+  ])('the claims of a case follow from its needs and steps: %s', (_name, made, wanted) => {
+    expect(made).toEqual({ ...nothing, ...wanted })
   })
 
   test('a case says why it runs alone', () => {
