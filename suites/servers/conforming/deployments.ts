@@ -1,12 +1,8 @@
-import { type Change, counts, isAccepted, minute } from '../operators.ts'
-import { slidingRefreshLife } from './lifetimes.ts'
+import { type Change, counts } from '../operators.ts'
 import {
-  accessAtMost,
   answers,
   auth,
-  beyondKeyLeftOut,
   by,
-  byScope,
   type ConformingRows,
   calls,
   changeJson,
@@ -14,15 +10,12 @@ import {
   errors,
   html,
   json,
-  lastNonceOfEachKey,
   list,
   lockLongerEachTime,
   nonces,
   ofMethod,
   refusals,
   refuse,
-  sendRefusedBack,
-  spellNumbersOtherwise,
   textAnswer,
   throttle,
   withHeaders,
@@ -58,8 +51,7 @@ const limitEachMethod = Object.entries(methodQuotas).map(([method, most]) =>
   throttle({ calls: most, of: ofMethod(method), status: 503 }),
 )
 const takesJson = (accept = '*/*'): boolean => /(\*\/\*|application\/(\*|json))/i.test(accept)
-const isInLastTwoMinutes = (timestamp: string, nowMs: number): boolean =>
-  /^[0-9]{13}$/.test(timestamp) && [0, 1].includes(Math.floor(nowMs / minute) - Math.floor(Number(timestamp) / minute))
+
 /** The page of whoever stands in front of the server. */
 const page = (title: string, status?: number): Change =>
   refuse({ body: `<h1>${title}</h1>`, type: html, ...(status === undefined ? {} : { status }) })
@@ -72,14 +64,6 @@ export const deploymentsRows: ConformingRows = {
     [
       'sessionUser=all-keys unnamedCountAsSessions=true reuseRevokesFamily=true refreshLifetime=kept refreshChecksAddress=true expiresInKept=false accessLifeMs=300000 refreshLifeMs=7200000 timeWindowMs=30000 refusalStatus=http',
       { addressChecked: () => true },
-    ],
-  ),
-  // expiresIn survives a refresh up to the kept end of the chain, is at most ten minutes, and is rounded up.
-  'combined-expires-in-kept-within-rest-of-chain': by.first(
-    'refresh/expires-in-kept refresh/lifetime-renewed expires-in/too-long limits/token-lifetimes',
-    [
-      'refreshLifetime=kept expiresInTooLong=capped expiryRounding=up-to-second refreshLifeMs=1200000 accessLifeMs=120000',
-      accessAtMost(10 * minute),
     ],
   ),
   // Errors are numbers, ids of refusals are null, batches and notifications are taken, members are in another order.
@@ -101,14 +85,6 @@ export const deploymentsRows: ConformingRows = {
       withHeaders({ via: '1.1 edge', age: '0', 'x-cache': 'MISS' }),
     ],
   ),
-  // Everything that the document does not show is refused, with HTTP 400.
-  'house-of-strict-types': by.second(
-    'envelope/extra-members envelope/content-type envelope/id-types keys/unknown-scopes grants/empty-scope limits/request-size',
-    [
-      'extraMembers=refused idTypes=integers contentType=json-only unknownKeyScopes=all-but-shown-refused emptyScope=refused authHeaderOnGrant=refused maxBodyBytes=16384 apikeySpelling=apikey',
-      refuse({ status: 400 }),
-    ],
-  ),
   // Numbers as ids of keys, tokens of hex digits, text/html around all JSON, warnings in every result.
   'house-of-scripts': by.second('solutions/list-result errors/shape keys/record tokens/format envelope/content-type', [
     'extraResultMembers=true listShape=solutions expiryRounding=up-to-second',
@@ -119,15 +95,6 @@ export const deploymentsRows: ConformingRows = {
       tokenText: (_kind, fresh) => Buffer.from(fresh).toString('hex'),
     }),
   ]),
-  // Refusals have HTTP 404 and no body; scopes that are unknown or beyond the key are left out silently.
-  'house-that-tells-nothing': by.second(
-    'errors/outcomes errors/shape envelope/method-not-found grants/unknown-scope grants/scope-echo',
-    [
-      'errorBody=none methodCheckedFirst=false unknownScopes=left-out scopeEcho=sorted extraParams=ignored',
-      beyondKeyLeftOut,
-      refuse({ status: 404 }),
-    ],
-  ),
   // Takes nearly every envelope, and refuses with XML.
   'team-with-a-loose-reader-and-xml-refusals': by.third(
     'envelope/jsonrpc-version envelope/params-type envelope/batch errors/shape',
@@ -143,11 +110,6 @@ export const deploymentsRows: ConformingRows = {
         body: () => ({ detail: [{ loc: ['body', 'params'], msg: 'refused', type: 'value_error' }] }),
       }),
     ],
-  ),
-  // Both tokens live for 30 seconds, all keys are one user, and the name of a live session is refused.
-  'hotel-with-one-life-for-both-tokens-and-one-guest-book': by.sixth(
-    'limits/token-lifetimes sessions/user sessions/reused-name sessions/lifetime',
-    ['accessLifeMs=30000 refreshLifeMs=30000 sessionUser=all-keys', { reusedSessionName: () => 'refused' }],
   ),
   // A body has at most 1 KiB and exactly what the document shows; everything else is refused.
   'kiosk-with-one-kib-and-nothing-further': by.sixth(
@@ -165,33 +127,6 @@ export const deploymentsRows: ConformingRows = {
           ? undefined
           : { status: 406, headers: { 'content-type': 'text/plain' }, body: 'Only JSON here' },
       ),
-    ],
-  ),
-  // Part 8 shows no lifetimes, parts 3 and 5.3 no fate of a line whose old token comes again, part 2 no user.
-  // Access lasts for four seconds within six hours, reuse ends a line, roles are users, 5 is written as 5.0.
-  'archive-with-roles-and-four-second-tokens': by.seventh(
-    'limits/token-lifetimes refresh/lifetime-renewed refresh/family sessions/user',
-    [
-      'accessLifeMs=4000 refreshLifeMs=21600000 refreshLifetime=kept reuseRevokesFamily=true expiresInTooLong=capped',
-      spellNumbersOtherwise,
-      { sessionUser: byScope },
-    ],
-  ),
-  // Parts 5.1 and 8 show neither a time window nor rules of nonces nor a size of requests.
-  // Bodies have 3 KiB, the clock is 3 s behind with a window of 8 s, and a key has one nonce.
-  'garage-on-a-small-device': by.seventh(
-    'limits/request-size signatures/large-body signatures/time-window signatures/nonce-reuse',
-    ['maxBodyBytes=3072 clockOffsetMs=-3000 timeWindowMs=8000 closeConnections=true', lastNonceOfEachKey],
-  ),
-  // Parts 5.4 and 7 do not say when an address is looked at besides in calls, and what a refusal looks like.
-  // An address is granted and refreshed by its own caller only, lives slide, refused bodies are sent back.
-  'embassy-that-lets-nobody-ask-for-others': by.seventh(
-    'addresses/foreign-grant refresh/foreign-address refresh/lifetime-renewed errors/shape',
-    [
-      'refreshChecksAddress=true refreshLifeMs=10800000',
-      slidingRefreshLife,
-      { addressChecked: () => true },
-      sendRefusedBack,
     ],
   ),
   // Parts 7 and 8 show no errors, rate or bound on tokens, part 5.1 no uniqueness of nonces, part 3 no new refresh lifetime.
@@ -230,16 +165,6 @@ export const deploymentsRows: ConformingRows = {
       withdrawOutsideScope,
       withdrawShownRefreshToken,
       { addressChecked: () => true },
-    ],
-  ),
-  // Part 5.1 does not show how far a timestamp may be off nor the uniqueness of nonces, part 8 shows no lifetimes.
-  // A timestamp is of this minute or the last, expiries are multiples of 256 ms, the clock is 20 s ahead.
-  'island-with-a-clock-of-coarse-steps': by.tenth(
-    'signatures/time-window signatures/nonce-burnt limits/token-lifetimes keys/limit-counts-initial',
-    [
-      'clockOffsetMs=20000 initialKeyCounts=true',
-      nonces({ stored: isAccepted }),
-      { timestampTaken: isInLastTwoMinutes, expiry: (ms) => Math.floor(ms / 256) * 256 },
     ],
   ),
 }

@@ -17,7 +17,6 @@ import {
   list,
   listing,
   refusals,
-  spellNumbersOtherwise,
   textAnswer,
   withHeaders,
 } from './operators.ts'
@@ -122,6 +121,15 @@ const cacheListing =
       const headers = { ...answer.headers, date: httpDate(cache.atMs ?? 0) }
       return { ...answer, headers, body: JSON.stringify({ ...envelope, result: cache.result }) }
     })
+
+/** The same numbers in other spellings: ids and error codes with a fraction, expiries with an exponent. */
+const spellNumbersOtherwise = answers((answer) => ({
+  ...answer,
+  body: answer.body
+    .replace(/^(\{"jsonrpc":"2\.0","id":-?\d+)(?=,)/, '$1.0')
+    .replace(/("error":\{"code":-?\d+)(?=,)/, '$1.0')
+    .replace(/("(?:access|refresh)TokenExpiry":)(\d+)/g, (_, name, ms) => name + Number(ms).toExponential()),
+}))
 
 /** Parts 1, 4.1 and 4.3: requests, HTTP and JSON, and what results look like. */
 export const envelopeRows: ConformingRows = {

@@ -1,18 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import { type Change, type Changing, isRestriction } from '../operators.ts'
-import {
-  auth,
-  beyondKeyLeftOut,
-  by,
-  type ConformingRows,
-  calls,
-  echo,
-  noGrantWith,
-  results,
-  solutionsMustExist,
-  withScope,
-} from './operators.ts'
+import { auth, by, type ConformingRows, calls, echo, noGrantWith, results, withScope } from './operators.ts'
 
 /** Changes the scope name and leaves the id behind a colon as it is. */
 const named = (entry: string, change: (word: string) => string): string => entry.replace(/^[^:]+/, change)
@@ -58,6 +47,12 @@ const onlyNamedAreasLimit: Changing = (seen) => ({
   },
 })
 
+/** Every `solution:ID` of a grant names a solution of the server. */
+const solutionsMustExist: Changing = (seen) =>
+  noGrantWith((scope) =>
+    scope.some((word) => /^solution:[^*]/.test(word) && !seen.state.solutions.has(word.slice('solution:'.length))),
+  )
+
 /** Parts 4.2 and 5.4: grants, scopes and addresses. */
 export const grantsRows: ConformingRows = {
   'forwarding-header-trusted': by.own('addresses/forwarded', 'trustProxy=true'),
@@ -86,7 +81,7 @@ export const grantsRows: ConformingRows = {
   // What a key does not have is left out of the grant; an empty list asks for the whole key.
   'scope-beyond-key-left-out': by.first('grants/unknown-scope grants/empty-scope keys/scope-above-creator', [
     'unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
-    beyondKeyLeftOut,
+    { scopeBeyondKey: () => 'left-out' },
   ]),
   // A grant that asks for restrictions only gets the scope of its key; every grant is a session.
   'scope-of-restrictions-only-is-whole-key': by.first('grants/empty-scope grants/scope-echo sessions/counting', [

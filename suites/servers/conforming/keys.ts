@@ -17,8 +17,6 @@ import {
   isOfLiveKey,
   noEmptyKeys,
   noKeyWith,
-  pemAsShown,
-  placesStayTaken,
   withScope,
 } from './operators.ts'
 
@@ -131,6 +129,12 @@ const alsoNamedInGrant = (look: (id: string) => string): Change => ({
     find(id) ?? (means === 'grant' ? all().find((key) => look(key.id) === look(id)) : undefined),
 })
 
+/** The lines of a PEM are joined by LF, without one at the end. */
+const pemAsShown: Change = {
+  publicKey: (pem, profile) =>
+    /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
+}
+
 /** Parts 2, 4.1 and 8: keys, their ids, secrets, names, scopes and places. */
 export const keysRows: ConformingRows = {
   'weak-public-keys-taken': by.own('keys/small-order', 'weakPublicKeys=accepted'),
@@ -171,7 +175,9 @@ export const keysRows: ConformingRows = {
     { storedKey: (key) => (key.publicKey === undefined ? key : Object.assign(key, { secret: '' })) },
   ]),
   // At most ten keys can ever be created, the initial one not counted; a deleted key keeps its place.
-  'keys-deleting-frees-no-place': by.first('keys/limit-frees keys/limit-counts-initial', [placesStayTaken]),
+  'keys-deleting-frees-no-place': by.first('keys/limit-frees keys/limit-counts-initial', [
+    { keysCounted: (all) => all.filter((key) => !key.initial).length },
+  ]),
   // A creation that an authorized caller makes with wrong params takes one of the ten places.
   'keys-refused-creations-counted': by.first('keys/limit-counts-refused keys/limit-exceeded', [countRefused]),
   // Unknown words, restrictions and an empty list are refused in the scope of a key.

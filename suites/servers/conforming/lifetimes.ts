@@ -20,16 +20,15 @@ function untilMidnight({ nowMs }: Seen): number {
   const restMs = day - (nowMs % day)
   return restMs < 30_000 ? restMs + day : restMs
 }
-const toFullMinute = ({ nowMs }: Seen, ms: number): number => Math.ceil((nowMs + ms) / minute) * minute - nowMs
+
 const isForKeys = (scope: string[]): boolean => scope.some((word) => word.toLowerCase() === 'apikey')
-const isBound = (seen: Seen): boolean =>
-  (pairToRefresh(seen)?.addresses.length ?? 0) > 0 || seen.scope.some((word) => word.startsWith('ipAddr:'))
+
 const isRefreshed = (seen: Seen): boolean => pairToRefresh(seen) !== undefined
 const liveAccessTokens = ({ context, nowMs }: Seen): number =>
   pairsOf(context).filter((pair) => !pair.accessRevoked && pair.accessExpiryMs > nowMs).length
 
 /** A refresh gives a new lifetime only when half of the old one is over. */
-export const slidingRefreshLife = refreshLife((seen, { refreshLifeMs }) => {
+const slidingRefreshLife = refreshLife((seen, { refreshLifeMs }) => {
   const leftMs = (pairToRefresh(seen)?.refreshExpiryMs ?? 0) - seen.nowMs
   return leftMs > refreshLifeMs / 2 ? leftMs : refreshLifeMs
 })
@@ -102,11 +101,6 @@ export const lifetimesRows: ConformingRows = {
     'expiresInKept=false',
     { expiresInMs: (text) => (/^[0-9]{1,13}$/.test(text) ? Number(text) : undefined) },
   ]),
-  // Both live for an hour, and a refresh does not prolong it.
-  'access-lives-as-long-as-refresh': by.second(
-    'limits/token-lifetimes refresh/lifetime-renewed',
-    'accessLifeMs=3600000 refreshLifeMs=3600000 refreshLifetime=kept',
-  ),
   // At least an hour and at most 30 days, which a longer expiresIn is cut to.
   'refresh-token-lives-ten-times-as-long-as-asked-for-access': by.third('limits/token-lifetimes expires-in/too-long', [
     'expiresInTooLong=capped',
@@ -129,12 +123,6 @@ export const lifetimesRows: ConformingRows = {
     'limits/token-lifetimes sessions/lifetime',
     'accessLifeMs=5000 refreshLifeMs=8000',
   ),
-  // A job ends tokens once a minute; only who asks for a lifetime gets it to the millisecond.
-  'default-lives-reach-to-a-full-minute': by.sixth('limits/token-lifetimes expires-in/too-long', [
-    'expiresInTooLong=capped',
-    access((seen, { accessLifeMs }) => toFullMinute(seen, accessLifeMs)),
-    refreshLife((seen, { refreshLifeMs }) => toFullMinute(seen, refreshLifeMs)),
-  ]),
   // A default token is for one call; who wants more says so in each grant, and a refresh says nothing.
   'access-for-two-seconds-unless-asked-otherwise': by.sixth(
     'limits/token-lifetimes refresh/expires-in-kept',
@@ -164,12 +152,6 @@ export const lifetimesRows: ConformingRows = {
   'tokens-that-manage-keys-live-for-a-minute': by.seventh('limits/token-lifetimes refresh/expires-in-kept', [
     'expiresInKept=false',
     access((seen) => (isForKeys(pairToRefresh(seen)?.scope ?? seen.scope) ? minute : 6 * hour)),
-  ]),
-  // Part 8 does not show lifetimes of refresh tokens; NUMBER is held against that of the refresh token of this grant.
-  // A bound pair lives for a day and a month, another for ten minutes and an hour.
-  'tokens-bound-to-an-address-live-for-a-month': by.seventh('limits/token-lifetimes refresh/lifetime-renewed', [
-    access((seen) => (isBound(seen) ? day : 10 * minute)),
-    refreshLife((seen) => (isBound(seen) ? 30 * day : hour)),
   ]),
   // Part 3 gives a new pair for a refresh token, and part 8 does not show when the new one ends.
   // A refresh token lives for two hours. A refresh in the first hour keeps its end; a later one starts two new hours.

@@ -13,7 +13,6 @@ import {
   errorCode,
   html,
   httpDate,
-  inLine,
   json,
   lock,
   lockLongerEachTime,
@@ -120,6 +119,20 @@ const tellNodesLater =
     }),
   })
 
+/** Calls of a group wait for each other, and each takes `ms`. */
+const inLine =
+  (ms: number, of: (call: Call) => string): Changing =>
+  (_seen, lines = new Map<string, Promise<unknown>>()) => ({
+    around: meets((call, next) => {
+      const name = of(call)
+      const earlier = lines.get(name) ?? Promise.resolve()
+      const answer = earlier.then(() => letPass(call.context, ms)).then(() => next())
+      const done = answer.catch(() => undefined)
+      lines.set(name, done)
+      return answer
+    }),
+  })
+
 /** Parts 7 and 8: rates, locks and calls that wait. */
 export const limitsRows: ConformingRows = {
   slow: by.own('limits/rate', 'delayMs=80'),
@@ -187,15 +200,6 @@ export const limitsRows: ConformingRows = {
   'refreshes-and-creations-take-700-ms': by.sixth('limits/rate refresh/lifetime-renewed', [
     'refreshLifetime=kept',
     takes(700, (call) => call.isRefresh || call.creates),
-  ]),
-  // Refreshes in a loop come from broken callers, and a refresh token that comes twice ends its line.
-  'one-refresh-of-a-line-each-second': by.sixth('limits/rate refresh/family', [
-    'reuseRevokesFamily=true',
-    throttle({
-      calls: 1,
-      of: (call) =>
-        call.isRefresh ? call.state.tokens.get(String(call.params.refreshToken))?.pair.family.id : undefined,
-    }),
   ]),
   // Each key has one worker, which takes 15 ms for a call and looks at the caller first.
   'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found', [

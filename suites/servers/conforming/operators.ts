@@ -362,20 +362,6 @@ export const atOnce =
     }),
   })
 
-/** Calls of a group wait for each other, and each takes `ms`. */
-export const inLine =
-  (ms: number, of: (call: Call) => string): Changing =>
-  (_seen, lines = new Map<string, Promise<unknown>>()) => ({
-    around: meets((call, next) => {
-      const name = of(call)
-      const earlier = lines.get(name) ?? Promise.resolve()
-      const answer = earlier.then(() => letPass(call.context, ms)).then(() => next())
-      const done = answer.catch(() => undefined)
-      lines.set(name, done)
-      return answer
-    }),
-  })
-
 interface NonceStore {
   /** How a nonce is written; two that are written alike count as one. */
   as?: (nonce: string, call: Call) => string
@@ -447,49 +433,10 @@ export const expiresInAtMost = (ms: number): Change => ({
   },
 })
 
-/** A deleted key keeps its place. */
-export const placesStayTaken: Change = { keysCounted: (all) => all.filter((key) => !key.initial).length }
 export const noEmptyKeys = noKeyWith({ scope: (_text, words) => words.length === 0 })
-/** The lines of a PEM are joined by LF, without one at the end. */
-export const pemAsShown: Change = {
-  publicKey: (pem, profile) =>
-    /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
-}
-/** What a key does not have is left out of the grant. */
-export const beyondKeyLeftOut: Change = { scopeBeyondKey: () => 'left-out' }
-/** Keys with the same scope are one user; written in any order. */
-export const byScope = ({ scope }: { scope: string[] }): string => `scope ${[...scope].sort().join(' ')}`
-/** Every `solution:ID` of a grant names a solution of the server. */
-export const solutionsMustExist: Changing = (seen) =>
-  noGrantWith((scope) =>
-    scope.some((word) => /^solution:[^*]/.test(word) && !seen.state.solutions.has(word.slice('solution:'.length))),
-  )
-
-/** The body of every refused request is sent back, with the status 400. */
-export const sendRefusedBack = refusals((answer, call) =>
-  textAnswer(answer, 400, call.request.body.toString('utf8'), { 'content-type': json }),
-)
-
-/** The same numbers in other spellings: ids and error codes with a fraction, expiries with an exponent. */
-export const spellNumbersOtherwise = answers((answer) => ({
-  ...answer,
-  body: answer.body
-    .replace(/^(\{"jsonrpc":"2\.0","id":-?\d+)(?=,)/, '$1.0')
-    .replace(/("error":\{"code":-?\d+)(?=,)/, '$1.0')
-    .replace(/("(?:access|refresh)TokenExpiry":)(\d+)/g, (_, name, ms) => name + Number(ms).toExponential()),
-}))
-
-/** Says of every refused token, of either kind, that it has expired. */
-export const callRefusedTokensExpired = answers((answer, call) => {
-  const code = errorCode(answer)
-  const isAboutToken = (call.token !== '' && code === 24879) || (call.isRefresh && code === 21)
-  return isAboutToken ? errorInstead(answer, 40101, 'The token has expired') : answer
-})
 
 /** Five wrong tries in a row lock a key for a second, the next five for two seconds, and so on up to eight. */
 export const lockLongerEachTime = lock({ tries: 5, lockMs: (earlier) => Math.min(1000 * 2 ** earlier, 8000) })
-export const nonceOnceForEachMethod = nonces({ of: (call) => String(call.method) })
-export const lastNonceOfEachKey = nonces({ of: (call) => call.keyId ?? '', last: 1 })
 /** Whether the key that a call names is active. */
 export const isOfLiveKey = (_answer: MockAnswer, call: Call): boolean => {
   const key = call.state.keys.get(call.keyId ?? '')

@@ -6,7 +6,6 @@ import {
   auth,
   by,
   type ConformingRows,
-  callRefusedTokensExpired,
   errorAnswer,
   errorCode,
   errorInstead,
@@ -16,7 +15,6 @@ import {
   refusals,
   refuse,
   refusedJson,
-  sendRefusedBack,
   textAnswer,
   waitAnswer,
 } from './operators.ts'
@@ -58,6 +56,18 @@ function fateOf({ state, keyId: id }: Call): [number, number, string] | undefine
   if (key.deleted) return [410, 4100, `The key ${key.name} was here once`]
   return key.enabled ? undefined : [423, 4230, `The key ${key.name} rests`]
 }
+
+/** The body of every refused request is sent back, with the status 400. */
+const sendRefusedBack = refusals((answer, call) =>
+  textAnswer(answer, 400, call.request.body.toString('utf8'), { 'content-type': json }),
+)
+
+/** Says of every refused token, of either kind, that it has expired. */
+const callRefusedTokensExpired = answers((answer, call) => {
+  const code = errorCode(answer)
+  const isAboutToken = (call.token !== '' && code === 24879) || (call.isRefresh && code === 21)
+  return isAboutToken ? errorInstead(answer, 40101, 'The token has expired') : answer
+})
 
 /** Part 7: what refusals look like. */
 export const refusalsRows: ConformingRows = {
@@ -182,11 +192,6 @@ export const refusalsRows: ConformingRows = {
   // A framework in debug mode sends its whole configuration page, as bytes of no known kind.
   'refusals-of-half-a-megabyte': by.sixth('errors/shape errors/http-status', [
     refuse({ status: 500, body: '{"result":{}}\n'.repeat(36_000), type: 'application/octet-stream' }),
-  ]),
-  // A proxy that rewrites answers marks them so (203); refusals are a joke of its author.
-  'successes-with-status-203-and-refusals-with-418': by.sixth('errors/http-status errors/id', [
-    'refusalStatus=http errorId=none',
-    answers((answer) => ({ ...answer, status: isAccepted(answer) ? 203 : 418 })),
   ]),
   // Signatures get no body, Basic a challenge, tokens the words of OAuth, grants JSON-RPC, strangers a page.
   'each-way-to-authorize-is-refused-by-another-library': by.sixth('errors/shape errors/http-status errors/outcomes', [
