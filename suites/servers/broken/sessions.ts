@@ -59,7 +59,7 @@ const leavesRemoved = (fits: (pair: TokenPair) => boolean): Change => ({
   ...outlives('refresh', fits),
   refreshedSession: ({ session }) => (session?.removed ? undefined : session),
 })
-const isLive = ({ context: { state }, nowMs }: Seen): Session[] =>
+const isLive = ({ context: { state }, nowMs }: Pick<Seen, 'context' | 'nowMs'>): Session[] =>
   [...state.sessions.values()].flat().filter(({ removed, expiryMs }) => !removed && expiryMs > nowMs)
 
 /** The session whose access token ends first is removed. */
@@ -143,6 +143,18 @@ export const sessions: BrokenRows = {
       }),
       sessionName: (name) => name && latest,
     })),
+    // The sessions of a user are read before a grant and written back as a whole after it: of several at once one stays.
+    'sessions-in-flight-written-back-without-others': by.reported({
+      around: meets(async (call, next) => {
+        const name = sessionIn(call.scope)
+        if (name === undefined) return next()
+        const before = new Set(isLive(call))
+        await meet()
+        const answer = await next()
+        for (const one of isLive(call)) if (!before.has(one) && one.name !== name) one.removed = true
+        return answer
+      }),
+    }),
   },
   'sessions/sixteen-live': {
     'fifteen-sessions-kept': { sessionLimit: () => 15 },
