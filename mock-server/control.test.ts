@@ -114,7 +114,7 @@ test('it is closed by default, and generates its token', async () => {
   await Promise.all([closed.close(), open.close()])
 })
 
-const works = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined
+const isFine = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined
 
 describe('the journal', () => {
   test('counts what a client did, with its verdict and stage, and no secret', async () => {
@@ -154,7 +154,7 @@ describe('the journal', () => {
 
   test('holds the last calls only', async () => {
     const client = createTestClient({ journal: { size: 3 } })
-    for (let number = 0; number < 5; number++) await client.list({ basic: client.root })
+    await client.statuses(5)
     expect(client.journal.entries().map(({ number }) => number)).toEqual([3, 4, 5])
     expect(client.journal.dropped).toBe(2)
   })
@@ -180,10 +180,10 @@ describe('a fault', () => {
     const { result } = (await client.grant(['solution'])).json
     client.faults.add({ fault: 'drop', when: 'before', grantType: 'refresh_token' })
     expect((await client.refresh(result.refreshToken)).hungUp).toBe(true)
-    expect(works(await client.list({ token: result.accessToken }))).toBe(true)
+    expect(await client.works({ token: result.accessToken })).toBe(true)
     client.faults.add({ fault: 'drop', when: 'after', grantType: 'refresh_token' })
     expect((await client.refresh(result.refreshToken)).hungUp).toBe(true)
-    expect(works(await client.list({ token: result.accessToken }))).toBe(false)
+    expect(await client.works({ token: result.accessToken })).toBe(false)
     expect(client.journal.entries({ verdict: 'faulted' })).toMatchObject([{ stage: 'fault/drop', faults: ['drop'] }])
     const renewed = client.journal.entries({ grantType: 'refresh_token', verdict: 'accepted' })
     expect(renewed).toMatchObject([{ faults: ['drop'] }])
@@ -198,9 +198,9 @@ describe('a fault', () => {
     client.faults.add({ fault: 'throttle', retryAfterSeconds: 3, times: 2, skip: 1, method: 'solution/listSolutions' })
     const list = () => client.list({ basic: client.root })
     expect((await client.grant(['solution'])).status).toBe(200)
-    const answers = [await list(), await list(), await list(), await list()]
-    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429, 200])
-    expect(answers[1]?.headers['retry-after']).toBe('3')
+    expect((await list()).status).toBe(200)
+    expect(await list()).toMatchObject({ status: 429, headers: { 'retry-after': '3' } })
+    expect(await client.statuses(2)).toEqual([429, 200])
     client.faults.add({ fault: 'error' })
     expect((await list()).status).toBe(500)
     client.faults.add({ fault: 'wrong-id' })
@@ -224,21 +224,21 @@ describe('a fault', () => {
     client.faults.add({ fault: 'refuse' })
     expect((await client.list({ basic: client.root })).json.error.code).toBe(24879)
     expect(client.journal.count({ stage: 'fault/refuse' })).toBe(3)
-    expect(works(await client.refresh(result.refreshToken))).toBe(true)
+    expect(isFine(await client.refresh(result.refreshToken))).toBe(true)
   })
 
   test('grants less scope and lifetime than requested, and reports that', async () => {
     const client = createTestClient()
     client.faults.add({ fault: 'narrow-grant', scope: ['context'] })
-    const narrow = (await client.grant(['solution', 'context'])).json.result
+    const narrow = await client.granted('solution', 'context')
     expect(narrow.scope).toEqual(['context'])
     expect((await client.list({ token: narrow.accessToken })).json.error.code).toBe(24878)
     client.faults.add({ fault: 'shorten-lifetime', ms: 1500 })
-    const short = (await client.grant(['solution', 'expiresIn:60000'])).json.result
+    const short = await client.granted('solution', 'expiresIn:60000')
     expect(short.accessTokenExpiry).toBe(client.clock.now() + 1500)
-    expect(works(await client.list({ token: short.accessToken }))).toBe(true)
+    expect(await client.works({ token: short.accessToken })).toBe(true)
     client.clock.advance(1501)
-    expect(works(await client.list({ token: short.accessToken }))).toBe(false)
+    expect(await client.works({ token: short.accessToken })).toBe(false)
     client.faults.add({ fault: 'narrow-grant', scope: [] })
     expect((await client.refresh('wrong')).json.error.code).toBe(21)
   })
@@ -246,23 +246,20 @@ describe('a fault', () => {
   test('lets one call pass after a number of faults in a row', async () => {
     const client = createTestClient()
     client.faults.add({ fault: 'error', times: null, inARow: 2 })
-    const statuses = []
-    for (let call = 0; call < 7; call++) statuses.push((await client.list({ basic: client.root })).status)
-    expect(statuses).toEqual([500, 500, 200, 500, 500, 200, 500])
+    expect(await client.statuses(7)).toEqual([500, 500, 200, 500, 500, 200, 500])
   })
 
   test('delays on the clock, expires the token of a call, and ends when removed', async () => {
     const client = createTestClient()
-    const { accessToken } = (await client.grant(['solution'])).json.result
+    const { accessToken } = await client.granted('solution')
     const before = client.clock.now()
     const id = client.faults.add({ fault: 'delay', ms: 2500, times: null })
-    await client.list({ basic: client.root })
-    await client.list({ basic: client.root })
+    await client.statuses(2)
     expect(client.clock.now() - before).toBe(5000)
     expect(client.faults.list()).toMatchObject([{ id, met: 2 }])
     expect([client.faults.remove(id), client.faults.remove(id)]).toEqual([true, false])
     client.faults.add({ fault: 'expire-token' })
-    expect(works(await client.list({ token: accessToken }))).toBe(false)
+    expect(await client.works({ token: accessToken })).toBe(false)
     expect(client.journal.count({ stage: 'token/expired' })).toBe(1)
   })
 
@@ -283,9 +280,7 @@ describe('a fault', () => {
     const run = async (seed: string) => {
       const client = createTestClient({ seed })
       client.faults.add({ fault: 'error', probability: 0.5, times: null })
-      const statuses = []
-      for (let call = 0; call < 40; call++) statuses.push((await client.list({ basic: client.root })).status)
-      return statuses
+      return client.statuses(40)
     }
     const first = await run('a')
     expect(await run('a')).toEqual(first)
@@ -318,8 +313,8 @@ describe('a scene', () => {
     const client = createTestClient()
     const { keys } = await createOperator(client).scene('nine-keys')
     expect(keys).toHaveLength(9)
-    for (const basic of keys) expect(works(await client.list({ basic }))).toBe(true)
-    expect(works(await client.createKey({ name: 'k', scope: [] }))).toBe(true)
+    for (const basic of keys) expect(await client.works({ basic })).toBe(true)
+    expect(isFine(await client.createKey({ name: 'k', scope: [] }))).toBe(true)
     expect((await client.createKey({ name: 'k', scope: [] })).json.error.code).toBe(24877)
   })
 
@@ -327,10 +322,10 @@ describe('a scene', () => {
     const client = createTestClient()
     const { tokens } = await createOperator(client).scene('fifteen-sessions')
     await client.grant(['solution', 'session:a'])
-    expect(works(await client.list({ token: tokens[0]?.accessToken ?? '' }))).toBe(true)
+    expect(await client.works({ token: tokens[0]?.accessToken ?? '' })).toBe(true)
     await client.grant(['solution', 'session:b'])
     const living = await Promise.all(tokens.map(({ accessToken }) => client.list({ token: accessToken })))
-    expect(living.map(works)).toEqual([false, ...Array(14).fill(true)])
+    expect(living.map(isFine)).toEqual([false, ...Array(14).fill(true)])
   })
 
   test('a token about to expire works for one second', async () => {
@@ -339,10 +334,10 @@ describe('a scene', () => {
     const { accessToken = '', accessTokenExpiry = 0, refreshToken = '' } = tokens[0] ?? {}
     expect(accessTokenExpiry).toBe(client.context.now() + 1000)
     client.clock.advance(999)
-    expect(works(await client.list({ token: accessToken }))).toBe(true)
+    expect(await client.works({ token: accessToken })).toBe(true)
     client.clock.advance(1)
-    expect(works(await client.list({ token: accessToken }))).toBe(false)
-    expect(works(await client.refresh(refreshToken))).toBe(true)
+    expect(await client.works({ token: accessToken })).toBe(false)
+    expect(isFine(await client.refresh(refreshToken))).toBe(true)
   })
 
   test('a revoked pair, and a disabled key', async () => {
@@ -352,24 +347,23 @@ describe('a scene', () => {
     expect(renewed).toMatchObject({ parent: old?.pair, generation: 1, revokedMs: null })
     expect(renewed?.pair).not.toBe(old?.pair)
     const lists = await Promise.all(tokens.map(({ accessToken }) => client.list({ token: accessToken })))
-    expect(lists.map(works)).toEqual([false, true])
-    expect(works(await client.refresh(tokens[0]?.refreshToken ?? ''))).toBe(false)
+    expect(lists.map(isFine)).toEqual([false, true])
+    expect(isFine(await client.refresh(tokens[0]?.refreshToken ?? ''))).toBe(false)
     const scene = await createOperator(client).scene('disabled-key')
     const [key = { id: '', secret: '' }] = scene.keys
-    expect(works(await client.list({ basic: key }))).toBe(false)
+    expect(await client.works({ basic: key })).toBe(false)
     expect(createOperator(client).enableKey(key.id, true)).toBe(true)
-    expect(works(await client.list({ token: scene.tokens[0]?.accessToken ?? '' }))).toBe(true)
+    expect(await client.works({ token: scene.tokens[0]?.accessToken ?? '' })).toBe(true)
   })
 })
 
 test('the same seed gives the same ids, secrets, tokens and answers, again after a reset', async () => {
   const run = async (client: ReturnType<typeof createTestClient>) => {
-    const texts = []
-    texts.push((await client.list({ basic: client.root })).text)
-    texts.push((await client.createKey({ name: 'k', scope: ['solution'] })).text)
+    const listed = await client.list({ basic: client.root })
+    const created = await client.createKey({ name: 'k', scope: ['solution'] })
     const granted = await client.grant(['solution', 'session:s'])
-    texts.push(granted.text, (await client.refresh(granted.json.result.refreshToken)).text)
-    return texts
+    const renewed = await client.refresh(granted.json.result.refreshToken)
+    return [listed, created, granted, renewed].map(({ text }) => text)
   }
   const client = createTestClient({ seed: 7 })
   const first = await run(client)
@@ -383,11 +377,10 @@ test('a journal under --explain keeps its bytes within bounds', async () => {
   const client = createTestClient({ explain: true, journal: { bytes: 100_000 } })
   const body = `{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{},"x":"${'y'.repeat(20_000)}"}`
   const authorization = `svc-hmac-sha256 ${client.context.root.id};1;${client.context.now()};nonce;AAAAAAAAAAAAAAAAAAAAAAAAAAA=`
-  for (let call = 0; call < 20; call += 1)
-    await client.send({
-      body: Buffer.from(body),
-      headers: { authorization: authorization.replace('nonce', `nonce-${call}`) },
-    })
+  for (let call = 0; call < 20; call += 1) {
+    const headers = { authorization: authorization.replace('nonce', `nonce-${call}`) }
+    await client.send({ body: Buffer.from(body), headers })
+  }
   const held = client.journal.entries()
   expect(held.at(-1)?.computed?.dataToSign.length).toBeGreaterThan(20_000)
   expect(held.length).toBeLessThan(4)

@@ -5,16 +5,8 @@ import { basicOf, createTestClient } from './test-client.ts'
 /** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */
 const seed = 20_260_101
 const runs = { seed, numRuns: 300 }
-const names = fc.constantFrom(
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '',
-  'solution/listSolutions',
-  '\u0000',
-  'manager/auth',
-)
+const inherited = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
+const names = fc.constantFrom(...inherited, '', 'solution/listSolutions', '\u0000', 'manager/auth')
 /** Every character of Unicode. The unit "binary" of fast-check is the same, and first makes a table of a million of them. */
 const character = fc.nat({ max: 0x10f7ff }).map((at) => String.fromCodePoint(at < 0xd800 ? at : at + 0x800))
 const word = fc.oneof(names, fc.string({ unit: character, maxLength: 300 }))
@@ -24,18 +16,16 @@ const right = { json: { result: { list: [{}, {}] } } }
 test('any bytes as body get a refusal, and the server goes on', async () => {
   const client = createTestClient()
   const headers = basicOf(client.root)
+  const anyBytes = fc.oneof(
+    fc.uint8Array({ maxLength: 2000 }),
+    junk.map((text) => Buffer.from(text)),
+  )
   await fc.assert(
-    fc.asyncProperty(
-      fc.oneof(
-        fc.uint8Array({ maxLength: 2000 }),
-        junk.map((text) => Buffer.from(text)),
-      ),
-      async (bytes) => {
-        const { status, json } = await client.send({ body: Buffer.from(bytes), headers })
-        expect(status).toBe(200)
-        expect(json).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } })
-      },
-    ),
+    fc.asyncProperty(anyBytes, async (bytes) => {
+      const { status, json } = await client.send({ body: Buffer.from(bytes), headers })
+      expect(status).toBe(200)
+      expect(json).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } })
+    }),
     runs,
   )
   expect(await client.list({ basic: client.root })).toMatchObject(right)
@@ -88,25 +78,13 @@ test('any member, param, scope or id gets an answer, and nothing is let in', asy
 test('any params of a method that requires authorization get an answer, and never an HTTP 500', async () => {
   const client = createTestClient({ bounds: { records: 20 } })
   const auth = { basic: client.root }
-  const method = fc.constantFrom(
-    'manager/createApiKey',
-    'manager/getApiKey',
-    'manager/updateApiKey',
-    'manager/deleteApiKey',
-    'solution/getSolution',
-    'solution/createSolution',
-    'context/createContext',
-    'context/listContexts',
-    'thread/listThreads',
-  )
+  const ofKeys = ['create', 'get', 'update', 'delete'].map((verb) => `manager/${verb}ApiKey`)
+  const lists = ['context/listContexts', 'thread/listThreads']
+  const others = ['solution/getSolution', 'solution/createSolution', 'context/createContext', ...lists]
+  const method = fc.constantFrom(...ofKeys, ...others)
   const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), word, fc.array(word))
-  const params = fc.dictionary(
-    fc.oneof(
-      fc.constantFrom('id', 'name', 'scope', 'publicKey', 'solution', 'description', 'skip', 'limit', 'enabled'),
-      names,
-    ),
-    value,
-  )
+  const known = ['id', 'name', 'scope', 'publicKey', 'solution', 'description', 'skip', 'limit', 'enabled']
+  const params = fc.dictionary(fc.oneof(fc.constantFrom(...known), names), value)
   await fc.assert(
     fc.asyncProperty(method, params, async (name, given) => {
       const { status, json } = await client.call(name, given, auth)
@@ -132,7 +110,7 @@ test('JSON nested 100,000 deep is refused or answered, also as an id that is ech
 
 test('tokens, nonces and records stay within their bounds', async () => {
   const client = createTestClient({ bounds: { tokens: 10, nonces: 10, records: 10, keys: 15 }, journal: { size: 10 } })
-  const { accessToken } = (await client.grant(['solution'])).json.result
+  const { accessToken } = await client.granted('solution')
   const signed = async (nonce: string) =>
     (await client.list({ hmac: client.root }, { nonce })).json.result !== undefined
   for (let number = 0; number < 50; number++) {
@@ -154,10 +132,8 @@ test('tokens, nonces and records stay within their bounds', async () => {
 
 test('tells nonces apart that differ in one letter, and those with one 32-bit hash', () => {
   const { nonces: memory } = createTestClient().context.state
-  const used = Array.from(
-    { length: 20_000 },
-    (_, index) => `${'x'.repeat(index % 90)}${index}${index % 3 ? 'é' : '鍵'}`,
-  )
+  const nonceOf = (index: number) => `${'x'.repeat(index % 90)}${index}${index % 3 ? 'é' : '鍵'}`
+  const used = Array.from({ length: 20_000 }, (_, index) => nonceOf(index))
   // A known pair of collisions of 32-bit FNV-1a.
   const unused = [...used.map((nonce) => `${nonce} `), 'liquid', '', '\udc00']
   for (const nonce of [...used, 'costarring', '\ud800']) memory.add(nonce, 2, 1)

@@ -79,26 +79,15 @@ test('a body beyond the limit gets 413 and is not read to its end', async () => 
 })
 
 test('a chunked body is accepted; headers of 1 MiB, broken requests and half-closed sockets are not', async () => {
-  const chunked = await raw(
-    (socket) =>
-      socket.write(
-        `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\ntransfer-encoding: chunked\r\n\r\n46\r\n${listing}\r\n0\r\n\r\n`,
-      ),
-    (got) => got.includes('result'),
-  )
-  expect(chunked).toContain('"list"')
-  expect(await raw((socket) => socket.write(bytesOf(listing, `x: ${'y'.repeat(1024 * 1024)}\r\n`)))).toMatch(
-    /^HTTP\/1\.1 431 /,
-  )
-  for (const broken of [
-    '\r\n\r\nGET\r\n\r\n',
-    'POST /api HTTP/9.9\r\n\r\n',
-    `${'A'.repeat(100)}\r\n\r\n`,
-    '\u0016\u0003\u0001\u0002\u0000',
-  ]) {
+  const head = `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\n`
+  const chunks = `${head}transfer-encoding: chunked\r\n\r\n46\r\n${listing}\r\n0\r\n\r\n`
+  const isAnswered = (got: string) => got.includes('result')
+  expect(await raw((socket) => socket.write(chunks), isAnswered)).toContain('"list"')
+  const long = bytesOf(listing, `x: ${'y'.repeat(1024 * 1024)}\r\n`)
+  expect(await raw((socket) => socket.write(long))).toMatch(/^HTTP\/1\.1 431 /)
+  const noRequests = ['\r\n\r\nGET\r\n\r\n', `${'A'.repeat(100)}\r\n\r\n`, '\u0016\u0003\u0001\u0002\u0000']
+  for (const broken of [...noRequests, 'POST /api HTTP/9.9\r\n\r\n', bytesOf(listing).slice(0, -10)])
     expect(await raw((socket) => socket.end(broken, 'latin1'))).toMatch(/^(HTTP\/1\.1 400 |$)/)
-  }
-  expect(await raw((socket) => socket.end(bytesOf(listing).slice(0, -10)))).toMatch(/^(HTTP\/1\.1 400 |$)/)
   const conflicting = `POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /`
   expect(answers(await raw((socket) => socket.end(conflicting)))).toBe(1)
   await stillAnswers()
@@ -113,34 +102,27 @@ const pathOfAnySign = fc
   .map((signs) => signs.join(''))
 
 test('methods and paths of every kind get 404 or no answer', async () => {
+  const methods = fc.constantFrom('GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH')
   await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom('GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'),
-      pathOfAnySign,
-      async (method, path) => {
-        const { status } = await httpCall(`${server.url}/${encodeURI(path)}`.slice(0, 2000), { method })
-        expect(refusedOrPlain(status)).toBe(true)
-      },
-    ),
+    fc.asyncProperty(methods, pathOfAnySign, async (method, path) => {
+      const { status } = await httpCall(`${server.url}/${encodeURI(path)}`.slice(0, 2000), { method })
+      expect(refusedOrPlain(status)).toBe(true)
+    }),
     { seed, numRuns: 30 },
   )
   expect(await raw((socket) => socket.end('CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'))).toBe('')
-  expect(
-    await raw((socket) =>
-      socket.end('GET /api HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
-    ),
-  ).toMatch(/^HTTP\/1\.1 404 /)
+  const upgrade = 'GET /api HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'
+  expect(await raw((socket) => socket.end(upgrade))).toMatch(/^HTTP\/1\.1 404 /)
 })
 
 test.each(['x: ', 'content-length: 99\r\n\r\n'])('a request that drips after %j is ended', async (begin) => {
-  const impatient = await startMockServer({ bounds: { requestMs: 200 } })
+  await using impatient = await startMockServer({ bounds: { requestMs: 200 } })
   const drip = (socket: Socket) => {
     socket.write(`POST /api HTTP/1.1\r\nhost: x\r\n${begin}`)
     const timer = setInterval(() => socket.write('a'), 50)
     socket.on('close', () => clearInterval(timer))
   }
   expect(await raw(drip, undefined, impatient)).toMatch(/^HTTP\/1\.1 408 /)
-  await impatient.close()
 })
 
 /** What is held after a garbage collection, in bytes; without a flag of the process. */
@@ -205,13 +187,8 @@ test('a recording holds both sides of an exchange, its times and its connection'
   await post(server, agent)
   await post(server, false)
   const [first, second, third] = server.recording?.exchanges() ?? []
-  expect(first).toMatchObject({
-    number: 1,
-    connection: 1,
-    httpMethod: 'POST',
-    target: '/api',
-    bodyBytes: listing.length,
-  })
+  const asked = { httpMethod: 'POST', target: '/api', bodyBytes: listing.length }
+  expect(first).toMatchObject({ number: 1, connection: 1, ...asked })
   expect(first?.headers).toContainEqual(['authorization', basicOf(server.rootKey).authorization])
   expect(String(first?.body)).toBe(listing)
   expect(first?.answer?.status).toBe(200)

@@ -14,13 +14,9 @@ test('keys can be listed, read and renamed; a key cannot disable or delete itsel
   const names = async () => (await call('listApiKeys', {})).json.result.list.map(({ name }: { name: string }) => name)
   expect(await names()).toEqual(['root', 'k'])
   expect(await call('updateApiKey', { id, name: 'renamed' })).toEqual(ok)
-  expect((await call('getApiKey', { id })).json.result.apiKey).toEqual({
-    id,
-    created: client.context.now(),
-    enabled: true,
-    name: 'renamed',
-    scope: ['solution'],
-  })
+  const created = client.context.now()
+  const renamed = { id, created, enabled: true, name: 'renamed', scope: ['solution'] }
+  expect((await call('getApiKey', { id })).json.result.apiKey).toEqual(renamed)
   expect(await call('updateApiKey', { id, scope: ['apiKey'] })).toEqual(no(-32602))
   expect(await call('deleteApiKey', { id })).toEqual(ok)
   expect(await names()).toEqual(['root'])
@@ -36,11 +32,8 @@ test('solutions can be created, read, renamed and deleted', async () => {
     client.call(`solution/${operation}`, params, { basic: client.root })
   const { solutionId: id } = (await call('createSolution', { name: 's' })).json.result
   expect(await call('updateSolution', { id, name: 't' })).toEqual(ok)
-  expect((await call('getSolution', { id })).json.result.solution).toEqual({
-    id,
-    created: client.context.now(),
-    name: 't',
-  })
+  const renamed = { id, created: client.context.now(), name: 't' }
+  expect((await call('getSolution', { id })).json.result.solution).toEqual(renamed)
   expect(await call('deleteSolution', { id })).toEqual(ok)
   expect(await call('getSolution', { id })).toEqual(no(48))
 })
@@ -48,7 +41,7 @@ test('solutions can be created, read, renamed and deleted', async () => {
 test('a page of contexts is limited and sorted, and shows what the token reaches', async () => {
   const client = createTestClient()
   const [one = '', two = ''] = [...client.context.state.solutions.keys()]
-  const token = async (...scope: string[]) => ({ token: (await client.grant(scope)).json.result.accessToken as string })
+  const token = async (...scope: string[]) => ({ token: (await client.granted(...scope)).accessToken as string })
   for (const solution of [one, two]) {
     const params = { solution, name: 'c', description: '', scope: 'private' }
     await client.call('context/createContext', params, { basic: client.root })
@@ -56,22 +49,15 @@ test('a page of contexts is limited and sorted, and shows what the token reaches
   const list = async (params: object, ...scope: string[]) =>
     (await client.call('context/listContexts', params, await token(...scope))).json.result
   expect((await list({}, `solution:${one}`)).list).toMatchObject([{ solution: one }])
-  expect(await list({ limit: 1, sortOrder: 'desc' }, 'solution:*')).toMatchObject({
-    count: 2,
-    list: [{ solution: two }],
-  })
+  const page = { count: 2, list: [{ solution: two }] }
+  expect(await list({ limit: 1, sortOrder: 'desc' }, 'solution:*')).toMatchObject(page)
 })
 
 test('params that fit no schema, and scopes that are not granted, have their codes', async () => {
   const client = createTestClient()
   const key = { name: 'k', scope: ['apikey', 'solution'] }
-  for (const bad of [
-    { name: 'k' },
-    { name: 1, scope: [] },
-    { name: 'k', scope: [1] },
-    { ...key, scope: ['expiresIn:5'] },
-    { ...key, extra: 1 },
-  ])
+  const wrongTypes = [{ name: 'k' }, { name: 1, scope: [] }, { name: 'k', scope: [1] }]
+  for (const bad of [...wrongTypes, { ...key, scope: ['expiresIn:5'] }, { ...key, extra: 1 }])
     expect(await client.createKey(bad)).toEqual(no(-32602))
   const { id, secret } = client.root
   const right = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: ['solution'] }
@@ -89,19 +75,14 @@ test('params that fit no schema, and scopes that are not granted, have their cod
 
 test('a repeated scope is granted once; both forms of an IPv4 address are accepted', async () => {
   const client = createTestClient()
-  const { result } = (await client.grant(['solution', 'solution', 'ipAddr:10.0.0.1'])).json
-  expect(result.scope).toEqual(['solution'])
-  expect(await client.list({ token: result.accessToken }, { from: '::ffff:10.0.0.1' })).toEqual(ok)
-  expect(await client.list({ token: result.accessToken }, { from: '10.0.0.11' })).toEqual(no(24879))
+  const { scope, accessToken: token } = await client.granted('solution', 'solution', 'ipAddr:10.0.0.1')
+  expect(scope).toEqual(['solution'])
+  expect(await client.list({ token }, { from: '::ffff:10.0.0.1' })).toEqual(ok)
+  expect(await client.list({ token }, { from: '10.0.0.11' })).toEqual(no(24879))
 })
 
 test.each([
-  '',
-  '{',
-  '[]',
-  '"x"',
-  'null',
-  '\ufeff{}',
+  ...['', '{', '[]', '"x"', 'null', '\ufeff{}'],
   '{"id":1,"method":"solution/listSolutions","params":{}}',
   '{"jsonrpc":"1.0","id":1,"method":"solution/listSolutions","params":{}}',
   '{"jsonrpc":"2.0","method":"solution/listSolutions","params":{}}',
@@ -133,9 +114,7 @@ test('bytes that are not UTF-8 are refused; other methods and paths are not foun
 
 test('a rate limit is measured on the clock of the server, and delay moves a standing clock', async () => {
   const client = createTestClient({ profile: { callsPerSecond: 2, delayMs: 250 } })
-  const statuses = []
-  for (let calls = 0; calls < 8; calls++) statuses.push((await client.list({ basic: client.root })).status)
-  expect(statuses).toEqual([200, 200, 429, 200, 200, 429, 429, 200])
+  expect(await client.statuses(8)).toEqual([200, 200, 429, 200, 200, 429, 429, 200])
 })
 
 test.each([
@@ -151,14 +130,9 @@ test.each([
 
 test.each(['9007199254740993', '123456789012345678901234567890'])('the id %s comes back as it was sent', async (id) => {
   const client = createTestClient()
-  const call = (method: string): string => `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{}}`
   const answer = async (method: string): Promise<string> => {
-    const body = call(method)
-    const { text } = await client.send({
-      body: Buffer.from(body),
-      headers: basicOf(client.root),
-    })
-    return text
+    const body = Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{}}`)
+    return (await client.send({ body, headers: basicOf(client.root) })).text
   }
   expect(await answer('solution/listSolutions')).toContain(`"id":${id},"result"`)
   expect(await answer('solution/nothing')).toContain(`"id":${id},"error"`)

@@ -19,11 +19,9 @@ test('every switch that the register of open questions names is a switch of the 
 async function run(options: ServeOptions) {
   const printed: string[] = []
   const complained: string[] = []
-  const code = await serve(options, {
-    print: (line) => printed.push(line),
-    complain: (line) => complained.push(line),
-    onStop: (stop) => stop(),
-  })
+  const print = (line: string) => printed.push(line)
+  const complain = (line: string) => complained.push(line)
+  const code = await serve(options, { print, complain, onStop: (stop) => stop() })
   return { code, printed, complained }
 }
 
@@ -38,10 +36,8 @@ test('serve prints one line of JSON and ends with 0 when stopped', async () => {
 
 test('serve names the control port in its line, and a random profile on stderr', async () => {
   const { printed, complained } = await run({ control: { token: 't' }, profileWords: ['random', 'basePath='], seed: 3 })
-  expect(JSON.parse(printed[0] ?? '')).toMatchObject({
-    controlUrl: expect.stringContaining('127.0.0.1'),
-    controlToken: 't',
-  })
+  const controlUrl = expect.stringContaining('127.0.0.1')
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({ controlUrl, controlToken: 't' })
   const again = await run({ profileWords: ['random', 'basePath='], seed: 3 })
   expect(again.complained).toEqual(complained)
   expect(JSON.parse((complained[0] ?? '').replace('Profile: ', ''))).toMatchObject({ basePath: '' })
@@ -87,15 +83,9 @@ test('a profile comes from a file, from words, later ones first, and at random',
   const folder = mkdtempSync(join(tmpdir(), 'profile-'))
   const file = join(folder, 'profile.json')
   writeFileSync(file, '{"tokenPrefix":"Token","clockOffsetMs":-5}')
-  expect(
-    profileFromWords([file, 'tokenPrefix=', 'closeConnections=true', 'delayMs=7', 'scheme=7'], Math.random),
-  ).toEqual({
-    tokenPrefix: '',
-    clockOffsetMs: -5,
-    closeConnections: true,
-    delayMs: 7,
-    scheme: '7',
-  })
+  const words = ['tokenPrefix=', 'closeConnections=true', 'delayMs=7', 'scheme=7']
+  const profile = { tokenPrefix: '', clockOffsetMs: -5, closeConnections: true, delayMs: 7, scheme: '7' }
+  expect(profileFromWords([file, ...words], Math.random)).toEqual(profile)
   writeFileSync(file, '{')
   expect(() => profileFromWords([file], Math.random)).toThrow(`Cannot use the profile "${file}": it is not JSON`)
   rmSync(folder, { recursive: true })

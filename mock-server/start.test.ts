@@ -1,22 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createHandler } from './handler.ts'
 import { createApp } from './http-server.ts'
 import * as door from './index.ts'
 import { type MockServer, mockServerFixture, serve, startMockServer } from './start.ts'
-import { basicOf, httpCall, listAt, listing, signedHeader } from './test-client.ts'
-
-const open: { close(): Promise<void> }[] = []
-afterEach(() => Promise.all(open.splice(0).map((server) => server.close())))
+import { basicOf, ed25519Pair, httpCall, listAt, listing, signedHeader } from './test-client.ts'
 
 async function start(options: Parameters<typeof startMockServer>[0] = {}): Promise<MockServer> {
   const server = await startMockServer({ clock: 'virtual', ...options })
-  open.push(server)
+  onTestFinished(() => server.close())
   return server
 }
 
@@ -47,8 +44,7 @@ test('a real clock runs, starts at a given time, and stops when frozen', async (
 })
 
 test('the root key may have a given id and secret, or a public key', async () => {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  const { pem, privateKey } = ed25519Pair()
   const server = await start({ rootKey: { id: 'root', publicKey: pem } })
   const authorization = signedHeader({ id: 'root', privateKey }, listing, server.clock.now())
   const answer = await listAt(server, { headers: { authorization } })
@@ -61,15 +57,10 @@ test('the root key may have a given id and secret, or a public key', async () =>
 
 test('a token is bound to the address it came for', async () => {
   const server = await start()
-  const params = {
-    grantType: 'api_key_credentials',
-    apiKeyId: server.rootKey.id,
-    apiKeySecret: server.rootKey.secret,
-    scope: ['solution', 'ipAddr:127.0.0.1'],
-  }
-  const grant = await httpCall(`${server.url}/api`, {
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'manager/auth', params }),
-  })
+  const key = { apiKeyId: server.rootKey.id, apiKeySecret: server.rootKey.secret }
+  const params = { grantType: 'api_key_credentials', ...key, scope: ['solution', 'ipAddr:127.0.0.1'] }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'manager/auth', params })
+  const grant = await httpCall(`${server.url}/api`, { body })
   const headers = { authorization: `Bearer ${grant.json.result.accessToken}`, 'x-forwarded-for': '127.0.0.1' }
   expect((await listAt(server, { headers })).json.result).toBeDefined()
   const elsewhere = await listAt(server, { headers, from: '127.0.0.2' }).catch(() => undefined)
@@ -81,14 +72,8 @@ test('the express edge gives the same answers below any mount point', async () =
   const { handle, context } = createHandler({ clock: 'virtual', profile: { basePath: '/auth' } })
   const app = await createApp(handle, { maxBodyBytes: 1024 })
   const server = createServer(app).listen(0, '127.0.0.1')
-  open.push({
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  })
-  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => server.close().closeAllConnections())
+  await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/api`
   const body = `${listing}\r\n`
   const authorization = signedHeader(context.root, body, context.now())
@@ -102,23 +87,14 @@ test('the express edge gives the same answers below any mount point', async () =
 test('CORS is closed unless origins are named', async () => {
   const closed = await start()
   const server = await start({ cors: ['https://app.example'] })
-  const preflight = {
-    method: 'OPTIONS',
-    headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
-  }
+  const origin = 'https://app.example'
+  const preflight = { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } }
   expect((await httpCall(`${closed.url}/api`, preflight)).status).toBe(404)
-  expect(await httpCall(`${server.url}/api`, preflight)).toMatchObject({
-    status: 204,
-    headers: {
-      'access-control-allow-origin': 'https://app.example',
-      'access-control-allow-headers': 'authorization, content-type',
-    },
-  })
+  const allowed = { 'access-control-allow-origin': origin }
+  const headers = { ...allowed, 'access-control-allow-headers': 'authorization, content-type' }
+  expect(await httpCall(`${server.url}/api`, preflight)).toMatchObject({ status: 204, headers })
   const call = (origin: string) => listAt(server, { headers: { ...basicOf(server.rootKey), origin } })
-  expect((await call('https://app.example')).headers).toMatchObject({
-    'access-control-allow-origin': 'https://app.example',
-    vary: 'origin',
-  })
+  expect((await call(origin)).headers).toMatchObject({ ...allowed, vary: 'origin' })
   expect((await call('https://evil.example')).headers['access-control-allow-origin']).toBeUndefined()
   const wide = await start({ cors: ['*'] })
   expect((await listAt(wide, { headers: { origin: 'null' } })).headers['access-control-allow-origin']).toBe('null')
@@ -165,29 +141,22 @@ test('docs/mock.md names every scene and every fault, and nothing that is not ex
 const folder = fileURLToPath(new URL('../fixtures/clients/python', import.meta.url))
 const pythonMissing = spawnSync('python3', ['--version']).status === 0 ? '' : ' (NOT RUN: needs python3)'
 
-function runTests(line: string): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, SVC_SERVER: line, PYTHONDONTWRITEBYTECODE: '1' }
-    const child = spawn('python3', ['-m', 'unittest', 'test_svc_client'], { cwd: folder, env })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-    child.on('close', (code) => resolve({ code, output }))
-  })
+async function runTests(line: string): Promise<{ code: number | null; output: string }> {
+  const env = { ...process.env, SVC_SERVER: line, PYTHONDONTWRITEBYTECODE: '1' }
+  const child = spawn('python3', ['-m', 'unittest', 'test_svc_client'], { cwd: folder, env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const [code] = await once(child, 'close')
+  return { code, output }
 }
 
 test.skipIf(pythonMissing !== '')(`a client in Python passes its own tests through serve${pythonMissing}`, async () => {
-  let result: Promise<{ code: number | null; output: string }> | undefined
-  const ended = serve(
-    { control: true, clock: 'virtual' },
-    {
-      print: (line) => {
-        result = runTests(line)
-      },
-      complain: () => undefined,
-      onStop: (stop) => result?.then(stop),
-    },
-  )
-  expect(await ended).toBe(0)
+  let result: ReturnType<typeof runTests> | undefined
+  const print = (line: string) => {
+    result = runTests(line)
+  }
+  const edge = { print, complain: () => {}, onStop: (stop: () => void) => void result?.then(stop) }
+  expect(await serve({ control: true, clock: 'virtual' }, edge)).toBe(0)
   const { code, output } = (await result) ?? { code: null, output: 'serve printed no line' }
   expect(code, output).toBe(0)
   expect(output).toMatch(/Ran 7 tests/)

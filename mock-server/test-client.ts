@@ -1,5 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import type { ServerOptions } from './context.ts'
 import { createHandler, type MockHandler } from './handler.ts'
@@ -81,18 +83,36 @@ export function createTestClient(options: ServerOptions = {}) {
     return { authorization: 'token' in auth ? `Bearer ${auth.token}` : auth.header }
   }
 
-  const grant = (scope: string[]) =>
-    call('manager/auth', {
-      grantType: 'api_key_credentials',
-      apiKeyId: root.id,
-      apiKeySecret: root.secret,
-      scope,
-    })
+  const key = { apiKeyId: root.id, apiKeySecret: root.secret }
+  const grant = (scope: string[]) => call('manager/auth', { grantType: 'api_key_credentials', ...key, scope })
+  /** The pair of a grant. */
+  const granted = async (...scope: string[]) => (await grant(scope)).json.result
   const refresh = (refreshToken: string) => call('manager/auth', { grantType: 'refresh_token', refreshToken })
   const list = (auth: Auth, but?: Parameters<typeof call>[3]) => call('solution/listSolutions', {}, auth, but)
+  /** Whether a listing with this authorization is answered with a result. */
+  const works = async (auth: Auth): Promise<boolean> => (await list(auth)).json?.result !== undefined
+  /** The statuses of so many listings with the root key. */
+  async function statuses(count: number): Promise<number[]> {
+    const all: number[] = []
+    for (let made = 0; made < count; made++) all.push((await list({ basic: root })).status)
+    return all
+  }
   const createKey = (params: object) => call('manager/createApiKey', params, { basic: root })
 
-  return { ...handler, send, call, grant, refresh, list, createKey, root, clock: context.clock }
+  return {
+    ...handler,
+    send,
+    call,
+    grant,
+    granted,
+    refresh,
+    list,
+    works,
+    statuses,
+    createKey,
+    root,
+    clock: context.clock,
+  }
 }
 
 /** A fresh ED25519 pair: the PEM to register, and the key that signs. */
@@ -126,39 +146,14 @@ interface HttpOptions {
 }
 
 /** One HTTP request on its own connection. */
-export function httpCall(
-  url: string,
-  options: HttpOptions = {},
-): Promise<{
-  status: number
-  headers: { [name: string]: string | string[] | undefined }
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
-  json: any
-}> {
-  return new Promise((resolve, reject) => {
-    const call = request(
-      url,
-      {
-        method: options.method ?? 'POST',
-        headers: options.headers ?? {},
-        agent: false,
-        ...(options.from ? { localAddress: options.from } : {}),
-      },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8')
-          const json = String(response.headers['content-type']).startsWith('application/json')
-            ? JSON.parse(text)
-            : undefined
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
-        })
-      },
-    )
-    call.on('error', reject)
-    call.end(options.body ?? '')
-  })
+export async function httpCall(url: string, { method = 'POST', headers = {}, body = '', from }: HttpOptions = {}) {
+  const address = from === undefined ? {} : { localAddress: from }
+  const call = request(url, { method, headers, agent: false, ...address }).end(body)
+  // A server that has answered may end the connection while the body is still being sent.
+  call.on('error', () => undefined)
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  const text = await textOf(response)
+  const isJson = String(response.headers['content-type']).startsWith('application/json')
+  const json = isJson ? JSON.parse(text) : undefined
+  return { status: response.statusCode ?? 0, headers: response.headers, text, json }
 }
