@@ -20,6 +20,7 @@ import {
   findMadeBy,
   granteeOf,
   grantOf,
+  isOfExpiry,
   madeBy,
   type Outcome,
   quietMs,
@@ -225,20 +226,13 @@ const usesOfCrowd: Line = {
 
 /** That a token has expired rests on the expiry that the target reported. On another server the same time may be in the future. */
 function untilExpiry({ requirement, expect }: FixtureInput, last: CallStep | BurstStep): Line[] {
-  if (!expiries.includes(requirement) || expect === 'accepted' || isBurst(last)) return []
+  if (!isOfExpiry(requirement) || expect === 'accepted' || isBurst(last)) return []
   const access = pairUsed(last)
   const pair = access ?? refreshedIn(last)
   if (pair === undefined) throw new Unsayable('the expired token is of no pair of these steps')
   const expiry = access === undefined ? 'refreshTokenExpiry' : 'accessTokenExpiry'
   return [{ step: pause(0), more: { wait: { past: `$${pair}.${expiry}` } } }]
 }
-
-const expiries: readonly string[] = [
-  'tokens/expire',
-  'tokens/expire-by-default',
-  'refresh/own-expiry',
-  'expires-in/enforced',
-]
 
 /** Controls come as early as they can: a right call between wrong ones may change what a server thinks of a caller. */
 function withControls(lines: readonly Line[], controls: readonly Line[], earliest: number): Line[] {

@@ -156,3 +156,7 @@ export function crowdOf({ steps, outcomes }: Shown): Crowd | undefined {
   const live = new Set(uses.flatMap((use, index) => (outcomes[at + 1 + index] === 'accepted' ? namesIn(use) : []))).size
   return live > sessionLimit ? { burst, live } : undefined
 }
+
+/** Whether a requirement says when a token ends. */
+export const isOfExpiry = (requirement: string): boolean =>
+  /^(tokens\/expire|tokens\/expire-by-default|refresh\/own-expiry|expires-in\/enforced)$/.test(requirement)

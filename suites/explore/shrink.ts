@@ -8,7 +8,7 @@ import { changesOf } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/judge.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
-import { isCrowd, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
+import { isCrowd, isOfExpiry, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
 import {
   type CallStep,
   callsOf,
@@ -496,10 +496,6 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
   }
 }
 
-/** Whether it says when a token ends. */
-const isOfExpiry = (requirement: string): boolean =>
-  /^(tokens\/expire|tokens\/expire-by-default|refresh\/own-expiry|expires-in\/enforced)$/.test(requirement)
-
 /** Whether it says what becomes of a session, and of what belongs to it. */
 const isOfSession = (requirement: string): boolean => /^sessions\/|^refresh\/session-kept$/.test(requirement)
 
@@ -831,7 +827,7 @@ async function shows(
   try {
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
-      if (isLast && expiries.includes(candidate.requirement) && isCall(step)) {
+      if (isLast && isOfExpiry(candidate.requirement) && isCall(step)) {
         const isOpen = x.foresee(renamed(step, mine, `r${replays}`))?.is === 'open'
         if (isOpen) await make(pause(nearExpiryMs))
       }
@@ -849,7 +845,6 @@ async function shows(
 
 /** A replay takes less time than the calls that it repeats, so that it may come before the model is sure that a token has expired. In ms. */
 const nearExpiryMs = 1250
-const expiries: readonly string[] = ['tokens/expire', 'expires-in/enforced', 'refresh/own-expiry']
 
 /** Whether pauses between sessions are shorter than where ages may be kept in whole seconds. */
 const keepsFineAges = ({ apartMs }: Explorer): boolean => apartMs < quietMs / 2
