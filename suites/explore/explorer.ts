@@ -266,13 +266,13 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   const rendered = tryRender(core, step)
   if (rendered === null) return null
   const planned = callOf(core, step, rendered)
-  const at = now(core)
-  const foreseen = only === undefined ? undefined : facts(core.known, planned, at)
+  const [before, at] = [core.known, now(core)]
+  const foreseen = only === undefined ? undefined : facts(before, planned, at)
   if (foreseen !== undefined && judge(core.known, foreseen).is !== only) return null
   const exchanged = exchange(core, step, rendered, lane > 0)
   // Any other call is judged while its answer is on the way.
   if (foreseen === undefined) await Promise.race([exchanged, setImmediate()])
-  const known = foreseen ?? facts(core.known, planned, at)
+  const known = foreseen ?? facts(before, planned, at)
   const { call: made, answer, span, shown } = await exchanged
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.known, made, span) : known
