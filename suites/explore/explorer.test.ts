@@ -20,26 +20,18 @@ const wrongTries = async ({ x }: Caller): Promise<void> => {
 }
 
 test('a target that hangs up instead of refusing is not gone', async () => {
-  expect(
-    await brokenBy(
-      hangingUp(() => false),
-      wrongTries,
-    ),
-  ).toEqual([])
+  const server = hangingUp(() => false)
+  expect(await brokenBy(server, wrongTries)).toEqual([])
 })
 
 test('a target that answers no right call either is gone', async () => {
   let hasGone = false
+  const server = hangingUp(() => hasGone)
   const run = async (caller: Caller): Promise<void> => {
     hasGone = true
     await wrongTries(caller)
   }
-  await expect(
-    brokenBy(
-      hangingUp(() => hasGone),
-      run,
-    ),
-  ).rejects.toBeInstanceOf(TargetGone)
+  await expect(brokenBy(server, run)).rejects.toBeInstanceOf(TargetGone)
 })
 
 test('a signed body that is refused names its signature if such a body was accepted with another way to authorize', async () => {

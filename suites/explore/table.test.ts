@@ -4,8 +4,18 @@ import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { TargetGone } from './explorer-types.ts'
+import type { Caller } from './keyring.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { foundIn } from './test-findings.ts'
+
+type Cell = ReturnType<typeof cells>[number]
+
+/** Makes the calls of some cells of the table. */
+async function callThose(caller: Caller, isWanted: (cell: Cell) => boolean) {
+  const table = openTable(cells(caller.x.options.operations, seededRandom(1)).filter(isWanted))
+  await callCells(caller, table, { isOver: () => false })
+  return table
+}
 
 /** Some harmless cells and some that grant, of a server that compares only the beginning of a Basic secret. */
 async function callSome(answerMs: number, concurrency?: number) {
@@ -21,18 +31,14 @@ async function callSome(answerMs: number, concurrency?: number) {
       underWay -= 1
       return handle(request)
     }
-  const { found } = await foundIn(
-    { around, rules: { secretMatches: (sent, kept) => sent.slice(0, 8) === kept.slice(0, 8) } },
-    async (caller) => {
-      const { x } = caller
-      Object.assign(x.options.clock, { controlled: false })
-      const all = cells(x.options.operations, seededRandom(1))
-      const table = openTable(all.filter(({ way, turn }) => turn < 4 && ['basic', 'hmac', 'grant'].includes(way)))
-      await callCells(caller, table, { isOver: () => false })
-      expect([table.left, table.asked]).toEqual([[], table.all])
-    },
-    { settings: { ...bareSettings, ...(concurrency === undefined ? {} : { concurrency }) } },
-  )
+  const rules: ServerOptions['rules'] = { secretMatches: (sent, kept) => sent.slice(0, 8) === kept.slice(0, 8) }
+  const settings = { ...bareSettings, ...(concurrency === undefined ? {} : { concurrency }) }
+  const run = async (caller: Caller): Promise<void> => {
+    Object.assign(caller.x.options.clock, { controlled: false })
+    const table = await callThose(caller, ({ way, turn }) => turn < 4 && ['basic', 'hmac', 'grant'].includes(way))
+    expect([table.left, table.asked]).toEqual([[], table.all])
+  }
+  const { found } = await foundIn({ around, rules }, run, { settings })
   return { most, found: new Set(found.map(({ requirement, script }) => `${requirement} in ${script}`)) }
 }
 
@@ -47,10 +53,8 @@ test('where the target is gone, no lane goes on', async () => {
       return { ...(await handle(request)), hangUp: number > 100 }
     }
   const gone = foundIn({ around }, async (caller) => {
-    const { x } = caller
-    Object.assign(x.options.clock, { controlled: false })
-    const table = openTable(cells(x.options.operations, seededRandom(1)).filter(({ way }) => way === 'basic'))
-    await callCells(caller, table, { isOver: () => false })
+    Object.assign(caller.x.options.clock, { controlled: false })
+    await callThose(caller, ({ way }) => way === 'basic')
   })
   await expect(gone).rejects.toBeInstanceOf(TargetGone)
   const atEnd = calls
@@ -69,7 +73,7 @@ test('answers that take their time are awaited several at once, as the target ta
 
 test('creations that break only an implied sentence come last: a server that takes them has no place left for the others', () => {
   const all = cells(readDeviations(), seededRandom(1))
-  const isLate = ({ way, creates, isImplied }: (typeof all)[number]): boolean =>
+  const isLate = ({ way, creates, isImplied }: Cell): boolean =>
     isImplied && (creates === true || way.startsWith('create'))
   const first = all.findIndex(isLate)
   expect(all.slice(first).every(isLate)).toBe(true)
@@ -83,11 +87,10 @@ test('nor does any other change of that kind ride on a creation', async () => {
   expect.assertions(2)
   await foundIn({}, async (caller) => {
     const { x } = caller
-    const late = cells(x.options.operations, seededRandom(1)).filter(
-      ({ isImplied, creates, way, turn }) => isImplied && creates !== true && way === 'basic' && turn < 20,
-    )
+    const isLate = ({ isImplied, creates, way, turn }: Cell): boolean =>
+      isImplied && creates !== true && way === 'basic' && turn < 20
     const before = x.log.length
-    await callCells(caller, openTable(late), { isOver: () => false })
+    await callThose(caller, isLate)
     const made = x.log.slice(before).flatMap(({ seen }) => seen)
     expect(made.length).toBeGreaterThan(20)
     expect(made.filter(({ step }) => step.call === 'manager/createApiKey')).toEqual([])
@@ -101,10 +104,8 @@ test('what a target forgives in a listing is not tried in a creation', async () 
     return { id, secret }
   }
   await foundIn({ rules: { basicPair } }, async (caller) => {
-    const { x } = caller
-    const changes = cells(x.options.operations, seededRandom(1)).filter(({ id }) => id === 'table/basic/basic-blob')
-    await callCells(caller, openTable(changes), { isOver: () => false })
-    const letIn = x.log
+    await callThose(caller, ({ id }) => id === 'table/basic/basic-blob')
+    const letIn = caller.x.log
       .flatMap(({ seen }) => seen)
       .filter(({ step, answer }) => step.alter !== undefined && answer.kind === 'accepted')
       .map(({ step }) => step.call)

@@ -68,13 +68,8 @@ test('the model agrees with the reference server in every exchange of the scenar
   const { listen, counts, contradictions } = witness()
   // Outside of a proof those of every sixth case; in a run by URL the model listens to every case.
   const items = turnUnlessProof(allItems(corpus), 6, 0)
-  await runAll({
-    target: bundledTarget({ rootKey: { id: rootKey.id, secret: rootSecret } }),
-    corpus,
-    items,
-    seed: 1,
-    listener: listen,
-  })
+  const target = bundledTarget({ rootKey: { id: rootKey.id, secret: rootSecret } })
+  await runAll({ target, corpus, items, seed: 1, listener: listen })
   expect(contradictions).toEqual([])
   expect(counts.judged).toBeGreaterThan(isProof ? 1500 : 250)
   // Most open calls are deliberate: they come from scenarios that observe.

@@ -96,21 +96,14 @@ test.each(partUnlessProof(shown, 3))('%s shows %s at %s', async (world, id, requ
 })
 
 const sorted = (name: string | undefined): string | undefined => name && [...name].sort().join('')
+const bringsBack: Rules = { disabledKeyWorks: (key) => key.deleted, deletedKeyWorks: (key) => !key.enabled }
 const wrongRules: readonly (readonly [world: string, what: string, rules: Rules])[] = [
   ['similar session names', 'no session is named 0', { sessionCreated: (name) => name !== '0' }],
-  [
-    'similar session names',
-    'no session is named like a member of objects',
-    { sessionCreated: (name) => !(name in {}) },
-  ],
+  ['similar session names', 'none is named like a member of objects', { sessionCreated: (name) => !(name in {}) }],
   ['similar session names', 'names with the same letters are one', { sessionName: sorted }],
   ['ended keys', 'a deleted key signs', { deletedKeyWorks: (_key, means) => means === 'ecc' }],
   ['ended keys', 'a disabled key gets tokens', { disabledKeyWorks: (_key, means) => means === 'grant' }],
-  [
-    'ended keys',
-    'a deletion brings a key back',
-    { disabledKeyWorks: (key) => key.deleted, deletedKeyWorks: (key) => !key.enabled },
-  ],
+  ['ended keys', 'a deletion brings a key back', bringsBack],
 ]
 test.each(partUnlessProof(wrongRules, 2))('%s shows that %s', async (world, _what, rules) => {
   const { broken, laws } = await shownIn(world, { rules })
@@ -119,10 +112,10 @@ test.each(partUnlessProof(wrongRules, 2))('%s shows that %s', async (world, _wha
 
 describe('a session name used twice', () => {
   test.each(['replaces', 'adds', 'joins'] as const)('%s a session, and nothing is found', async (reusedSessionName) => {
-    for (const sessionUser of partUnlessProof(['one-key', 'all-keys'] as const, 1))
-      expect(await brokenIn('session names', { profile: createProfile({ reusedSessionName, sessionUser }) })).toEqual(
-        [],
-      )
+    for (const sessionUser of partUnlessProof(['one-key', 'all-keys'] as const, 1)) {
+      const profile = createProfile({ reusedSessionName, sessionUser })
+      expect(await brokenIn('session names', { profile })).toEqual([])
+    }
   })
 
   test('gives the second token no more than it asks for', async () => {

@@ -52,24 +52,16 @@ test.skipIf(!isProof)(
   },
 )
 
-const finding: ProofFinding = {
-  by: 'model',
-  requirement: 'basic/credentials',
-  level: 'must',
-  id: 'found/basic/credentials/let-in',
-  message: '',
-  again: '3/3',
-  steps: 1,
-  fixture: null,
-}
-const line = (id: string, breaks: string, found: ProofFinding[], way: 'run' | 'explore' = 'run'): ProofLine => ({
-  way,
+const told = { id: 'found/basic/credentials/let-in', message: '', again: '3/3', steps: 1, fixture: null }
+const finding: ProofFinding = { by: 'model', requirement: 'basic/credentials', level: 'must', ...told }
+const line = (id: string, breaks: string, found: ProofFinding[]): ProofLine => ({
+  way: 'run',
   id,
   breaks,
+  found,
   seed: 1,
   calls: 1,
   ms: 1,
-  found,
 })
 const caught = Array.from({ length: 19 }, (_, at) => line(`caught-${at}`, 'basic/credentials', [finding]))
 
@@ -93,14 +85,12 @@ describe('the goals', () => {
 })
 
 test('each set has a row, and each missed server a reason', () => {
-  const text = proofSummary(
-    [line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', []), line('right', '', [])],
-    new Map([
-      ['first', new Set(['old', 'right'])],
-      ['second', new Set(['new'])],
-    ]),
-    new Map([['new', 'nobody looks there']]),
-  )
+  const broken = [line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', [])]
+  const sets = new Map([
+    ['first', new Set(['old', 'right'])],
+    ['second', new Set(['new'])],
+  ])
+  const text = proofSummary([...broken, line('right', '', [])], sets, new Map([['new', 'nobody looks there']]))
   expect(text.split('\n')).toEqual([
     '| set | broken servers | cases alone | and the model listens | and it makes calls: a disposable run | conforming servers accused |',
     '| --- | --- | --- | --- | --- | --- |',
@@ -115,10 +105,8 @@ test('each set has a row, and each missed server a reason', () => {
 })
 
 test('a set without broken servers has counts of accused ones only', () => {
-  const text = proofSummary(
-    [line('right', '', []), line('accused', '', [finding])],
-    new Map([['sixth', new Set(['right', 'accused'])]]),
-  )
+  const sets = new Map([['sixth', new Set(['right', 'accused'])]])
+  const text = proofSummary([line('right', '', []), line('accused', '', [finding])], sets)
   expect(text).toContain('| sixth | 0 | – | – | – | 1 of 2 |')
   expect(text).not.toContain('missed by')
 })

@@ -5,7 +5,7 @@ import { judgedTraffic } from '../self/made-up-traffic.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { readTraffic } from './records.ts'
 
-const url = 'https://service.example/base/api'
+const address = 'https://service.example/base/api'
 const list = body('solution/listSolutions')
 const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { list: [] } })
 
@@ -19,28 +19,18 @@ interface Made {
   bodySize?: number
 }
 
-const entry = ({
-  started = '2026-01-01T00:00:00.000Z',
-  headers = [],
-  postData,
-  content,
-  status = 200,
-  ...made
-}: Made = {}) => ({
-  startedDateTime: started,
-  time: 5,
-  request: {
-    method: 'POST',
-    url: made.url ?? url,
-    headers: [['Content-Type', 'application/json'], ['User-Agent', 'x'], ...headers].map(([name, value]) => ({
-      name,
-      value,
-    })),
-    ...(postData === null ? {} : { postData: postData ?? { mimeType: 'application/json', text: list } }),
-    bodySize: made.bodySize ?? list.length,
-  },
-  response: { status, headers: [], content: content ?? { size: answer.length, text: answer } },
-})
+const entry = ({ url = address, started = '2026-01-01T00:00:00.000Z', headers = [], ...made }: Made = {}) => {
+  const { postData = { mimeType: 'application/json', text: list }, status = 200, bodySize = list.length } = made
+  const all = [['Content-Type', 'application/json'], ['User-Agent', 'x'], ...headers]
+  const request = { method: 'POST', url, headers: all.map(([name, value]) => ({ name, value })), bodySize }
+  const { content = { size: answer.length, text: answer } } = made
+  return {
+    startedDateTime: started,
+    time: 5,
+    request: { ...request, ...(postData === null ? {} : { postData }) },
+    response: { status, headers: [], content },
+  }
+}
 
 const har = (...entries: unknown[]): string => JSON.stringify({ log: { version: '1.2', entries } })
 const token: [string, string] = ['Authorization', 'Bearer some-token-0123456789']
@@ -65,15 +55,9 @@ describe('a HAR', () => {
 
   test('is judged in the order of its times, and entries of other sites are left out', () => {
     const late = entry({ started: '2026-01-01T00:00:09.000Z', headers: [token] })
-    const { observed, others, lacks } = readTraffic(
-      har(
-        late,
-        entry({ headers: [token] }),
-        entry({ url: 'https://stats.example/api' }),
-        entry({ url: 'https://service.example/other' }),
-      ),
-      'x.har',
-    )
+    const elsewhere = ['https://stats.example/api', 'https://service.example/other'].map((url) => entry({ url }))
+    const file = har(late, entry({ headers: [token] }), ...elsewhere)
+    const { observed, others, lacks } = readTraffic(file, 'x.har')
     expect(observed.map(({ startedMs }) => new Date(startedMs).getUTCSeconds())).toEqual([0, 9])
     expect([others, lacks]).toEqual([2, []])
   })
@@ -88,23 +72,18 @@ describe('a HAR', () => {
     ])
   })
 
+  const encoding = 'base64'
+  const inBase64 = {
+    postData: { text: btoa(list), encoding },
+    content: { size: answer.length, text: btoa(answer), encoding },
+  }
+  const cutShort = { content: { size: answer.length, text: answer.slice(0, 20) } }
   test.each([
-    [
-      'bodies in BASE64',
-      {
-        postData: { text: btoa(list), encoding: 'base64' },
-        content: { size: answer.length, text: btoa(answer), encoding: 'base64' },
-      },
-      [],
-    ],
+    ['bodies in BASE64', inBase64, []],
     ['a missing body of a request', { postData: null }, [/body of the request is missing/]],
     ['a body of another length', { bodySize: list.length + 3 }, [/body of the request is missing or cut short/]],
     ['a body whose length is not known', { bodySize: -1 }, [/length of the body/]],
-    [
-      'an answer that is cut short',
-      { content: { size: answer.length, text: answer.slice(0, 20) } },
-      [/body of the answer is missing/],
-    ],
+    ['an answer that is cut short', cutShort, [/body of the answer is missing/]],
     ['a missing answer', { content: { size: 300 } }, [/body of the answer is missing/]],
     ['a compressed answer', { content: { size: answer.length, compression: 10, text: answer } }, []],
     ['a call that was aborted', { status: 0 }, []],
@@ -143,12 +122,8 @@ test('the journal of the reference server shows who uses what was revoked, and n
     return ((await response.json()) as { result: { accessToken: string; refreshToken: string } }).result
   }
   const { id, secret } = server.rootKey
-  const first = await ask('manager/auth', {
-    grantType: 'api_key_credentials',
-    apiKeyId: id,
-    apiKeySecret: secret,
-    scope: ['solution'],
-  })
+  const key = { apiKeyId: id, apiKeySecret: secret }
+  const first = await ask('manager/auth', { grantType: 'api_key_credentials', ...key, scope: ['solution'] })
   await ask('manager/auth', { grantType: 'refresh_token', refreshToken: first.refreshToken })
   await ask('solution/listSolutions', {}, `Bearer ${first.accessToken}`)
   const lines = [{ url: server.url, apiKeyId: id, apiKeySecret: secret }, ...server.journal.entries()]

@@ -124,12 +124,8 @@ test('a changed param, member and name are in the body that is signed', () => {
     { field: 'name-of method', operation: 'upper-case' },
     { field: 'member extra', value: [1] },
   ])
-  expect(JSON.parse(body)).toEqual({
-    id: 1,
-    METHOD: 'solution/listSolutions',
-    params: { scope: 'solution' },
-    extra: [1],
-  })
+  const members = { id: 1, METHOD: 'solution/listSolutions', params: { scope: 'solution' }, extra: [1] }
+  expect(JSON.parse(body)).toEqual(members)
 })
 
 test('the body that is sent differs from the body that is signed', () => {
