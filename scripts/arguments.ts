@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/language/package-root.ts'
@@ -24,6 +24,21 @@ export function readArguments<Config extends ParseArgsConfig>(config: Config): R
 export function wrongArgument(sentence: string): never {
   console.error(`${scriptName()}: ${sentence} (--help says what it takes)`)
   process.exit(2)
+}
+
+/** `--part I/N`: every N-th thing, beginning with the one at I. */
+export function isInPart(part: string): (thing: unknown, index: number) => boolean {
+  const [at = 0, of = 1] = part.split('/').map(Number)
+  return (_thing, index) => index % of === at
+}
+
+/** The results that earlier calls of a script appended to a file, one line of JSON each. */
+export function readResults<Result>(file: string): Result[] {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Result)
 }
 
 function scriptName(): string {

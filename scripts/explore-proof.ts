@@ -18,7 +18,7 @@
  * Results are appended to FILE, one line each. Servers that it already names are skipped, so a proof that was stopped continues. The
  * servers' clocks are moved, so that nothing waits. Exit code 1: a conforming server was accused, or a goal was missed.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import {
@@ -33,7 +33,7 @@ import {
 import { writeBlock } from '../suites/self/sources.ts'
 import { origins } from '../suites/servers/operators.ts'
 import { brokenServers, conformingServers } from '../suites/servers/table.ts'
-import { readArguments, wrongArgument } from './arguments.ts'
+import { isInPart, readArguments, readResults, wrongArgument } from './arguments.ts'
 
 const { values } = readArguments({
   options: {
@@ -91,19 +91,13 @@ if (chosen === undefined)
 const isInSet = (id: string): boolean => chosen?.has(id) ?? true
 
 const done = new Map<string, ProofLine>()
-if (existsSync(values.out))
-  for (const text of readFileSync(values.out, 'utf8').split('\n')) {
-    if (text === '') continue
-    const line = JSON.parse(text) as ProofLine
-    done.set(`${line.way} ${line.id} ${line.seed}`, line)
-  }
+for (const line of readResults<ProofLine>(values.out)) done.set(`${line.way} ${line.id} ${line.seed}`, line)
 
 async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promise<void> {
-  const [part = 0, parts = 1] = values.part.split('/').map(Number)
   const ids = values.ids === '' ? null : new Set(values.ids.split(','))
-  const mine = servers.filter(
-    ({ id }, index) => id.startsWith(values.only) && isInSet(id) && (ids?.has(id) ?? true) && index % parts === part,
-  )
+  const mine = servers
+    .filter(isInPart(values.part))
+    .filter(({ id }) => id.startsWith(values.only) && isInSet(id) && (ids?.has(id) ?? true))
   const first = Number(values.first)
   for (let seed = first; seed < first + Number(values.seeds); seed++)
     for (const server of mine) {

@@ -19,7 +19,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Report } from '../suites/report/report.ts'
 import { freePorts, runBuilt } from '../suites/self/printed-by.ts'
-import { readArguments, wrongArgument } from './arguments.ts'
+import { isInPart, readArguments, readResults, wrongArgument } from './arguments.ts'
 
 interface Listed {
   readonly id: string
@@ -53,26 +53,19 @@ for (const file of ['manifest.json', 'start.sh'])
 const folder = resolve(values.from)
 const out = values.out ?? join(folder, 'first-sight.jsonl')
 if (!values.print) await lookAtAll()
-tell(linesOf(out))
+tell(readResults(out))
 
 async function lookAtAll(): Promise<void> {
   const listed = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Listed[]
-  const [part = 0, parts = 1] = values.part.split('/').map(Number)
-  const known = new Set(linesOf(out).map(({ id }) => id))
-  const left = listed.filter((one, at) => at % parts === part && one.id.startsWith(values.only) && !known.has(one.id))
+  const known = new Set(readResults<Seen>(out).map(({ id }) => id))
+  const left = listed
+    .filter(isInPart(values.part))
+    .filter((one) => one.id.startsWith(values.only) && !known.has(one.id))
   for (const one of left) {
     const seen = await look(one)
     appendFileSync(out, `${JSON.stringify(seen)}\n`)
     process.stderr.write(`${one.kind} ${one.id}: ${seen.failed.join(', ') || seen.verdict}, ${seen.seconds} s\n`)
   }
-}
-
-function linesOf(file: string): Seen[] {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Seen)
 }
 
 async function look(one: Listed): Promise<Seen> {

@@ -20,12 +20,12 @@
  * conforming server is newly accused.
  */
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { isCatch, type ProofFinding, type ProofServer, prove } from '../suites/self/explore-proof.ts'
 import { brokenServers, conformingServers } from '../suites/servers/table.ts'
-import { readArguments } from './arguments.ts'
+import { isInPart, readArguments, readResults } from './arguments.ts'
 
 interface LedgerLine {
   readonly way: string
@@ -57,8 +57,9 @@ const { values, positionals } = readArguments({
   },
 })
 
-if (values.curve) tellCurve(readLines(positionals[0] ?? '').filter(({ breaks }) => breaks !== ''))
-else if (values.compare) compare(readLines(positionals[0] ?? ''), readLines(positionals[1] ?? ''))
+const [before = [], after = []] = positionals.map((file) => readResults<LedgerLine>(file))
+if (values.curve) tellCurve(before.filter(({ breaks }) => breaks !== ''))
+else if (values.compare) compare(before, after)
 else await record()
 
 async function allServers(): Promise<ProofServer[]> {
@@ -78,14 +79,13 @@ function turnOf(id: string): number {
 
 async function record(): Promise<void> {
   const { way, out } = values
-  const [part = 0, parts = 1] = values.part.split('/').map(Number)
   const corpus = await openCorpus()
   mkdirSync(dirname(out), { recursive: true })
-  const known = new Set(existsSync(out) ? readLines(out).map((line) => `${line.way} ${line.id}`) : [])
+  const known = new Set(readResults<LedgerLine>(out).map((line) => `${line.way} ${line.id}`))
   const chosen = (await allServers())
     .filter(({ id }) => id.startsWith(values.only) && turnOf(id) % Number(values.sample) === 0)
     .filter(({ breaks }) => values.breaks === undefined || new RegExp(values.breaks || '^$').test(breaks))
-    .filter((_, index) => index % parts === part)
+    .filter(isInPart(values.part))
   for (const server of chosen) {
     if (known.has(`${way} ${server.id}`)) continue
     const cpu = process.cpuUsage()
@@ -119,13 +119,6 @@ async function record(): Promise<void> {
     }
     appendFileSync(out, `${JSON.stringify(line)}\n`)
   }
-}
-
-function readLines(file: string): LedgerLine[] {
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((text) => text !== '')
-    .map((text) => JSON.parse(text) as LedgerLine)
 }
 
 /** A line that caught its server says after how many calls, because it ended there. */
