@@ -25,8 +25,8 @@ import {
   missedGoals,
   type ProofLine,
   type ProofServer,
+  proofLists,
   proofSummary,
-  proofTables,
   prove,
   type Way,
 } from '../suites/self/explore-proof.ts'
@@ -125,8 +125,9 @@ const known = new Set([...mutants, ...variants].map(({ id }) => id))
 // Results of servers that no longer exist do not count.
 const lines = [...done.values()].filter(({ id }) => known.has(id))
 const reasons = new Map(broken.flatMap(({ id, missed: why }) => (why === undefined ? [] : [[id, why]])))
-console.log(proofTables(lines, sets, reasons))
+const summary = proofSummary(lines, sets, reasons)
+console.log([...proofLists(lines, reasons), '', summary].join('\n'))
 const missed = missedGoals(lines)
 for (const one of missed) console.error(one)
 if (missed.length > 0) process.exitCode = 1
-if (values.write) writeBlock('docs/model.md', 'proof', proofSummary(lines, sets, reasons))
+if (values.write) writeBlock('docs/model.md', 'proof', summary)

@@ -464,22 +464,12 @@ function counts(lines: readonly ProofLine[]): Named[] {
 /** The ids of the servers of each set, by the name of the set. */
 type Sets = ReadonlyMap<string, ReadonlySet<string>>
 
-const linesOf = (lines: readonly ProofLine[], sets: Sets): [string, ProofLine[]][] =>
-  [...sets].map(([name, ids]) => [`The ${name} set`, lines.filter(({ id }) => ids.has(id))])
-
-/** Every server that was missed, with the reason where it is known, found elsewhere only, or accused, then the counts of each set. */
-export function proofTables(lines: readonly ProofLine[], sets: Sets, reasons: Reasons = new Map()): string {
-  return linesOf(lines, sets)
-    .filter(([, some]) => some.length > 0)
-    .map(([name, some]) => [name, '', ...listsOf(counts(some), reasons), '', table(counts(some))].join('\n'))
-    .join('\n\n')
-}
-
 /** Why a server is missed, by its id. */
 type Reasons = ReadonlyMap<string, string>
 
-function listsOf(named: readonly Named[], reasons: Reasons): string[] {
-  return named.flatMap(([name, { missed, elsewhere, alarms }]) => [
+/** Every server that was missed, with the reason where it is known, found elsewhere only, or accused. */
+export const proofLists = (lines: readonly ProofLine[], reasons: Reasons): string[] =>
+  counts(lines).flatMap(([name, { missed, elsewhere, alarms }]) => [
     ...missed.map(
       ({ id, breaks }) => `${name}: missed ${[`${id} (${breaks})`, reasons.get(id) ?? []].flat().join(': ')}`,
     ),
@@ -492,35 +482,19 @@ function listsOf(named: readonly Named[], reasons: Reasons): string[] {
         `${name}: FALSE ALARM at ${id} (seed ${seed}): ${found.map(({ requirement, id: what, message }) => `${requirement} ${what}: ${message}`).join('; ')}`,
     ),
   ])
-}
-
-const share = (part: number, all: number): string =>
-  all === 0 ? '–' : `${part} of ${all} (${((100 * part) / all).toFixed(1)} %)`
-
-function table(named: readonly Named[]): string {
-  return [
-    '| way | broken servers found | of them at the broken requirement | false alarms |',
-    '|---|---|---|---|',
-    ...named.map(
-      ([name, { asked, missed, elsewhere, servers, alarms }]) =>
-        `| ${name} | ${share(asked - missed.length, asked)} | ${asked - missed.length - elsewhere.length} | ${alarms.length} of ${servers} |`,
-    ),
-  ].join('\n')
-}
 
 /** For docs/model.md: a row of counts for each set, and what each way missed, with the reason. A way that was not tried is left out. */
 export function proofSummary(lines: readonly ProofLine[], sets: Sets, reasons: Reasons = new Map()): string {
   const tried = counts(lines).map(([, { asked, servers }]) => asked + servers > 0)
   const ways = <T>(each: readonly T[]): T[] => each.filter((_, at) => tried[at])
-  const rows = [...linesOf(lines, sets).filter(([, some]) => some.length > 0), ['all', lines] as const].map(
-    ([name, some]) => {
-      const named = counts(some).map(([, one]) => one)
-      const broken = Math.max(...named.map(({ asked }) => asked))
-      const accused = new Set(named.flatMap(({ alarms }) => alarms.map(({ id }) => id)))
-      const servers = Math.max(...named.map((one) => one.servers))
-      return [nameOfSet(name), broken, ...ways(named).map(found), `${accused.size} of ${servers}`]
-    },
-  )
+  const ofSets = [...sets].map(([name, ids]) => [name, lines.filter(({ id }) => ids.has(id))] as const)
+  const rows = [...ofSets.filter(([, some]) => some.length > 0), ['all', lines] as const].map(([name, some]) => {
+    const named = counts(some).map(([, one]) => one)
+    const broken = Math.max(...named.map(({ asked }) => asked))
+    const accused = new Set(named.flatMap(({ alarms }) => alarms.map(({ id }) => id)))
+    const servers = Math.max(...named.map((one) => one.servers))
+    return [name, broken, ...ways(named).map(found), `${accused.size} of ${servers}`]
+  })
   const names = ways([
     'cases alone',
     'and the model listens',
@@ -535,8 +509,6 @@ export function proofSummary(lines: readonly ProofLine[], sets: Sets, reasons: R
     ...missedTable('`explore --for 60`', explored, reasons),
   ].join('\n')
 }
-
-const nameOfSet = (name: string): string => name.replace(/^The (.*) set$/, '$1')
 
 /** How many were found, in parentheses how many of them at the requirement that they break, and the share. */
 const found = ({ asked, missed, elsewhere }: Count): string =>
