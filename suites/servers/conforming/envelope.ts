@@ -162,12 +162,6 @@ export const envelopeRows: ConformingRows = {
     isCall: (httpMethod, path, callPath) =>
       httpMethod === 'POST' && path.replace(/\?.*$/s, '').replace(/\/$/, '') === callPath,
   }),
-  // Every fifth answer closes its connection.
-  'http-every-fifth-answer-closes': by.first('limits/rate', (_seen, next = counts()) =>
-    answers((answer) =>
-      next() % 5 === 0 ? { ...answer, headers: { ...answer.headers, connection: 'close' } } : answer,
-    ),
-  ),
   // Answers have repeated headers, cookies and a content type with parameters in an unusual form.
   'http-repeated-headers-cookies': by.first('errors/shape envelope/content-type', [
     withHeaders(({ body }) => ({
@@ -316,19 +310,6 @@ export const envelopeRows: ConformingRows = {
       ...answer,
       status: isAccepted(answer) ? (successStatus[String(call.method)] ?? answer.status) : 403,
     })),
-  ]),
-  // Part 9 says that the version is not maintained any more; headers of answers are nowhere restricted.
-  // Answers warn of their end in the past, name an identity encoding and have letters beyond ASCII.
-  'headers-of-a-service-that-is-going-away': by.seventh('envelope/encoding limits/rate', [
-    withHeaders({
-      deprecation: 'true',
-      sunset: 'Tue, 01 Jan 2019 00:00:00 GMT',
-      warning: '299 - "Version 2.2 is gone"',
-      'content-encoding': 'identity',
-      etag: 'W/"0"',
-      'x-city': 'Z\u00fcrich',
-      'x-empty': '',
-    }),
   ]),
   // Part 1 leaves {base_url} open: calls go to {base_url}/api, and part 5.1 signs /api for every base URL.
   // Calls go to /api/api, and /api alone is not found.

@@ -91,18 +91,6 @@ const endTokensOfDisabledKey = afterCalls((_answer, call) => {
   }
 })
 
-/** The place of a deleted key is free `laterMs` after its deletion. The initial key takes a place. */
-const freePlacesLater =
-  (laterMs: number): Changing =>
-  (seen, freeMs = new Map<string, number>()) => ({
-    around: afterCalls((_answer, call) => {
-      const id = String(call.params.id)
-      const isDeleted = call.is('manager/deleteApiKey') && seen.state.keys.get(id)?.deleted
-      if (isDeleted && !freeMs.has(id)) freeMs.set(id, seen.nowMs + laterMs)
-    }),
-    keysCounted: (all) => all.filter(({ deleted, id }) => !deleted || (freeMs.get(id) ?? 0) > seen.nowMs).length,
-  })
-
 /** Another client has a key, which it deletes `afterMs` after the first call. */
 const lendPlaceToOthers =
   (afterMs: number): Changing =>
@@ -246,18 +234,6 @@ export const keysRows: ConformingRows = {
       (answer) => isAccepted(answer) || isForParams(answer),
     ),
   ]),
-  // Each key keeps a list of those that it made; a key has at least one known scope.
-  'key-names-unique-for-each-creator-in-any-case': by.sixth('keys/name-rules keys/unknown-scopes keys/empty-scope', [
-    'unknownKeyScopes=refused',
-    (seen, names = new Set<string>(), nameOf = (name: string) => `${seen.caller?.id} ${name.toLowerCase()}`) => ({
-      ...noKeyWith({ name: (name) => names.has(nameOf(name)) }),
-      storedKey: (key) => {
-        names.add(nameOf(key.name))
-        return key
-      },
-    }),
-    noEmptyKeys,
-  ]),
   // The scope of a key is stored as a sorted set that says apiKey, and the result shows the record.
   'created-keys-are-shown-with-a-tidy-scope': by.sixth(
     'keys/create-result-extras keys/record scopes/apikey-spelling',
@@ -365,12 +341,6 @@ export const keysRows: ConformingRows = {
     'keys/states sessions/own-end sessions/reused-name',
     ['reusedSessionName=adds', { around: endTokensOfDisabledKey }],
   ),
-  // Part 8 shows neither whether a deletion frees a place nor when, nor whether the initial key counts.
-  // A job removes deleted keys, which take places until then; the initial key takes one too.
-  'places-of-deleted-keys-are-free-three-seconds-later': by.eleventh('keys/limit-frees keys/limit-counts-initial', [
-    'initialKeyCounts=true',
-    freePlacesLater(3000),
-  ]),
   // Parts 7 and 8 show neither the order of the checks nor what is said about the limit of ten keys.
   // Strangers, wrong secrets and wrong params get the error of the eleventh key, and nonces stay free.
   'full-list-of-keys-is-told-before-anything-else': by.eleventh(

@@ -1,6 +1,5 @@
 import type { Profile } from '../../../mock-server/profile.ts'
 import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
-import { pairsOf } from '../../../mock-server/token-state.ts'
 import { type Changing, day, hour, minute, type Seen } from '../operators.ts'
 import { accessAtMost, by, type ConformingRows, expiresInAtMost, pairToRefresh } from './operators.ts'
 
@@ -24,8 +23,6 @@ function untilMidnight({ nowMs }: Seen): number {
 const isForKeys = (scope: string[]): boolean => scope.some((word) => word.toLowerCase() === 'apikey')
 
 const isRefreshed = (seen: Seen): boolean => pairToRefresh(seen) !== undefined
-const liveAccessTokens = ({ context, nowMs }: Seen): number =>
-  pairsOf(context).filter((pair) => !pair.accessRevoked && pair.accessExpiryMs > nowMs).length
 
 /** A refresh gives a new lifetime only when half of the old one is over. */
 const slidingRefreshLife = refreshLife((seen, { refreshLifeMs }) => {
@@ -159,13 +156,4 @@ export const lifetimesRows: ConformingRows = {
     'refreshLifeMs=7200000',
     slidingRefreshLife,
   ]),
-  // Part 8: "Default and maximum lifetimes of access tokens [...]: not shown." An expiresIn is kept to the millisecond.
-  // Half an hour is shared by all live access tokens of everyone, but each new one lives for a minute or more.
-  'default-access-gets-shorter-the-more-tokens-are-alive': by.twelfth(
-    'limits/token-lifetimes limits/live-tokens refresh/expires-in-kept',
-    [
-      'expiresInKept=false',
-      access((seen) => Math.max(Math.floor((30 * minute) / (1 + liveAccessTokens(seen))), minute)),
-    ],
-  ),
 }

@@ -103,22 +103,6 @@ function writerOf(call: Call): string | undefined {
   return id === undefined ? undefined : String(id)
 }
 
-/** The nodes of a server learn at once what a key may no longer do, and `laterMs` later that it may do something. */
-const tellNodesLater =
-  (laterMs: number): Changing =>
-  (seen, enabledMs = new Map<string, number>()) => ({
-    around: meets((call, next) => {
-      const key = seen.state.keys.get(call.keyId ?? '')
-      const readyMs = key && !key.initial ? (enabledMs.get(key.id) ?? key.createdMs) + laterMs : 0
-      if (readyMs > seen.nowMs) return waitAnswer(503, readyMs - seen.nowMs)
-      const changed = call.is('manager/updateApiKey') ? String(call.params.id) : ''
-      const wasDisabled = seen.state.keys.get(changed)?.enabled === false
-      const answer = next()
-      if (wasDisabled && seen.state.keys.get(changed)?.enabled) enabledMs.set(changed, seen.nowMs)
-      return answer
-    }),
-  })
-
 /** Calls of a group wait for each other, and each takes `ms`. */
 const inLine =
   (ms: number, of: (call: Call) => string): Changing =>
@@ -354,10 +338,5 @@ export const limitsRows: ConformingRows = {
   // Of grants, refreshes and creations that a key has in flight together, one is carried out; the rest get 409.
   'writes-of-one-key-in-flight-together-conflict': by.eleventh('limits/rate errors/http-status errors/codes', [
     atOnce(1, writerOf, (call) => errorAnswer(call, 409, 40901, 'The record was changed by another call')),
-  ]),
-  // Part 3: "Transitions between API key states: not shown." The key is not refused; its caller is asked to come again.
-  // A key that was created or enabled gets 503 for 500 ms; one that was disabled or deleted stops at once.
-  'nodes-hear-of-new-and-enabled-keys-half-a-second-later': by.twelfth('limits/rate keys/states errors/http-status', [
-    tellNodesLater(500),
   ]),
 }

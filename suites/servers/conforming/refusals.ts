@@ -26,17 +26,11 @@ const nested = (depth: number): object =>
 const eleventhKey = (change: (answer: MockAnswer, context: ServerContext) => MockAnswer): Change =>
   answers((answer, call) => (errorCode(answer) === 24877 ? change(answer, call.context) : answer))
 
-/** Why a call with a Bearer token is refused; undefined for a call without one. */
-function tokenReason(call: Call): keyof typeof oddStatuses | 'other' | undefined {
-  if (call.token === '' || call.is(auth)) return undefined
-  const pair = call.shownPair
-  if (pair === undefined) return 'unknown'
-  if (pair.accessRevoked || pair.family.revoked || pair.session?.removed) return 'revoked'
-  if (call.nowMs >= pair.accessExpiryMs) return 'expired'
-  const isForeign = pair.addresses.length > 0 && !pair.addresses.includes(call.address)
-  return isForeign ? 'address' : 'other'
+/** Whether a call shows an access token that was revoked or has expired. */
+function showsEndedToken({ shownPair: pair, nowMs }: Call): boolean {
+  if (pair === undefined) return false
+  return pair.accessRevoked || pair.family.revoked || pair.session?.removed === true || nowMs >= pair.accessExpiryMs
 }
-const oddStatuses = { unknown: 498, revoked: 410, expired: 440, address: 451 }
 
 /** The forms of a refusal, in the order in which they come. */
 const forms: readonly ((answer: MockAnswer) => MockAnswer)[] = [
@@ -152,9 +146,6 @@ export const refusalsRows: ConformingRows = {
   'error-data-holds-a-result': by.fourth('errors/shape', [
     errors((error) => ({ ...error, data: { result: { list: [], accessToken: '', id: '' }, jsonrpc: '2.0' } })),
   ]),
-  'refusals-without-content-type': by.fourth('errors/shape errors/http-status', [
-    refusals(({ status, headers: { 'content-type': _, ...headers }, body }) => ({ status, headers, body })),
-  ]),
   // A result is the only sign of success: code 0 and the message OK stand in every error.
   'refusals-say-ok': by.fourth('errors/codes', [errors(() => ({ code: 0, message: 'OK' }))]),
   'refusal-is-a-list-of-one-error': by.fourth('errors/shape errors/id', [refusedJson(({ error }) => [{ error }])]),
@@ -193,18 +184,6 @@ export const refusalsRows: ConformingRows = {
   'refusals-of-half-a-megabyte': by.sixth('errors/shape errors/http-status', [
     refuse({ status: 500, body: '{"result":{}}\n'.repeat(36_000), type: 'application/octet-stream' }),
   ]),
-  // Signatures get no body, Basic a challenge, tokens the words of OAuth, grants JSON-RPC, strangers a page.
-  'each-way-to-authorize-is-refused-by-another-library': by.sixth('errors/shape errors/http-status errors/outcomes', [
-    refusals((answer, call) => {
-      const { authorization = '' } = call.request.headers
-      if (call.is(auth)) return { ...answer, status: 200 }
-      if (authorization === '') return textAnswer(answer, 404, '<h1>Not found</h1>', { 'content-type': html })
-      if (authorization.startsWith('Basic '))
-        return textAnswer(answer, 401, 'Unauthorized', { 'www-authenticate': 'Basic realm="api"' })
-      if (!authorization.startsWith('Bearer ')) return textAnswer(answer, 401, '', {})
-      return textAnswer(answer, 400, '{"error":"invalid_token"}', { 'content-type': json })
-    }),
-  ]),
   // A creation beyond the tenth is left to a person who never comes; other refusals have statuses.
   'eleventh-key-gets-202-and-no-body': by.sixth('keys/limit-exceeded errors/shape errors/http-status', [
     'refusalStatus=http',
@@ -226,22 +205,12 @@ export const refusalsRows: ConformingRows = {
   'error-codes-are-never-the-same-twice': by.seventh('errors/codes errors/outcomes', (_seen, next = counts()) =>
     errors(() => ({ code: next() * 7919, message: '' })),
   ),
-  // Part 7 shows neither HTTP status codes nor the outcome of a rejected token or address.
-  // Unknown, revoked, expired and foreign tokens each have an unregistered or unusual status.
-  'refused-tokens-get-498-410-440-or-451': by.tenth('errors/http-status errors/outcomes errors/shape', [
-    refusals((answer, call) => {
-      const reason = tokenReason(call) ?? 'other'
-      const status = reason === 'other' ? answer.status : oddStatuses[reason]
-      return textAnswer(answer, status, JSON.stringify({ reason }), { 'content-type': json })
-    }),
-  ]),
   // Part 7 does not show the outcome of a rejected token. The call is not carried out, however often it comes again.
   // Whoever shows an expired or revoked access token is told to wait a second, each time.
   'ended-tokens-get-503-and-a-time-to-wait': by.tenth('errors/http-status errors/outcomes limits/rate', [
-    answers((answer, call) => {
-      const reason = isAccepted(answer) ? undefined : tokenReason(call)
-      return reason === 'revoked' || reason === 'expired' ? waitAnswer(503, 1000, 'Renew the token first') : answer
-    }),
+    answers((answer, call) =>
+      !isAccepted(answer) && showsEndedToken(call) ? waitAnswer(503, 1000, 'Renew the token first') : answer,
+    ),
   ]),
   // Part 7 does not show errors, so they need not be true. Part 2 does not say who a user is.
   // Removed, revoked and unknown tokens are all said to have expired; all keys share 16 sessions.

@@ -35,10 +35,6 @@ const pairText =
     },
   })
 
-/** A text that begins like the one of the pair before it, which tells the line of the pair and its number in the line. */
-const textInLine = (earlier: string | undefined, number: number, fresh: string): string =>
-  `${earlier?.split('.')[0] ?? `line-${fresh.slice(0, 24)}`}.${number}.${fresh}`
-
 /** The releases of a server that follow each other; each has a form of tokens, and takes those of the others. */
 const releases: readonly ((fresh: string) => string)[] = [
   (fresh) => fresh,
@@ -346,15 +342,6 @@ export const tokensRows: ConformingRows = {
   // No part says how many pairs of tokens there may be at once. The 16 sessions are not touched.
   // Tokens outside of sessions are in one cache for all keys, with room for 32 pairs.
   'cache-of-32-pairs-drops-the-longest-unused': by.tenth('limits/live-tokens errors/outcomes', [dropLongestUnused(32)]),
-  // Part 5.3 shows no form of tokens, and part 3 not that a refresh begins a new refresh lifetime.
-  // Each token begins like the one that it replaced, and its line ends when the first refresh token would have.
-  'tokens-begin-with-their-line-and-its-number': by.eleventh('tokens/format refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    {
-      tokenText: (kind, fresh, old) =>
-        textInLine(kind === 'access' ? old?.accessToken : old?.refreshToken, (old?.generation ?? -1) + 1, fresh),
-    },
-  ]),
   // Part 4.2 calls tokens strings and shows no form, nor that it stays; part 3 not that a refresh begins a new lifetime.
   // Tokens get another length and other characters with each release; older ones are taken as before.
   'form-of-tokens-changes-every-ten-seconds': by.twelfth('tokens/format refresh/lifetime-renewed', [
