@@ -37,6 +37,9 @@ beforeEach(() => {
 afterEach(() => void vi.unstubAllEnvs())
 
 const secret = ['--secret-env', 'SECRET']
+const ofEnvironment = { flag: '--secret-env' as const, name: 'SECRET' }
+const ofFile = { flag: '--secret-file' as const, name: secretFile }
+const fresh = { timestamp: '1702555410352', nonce: 'q83vEjRWeJCrze8=' }
 const other = ['--secret-env', 'OTHER']
 const withBody = ['--body', body]
 const signing = ['sign', '--key-id', 'hmac-key-1', '--timestamp', '1702555410352', '--nonce', 'q83vEjRWeJCrze8=']
@@ -59,11 +62,8 @@ const diagnosed = async (header: string, ...argv: string[]): Promise<string[]> =
   (await asJson('diagnose', header, ...argv)).mistakes.map(({ id }: { id: string }) => id)
 
 /** The header of a request that was signed with a mistake. */
-const signedWrongly = (mistake: Parameters<typeof sign>[1], ofBody = body): string => {
-  const secrets = [{ flag: '--secret-file' as const, name: secretFile }]
-  const fresh = { timestamp: '1702555410352', nonce: 'q83vEjRWeJCrze8=' }
-  return sign(signInputOf({ keyId: 'hmac-key-1', secrets, body: ofBody, ...fresh }), mistake).header
-}
+const signedWrongly = (mistake: Parameters<typeof sign>[1], ofBody = body): string =>
+  sign(signInputOf({ keyId: 'hmac-key-1', secrets: [ofFile], body: ofBody, ...fresh }), mistake).header
 
 describe('sign', () => {
   test('the stages as JSON', async () => {
@@ -85,8 +85,7 @@ describe('sign', () => {
   })
 
   test('body from stdin or a file, secret from a file, private key', async () => {
-    const secrets = [{ flag: '--secret-file' as const, name: secretFile }]
-    const typed = { keyId: 'hmac-key-1', secrets, timestamp: '1702555410352', nonce: 'q83vEjRWeJCrze8=' }
+    const typed = { keyId: 'hmac-key-1', secrets: [ofFile], ...fresh }
     expect(sign(signInputOf(typed, () => utf8(body))).header).toBe(right)
     expect(() => signInputOf(typed, () => null)).toThrow('Give the body: "--body TEXT", "--body-file FILE" or stdin')
     const fromFiles = [...signing, '--secret-file', secretFile, '--body-file', bodyFile]
@@ -96,6 +95,7 @@ describe('sign', () => {
   })
 
   const p = publicKeyFile
+  const oneKey = 'Give one key to sign with: only one of'
   test.each([
     [[...secret, '--timestamp', 'now'], 'Cannot use "now" for "--timestamp": expected milliseconds since 1970'],
     [[...secret, '--nonce', 'a;b'], 'Cannot use "a;b" for "--nonce": it must not be empty or hold a semicolon'],
@@ -103,11 +103,8 @@ describe('sign', () => {
     [[], 'Give the key: "--secret-env NAME"'],
     [[...secret, '--body-file', 'b'], 'Give "--body" or "--body-file", not both'],
     [['--secret-file', 'none'], 'Cannot read the secret "none": there is no such file'],
-    [
-      [...secret, '--secret-file', 'b'],
-      'Give one key to sign with: only one of "--secret-env SECRET", "--secret-file b"',
-    ],
-    [['--private-key', p, ...secret], `Give one key to sign with: only one of "--private-key ${p}", "--secret-env S`],
+    [[...secret, '--secret-file', 'b'], `${oneKey} "--secret-env SECRET", "--secret-file b"`],
+    [['--private-key', p, ...secret], `${oneKey} "--private-key ${p}", "--secret-env S`],
     [['--secret-file', p], `Cannot use the secret "${p}": it holds a PEM; give the file with "--private-key"`],
     [['--secret-file', file('end', '\n')], `Cannot use the secret "${inFolder('end')}": the file is empty`],
     [
@@ -120,17 +117,17 @@ describe('sign', () => {
 
   const noShell = process.platform === 'win32' ? ' (NOT RUN: needs sh)' : ''
   test.skipIf(noShell !== '')(`a shell reads the curl line with the right words${noShell}`, async () => {
-    const lineOf = async (...argv: string[]): Promise<string> =>
-      (await printed(...signing, ...secret, '--url', `http://h/it's`, ...argv)).trimEnd().split('\n').at(-1)?.trim() ??
-      ''
+    const lineOf = async (...argv: string[]): Promise<string> => {
+      const text = await printed(...signing, ...secret, '--url', `http://h/it's`, ...argv)
+      return text.trimEnd().split('\n').at(-1)?.trim() ?? ''
+    }
     const text = `{"a":"it's $HOME \\n"}`
     const echo = (await lineOf('--body', text)).replace(/^curl/, 'printf %s\\\\n')
     const { stdout } = spawnSync('sh', ['-c', echo])
     expect(stdout.toString().split('\n').slice(-3)).toEqual(['--data-raw', text, ''])
     expect(stdout.toString()).toContain(`\nhttp://h/it's/api\n`)
-    expect(await lineOf('--body-file', file('bytes', Uint8Array.of(0, 255)))).toMatch(
-      /^printf %s AP8= \| openssl base64 -d -A \| curl .* --data-binary @-$/,
-    )
+    const piped = /^printf %s AP8= \| openssl base64 -d -A \| curl .* --data-binary @-$/
+    expect(await lineOf('--body-file', file('bytes', Uint8Array.of(0, 255)))).toMatch(piped)
   })
 })
 
@@ -148,7 +145,7 @@ describe('verify', () => {
     const key =
       input.secret === undefined
         ? { publicKey: file('key', input['public-key'] ?? '') }
-        : { secrets: [{ flag: '--secret-file' as const, name: file('key', `${input.secret}\n`) }] }
+        : { secrets: [{ ...ofFile, name: file('key', `${input.secret}\n`) }] }
     const { scheme = 'svc-hmac-sha256', 'key-id': keyId, method, path: uri } = input
     return { ...readCheck({ header, body: '', ...key, scheme, keyId, method, uri }), body: vectorBytes(input.body) }
   }
@@ -170,31 +167,27 @@ describe('verify', () => {
   test('points at the first byte in which the own data differ', async () => {
     const own = ['--data-to-sign-file', file('own', data)]
     const { stages } = await asJson('verify', right, ...secret, ...withBody, ...own)
-    expect(stages.find(({ name }: { name: string }) => name === 'data-to-sign')).toEqual({
-      name: 'data-to-sign',
-      ok: false,
-      expected: 'LF (0a) at line 3, byte 71',
-      received: 'the end of the data',
-    })
+    const difference = { expected: 'LF (0a) at line 3, byte 71', received: 'the end of the data' }
+    expect(stages).toContainEqual({ name: 'data-to-sign', ok: false, ...difference })
   })
 
   test('for people', async () => {
     const text = (header: string) => checked('verify', header, ...secret, ...withBody)
-    expect(await text(right)).toBe(
-      '✓ scheme\n✓ fields\n✓ version\n✓ timestamp\n✓ nonce\n✓ encoding\n✓ length\n✓ signature\n\nValid: every stage is right\n',
-    )
+    const stages = ['scheme', 'fields', 'version', 'timestamp', 'nonce', 'encoding', 'length', 'signature']
+    expect(await text(right)).toBe(`${stages.map((stage) => `✓ ${stage}\n`).join('')}\nValid: every stage is right\n`)
+    const wrong = (stage: string, expected: string, received: string) =>
+      `✗ ${stage}\n    expected  ${expected}\n    received  ${received}\n`
     expect(await text(right.replace('CEbc', 'CEbd'))).toContain(
-      '✗ signature\n    expected  CEbcdnZhURk3xA0+RaC+UusqNCQ=\n    received  CEbddnZhURk3xA0+RaC+UusqNCQ=\n',
+      wrong('signature', 'CEbcdnZhURk3xA0+RaC+UusqNCQ=', 'CEbddnZhURk3xA0+RaC+UusqNCQ='),
     )
     // The received text is shown if the header has no scheme word.
-    expect(await text('foo')).toContain('✗ scheme\n    expected  svc-hmac-sha256\n    received  foo\n✗ fields')
-    expect(await text('')).toContain('✗ scheme\n    expected  svc-hmac-sha256\n    received  (empty)\n')
+    expect(await text('foo')).toContain(`${wrong('scheme', 'svc-hmac-sha256', 'foo')}✗ fields`)
+    expect(await text('')).toContain(wrong('scheme', 'svc-hmac-sha256', '(empty)'))
   })
 
   test('takes a public key or the first secret', async () => {
-    expect(await checked('verify', right, ...other, '--public-key', publicKeyFile, ...withBody)).toContain(
-      `Give one key to verify with: only one of "--public-key ${publicKeyFile}", "--secret-env OTHER"`,
-    )
+    const one = `Give one key to verify with: only one of "--public-key ${publicKeyFile}", "--secret-env OTHER"`
+    expect(await checked('verify', right, ...other, '--public-key', publicKeyFile, ...withBody)).toContain(one)
     expect((await asJson('verify', right, ...secret, ...other, ...withBody)).valid).toBe(true)
     expect((await asJson('verify', right, '--secret-file', secretFile, ...other, ...withBody)).valid).toBe(true)
     expect((await asJson('verify', right, ...other, '--secret-file', secretFile, ...withBody)).valid).toBe(false)
@@ -205,37 +198,31 @@ describe('diagnose', () => {
   const wrong = signedWrongly({ data: 'without-final-newline' })
 
   test('the mistake, the sentence and the fix', async () => {
-    expect(await asJson('diagnose', wrong, ...secret, ...withBody)).toEqual({
-      valid: false,
-      explained: true,
-      mistakes: [
-        {
-          id: 'data/without-final-newline',
-          title: 'The data to sign lacks the line feed after the body',
-          requirement: 'signatures/request-line-feeds',
-          fix: 'End method, URI and body with exactly one LF each',
-        },
-      ],
-      ruledOut: [],
-    })
+    const requirement = 'signatures/request-line-feeds'
+    const mistake = {
+      id: 'data/without-final-newline',
+      title: 'The data to sign lacks the line feed after the body',
+      requirement,
+      fix: 'End method, URI and body with exactly one LF each',
+    }
+    const found = { valid: false, explained: true, mistakes: [mistake], ruledOut: [] }
+    expect(await asJson('diagnose', wrong, ...secret, ...withBody)).toEqual(found)
     expect(await checked('diagnose', wrong, ...secret, ...withBody)).toContain(
-      'Sentence  signatures/request-line-feeds: Method, URI and body each end with exactly one LF',
+      `Sentence  ${requirement}: Method, URI and body each end with exactly one LF`,
     )
   })
 
   test('another secret', async () => {
     const text = await checked('diagnose', wrong, ...other, ...withBody)
-    expect(text).toMatch(
-      /None of \d{3} known mistakes reproduces this: the secret, the body or the data differ\n\nNext/,
-    )
+    const unexplained = /None of \d{3} known mistakes reproduces this: the secret, the body or the data differ\n\nNext/
+    expect(text).toMatch(unexplained)
     expect(text).toContain('Next  Write the data that your code signs to a file')
     expect(text).toContain('Then  Give the URL')
     expect(text).not.toContain('data/without-final-newline')
     const { ruledOut } = await asJson('diagnose', wrong, ...other, ...withBody)
     expect(ruledOut).toContain('data/without-final-newline')
-    expect(await checked('diagnose', wrong, ...other, ...withBody, '--verbose')).toMatch(
-      /Ruled out, alone and together with others \(\d+\):\n {2}data\/without-final-newline/,
-    )
+    const listed = /Ruled out, alone and together with others \(\d+\):\n {2}data\/without-final-newline/
+    expect(await checked('diagnose', wrong, ...other, ...withBody, '--verbose')).toMatch(listed)
     expect(await diagnosed(right, ...other, ...secret, ...withBody)).toEqual(['key/another-key'])
   })
 
@@ -252,35 +239,30 @@ describe('diagnose', () => {
     expect(await named(signature.toString('base64'))).toEqual(differences)
     expect(await named(signature.toString('hex'))).toEqual([...differences, 'signature/in-hex'])
     expect(await named(Buffer.alloc(20, 7).toString('base64'))).toEqual([])
-    expect(await checked('diagnose', right, ...secret, ...withBody, ...own)).toContain(
-      'Header and data have different nonces: "q83vEjRWeJCrze8=" in the header, "another-nonce" in the data',
-    )
+    const nonces = '"q83vEjRWeJCrze8=" in the header, "another-nonce" in the data'
+    const text = await checked('diagnose', right, ...secret, ...withBody, ...own)
+    expect(text).toContain(`Header and data have different nonces: ${nonces}`)
   })
 
-  test('the sentences about the own data', async () => {
-    const said = (mine: string, key = secret) =>
-      checked('diagnose', wrong, ...key, ...withBody, '--data-to-sign-file', file('own', mine))
-    expect(await said(data)).toContain(
+  test.each([
+    [
+      data,
+      secret,
       'Your data to sign differ at line 3, byte 71: expected LF (0a), found the end of the data; the signature is made over your data',
-    )
-    expect(await said(`${data}\n`)).toContain(
-      'Your data to sign are right; the signature is not made over your data with this key',
-    )
-    expect(await said(`${data}\n`, other)).toContain('Next  Your data are right, so look at the key')
+    ],
+    [`${data}\n`, secret, 'Your data to sign are right; the signature is not made over your data with this key'],
+    [`${data}\n`, other, 'Next  Your data are right, so look at the key'],
+  ])('the sentences about the own data: %#', async (mine, key, sentence) => {
+    const own = ['--data-to-sign-file', file('own', mine)]
+    expect(await checked('diagnose', wrong, ...key, ...withBody, ...own)).toContain(sentence)
   })
 
   test('a curl line brings request and body along', async () => {
     const mine = `${body.slice(0, -1)},"x":"it's"}`
-    const printedLine = await printed(...signing, ...secret, '--body', mine, '--url', 'https://service.example/base')
-    const line = printedLine
-      .trimEnd()
-      .split('\n')
-      .at(-1)
-      ?.replace(/svc-hmac[^']+/, signedWrongly({ data: 'with-crlf' }, mine))
-    const input = readCheck({
-      header: `@${file('line', `${line}`)}`,
-      secrets: [{ flag: '--secret-env', name: 'SECRET' }],
-    })
+    const text = await printed(...signing, ...secret, '--body', mine, '--url', 'https://service.example/base')
+    const curl = text.trimEnd().split('\n').at(-1) ?? ''
+    const line = file('line', curl.replace(/svc-hmac[^']+/, signedWrongly({ data: 'with-crlf' }, mine)))
+    const input = readCheck({ header: `@${line}`, secrets: [ofEnvironment] })
     expect(new TextDecoder().decode(input.body)).toBe(mine)
     expect(input.url).toBe('https://service.example/base/api')
     expect(diagnose(input).mistakes.map(({ id }) => id)).toEqual(['data/with-crlf'])
@@ -343,7 +325,7 @@ describe('diagnose', () => {
 
   test('a part that is not in the text is said, and what a script has on standard input is not taken for it', async () => {
     const header = `${start} -d "$BODY"`
-    const typed = { header, secrets: [{ flag: '--secret-env' as const, name: 'SECRET' }] }
+    const typed = { header, secrets: [ofEnvironment] }
     for (const stdin of [null, utf8('')])
       expect(() => readCheck(typed, () => stdin)).toThrow(
         'Cannot take the body from "--header": it is computed where the call is made, so its value is not in this text; give the body as it was sent with "--body-file FILE"',

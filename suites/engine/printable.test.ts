@@ -5,10 +5,10 @@ import { cutAnswer, showExchange } from './conversation/exchange.ts'
 import { showJson } from './judge/classify.ts'
 import { line, lines, printable, printableJson, printed } from './printable.ts'
 
+import { createRedactor, redactExchange } from './redact.ts'
+
 /** Unless another limit is given. */
 const longestPrinted = 1000
-
-import { createRedactor, redactExchange } from './redact.ts'
 
 /** The unit "binary" of fast-check is the same, and first makes a table of a million characters. */
 const anyCharacter = fc.nat({ max: 0x10f7ff }).map((at) => String.fromCodePoint(at < 0xd800 ? at : at + 0x800))
@@ -94,9 +94,7 @@ test('every string of a value is made printable', () => {
 })
 
 describe('redact fragments', () => {
-  const request = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() } satisfies Parameters<
-    typeof showExchange
-  >[0]
+  const request: Parameters<typeof showExchange>[0] = { method: 'POST', path: '/api', headers: [], body: Buffer.of() }
   const token = (length: number): string =>
     createHash('shake256', { outputLength: length }).update(String(length)).digest('base64url').slice(0, length)
 
@@ -110,12 +108,9 @@ describe('redact fragments', () => {
       const echo = JSON.stringify({ error: { message: `you sent ${access}` }, more: { list: [refresh] } })
       const wire = cutAnswer({ kind: 'answer', status: 200, headers: {}, body: new TextEncoder().encode(echo) })
       const shown = redactExchange(showExchange(request, wire, undefined), redactor).answer.join('\n')
-      for (const text of [shown, redactor.text(showJson(access)), redactor.text(showJson({ x: refresh }))]) {
-        for (const secret of [access, refresh]) {
-          expect(text).not.toContain(secret.slice(0, 20))
-          expect(text).not.toContain(secret.slice(-20))
-        }
-      }
+      const parts = [access, refresh].flatMap((secret) => [secret.slice(0, 20), secret.slice(-20)])
+      for (const text of [shown, redactor.text(showJson(access)), redactor.text(showJson({ x: refresh }))])
+        for (const part of parts) expect(text).not.toContain(part)
       expect(shown).toContain('you sent ')
     },
   )
@@ -173,6 +168,7 @@ describe('redact', () => {
 
   describe('an unknown secret is found by its place', () => {
     const redactor = createRedactor([])
+    const publicKey = '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----'
     test.each([
       ['authorization: Basic dXNlcjpwYXNzd29yZC0wMDAx', 'authorization: Basic dXNl…'],
       ['Authorization: Bearer 0123456789abcdef0123', 'Authorization: Bearer 0123…'],
@@ -191,10 +187,7 @@ describe('redact', () => {
         '{"k":"-----BEGIN PRIVATE KEY-----…"}',
       ],
       ['-----BEGIN EC PRIVATE KEY-----\nMC4C\ncut off', '-----BEGIN EC PRIVATE KEY-----…'],
-      [
-        '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----',
-        '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----',
-      ],
+      [publicKey, publicKey],
     ])('%s', (text, safe) => {
       expect(redactor.text(text)).toBe(safe)
     })

@@ -76,9 +76,8 @@ describe('no verdict, cause or group depends on the words of a message', () => {
   ]
   test.each(words)('%s', (_what, render) => {
     const reworded = build(render)
-    expect(reworded.cases.map(({ problem: one }) => one?.message)).not.toEqual(
-      build().cases.map(({ problem: one }) => one?.message),
-    )
+    const messages = ({ cases }: Report) => cases.map(({ problem: one }) => one?.message)
+    expect(messages(reworded)).not.toEqual(messages(build()))
     expect(conclusionsOf(reworded)).toEqual(conclusionsOf(build()))
   })
 
@@ -130,17 +129,18 @@ test('one probe and other reasons stay as they are, each once', () => {
 })
 
 test('sessions that ended in place of the oldest are told by what would explain them', () => {
-  expect(hintText({ kind: 'sessions-ended', ended: [14, 15], of: 16 })).toContain(
-    'numbers 14 and 15 ended, and older ones live: it looks as if the newest session were removed instead of the oldest',
-  )
-  for (const ended of [[3], [3, 4], [16], [3, 15]])
-    expect(hintText({ kind: 'sessions-ended', ended, of: 17 })).toContain(
-      ended[0] === 16 ? 'the newest session were' : 'another session than the oldest were',
-    )
   const all = Array.from({ length: 16 }, (_, at) => at + 1)
-  expect(hintText({ kind: 'sessions-ended', ended: all, of: 17 })).toContain(
-    'numbers 1 to 16 ended, each when the next was created: it looks as if the newest session were removed instead of the oldest, while older sessions hold the other places of this user, or as if a user had one session only',
-  )
+  const newest = 'it looks as if the newest session were removed instead of the oldest'
+  const places = 'while older sessions hold the other places of this user, or as if a user had one session only'
+  const said: [ended: number[], of: number, text: string][] = [
+    [[14, 15], 16, `numbers 14 and 15 ended, and older ones live: ${newest}`],
+    [[3], 17, 'another session than the oldest were'],
+    [[3, 4], 17, 'another session than the oldest were'],
+    [[3, 15], 17, 'another session than the oldest were'],
+    [[16], 17, 'the newest session were'],
+    [all, 17, `numbers 1 to 16 ended, each when the next was created: ${newest}, ${places}`],
+  ]
+  for (const [ended, of, text] of said) expect(hintText({ kind: 'sessions-ended', ended, of })).toContain(text)
 })
 
 test('a missing member is named, with those that are there', () => {

@@ -39,9 +39,8 @@ const guides = [
 
 test.each(guides)('the files and folders that %s names exist', (guide) => {
   const folders = '(?:\\.ci|docs|fixtures|load|mock-server|scripts|spec|suites)'
-  const named =
-    shipped(guide).match(new RegExp(`(?<![\\w./-])${folders}/[\\w./-]*(?:\\.\\w+|/)(?=\\.?(?:[\\s\`;,:)]|$))`, 'gm')) ??
-    []
+  const path = new RegExp(`(?<![\\w./-])${folders}/[\\w./-]*(?:\\.\\w+|/)(?=\\.?(?:[\\s\`;,:)]|$))`, 'gm')
+  const named = shipped(guide).match(path) ?? []
   expect(named.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
 })
 
@@ -58,13 +57,13 @@ const modules = ['mock-server', 'suites', 'spec', 'fixtures'].flatMap((folder) =
     .filter((file) => /\.(ts|mts|js|mjs)$/.test(file) && !file.startsWith('suites/self/foreign/')),
 )
 
+const importing =
+  /(?:^(?:import|export)\b[^'\n]*\bfrom\s+|^\} from\s+|^import\s+|\bimport\(\s*|\brequire\(\s*)'([^']+)'/gm
 const lines: Line[] = modules.flatMap((file) =>
-  Array.from(
-    shipped(file).matchAll(
-      /(?:^(?:import|export)\b[^'\n]*\bfrom\s+|^\} from\s+|^import\s+|\bimport\(\s*|\brequire\(\s*)'([^']+)'/gm,
-    ),
-    ([, imported = '']) => ({ file, imported: imported.startsWith('.') ? join(dirname(file), imported) : imported }),
-  ),
+  Array.from(shipped(file).matchAll(importing), ([, imported = '']) => ({
+    file,
+    imported: imported.startsWith('.') ? join(dirname(file), imported) : imported,
+  })),
 )
 
 const isTest = (file: string): boolean => /\.(test|suite)\.ts$/.test(file)
@@ -156,14 +155,9 @@ describe('each package has one home', () => {
   test('shipped code imports no other package', () => {
     const shippedCode = (file: string): boolean =>
       !isTest(file) && !/^suites\/(scripts|self)\/|^suites\/vitest\.config\.ts$/.test(file)
-    const others = lines.filter(
-      ({ file, imported }) =>
-        shippedCode(file) &&
-        !/^(mock-server|suites|fixtures)\//.test(imported) &&
-        !imported.startsWith('node:') &&
-        !homes.some(([name]) => ofPackage(name)({ file, imported })),
-    )
-    expect(others).toEqual([])
+    const isOurs = ({ imported }: Line): boolean => /^((mock-server|suites|fixtures)\/|node:)/.test(imported)
+    const hasHome = (line: Line): boolean => homes.some(([name]) => ofPackage(name)(line))
+    expect(lines.filter((line) => shippedCode(line.file) && !isOurs(line) && !hasHome(line))).toEqual([])
   })
 })
 
@@ -172,12 +166,7 @@ describe('the engine', () => {
 
   test('opens no socket and starts no process', () => {
     const edges = /^node:(http|https|http2|net|tls|dgram|child_process|worker_threads)$/
-    expect(
-      strays(
-        ({ file, imported }) => engine.includes(file) && edges.test(imported),
-        () => false,
-      ),
-    ).toEqual([])
+    expect(lines.filter(({ file, imported }) => engine.includes(file) && edges.test(imported))).toEqual([])
   })
 
   test('reads no clock and no randomness except its parameters', () => {
@@ -191,10 +180,8 @@ const printing = modules.filter((file) => /^suites\/(?!self\/).*(?<!\.test)\.ts$
 
 /** Files that contain the pattern and are not listed. */
 function strangers(pattern: RegExp, listed: readonly string[]): string[] {
-  return printing.filter(
-    (file) =>
-      !listed.some((one) => file === one || (one.endsWith('/') && file.startsWith(one))) && pattern.test(shipped(file)),
-  )
+  const isListed = (file: string) => listed.some((one) => file === one || (one.endsWith('/') && file.startsWith(one)))
+  return printing.filter((file) => !isListed(file) && pattern.test(shipped(file)))
 }
 
 test('one file writes to stdout and stderr; the exceptions have a reason', () => {

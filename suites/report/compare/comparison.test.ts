@@ -26,19 +26,22 @@ test('every verdict can be read back', () => {
   const [server] = comparison.servers
   if (server === undefined) throw new Error('no server')
   const { cases, requirements } = newestOf(server)
-  expect(comparison.cases.map((_, index) => verdictAt(cases, index))).toEqual(
-    report.cases.map(({ verdict }) => verdict),
-  )
-  expect(comparison.requirements.map((_, index) => verdictAt(requirements, index))).toEqual(
-    report.requirements.map(({ verdict }) => verdict),
-  )
+  const ofReport = (all: readonly { verdict: string }[]) => all.map(({ verdict }) => verdict)
+  expect(comparison.cases.map((_, index) => verdictAt(cases, index))).toEqual(ofReport(report.cases))
+  const read = comparison.requirements.map((_, index) => verdictAt(requirements, index))
+  expect(read).toEqual(ofReport(report.requirements))
 })
 
-test('what changed between two reports, new cases included', () => {
-  const comparison = [report, later].reduce(addReport, noComparison)
+/** What changed in a later report of the server. */
+function changesTo(one: Report) {
+  const comparison = [report, one].reduce(addReport, noComparison)
   const [from, to] = comparison.servers[0]?.reports ?? []
   if (from === undefined || to === undefined) throw new Error('no reports')
-  expect(changesBetween(comparison, from, to)).toEqual([
+  return changesBetween(comparison, from, to)
+}
+
+test('what changed between two reports, new cases included', () => {
+  expect(changesTo(later)).toEqual([
     { kind: 'requirement', id: 'signatures/hmac', from: 'failed', to: 'passed' },
     { kind: 'case', id: 'signatures/hmac-accepted/all-in-one-line', from: 'failed', to: 'passed' },
     { kind: 'case', id: 'new/case', from: null, to: report.cases[0]?.verdict },
@@ -55,12 +58,8 @@ test('what --only left out was not run, and what is not testable does not change
     ),
     cases: report.cases,
   }
-  const comparison = [report, partial].reduce(addReport, noComparison)
-  const [from, to] = comparison.servers[0]?.reports ?? []
-  if (from === undefined || to === undefined) throw new Error('no reports')
-  expect(changesBetween(comparison, from, to)).toEqual([
-    { kind: 'requirement', id: 'basic/credentials', from: 'failed', to: 'not-run' },
-  ])
+  const change = { kind: 'requirement', id: 'basic/credentials', from: 'failed', to: 'not-run' }
+  expect(changesTo(partial)).toEqual([change])
 })
 
 test('only the newest report keeps its messages, printable and short', () => {
