@@ -26,13 +26,6 @@ test('every place of the key is exchanged, and no longer name that begins like i
   const placed = (value: string): CallStep['alter'] & object => ({ secret: { value } })
   const params = { a: '$ecc-b.id', b: '$ecc-b-2.id' }
   const step: Step = { ...list(ecc('ecc-b')), params, alter: placed('$ecc-b-own.publicKey') }
-  expect(others(step)).toEqual([
-    [
-      {
-        ...list(ecc('ecc-a')),
-        params: { a: '$ecc-a.id', b: '$ecc-b-2.id' },
-        alter: placed('$ecc-a-own.publicKey'),
-      },
-    ],
-  ])
+  const exchanged = { params: { a: '$ecc-a.id', b: '$ecc-b-2.id' }, alter: placed('$ecc-a-own.publicKey') }
+  expect(others(step)).toEqual([[{ ...list(ecc('ecc-a')), ...exchanged }]])
 })

@@ -10,11 +10,10 @@ const mustBeAccepted = (requirement: string) => {
 
 test('a refused creation names its premise, because a used instance refuses it too', () => {
   const step = create(basic('root'), { name: 'one', scope: ['solution'] })
-  const text = contradiction(step, mustBeAccepted('limits/ten-can-be-made'), refused)
-  expect(text).toBe(
-    'A call of manager/createApiKey with Basic credentials of root was refused, although the instance is fresh, as --disposable says',
-  )
-  expect(contradiction(step, mustBeAccepted('keys/create-authorized'), refused)).toMatch(/of root was refused$/)
+  const text = 'A call of manager/createApiKey with Basic credentials of root was refused'
+  const premise = 'although the instance is fresh, as --disposable says'
+  expect(contradiction(step, mustBeAccepted('limits/ten-can-be-made'), refused)).toBe(`${text}, ${premise}`)
+  expect(contradiction(step, mustBeAccepted('keys/create-authorized'), refused)).toBe(text)
 })
 
 test('a nonce that makes a special signature is named', () => {

