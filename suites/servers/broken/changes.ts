@@ -79,12 +79,6 @@ type Secret = 'basic' | 'grant'
 export const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Change =>
   also('secretMatches', (received, expected, means) => means === wanted && fits(received, expected))
 
-/** Reads a presented secret in another way, in Basic credentials or in grants. */
-export const readsSecret = (wanted: Secret, read: (received: string) => string): Change => ({
-  secretMatches: (received, expected, means) =>
-    right.secretMatches(means === wanted ? read(received) : received, expected, means),
-})
-
 /** A key with a public key takes secrets, in Basic credentials or in grants. */
 export const secretForPublicKeys = (wanted: Secret): Change => ({
   secretTakenFor: (key, means) => key.publicKey === undefined || means === wanted,
