@@ -26,8 +26,8 @@ import { brokenBy, foundIn, inWorld, toldOf, sentUnique as unique } from './test
 type Rules = NonNullable<ServerOptions['rules']>
 
 /** Refreshes a pair and calls with its old access token, which must be refused. */
-async function useAfterRefresh({ x }: Caller, pair: string, scope: string[] = ['solution']): Promise<void> {
-  await x.call(grant('root', scope, { as: pair }))
+async function useAfterRefresh({ x }: Caller, pair: string, scope = ['solution'], who = 'root'): Promise<void> {
+  await x.call(grant(who, scope, { as: pair }))
   await x.call(refresh(pair, { as: `${pair}-next` }))
   await expectRefused(x, list(token(pair)))
 }
@@ -41,6 +41,8 @@ async function triedAgain(rules: Rules, run: (caller: Caller) => Promise<void>) 
   return { ...(await reproduce(x, one)), requirement: one.requirement }
 }
 
+const session = (name: string, as: string) => grant('root', ['solution', `session:${name}$unique`], { as })
+const newKey = create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' })
 const thrice = { failed: 3, tries: 3 }
 const { requirements } = await openCorpus()
 
@@ -92,7 +94,7 @@ describe('a finding is tried again', () => {
       secretMatches: (received, expected) => received === expected || created-- > 1,
     }
     const again = await triedAgain(rules, async ({ x }) => {
-      await x.call(create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' }))
+      await x.call(newKey)
       await expectRefused(x, wrongSecret('root'))
     })
     expect(again).toMatchObject({ failed: 0, tries: 0 })
@@ -133,7 +135,7 @@ describe('a finding is tried again', () => {
       secretMatches: (received, expected) => received === expected && !made.has(expected),
     }
     const { x, found } = await foundIn({ rules }, async ({ x }) => {
-      await x.call(create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' }))
+      await x.call(newKey)
       await x.call(list(basic('new')))
       for (let at = 0; at < 6; at++) await expectRefused(x, wrongSecret('new'))
     })
@@ -153,13 +155,11 @@ describe('a finding is tried again', () => {
   test.skipIf(!isProof)(onlyInProof('after sixteen newer sessions, if it says that one was not removed'), async () => {
     const rules: Rules = { removedSessionWorks: (use, { generation }) => use === 'access' && generation > 0 }
     const { found, told } = await toldOf(requirements, { rules }, async ({ x }) => {
-      for (let at = 0; at < 17; at++)
-        await x.call(grant('root', ['solution', `session:a${at}$unique`], { as: `pair${at}` }))
+      for (let at = 0; at < 17; at++) await x.call(session(`a${at}`, `pair${at}`))
       await x.call(grant('root', ['solution', 'context', 'session:old$unique'], { as: 'pair17' }))
       await x.call(refresh('pair17', { as: 'pair18' }))
       await x.wait(1300)
-      for (let at = 0; at < 16; at++)
-        await x.call(grant('root', ['solution', `session:b${at}$unique`], { as: `crowd${at}` }))
+      for (let at = 0; at < 16; at++) await x.call(session(`b${at}`, `crowd${at}`))
       await expectRefused(x, list(token('pair18')))
     })
     expect(found.length).toBe(1)
@@ -237,11 +237,9 @@ const wrongSecret = (who: string): CallStep =>
 
 test('a finding says what kind of key it is about', async () => {
   const rules: Rules = { revokedTokenWorks: (kind, { key }) => kind === 'access' && !key.initial }
-  const { told } = await toldOf(requirements, { rules }, async ({ x }) => {
-    await x.call(grant('by-basic', ['solution'], { as: 'pair' }))
-    await x.call(refresh('pair', { as: 'pair-next' }))
-    await expectRefused(x, list(token('pair')))
-  })
+  const { told } = await toldOf(requirements, { rules }, (caller) =>
+    useAfterRefresh(caller, 'pair', undefined, 'by-basic'),
+  )
   expect(told[0]?.steps).toEqual([
     'A grant to by-basic for the scope "solution" as pair: accepted (by-basic is a key that Basic credentials created)',
     'A refresh of pair as pair-next: accepted',
@@ -255,9 +253,8 @@ test('a finding about addresses says from which one the calls came', async () =>
     await x.call(grant('root', ['solution', 'ipAddr:203.0.113.9'], { as: 'pair0' }))
     await expectRefused(x, list(token('pair0')))
   })
-  expect(told[0]?.steps.at(-1)).toBe(
-    'A call of solution/listSolutions with the access token of pair0 (from 127.0.0.1): accepted',
-  )
+  const call = 'A call of solution/listSolutions with the access token of pair0'
+  expect(told[0]?.steps.at(-1)).toBe(`${call} (from 127.0.0.1): accepted`)
 })
 
 test('a call that is made several times is one step, and the second address stands for others', async () => {
@@ -278,9 +275,8 @@ test('a call that is made several times is one step, and the second address stan
   const [{ steps, fixture } = { steps: [], fixture: '' }] = told
   expect(steps[1]).toMatch(/^A call of solution\/listSolutions with the access token of pair0 .*, 5 times: accepted$/)
   expect(steps[2]).toContain('from the second address')
-  expect(fixture).toContain(
-    '{ repeat: 5, call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }',
-  )
+  const right = 'call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted'
+  expect(fixture).toContain(`{ repeat: 5, ${right} }`)
 })
 
 test('a wrong result of one of several calls at once is shown alone, if it comes alone too', async () => {

@@ -38,36 +38,22 @@ describe('run case', async () => {
     (isRefused: (call: MadeUpCall, number: number) => boolean): Answering =>
     (call, number) =>
       call.method === 'manager/auth' || isRefused(call, number) ? refused : accepting()
+  const nowAndThen = soRefused((_call, number) => number % 2 === 0)
+  const twoInThree = soRefused(({ authorization }, number) => authorization !== undefined && number % 3 !== 1)
+  const onUsedConnections = soRefused(({ connection }, number) => number > 1 && connection !== 'fresh')
+  const badGrants: Answering = ({ method }) => (method === 'manager/auth' ? { status: 502 } : accepting())
   test.each<[what: string, answer: Answering, steps: string[], verdicts: string[], stop?: 'locked-out' | 'gone']>([
     ['a locked key', failsFrom(2, 401), [right, granted], ['passed', 'blocked'], 'locked-out'],
     ['no answer at all', () => 'dropped', [right], ['blocked'], 'gone'],
-    ...[502, 503, 504].map((status): [string, Answering, string[], string[], 'gone'] => [
-      `a proxy that answers ${status} from some call on`,
-      failsFrom(2, status),
-      [right, granted],
-      ['passed', 'blocked'],
-      'gone',
-    ]),
-    [
-      '502 to one kind of call',
-      (call) => (call.method === 'manager/auth' ? { status: 502 } : accepting()),
-      [granted],
-      ['failed'],
-    ],
+    // As a proxy answers whose server is away.
+    ['502 from some call on', failsFrom(2, 502), [right, granted], ['passed', 'blocked'], 'gone'],
+    ['503 from some call on', failsFrom(2, 503), [right, granted], ['passed', 'blocked'], 'gone'],
+    ['504 from some call on', failsFrom(2, 504), [right, granted], ['passed', 'blocked'], 'gone'],
+    ['502 to one kind of call', badGrants, [granted], ['failed']],
     ['a refusal while the root key is accepted', withoutGrants, [right, granted], ['passed', 'failed']],
-    ['a key that is refused now and then', soRefused((_, n) => n % 2 === 0), [right, granted], ['passed', 'failed']],
-    [
-      'one refused with two signatures in three',
-      soRefused((call, n) => call.authorization !== undefined && n % 3 !== 1),
-      [signed, granted],
-      ['passed', 'failed'],
-    ],
-    [
-      'one refused on used connections alone',
-      soRefused((call, n) => n > 1 && call.connection !== 'fresh'),
-      [right, granted],
-      ['passed', 'failed'],
-    ],
+    ['a key that is refused now and then', nowAndThen, [right, granted], ['passed', 'failed']],
+    ['one refused with two signatures in three', twoInThree, [signed, granted], ['passed', 'failed']],
+    ['one refused on used connections alone', onUsedConnections, [right, granted], ['passed', 'failed']],
   ])('%s', async (_what, answer, steps, verdicts, stop) => {
     const run = answering(answer)
     const seen = []
@@ -124,18 +110,13 @@ describe('run case', async () => {
   const eightWrong =
     '  - { repeat: 8, call: solution/listSolutions, auth: { basic: root, but: first-half }, expect: refused }\n'
 
-  test('a lock that ends is waited out', async () => {
-    const run = locking(10_000)
-    expect((await ask(run, right + eightWrong)).verdict).toBe('passed')
-    expect((await ask(run, right)).verdict).toBe('passed')
-    expect(run.stopping.reason).toBeNull()
-  })
-
-  test('a lock that does not end blocks what it keeps from being judged', async () => {
-    const run = locking(3_600_000)
-    await ask(run, right + eightWrong)
-    expect((await ask(run, right)).verdict).toBe('blocked')
-    expect(run.stopping.reason?.kind).toBe('locked-out')
+  test.each([
+    ['that ends is waited out', 10_000, ['passed', 'passed', undefined]],
+    ['that does not end blocks what it keeps from being judged', 3_600_000, ['passed', 'blocked', 'locked-out']],
+  ])('a lock %s', async (_what, lockMs, wanted) => {
+    const run = locking(lockMs)
+    const [first, second] = [await ask(run, right + eightWrong), await ask(run, right)]
+    expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
   })
 
   /** Six keys beside root; all of them die at once. */
@@ -198,14 +179,12 @@ describe('run case', async () => {
 
   test('a key that is granted only its own scope is not locked', async () => {
     const pair = { accessToken: 'access', refreshToken: 'refresh', accessTokenExpiry: 1, refreshTokenExpiry: 2 }
-    const target = madeUpTarget({
-      answer: ({ params }) =>
-        params.apiKeyId === 'narrow' && (String(params.scope) !== 'context' || params.apiKeySecret !== 'narrow-secret')
-          ? refused
-          : { result: pair },
-    })
+    const isRight = ({ params }: MadeUpCall): boolean =>
+      String(params.scope) === 'context' && params.apiKeySecret === 'narrow-secret'
+    const answer: Answering = (call) =>
+      call.params.apiKeyId === 'narrow' && !isRight(call) ? refused : { result: pair }
     const dave: TestKey = { name: 'dave', key: 'secret', scope: ['context'], proves: [] }
-    const run = runOf(target, { corpus: { ...noCorpus, testKeys: [dave] } })
+    const run = runOf(madeUpTarget({ answer }), { corpus: { ...noCorpus, testKeys: [dave] } })
     const { testKeys } = await openConversation(run)
     // As of a key that an earlier part of the run created.
     testKeys.set('dave', { id: 'narrow', secret: 'narrow-secret' })
