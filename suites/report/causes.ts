@@ -394,7 +394,7 @@ function reasonKey(problem: ReportedProblem): unknown {
     return broken
   }
   if (facts.kind === 'wrong-count') {
-    const { doubt: _perhaps, refusedAt: _places, ...broken } = facts
+    const { doubt: _perhaps, refusedAt: _places, makers: _keys, ...broken } = facts
     return broken
   }
   return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts

@@ -159,11 +159,15 @@ test('too few places for keys have a cause, and an empty list a name', () => {
   )
 })
 
-test('calls that were refused are named by their places', () => {
+test('calls that were refused are named by their places, and keys by the steps that created them', () => {
   const counts = { side: 'accepted', wanted: 9, calls: 9 } as const
   const text = (refusedAt: number[]) =>
     problemText({ kind: 'wrong-count', ...counts, counted: 9 - refusedAt.length, refusedAt })
   expect(text([3])).toBe('expected 9 of 9 calls to be accepted, 8 were, not number 3')
   expect(text([1, 2])).toBe('expected 9 of 9 calls to be accepted, 7 were, not numbers 1 and 2')
+  const makers = [{ keys: 3 }, { title: 'twelve by an HMAC', keys: 9 }]
+  expect(problemText({ kind: 'wrong-count', ...counts, wanted: 'at-most 10', calls: 12, counted: 12, makers })).toBe(
+    'expected at most 10 of 12 calls to be accepted, 12 were: the keys are 3 that were there before, 9 of "twelve by an HMAC"',
+  )
   expect(text([1, 2, 8])).toBe('expected 9 of 9 calls to be accepted, 6 were, not numbers 1, 2 and 8')
 })

@@ -99,11 +99,15 @@ const failureTexts: TextOfKind<Failure> = {
   'wrong-outcome': ({ expected, got, doubt }) =>
     `expected the call to be ${expected}, it was ${describeSummary(got)}${doubtText(doubt)}`,
   'wrong-value': ({ path, mismatch }) => `${path}: ${mismatchText(mismatch)}`,
-  'wrong-count': ({ wanted, calls, side, counted, refusedAt = [], round, connections, doubt }) => {
+  'wrong-count': ({ wanted, calls, side, counted, refusedAt = [], makers = [], round, connections, doubt }) => {
     const atOnce = round === undefined ? '' : ' at once'
     const places = refusedAt.length === 0 ? '' : `, not ${numbersText(refusedAt)}`
+    const made = makers.map(
+      ({ title, keys }) => `${keys} ${title === undefined ? 'that were there before' : `of "${title}"`}`,
+    )
+    const keys = made.length === 0 ? '' : `: the keys are ${made.join(', ')}`
     const race = round === undefined ? '' : ` (race ${round}, on ${connections} connections)`
-    return `expected ${String(wanted).replace('-', ' ')} of ${calls} calls${atOnce} to be ${side}, ${counted} ${counted === 1 ? 'was' : 'were'}${race}${places}${doubtText(doubt)}`
+    return `expected ${String(wanted).replace('-', ' ')} of ${calls} calls${atOnce} to be ${side}, ${counted} ${counted === 1 ? 'was' : 'were'}${race}${places}${keys}${doubtText(doubt)}`
   },
   'call-not-answered': ({ calls, got }) =>
     `expected every one of ${calls} calls to be answered, one was ${describeSummary(got)}`,

@@ -38,6 +38,7 @@ import { claimsOf, hasRace, limitOf, provesOf } from './cases.ts'
 import {
   actor,
   type Conversation,
+  type CreatedKey,
   credentialFor,
   isMustIn,
   isSendable,
@@ -398,11 +399,18 @@ async function warmUp(talk: Conversation, connections: number): Promise<void> {
   )
 }
 
-function makeRound(talk: Conversation, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
+async function makeRound(
+  talk: Conversation,
+  step: CallStep | SendStep,
+  names: Names,
+  sharedBy: number,
+): Promise<Called> {
   const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(talk) : undefined
   if ('send' in step) return sendRaw(talk, { ...rawSpec(talk, step, names), timeoutMs, sharedBy })
   const mustBeRefused = step.expect === 'refused'
-  return makeCall(talk, { ...callSpec(talk, step, names), timeoutMs, sharedBy, mustBeRefused })
+  const called = await makeCall(talk, { ...callSpec(talk, step, names), timeoutMs, sharedBy, mustBeRefused })
+  const { step: madeBy } = membersOf(names.it) as Pick<CreatedKey, 'step'>
+  return madeBy !== undefined && madeBy.caseKey === talk.caseKey ? { ...called, keyMadeBy: madeBy.title } : called
 }
 
 /** Several calls, or one per item. */
@@ -438,6 +446,7 @@ function callSpec(talk: Conversation, step: CallStep, names: Names): CallSpec {
     headers: resolve(step.headers, names) as CallSpec['headers'],
     from: reachable(talk, step.from),
     ...privateKeyFor(talk, params),
+    title: step.step ?? method,
     ...('id' in step ? { id: resolve(step.id, names) } : {}),
   }
 }

@@ -59,6 +59,8 @@ export interface CallSpec extends AnySpec {
   warmConnection?: boolean
   /** The test key that this call creates. */
   member?: string
+  /** The step of a case that it is made for. */
+  title?: string
   /** A correct server refuses it, so it takes no session. */
   mustBeRefused?: boolean
 }

@@ -52,6 +52,8 @@ export interface CreatedKey {
   privateKey?: string
   /** The name of the test key, if it is one. */
   member?: string
+  /** The step of a case that created it. */
+  step?: { caseKey: string | null; title: string }
   /** The scope that a case requested for it; undefined also where its creation should have been refused. */
   scope?: readonly string[]
 }

@@ -71,7 +71,7 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
   const isBeyond = specs.some((spec) => mayBeBeyondLimit(talk, spec))
   const prepared = specs.map((spec) => ({ spec, ...prepareCall(talk, { sharedBy: specs.length, ...spec }) }))
   const deliveries = prepared.map(
-    ({ build, spec: { method, params, member, privateKey, mustBeRefused } }): Delivery => {
+    ({ build, spec: { method, params, member, privateKey, mustBeRefused, title } }): Delivery => {
       const { scope } = membersOf(params)
       return {
         build,
@@ -82,6 +82,7 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
         ...(method === createApiKey ? { creates: keyName(params) } : {}),
         key: {
           ...(privateKey === undefined ? {} : { privateKey }),
+          ...(title === undefined ? {} : { step: { caseKey: talk.caseKey, title } }),
           // If the creation should have been refused, what its key may do is not known.
           ...(member === undefined ? (isStrings(scope) && mustBeRefused !== true ? { scope } : {}) : { member }),
         },

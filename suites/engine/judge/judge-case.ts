@@ -604,6 +604,8 @@ export interface Called extends Delivered {
   confirmation?: Confirmation
   /** For a call of a race: its round, from 0, and its connections. */
   race?: { round: number; connections: 'new' | 'warm' }
+  /** The step of the same case that created the key with which it is made. */
+  keyMadeBy?: string
   /** When the token expires that the call uses or renews, if its grant reported that. */
   tokenExpiryMs?: number
 }
@@ -760,8 +762,18 @@ function wrongCount(calls: Called[], side: Side, counted: number, wanted: number
   const common = { kind: 'wrong-count', side, wanted, calls: calls.length, counted } as const
   const refusedAt = calls.flatMap(({ answer }, index) => (answer.outcome === 'refused' ? [index + 1] : []))
   const isTelling = side === 'accepted' && refusedAt.length > 0 && refusedAt.length <= shownPlaces
+  const makers = makersOf(calls)
+  if (race === undefined && makers.length > 1) return { ...common, makers }
   if (race === undefined) return isTelling ? { ...common, refusedAt } : common
   return { ...common, round: race.round + 1, connections: race.connections }
+}
+
+/** How many of the keys whose calls were accepted each step of the case created; undefined: those from before. */
+function makersOf(calls: readonly Called[]): { title?: string; keys: number }[] {
+  const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
+  return [...groupBy(accepted, ({ keyMadeBy }) => keyMadeBy)].map(([title, { length: keys }]) =>
+    title === undefined ? { keys } : { title, keys },
+  )
 }
 
 const isAbove = (counted: number, wanted: number | string): boolean =>
