@@ -111,9 +111,9 @@ const withBeside = (step: Step): Step[] => [
 export const hasRace = ({ given, steps }: Pick<Scenario, 'given' | 'steps'>): boolean =>
   [...given, ...steps].some((step) => 'parallel' in step || 'beside' in step)
 
-/** Whether a scenario creates no key itself, and calls with every key that the run has created. */
+/** Whether a scenario creates no key itself, and calls with the keys that the run has created. */
 export const looksBack = ({ needs, steps }: Pick<Scenario, 'needs' | 'steps'>): boolean =>
-  !needs.includes('limits') && steps.some((step) => 'for' in step && step.for === '$created')
+  !needs.includes('limits') && steps.some((step) => 'for' in step && step.for === '$listing')
 
 /** A correct server creates a key here, and there are only ten places. */
 function makesKeys({ given, steps }: Scenario): boolean {
