@@ -658,7 +658,7 @@ function lifeFacts(state: State, pair: Pair, span: Span): Fact[] {
 /** refresh/revokes-access, refresh/revokes-refresh: a refreshed pair is revoked. */
 function standingFact(pair: Pair, requirement: string): Fact {
   if (pair.standing === 'dead') return no(requirement)
-  if (pair.standing === 'unknown') return unsure('refresh/new-pair')
+  if (pair.standing !== 'newest') return unsure('refresh/new-pair')
   return pair.generation === 0 ? yes('tokens/authorize') : yes('refresh/new-pair', `${Math.min(pair.generation, 4)}`)
 }
 

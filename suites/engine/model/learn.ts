@@ -154,8 +154,8 @@ function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'a
     return others.every(mayBeUse) ? touched(state, pair, 'perhaps used', span) : state
   }
   const seen = observed(state, pair, 'live', span)
-  // A revoked pair was accepted, so nothing follows from it.
-  return withStanding(touched(seen, pair, 'used', span), pair, pair.standing === 'dead' ? 'unknown' : 'newest')
+  const isRevoked = pair.standing === 'dead' || pair.standing === 'let in'
+  return withStanding(touched(seen, pair, 'used', span), pair, isRevoked ? 'let in' : 'newest')
 }
 
 /** A token that is refused for its scope, or for what is called, may count as used. */

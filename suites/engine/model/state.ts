@@ -94,8 +94,8 @@ export interface Pair {
   /** Local time at which it expires; null if that is unknown. */
   readonly accessEnds: Span | null
   readonly refreshEnds: Span | null
-  /** dead: refreshed. unknown: it may have been revoked or refreshed. */
-  readonly standing: 'newest' | 'dead' | 'unknown'
+  /** dead: refreshed. unknown: it may have been revoked or refreshed. let in: dead, and accepted all the same, so nothing follows from it any more. */
+  readonly standing: 'newest' | 'dead' | 'unknown' | 'let in'
   /** Grants by this key, and by all, before this one: how many newer tokens there are. */
   readonly countOfKey: number
   readonly countOfAll: number
