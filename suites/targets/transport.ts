@@ -125,7 +125,11 @@ function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, l
     ready,
     /** Whether its connection ended before `finish`, so that no server can have seen the whole request. */
     isLost: () => isLost,
-    finish: () => void outgoing.end(body.subarray(-1)),
+    /** The socket takes the byte in a tenth of the time of the request, so that a server gets those of all others sooner. */
+    finish: () => {
+      if (!isInChunks(request)) outgoing.socket?.write(body.subarray(-1))
+    },
+    end: () => void outgoing.end(isInChunks(request) ? body.subarray(-1) : undefined),
     answer,
   }
 }
@@ -397,6 +401,7 @@ async function race(
   })
   await Promise.all(outgoing.map(({ ready }) => ready))
   for (const { finish } of outgoing) finish()
+  for (const { end } of outgoing) end()
   return Promise.all(outgoing.map(({ answer }) => answer))
 }
 
