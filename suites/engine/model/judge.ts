@@ -356,9 +356,23 @@ function wordFact(
   if (word.startsWith('expiresIn:')) return sure(isSafeLifetime(state, scope), 'expires-in/reported')
   const has = key?.doubtful.includes(word) === false && (key.scope === null || key.scope.includes(word))
   if (!has) return unsure('scopes/within-key')
-  if (word === 'solution' || word === 'context') return yes('grants/credentials', word)
-  return isArea(word) || isApikeyWord(word) ? open(state, 'grants/credentials', word) : unsure('grants/credentials')
+  if (surelyGranted.includes(word)) return yes('grants/credentials', word)
+  const about = inCompany(word, scope, surelyGranted)
+  return isArea(word) || isApikeyWord(word) ? open(state, 'grants/credentials', about) : unsure('grants/credentials')
 }
+
+/** Words that every server grants to a key that has them, and takes in the scope of a new key: those of the examples of each method. */
+const surelyGranted = ['solution', 'context']
+const surelyCreated = ['apikey', ...surelyGranted]
+
+/**
+ * A server may leave out a word that it does not know, and refuse a scope in which no other is left. So what an accepted call shows of a word
+ * holds beside a sure one, and without one for the same words alone.
+ */
+const inCompany = (word: string, scope: readonly string[], sure: readonly string[]): string =>
+  scope.some((other) => sure.includes(other))
+    ? word
+    : `${scope.filter((other) => !isRestriction(other)).join(' ')} alone`
 
 /** A lifetime of 1 to 15 seconds is accepted; a maximum, and other forms of NUMBER, are open. */
 function isSafeLifetime({ refreshLifetimeMs }: State, scope: readonly string[]): boolean {
@@ -380,7 +394,7 @@ function createFacts(state: State, params: JsonObject): Fact[] {
   const isPlain = isEmpty(extra) && scope.length > 0 && new Set(scope).size === scope.length
   return only(
     sure(isPlain && isPlainKeyName(state, name), 'keys/create-params'),
-    scope.map((word) => keyWordFact(state, word)),
+    scope.map((word) => keyWordFact(state, word, scope)),
     publicKey !== undefined && publicKeyFact(state, publicKey),
     // limits/ten-can-be-made: a fresh instance has room for at least nine created keys; how the eleventh creation is answered is open.
     state.terms.fresh && state.created < 9 ? yes('limits/ten-can-be-made') : unsure('limits/eleventh-refused'),
@@ -400,13 +414,11 @@ const isPlainKeyName = ({ keys, keyNames }: State, name: string): boolean =>
 const isPlainSession = ({ terms }: State, name: string): boolean =>
   /^[a-z0-9]{1,8}$/.test(name) || (terms.longSessionNames === true && name.length <= 32 && isPlainName(name))
 
-/** Words that every server accepts in a new key's scope: those of the examples of createApiKey, or one that this target accepted. */
-function keyWordFact(state: State, word: string): Fact {
-  const about = `scope ${word}`
-  return ['apikey', 'context', 'solution'].includes(word)
-    ? yes('keys/create-authorized', about)
-    : open(state, 'keys/create-authorized', about)
-}
+/** A word in a new key's scope is sure, or as open as this target has left it. */
+const keyWordFact = (state: State, word: string, scope: readonly string[]): Fact =>
+  surelyCreated.includes(word)
+    ? yes('keys/create-authorized', `scope ${word}`)
+    : open(state, 'keys/create-authorized', `scope ${inCompany(word, scope, surelyCreated)}`)
 
 /** keys/public-key-material; weak points, CRLF and other white space are open, and whether two keys may have one public key. */
 function publicKeyFact(state: State, publicKey: unknown): Fact {

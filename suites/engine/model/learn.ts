@@ -68,12 +68,7 @@ export function learn(
 function accepted(state: State, seen: Learnt, result: unknown): State {
   const { read, known, verdict, span } = seen
   const { body, keyId } = read
-  const { scope } = membersOf(result)
-  // A server may leave out a word that it does not know, and refuse a grant in which no other is left.
-  const isLeftOut = ({ requirement, is, about = '' }: Fact): boolean =>
-    requirement === 'grants/credentials' && is === 'unknown' && !(isStrings(scope) && scope.includes(about))
-  const proved = known.filter((fact) => !isLeftOut(fact)).map(nameOf)
-  const shown = verdict.is === 'refused' ? [] : proved.filter((name) => !state.shown.has(name))
+  const shown = verdict.is === 'refused' ? [] : known.map(nameOf).filter((name) => !state.shown.has(name))
   const kind = kindOfBody(body)
   const larger = body.bytes > (state.sizes.get(kind) ?? 1024)
   const changes: Partial<State> = {
@@ -83,8 +78,8 @@ function accepted(state: State, seen: Learnt, result: unknown): State {
   }
   const next = Object.keys(changes).length > 0 ? { ...state, ...changes } : state
   if (body.method === 'manager/auth') return letIn(learnPair(next, read, result, span), keyId)
-  const used = letIn(useAccess(next, seen, 'accepted'), keyId)
-  return body.method === 'manager/createApiKey' ? learnKey(used, read, result) : used
+  const proved = letIn(useAccess(next, seen, 'accepted'), keyId)
+  return body.method === 'manager/createApiKey' ? learnKey(proved, read, result) : proved
 }
 
 function refused(state: State, seen: Learnt): State {

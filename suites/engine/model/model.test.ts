@@ -188,6 +188,8 @@ describe('tokens', () => {
   const reused: Event = [refresh('p'), refused, 300]
   const words = ['solution', 'apiKey']
   const apiKey = grantCall(['apiKey'])
+  const create = (scope: string[]): Call => createCall({ name: 'c', scope })
+  const both: Event = [createCall({ name: 'b', scope: words }), accepted({ id: 'b', secret: 's' }), 50]
   const letIn: Event = [use('p'), accepted({ list: [] }), 400]
   const short = granted('e', ['solution', 'expiresIn:3000'], { lifeMs: 3000 })
   const shortRefresh = granted('s', ['solution'], { lifeMs: 5000, refreshMs: 10_000 })
@@ -198,14 +200,12 @@ describe('tokens', () => {
     ['so does a refresh token', [renewed], refresh('p'), 300, 'refused: refresh/revokes-refresh'],
     ['nothing follows from one that is let in', [renewed, letIn, letIn], use('p'), 500, 'open'],
     ['and its refresh may be refused', [renewed, letIn, letIn], refresh('p'), 500, 'open'],
-    [
-      'a word that a grant left out may be refused alone',
-      [granted('w', words, { said: ['solution'] })],
-      apiKey,
-      100,
-      'open',
-    ],
-    ['one that it granted may not', [granted('w', words)], apiKey, 100, 'accepted'],
+    ['a word granted beside others may be refused alone', [granted('w', words)], apiKey, 100, 'open'],
+    ['but not beside them', [granted('w', words)], grantCall([...words, 'context']), 100, 'accepted'],
+    ['nor alone where it was granted alone', [granted('w', ['apiKey'])], apiKey, 100, 'accepted'],
+    ['two words show nothing of one', [granted('w', ['apikey', 'apiKey'])], apiKey, 100, 'open'],
+    ['so it is in the scope of a new key', [both], create(['apiKey']), 100, 'open'],
+    ['where a sure word stands beside it', [both], create(['solution', 'apiKey']), 100, 'accepted'],
     ['the new token works', [renewed], use('q'), 300, 'accepted'],
     ['a used refresh token may end the newer pair', [renewed, reused], use('q'), 400, 'open'],
     ['until that is accepted', [renewed, reused, [use('q'), accepted(), 400]], use('q'), 500, 'accepted'],
