@@ -138,6 +138,10 @@ test('a server that loses races is judged in all that the races did not spoil', 
   const verdicts = (id: string) => outcomes.flatMap(({ requirements }) => requirements[id] ?? [])
   expect(new Set(verdicts('sessions/at-most-sixteen'))).toEqual(new Set(['failed']))
   expect(new Set(verdicts('limits/ten-keys'))).toEqual(new Set(['failed', 'blocked']))
+  expect(outcomes.find(({ key }) => key === 'limits/api-keys')?.problem).toMatchObject({
+    kind: 'wrong-count',
+    makers: [{ keys: 3 }, { title: 'thirty creations at once' }],
+  })
   const unspoilt = ['ten-can-be-made', 'eleventh-refused', 'earlier-keys-kept'].map((name) => `limits/${name}`)
   for (const id of ['sessions/next-works', ...unspoilt])
     expect([id, new Set(verdicts(id))]).toEqual([id, new Set(['passed'])])

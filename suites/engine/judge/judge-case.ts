@@ -762,16 +762,16 @@ function wrongCount(calls: Called[], side: Side, counted: number, wanted: number
   const common = { kind: 'wrong-count', side, wanted, calls: calls.length, counted } as const
   const refusedAt = calls.flatMap(({ answer }, index) => (answer.outcome === 'refused' ? [index + 1] : []))
   const isTelling = side === 'accepted' && refusedAt.length > 0 && refusedAt.length <= shownPlaces
-  const makers = makersOf(calls)
+  const makers = makersOf(calls, side)
   if (race === undefined && makers.length > 1) return { ...common, makers }
   if (race === undefined) return isTelling ? { ...common, refusedAt } : common
   return { ...common, round: race.round + 1, connections: race.connections }
 }
 
-/** How many of the keys whose calls were accepted each step of the case created; undefined: those from before. */
-function makersOf(calls: readonly Called[]): { title?: string; keys: number }[] {
-  const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
-  return [...groupBy(accepted, ({ keyMadeBy }) => keyMadeBy)].map(([title, { length: keys }]) =>
+/** How many of the keys whose calls were accepted, or refused, each step of the case created; no title: those from before. */
+function makersOf(calls: readonly Called[], side: Side): { title?: string; keys: number }[] {
+  const counted = calls.filter(({ answer }) => answer.outcome === side)
+  return [...groupBy(counted, ({ keyMadeBy }) => keyMadeBy)].map(([title, { length: keys }]) =>
     title === undefined ? { keys } : { title, keys },
   )
 }

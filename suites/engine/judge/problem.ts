@@ -50,7 +50,7 @@ interface Count {
   counted: number
   /** Of calls in turn: which of them were refused, from 1; absent if they are many. */
   refusedAt?: number[]
-  /** Of calls with several keys that were accepted: how many keys each step of the case had created; no title: they were there before. */
+  /** Of the calls that were counted: how many of their keys each step of the case had created; no title: they were there before. */
   makers?: { title?: string; keys: number }[]
   /** For a race: its round, from 1, and its connections. */
   round?: number
