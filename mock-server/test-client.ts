@@ -91,7 +91,7 @@ export function createTestClient(options: ServerOptions = {}) {
   const list = (auth: Auth, but?: Parameters<typeof call>[3]) => call('solution/listSolutions', {}, auth, but)
   /** Whether a listing with this authorization is answered with a result. */
   const works = async (auth: Auth): Promise<boolean> => (await list(auth)).json?.result !== undefined
-  /** The statuses of so many listings with the root key. */
+  /** The HTTP statuses of `count` listings with the root key. */
   async function statuses(count: number): Promise<number[]> {
     const all: number[] = []
     for (let made = 0; made < count; made++) all.push((await list({ basic: root })).status)
