@@ -177,6 +177,7 @@ export const ecc: BrokenRows = {
         ...right.eccSignatures(Buffer.from(received, 'base64').toString('latin1'), profile),
       ],
     }),
+    'ecc-in-base64url-taken-too': alsoEccBytes((received) => Buffer.from(received, 'base64url')),
   },
   'signatures/ecc-malleability': {
     'high-s-taken': alsoEcc((data, signature) => [data, signature.length === 64 ? reduced(signature) : signature]),

@@ -11,7 +11,7 @@ import {
   readMembers,
   type Seen,
 } from '../operators.ts'
-import { twoMs } from './changes.ts'
+import { race, twoMs } from './changes.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown
@@ -52,6 +52,17 @@ function readForm(text: string): object {
 
 const known = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
 
+/** Stores the id in a place shared by all calls, and lists slowly. */
+const latestId = (_seen: Seen, latest?: unknown): Change => ({
+  parseBody: (text) => {
+    const body = right.parseBody(text)
+    latest = (body as { id?: unknown }).id
+    return body
+  },
+  echoedId: () => latest,
+  beforeEffect: race('listing'),
+})
+
 export const envelope: BrokenRows = {
   'envelope/post-api': {
     'tokens-granted-at-another-path': {
@@ -80,6 +91,7 @@ export const envelope: BrokenRows = {
     'body-of-a-multiple-of-256-bytes-not-read': by.fourth((seen) => ({
       parseBody: (text) => right.parseBody(seen.request.body.length % 256 === 0 ? '' : text),
     })),
+    'escaped-slash-stays-escaped': { parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) },
   },
   'envelope/method-names': {
     'auth-under-another-name': { methodName: (name) => (name === 'manager/auth' ? 'manager/login' : name) },
@@ -144,6 +156,8 @@ export const envelope: BrokenRows = {
     'answer-to-key-creation-in-json-rpc-1-0': by.fifth((seen) => ({
       answerVersion: () => (seen.creates ? '1.0' : '2.0'),
     })),
+    'response-jsonrpc-1': { answerVersion: () => '1.0' },
+    'response-without-jsonrpc': { answerVersion: () => undefined },
   },
   'envelope/id-echo': {
     'id-echoed-as-text': { echoedId: (id) => String(id) },
@@ -209,6 +223,10 @@ export const envelope: BrokenRows = {
     'id-above-32-bits-echoed-as-text': by.twelfth({
       echoedId: (id) => (typeof id === 'number' && Math.abs(id) >= 2 ** 31 ? String(id) : id),
     }),
+    'id-cut-to-32-bits': { echoedId: (id) => Number(id) | 0 },
+    'id-left-out': { echoedId: () => undefined },
+    'id-of-the-latest-call-echoed': latestId,
+    'id-zero-taken-for-none': { echoedId: (id) => id || null },
   },
   'envelope/result-object': {
     'result-in-an-array': { resultMember: (_method, result) => [result] },
@@ -245,6 +263,10 @@ export const envelope: BrokenRows = {
       paramsTaken: (value, profile) =>
         right.paramsTaken(value, profile) || (typeof value === 'string' && readMembers(value) !== undefined),
     }),
+    'missing-method-is-the-listing': {
+      methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
+      methodName: (name) => (name === 'undefined' ? 'solution/listSolutions' : name),
+    },
   },
   'envelope/unknown-method': {
     'unknown-method-answered': { unknownMethodResult: () => ({}) },
@@ -283,6 +305,9 @@ export const envelope: BrokenRows = {
         return ['manager', 'solution'].includes(group) && operation in {} && rest.length === 0 ? {} : undefined
       },
     }),
+    'group-of-a-method-ignored': {
+      methodName: (name) => (/(^|\/)listSolutions$/.test(name) ? 'solution/listSolutions' : name),
+    },
   },
   'envelope/malformed-answered': {
     'malformed-body-answered': { malformedResult: () => ({}) },

@@ -177,6 +177,9 @@ export const grants: BrokenRows = {
         return all().find(({ secret, deleted }) => secret === apiKeySecret && !deleted) ?? find(id)
       },
     })),
+    'grants-beginning-of-the-key-id-taken': alsoKey('grant', (id, all) =>
+      all.find((key) => id !== '' && key.id.startsWith(id)),
+    ),
   },
   'grants/no-authorization-header': {
     'grant-needs-an-authorization-header': { authorizationRequired: () => true },
@@ -201,6 +204,7 @@ export const grants: BrokenRows = {
       paramTaken: (_method, _name, _value, valid) =>
         valid && !(seen.isGrant && asks(seen, 'session:') && seen.authorization === undefined),
     })),
+    'grant-for-any-secret-without-a-header': alsoSecret('grant', () => true),
   },
   'grants/public-key-refused': {
     ...secretsOfPublicKeysTaken('grant', 'grants'),
@@ -309,12 +313,17 @@ export const grants: BrokenRows = {
       readsGrantType((text) => grantTypes.find((name) => name.startsWith(text))),
     ),
     'blanks-around-grant-type-ignored': by.ninth(readsGrantType((text) => text.trim())),
+    'beginning-of-a-grant-type-taken': readsGrantType((text) =>
+      'api_key_credentials'.startsWith(text) ? 'api_key_credentials' : text,
+    ),
+    'grant-is-the-default-grant-type': { grantType: ({ grantType }) => grantType ?? 'api_key_credentials' },
   },
   'grants/result-access-token': {
     'no-access-token': granted(() => ({ accessToken: undefined })),
     'access-token-reported-with-bearer-word-for-created-key': by.first(
       granted(({ accessToken }) => ({ accessToken: `Bearer ${accessToken}` }), ofCreatedKey),
     ),
+    'access-token-a-number': granted(() => ({ accessToken: 7 })),
   },
   'grants/result-access-token-expiry': {
     'access-token-expiry-in-seconds': granted(({ accessTokenExpiry }) => ({
@@ -330,10 +339,16 @@ export const grants: BrokenRows = {
     'access-expiry-of-session-in-seconds': by.eighth(
       granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) }), inSession),
     ),
+    'access-token-expiry-a-date': granted(({ accessTokenExpiry }) => ({
+      accessTokenExpiry: new Date(accessTokenExpiry).toISOString(),
+    })),
+    'access-token-expiry-a-duration': granted(() => ({ accessTokenExpiry: 15 * minute })),
+    'no-access-token-expiry': granted(() => ({ accessTokenExpiry: undefined })),
   },
   'grants/result-refresh-token': {
     'refresh-token-null': granted(() => ({ refreshToken: null })),
     'no-refresh-token-with-expires-in': by.first(granted(() => ({ refreshToken: null }), withLifetime)),
+    'no-refresh-token': granted(() => ({ refreshToken: undefined })),
   },
   'grants/result-refresh-token-expiry': {
     'refresh-token-expiry-in-seconds': granted(({ refreshTokenExpiry }) => ({
@@ -342,12 +357,18 @@ export const grants: BrokenRows = {
     'refresh-expiry-with-fraction-in-session': by.first(
       granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: refreshTokenExpiry + 0.5 }), inSession),
     ),
+    'no-refresh-token-expiry': granted(() => ({ refreshTokenExpiry: undefined })),
+    'no-refresh-token-expiry-for-a-session': granted(() => ({ refreshTokenExpiry: undefined }), inSession),
+    'refresh-token-expiry-a-text': granted(({ refreshTokenExpiry }) => ({
+      refreshTokenExpiry: String(refreshTokenExpiry),
+    })),
   },
   'grants/result-token-type': {
     'token-type-in-lower-case': granted(() => ({ tokenType: 'bearer' })),
     'no-token-type-for-a-lifetime': granted(() => ({ tokenType: undefined }), withLifetime),
     'token-type-in-lower-case-for-created-keys': granted(() => ({ tokenType: 'bearer' }), ofCreatedKey),
     'token-type-in-lower-case-with-address': by.first(granted(() => ({ tokenType: 'bearer' }), withAddress)),
+    'no-token-type': granted(() => ({ tokenType: undefined })),
   },
   'grants/result-scope': {
     'scope-an-array-of-objects': granted(({ scope }) => ({ scope: scope.map((name) => ({ name })) })),
@@ -370,6 +391,8 @@ export const grants: BrokenRows = {
         return { scope: Object.fromEntries(scope.map((word, at) => [kept[at] ?? at, word])) }
       }),
     ),
+    'no-scope': granted(() => ({ scope: undefined })),
+    'scope-a-text': granted(({ scope }) => ({ scope: scope.join(' ') })),
   },
   'grants/expiry-order': {
     'refresh-token-ends-before-its-access-token': {

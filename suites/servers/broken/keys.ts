@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
+import { makeKey } from '../../../mock-server/context.ts'
 import { readPublicKey } from '../../../mock-server/encoding.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/state.ts'
@@ -69,6 +70,13 @@ function resized(pem: unknown): string | undefined {
 
 const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant']
 
+/** A scope opens the management of keys too. */
+const alsoManages = (opens: (scope: string) => boolean): Change => ({
+  scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (area === 'manager' && opens(scope)),
+})
+
+const otherKey = (secret: string) => makeKey({ id: '', secret, name: '', scope: [], createdMs: 0 })
+
 export const keys: BrokenRows = {
   'keys/initial-full-access': {
     'initial-key-creates-no-keys': {
@@ -116,6 +124,7 @@ export const keys: BrokenRows = {
     'created-key-cannot-sign-after-a-day': by.fifth((seen) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) && (key.initial || seen.nowMs < key.createdMs + day),
     })),
+    'keys-end-after-30-days': { keyExpired: (key, nowMs) => nowMs - key.createdMs > 30 * day },
   },
   'keys/can-be-disabled': {
     ...each(everyMeans, (means) => [
@@ -263,6 +272,12 @@ export const keys: BrokenRows = {
     'hmac-of-created-key-refused-on-key-creation': by.ninth((seen) => ({
       meansTaken: (means, method) => means !== 'hmac' || !creating(method) || seen.caller?.initial !== false,
     })),
+    ...each(['basic', 'token'] as const, (way) => [
+      `${way}-of-created-key-refused-on-key-creation`,
+      (seen) => ({
+        meansTaken: (means, method) => means !== way || !creating(method) || seen.caller?.initial !== false,
+      }),
+    ]),
     'token-with-address-creates-no-keys': by.ninth((seen) => ({
       meansTaken: (_means, method) => !creating(method) || !seen.pair?.addresses.length,
     })),
@@ -276,6 +291,8 @@ export const keys: BrokenRows = {
     'creation-by-token-returns-no-secret': by.fourth((seen) =>
       withResult(({ id, secret }) => (seen.pair === undefined ? { id, secret } : { id })),
     ),
+    'created-key-without-id': withResult(({ secret }) => ({ secret })),
+    'created-key-without-secret': withResult(({ id }) => ({ id })),
   },
   'keys/create-params': {
     'key-without-name-created': taking('name', (value) => value === undefined),
@@ -302,6 +319,7 @@ export const keys: BrokenRows = {
     'name-may-be-missing-beside-public-key': by.tenth((seen) =>
       taking('name', (value) => value === undefined && seen.params.publicKey !== undefined),
     ),
+    'key-without-scope-created': taking('scope', (value) => value === undefined),
   },
   'keys/created-key-works': {
     'created-key-is-disabled': stored(() => ({ enabled: false })),
@@ -416,6 +434,10 @@ export const keys: BrokenRows = {
         }),
       }),
     ),
+    'created-key-has-another-secret': stored(({ publicKey }) =>
+      publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {},
+    ),
+    'created-key-loses-its-scope': stored(() => ({ scope: [] })),
   },
   'keys/public-key': {
     'public-key-forgotten': { storedKey: withoutPublicKey },
@@ -456,6 +478,7 @@ export const keys: BrokenRows = {
       }),
       publicKey: (pem, profile) => right.publicKey(seen.params.publicKey === undefined ? pem : last, profile),
     })),
+    'public-key-never-read': { storedKey: ({ verifyKey: _key, ...rest }) => rest },
   },
   'keys/public-key-material': {
     'rsa-key-taken': alsoKeys({ types: ['rsa'] }),
@@ -537,5 +560,6 @@ export const keys: BrokenRows = {
       scopeNeeded: () =>
         !['solution', 'context', 'thread', 'store', 'inbox', 'stream'].every((area) => seen.pair?.scope.includes(area)),
     })),
+    'context-scope-creates-keys': alsoManages((scope) => scope === 'context'),
   },
 }

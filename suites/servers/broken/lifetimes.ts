@@ -117,6 +117,7 @@ export const lifetimes: BrokenRows = {
     })),
     // The expiry is reported. A refresh copies the row of a token with an address without its time.
     'refreshed-token-with-address-never-expires': by.twelfth(endless((pair) => ofRefresh(pair) && withAddress(pair))),
+    'access-token-lives-a-minute-longer': ends((pair) => pair.accessExpiryMs + minute),
   },
   'expires-in/reported': {
     'lifetime-above-an-hour-wraps-around': instead((askedMs) => askedMs % hour),
@@ -178,6 +179,8 @@ export const lifetimes: BrokenRows = {
     'expires-in-ignored-beside-one-solution': by.tenth((seen) =>
       instead((askedMs) => (seen.scope.some(isOneSolution) ? undefined : askedMs)),
     ),
+    'default-expiry-reported-for-expires-in': { reportedAccessExpiry: ({ issuedMs }) => issuedMs + 15 * minute },
+    'expires-in-taken-for-seconds': instead((askedMs) => askedMs * 1000),
   },
   'expires-in/enforced': {
     'expires-in-reported-and-not-enforced': ends((pair) =>

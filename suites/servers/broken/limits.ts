@@ -14,7 +14,7 @@ import {
   unless,
   withCreators,
 } from '../operators.ts'
-import { managesKeys, oneTurn, someMicrotasks, tornApart } from './changes.ts'
+import { managesKeys, oneTurn, race, someMicrotasks, tornApart } from './changes.ts'
 import { onNewKey } from './pairs.ts'
 
 /** Other keys take the places. */
@@ -83,6 +83,8 @@ export const limits: BrokenRows = {
     'no-key-limit-for-refreshed-tokens': by.twelfth((seen) => ({
       keyLimit: (means) => ((seen.pair?.generation ?? 0) > 0 ? Number.POSITIVE_INFINITY : right.keyLimit(means)),
     })),
+    'any-number-of-keys-created': { keyLimit: () => 1000 },
+    'key-limit-races': { beforeEffect: race('key') },
   },
   'limits/ten-can-be-made': {
     'eight-keys-created': { keyLimit: () => 8 },
@@ -104,6 +106,7 @@ export const limits: BrokenRows = {
         if (creations() % 3 === 0) seen.state.keys.set(copy.id, copy)
       }),
     ),
+    'five-keys-created': { keyLimit: () => 5 },
   },
   'limits/eleventh-refused': {
     'eleventh-key-created-and-the-oldest-removed': { beyondKeyLimit: () => 'oldest-removed' },
@@ -138,5 +141,7 @@ export const limits: BrokenRows = {
       }),
       ...unless('eccTakenFor', ({ id }) => emptied.has(id)),
     })),
+    'initial-key-lost-to-a-refusal': { keysLostToRefusal: initial },
+    'newest-key-lost-to-a-refusal': { keysLostToRefusal: (all) => liveCreated(all).slice(-1) },
   },
 }

@@ -33,6 +33,7 @@ import {
   likeTokensTaken,
   newestFor,
   oneTurn,
+  race,
   someMicrotasks,
   tornApart,
   twoMs,
@@ -147,6 +148,16 @@ export const refresh: BrokenRows = {
         (kind, pair) => kind === 'refresh' && ofRefresh(pair) && seen.nowMs - pair.issuedMs < 1000,
       ),
     ),
+    'nothing-can-be-refreshed': { refreshesAllowed: () => 0 },
+    'only-one-refresh-of-a-grant': { refreshesAllowed: () => 1 },
+    'refreshed-access-token-does-not-work': unless(
+      'issuedTokenWorks',
+      (kind, pair) => kind === 'access' && ofRefresh(pair),
+    ),
+    'refreshed-refresh-token-does-not-work': unless(
+      'issuedTokenWorks',
+      (kind, pair) => kind === 'refresh' && ofRefresh(pair),
+    ),
   },
   'refresh/pair-differs': {
     'access-token-kept-over-a-refresh': {
@@ -190,6 +201,8 @@ export const refresh: BrokenRows = {
     'refresh-expiry-as-text-in-refreshed-pair': by.tenth(
       refreshed(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: String(refreshTokenExpiry) })),
     ),
+    'refresh-without-refresh-token': refreshed(() => ({ refreshToken: undefined, refreshTokenExpiry: undefined })),
+    'refresh-without-token-type': refreshed(() => ({ tokenType: undefined })),
   },
   'refresh/no-scope': {
     'refresh-needs-scope': { refreshNeedsScope: () => true },
@@ -388,6 +401,8 @@ export const refresh: BrokenRows = {
     'old-refresh-token-of-key-created-by-token-lives-on': by.twelfth(
       forKeysMade('by-token', (made) => livesOn('refresh', ({ key }) => made(key))),
     ),
+    'refresh-token-of-a-refreshed-pair-lives-on': livesOn('refresh', ({ generation }) => generation === 1),
+    'refreshes-race': { beforeEffect: race('refresh') },
   },
   'refresh/after-access-expiry': {
     'refresh-needs-a-live-access-token': { refreshNeedsLiveAccess: () => true },
@@ -503,6 +518,7 @@ export const refresh: BrokenRows = {
     'refresh-widens-one-solution-to-any': by.tenth(
       rescoped((scope) => scope.map((word) => (isOneSolution(word) ? 'solution:*' : word))),
     ),
+    'scopes-of-an-address-widened-by-a-refresh': widened(withAddress),
   },
   'refresh/address-kept': {
     'address-lost-by-a-refresh': losesAddress(() => true),
@@ -520,6 +536,7 @@ export const refresh: BrokenRows = {
         addresses.length > 0 ? [seen.request.remoteAddress.replace(/^::ffff:/, '')] : [],
     })),
     'address-lost-by-fourth-refresh': by.fourth(losesAddress(({ generation }) => generation >= 3)),
+    'address-moved-here-by-a-refresh': { refreshedAddresses: ({ addresses }) => addresses.map(() => '127.0.0.1') },
   },
   'refresh/session-kept': {
     'session-of-an-address-lost-by-a-refresh': losesSession(withAddress),

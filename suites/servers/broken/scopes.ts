@@ -69,6 +69,9 @@ export const scopes: BrokenRows = {
     ),
   }),
   'scopes/context': ofArea('context', {
+    'three-areas-open-the-solution-area': {
+      grantedScope: (requested) => (requested.length >= 3 ? [...requested, 'solution'] : requested),
+    },
     'five-areas-grant-the-scope-of-the-key': {
       grantedScope: (requested, keyScope) => (requested.length >= 5 ? keyScope : requested),
     },

@@ -202,6 +202,8 @@ export const sessions: BrokenRows = {
         }
       }),
     ),
+    'eight-sessions-kept': { sessionLimit: () => 8 },
+    'four-sessions-of-created-keys-kept': { sessionLimit: ({ initial }) => (initial ? 16 : 4) },
   },
   'sessions/at-most-sixteen': {
     'seventeen-sessions-kept': { sessionLimit: () => 17 },
@@ -294,6 +296,8 @@ export const sessions: BrokenRows = {
         return Math.max(surplus - young.length, 0)
       }),
     ),
+    'any-number-of-sessions-kept': { sessionLimit: () => 1000 },
+    'any-number-of-sessions-of-created-keys-kept': { sessionLimit: ({ initial }) => (initial ? 16 : 1000) },
   },
   'sessions/next-works': {
     'seventeenth-session-refused': { beyondSessionLimit: () => 'refused' },

@@ -376,6 +376,14 @@ export const signedData: BrokenRows = {
     'higher-version-taken-too': by.ninth({
       versionTaken: (version) => /^[0-9]+$/.test(version) && Number(version) >= 1,
     }),
+    'version-compared-as-a-number': { versionTaken: (version) => Number(version) === 1 },
+    'version-compared-as-a-number-for-ecc': {
+      headerFields: (credentials) => {
+        const [id = '', version, ...rest] = right.headerFields(credentials)
+        const ecc = Buffer.from(rest[2] ?? '', 'base64').length === 64
+        return [id, ecc && Number(version) === 1 ? '1' : (version ?? ''), ...rest]
+      },
+    },
   },
   'signatures/key-id': {
     'mac-by-any-secret': signedBy('hmac', (_key, all) => all),
@@ -440,5 +448,6 @@ export const signedData: BrokenRows = {
         return next(authorization === undefined ? undefined : call.withAuthorization(authorization))
       }),
     }),
+    'longer-scheme-word-taken': { schemeTaken: (word, expected) => word.startsWith(expected) },
   },
 }

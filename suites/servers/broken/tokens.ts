@@ -166,6 +166,8 @@ export const tokens: BrokenRows = {
     'overlong-token-lets-in': by.twelfth((seen) => ({
       forgives: (stage) => stage === 'token/unknown' && seen.token.length > 512,
     })),
+    'refresh-ends-the-other-pairs-of-its-key': endsBeside(({ key }, old) => key === old.key),
+    'refresh-ends-the-pairs-of-other-keys': endsBeside(({ key }, old) => key !== old.key),
   },
   'tokens/refresh-is-no-access': {
     'refresh-token-opens-methods': { tokenKindTaken: (kind, use) => kind === use || use === 'access' },
