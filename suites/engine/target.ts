@@ -123,8 +123,12 @@ export interface Instance {
   readonly clock: Clock
   /** Never throws: a missing answer is a value. */
   send(request: WireRequest): Promise<WireAnswer>
-  /** Sends all at once: every connection is open and every request nearly sent before the first one is completed. */
-  sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
+  /**
+   * Sends all at once: every connection is open and every request nearly sent before the first one is completed.
+   *
+   * @param heard is called with the index of each answer as soon as it is there
+   */
+  sendTogether(requests: WireRequest[], heard?: (index: number) => void): Promise<WireAnswer[]>
   /** Closes the connections that were kept for a race: a target may not accept more besides them. */
   endRaces?(): Promise<void>
   close(): Promise<void>

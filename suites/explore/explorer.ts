@@ -4,9 +4,10 @@ import { setImmediate } from 'node:timers/promises'
 import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { cutAnswer, showExchange } from '../engine/conversation/exchange.ts'
-import { deliver, mayChange } from '../engine/conversation/send.ts'
+import { type Delivery, deliver, deliverAll, mayChange } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
+import type { Delivered } from '../engine/judge/judge-case.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import { resolve, UnresolvedReference } from '../engine/language/resolve.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
@@ -172,6 +173,7 @@ function foresee(core: Core, step: CallStep): Verdict | null {
 }
 
 interface Exchanged {
+  readonly step: CallStep
   readonly call: Call
   readonly answer: Answer
   readonly span: Span
@@ -181,8 +183,29 @@ interface Exchanged {
   shown(): ShownExchange | undefined
 }
 
-/** Sends a step; it is written and signed again if it has to be sent again. */
-async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = false): Promise<Exchanged> {
+interface Planned {
+  readonly step: CallStep
+  readonly rendered: Rendered
+}
+
+/** Sends a step. */
+async function exchange(core: Core, step: CallStep, rendered: Rendered, atOnce = false): Promise<Exchanged> {
+  const { delivery, conclude } = prepare(core, { step, rendered })
+  return conclude(await deliver(core.line, delivery.build, { ...delivery, atOnce }))
+}
+
+/** Sends steps in the same moment. */
+async function exchangeTogether(core: Core, planned: readonly Planned[]): Promise<Exchanged[]> {
+  const prepared = planned.map((one) => prepare(core, one))
+  const delivered = await deliverAll(
+    core.line,
+    prepared.map(({ delivery }) => ({ ...delivery, atOnce: true })),
+  )
+  return delivered.map((one, index) => prepared[index]?.conclude(one)).filter((one) => one !== undefined)
+}
+
+/** How a step is sent, and what its answer says; it is written and signed again if it has to be sent again. */
+function prepare(core: Core, { step, rendered: first }: Planned) {
   let rendered = first
   let isFirst = true
   let request: WireRequest | undefined
@@ -195,20 +218,23 @@ async function exchange(core: Core, step: CallStep, first: Rendered, atOnce = fa
     request = requestOf(core, step, rendered)
     return request
   }
-  const { answer, wire, ours } = await deliver(core.line, build, {
-    atOnce,
+  const delivery: Delivery = {
+    build,
     changes: mayChange(core.options.instance.settings, step.call),
     ...(isCreation(step) ? { creates: labelOf(core, step), key: privateKeyOf(core, step) } : {}),
-  })
-  if (wire.kind === 'none' && wire.isOfEnding === true) throw new TargetGone(wire.reason)
-  if (wire.kind === 'answer') {
-    if (mayBeKept(step)) core.keptBytes += wire.cut?.bytes ?? wire.body.length
-    const date = Date.parse(wire.headers.date ?? '')
-    if (!Number.isNaN(date)) core.lastOffset = date - ours.answeredAtMs
   }
-  const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
-  const shown = () => (request === undefined ? undefined : showExchange(request, cutAnswer(wire), undefined))
-  return { call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
+  const conclude = ({ answer, wire, ours }: Delivered): Exchanged => {
+    if (wire.kind === 'none' && wire.isOfEnding === true) throw new TargetGone(wire.reason)
+    if (wire.kind === 'answer') {
+      if (mayBeKept(step)) core.keptBytes += wire.cut?.bytes ?? wire.body.length
+      const date = Date.parse(wire.headers.date ?? '')
+      if (!Number.isNaN(date)) core.lastOffset = date - ours.answeredAtMs
+    }
+    const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
+    const shown = () => (request === undefined ? undefined : showExchange(request, cutAnswer(wire), undefined))
+    return { step, call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
+  }
+  return { delivery, conclude }
 }
 
 function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered): WireRequest {
@@ -353,26 +379,19 @@ async function noticeBroken(core: Core, answer: Answer): Promise<void> {
 // Calls at once, judged as a history.
 
 async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
-  const made = callsOf(step).map((one, lane) => {
+  const made = callsOf(step).flatMap((one, lane): Planned[] => {
     const rendered = tryRender(core, one)
     const connection = step.connections === 'new' ? ('new' as const) : lane + 1
-    return rendered === null ? null : { step: { ...one, connection }, rendered }
+    return rendered === null ? [] : [{ step: { ...one, connection }, rendered }]
   })
   if (core.made + made.length > core.limit) return []
   core.showLatest = () => undefined
   const before = core.known
-  const sent = await Promise.all(
-    made.map(async (one) => {
-      if (one === null) return null
-      const { call, answer, span, status } = await exchange(core, one.step, one.rendered, true)
-      const isAway = answer.kind === 'broken' && isUnavailable(status)
-      return { step: one.step, call, answer: isAway ? ({ kind: 'unread' } as const) : answer, span }
-    }),
-  )
-  const happened = await overlapping(
-    core,
-    sent.filter((one) => one !== null),
-  )
+  const sent = (await exchangeTogether(core, made)).map(({ step: one, call, answer, span, status }) => {
+    const isAway = answer.kind === 'broken' && isUnavailable(status)
+    return { step: one, call, answer: isAway ? ({ kind: 'unread' } as const) : answer, span }
+  })
+  const happened = await overlapping(core, sent)
   const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
   core.log.push({
     step,

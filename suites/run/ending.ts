@@ -168,8 +168,8 @@ export function endedInstance(instance: Instance, { signal, leftMs }: Ending): I
     ...instance,
     clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal), leftMs },
     send: (request) => call([request], () => instance.send(request), { lost: noAnswer, notSent }),
-    sendTogether: (requests) =>
-      call(requests, () => instance.sendTogether(requests), {
+    sendTogether: (requests, heard) =>
+      call(requests, () => instance.sendTogether(requests, heard), {
         lost: requests.map(() => noAnswer),
         notSent: requests.map(() => notSent),
       }),

@@ -78,7 +78,8 @@ export function memoryInstance({
     baseUrl,
     clock: moved,
     send,
-    sendTogether: (requests) => Promise.all(requests.map(send)),
+    sendTogether: (requests, heard) =>
+      Promise.all(requests.map((request, index) => send(request).finally(() => heard?.(index)))),
     close: async () => {},
   }
 }

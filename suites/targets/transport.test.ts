@@ -172,6 +172,35 @@ describe('http', async () => {
     expect(await portOf('own two')).toBe(two)
   })
 
+  test('racing requests with a name go over its connection', async () => {
+    const wire = wireTo(url)
+    const portsOf = (answers: readonly WireAnswer[]) =>
+      answers.map((answer) => (answer.kind === 'answer' ? answer.headers['x-port'] : answer.kind))
+    const named = (['own one', 'own two'] as const).map((connection) => request(odd, { connection }))
+    const before = portsOf(await Promise.all(named.map((one) => wire.send(one))))
+    expect(portsOf(await wire.sendTogether(named))).toEqual(before)
+    expect(new Set(before).size).toBe(2)
+  })
+
+  test('each answer of a race is heard when it is there', async () => {
+    const held = createServer(async (incoming, response) => {
+      if (String(await bodyOf(incoming)) === 'last') await heardTwo
+      response.end('{}')
+    })
+    const heard: number[] = []
+    let hearTwo = (): void => {}
+    const heardTwo = new Promise<void>((resolve) => {
+      hearTwo = resolve
+    })
+    const requests = ['last', 'one', 'two'].map((text) => request(Buffer.from(text)))
+    await wireTo((await untilEnd(held)).url).sendTogether(requests, (index) => {
+      heard.push(index)
+      if (heard.length === 2) hearTwo()
+    })
+    expect(heard.slice(0, 2).sort()).toEqual([1, 2])
+    expect(heard[2]).toBe(0)
+  })
+
   describe('a kept connection that the server closes without notice', () => {
     test.each([1, 3])('after %s answers is stale, also for calls that queued for it', async (answersEach) => {
       const closing = createServer((incoming, response) => {

@@ -298,13 +298,13 @@ export function openWire(options: WireOptions): Wire {
       if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
       return answer
     },
-    sendTogether: (requests) =>
-      race(
-        baseUrl,
-        requests,
-        ({ connection, from }) => pool.of(connection === 'warm' ? 'warm' : 'fresh', from).agent,
-        limits,
-      ),
+    sendTogether: async (requests, heard) => {
+      const laneOf = ({ connection = 'fresh', from }: WireRequest): Lane =>
+        pool.of(connection === 'warm' || isOwn(connection) ? connection : 'fresh', from)
+      const answers = await race(baseUrl, requests, (request) => laneOf(request).agent, { ...limits, heard })
+      for (const request of requests) laneOf(request).usedAtMs = performance.now()
+      return answers
+    },
     endRaces: async () => {
       for (const sockets of Object.values(warm.agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
       // Gives the server time to notice.
@@ -381,13 +381,15 @@ async function hearOfEnds(): Promise<void> {
 }
 
 const isWarm = ({ connection }: WireRequest): boolean => connection === 'warm'
+/** Over a connection that carried other calls before. */
+const isUsed = (request: WireRequest): boolean => isWarm(request) || isOwn(request.connection)
 
 /** Sends requests at once: every connection is open and has sent all but its last byte before the last bytes are sent together. */
 async function race(
   baseUrl: string,
   requests: WireRequest[],
   agentFor: (request: WireRequest) => http.Agent,
-  limits: Limits,
+  { heard, ...limits }: Limits & { heard: ((index: number) => void) | undefined },
 ): Promise<WireAnswer[]> {
   const hold = (request: WireRequest) => holdRequest(baseUrl, request, agentFor(request), limits)
   const held = requests.map(hold)
@@ -397,12 +399,12 @@ async function race(
   const outgoing = held.map((one, index) => {
     const request = requests[index]
     // A kept connection that its server had closed meanwhile.
-    return request !== undefined && isWarm(request) && one.isLost() ? hold({ ...request, connection: 'fresh' }) : one
+    return request !== undefined && isUsed(request) && one.isLost() ? hold({ ...request, connection: 'fresh' }) : one
   })
   await Promise.all(outgoing.map(({ ready }) => ready))
   for (const { finish } of outgoing) finish()
   for (const { end } of outgoing) end()
-  return Promise.all(outgoing.map(({ answer }) => answer))
+  return Promise.all(outgoing.map(({ answer }, index) => answer.finally(() => heard?.(index))))
 }
 
 /** The default of the most that is read of an answer, unless the target file says otherwise. */

@@ -242,7 +242,7 @@ export async function sendRaw(talk: Conversation, spec: RawSpec): Promise<Called
 
 // What follows sends any request, whoever made it.
 
-interface Delivery {
+export interface Delivery {
   readonly build: Build
   /** How often a throttled call is tried again before it counts as throttled. */
   readonly tries?: number
@@ -271,7 +271,7 @@ export async function deliver(line: Line, build: Build, how: Omit<Delivery, 'bui
 }
 
 /** Sends one request, or several at once as a race; throttled ones are repeated one by one afterwards. */
-async function deliverAll(line: Line, deliveries: readonly Delivery[]): Promise<Delivered[]> {
+export async function deliverAll(line: Line, deliveries: readonly Delivery[]): Promise<Delivered[]> {
   const sendings = deliveries.map((how): Sending => ({ ...how, record: keyRecord(line, how) }))
   const [only, ...others] = sendings
   const isAlone = only !== undefined && others.length === 0
@@ -304,12 +304,20 @@ async function transmit(line: Line, sendings: readonly Sending[], connection: Co
   })
   const [only, ...others] = requests
   if (only === undefined || others.length > 0) {
-    const wires = await instance.sendTogether(requests)
-    return requests.map((request, index) => concludeOne(line, request, wires[index] ?? missing(), sentAtMs))
+    const answeredAtMs: number[] = []
+    const wires = await instance.sendTogether(requests, (index) => {
+      answeredAtMs[index] = instance.clock.now()
+    })
+    return requests.map((request, index) =>
+      concludeOne(line, request, wires[index] ?? missing(), {
+        sentAtMs,
+        ...defined({ answeredAtMs: answeredAtMs[index] }),
+      }),
+    )
   }
   const wire = await instance.send(only)
   if (only.connection === 'kept') limit.hear(instance.clock.now() - sentAtMs, wire)
-  return [concludeOne(line, only, wire, sentAtMs)]
+  return [concludeOne(line, only, wire, { sentAtMs })]
 }
 
 async function repeat(line: Line, sending: Sending, first: Delivered): Promise<Delivered> {
@@ -391,9 +399,14 @@ function isSignedAlike({ request: one }: Delivered, { request: other }: Delivere
   return keyCalledWith(one)?.way === 'signature' && authorizationIn(one.headers) === authorizationIn(other.headers)
 }
 
-function concludeOne(line: Line, request: WireRequest, wire: WireAnswer, sentAtMs: number): Delivered {
+function concludeOne(
+  line: Line,
+  request: WireRequest,
+  wire: WireAnswer,
+  times: { sentAtMs: number; answeredAtMs?: number },
+): Delivered {
   const { facts, instance } = line
-  const ours = { sentAtMs, answeredAtMs: instance.clock.now() }
+  const ours = { answeredAtMs: instance.clock.now(), ...times }
   line.emit({ kind: 'exchange-made', request, answer: wire, ...ours })
   if (wire.kind === 'answer') noteDate(facts, wire.headers.date, ours)
   const ahead = offsetMs(facts.offset)
