@@ -74,7 +74,7 @@ function pack(): string {
   ]
   const paths = files.map(({ path }) => path)
   const expected =
-    /^(dist\/(suites|mock-server|fixtures\/clients)\/|dist\/corpus\.json$|spec\/|fixtures\/|docs\/|package\.json$|[A-Z]+\.md$|LICENSE$)/
+    /^(dist\/(suites|mock-server|fixtures\/clients)\/|dist\/(corpus\.json|package-yaml\.json|compiled-schemas\.cjs)$|spec\/|fixtures\/|docs\/|package\.json$|[A-Z]+\.md$|LICENSE$)/
   const foreign = paths.filter((path) => !expected.test(path) || /\.test\.|suites\/(self|scripts)\//.test(path))
   check(
     `npm pack: ${paths.length} files, ${Math.round(size / 1024)} KiB, nothing that is not needed`,
