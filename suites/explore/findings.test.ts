@@ -78,16 +78,20 @@ test('of a scope of several areas a finding keeps the one that is let in, and be
   const scopes = [['thread', 'stream'], ['store', 'stream'], ['context', 'inbox'], ['stream']]
   const stream = ['found/scopes/stream/let-in', 'stream', undefined]
   // With one word of scope and one grant nothing can be left out.
-  expect(await told('stream-scope-opens-solution', scopes)).toEqual([stream])
+  expect(await told('stream-scope-opens-the-area-beside-it', scopes)).toEqual([stream])
   expect(await told('stream-scope-opens-every-area', scopes)).toEqual([stream])
 })
 
 test('a finding shows the last call of its shortest form, without secrets; calls at once are drawn instead', async () => {
-  const { told } = await toldOf(requirements, await serverNamed('stream-scope-opens-solution'), async ({ x }) => {
-    await x.call(grant('root', ['thread', 'stream'], { as: 'pair' }))
-    await expectRefused(x, list(token('pair')))
-    await x.burst(atOnce([list(token('pair')), list(token('pair'))], 'warm'))
-  })
+  const { told } = await toldOf(
+    requirements,
+    await serverNamed('stream-scope-opens-the-area-beside-it'),
+    async ({ x }) => {
+      await x.call(grant('root', ['thread', 'stream'], { as: 'pair' }))
+      await expectRefused(x, list(token('pair')))
+      await x.burst(atOnce([list(token('pair')), list(token('pair'))], 'warm'))
+    },
+  )
   const authorization = expect.stringMatching(/^authorization: Bearer .{0,4}…$/)
   const body = expect.stringContaining('"method":"solution/listSolutions"')
   const request = ['POST /api', 'content-type: application/json', authorization, body]

@@ -45,7 +45,6 @@ export const addresses: BrokenRows = {
     // A token that was used once from its address works from everywhere.
     'address-checked-until-first-success': by.first(agreesAgain('addressTaken', ({ pair }) => pair?.id)),
     'wrong-address-let-in-on-third-try': by.first((seen, tries = counts()) => alsoFrom(() => tries(seen.pair) >= 3)),
-    'address-not-checked-on-key-creation': by.first((seen) => unless('addressChecked', () => seen.creates)),
     'address-not-checked-in-session': by.first((seen) => alsoFrom(() => shows(seen, inSession))),
     'right-address-refused-with-expires-in': by.first((seen) =>
       unless('addressTaken', (list) => list.length > 0 && shows(seen, withLifetime)),

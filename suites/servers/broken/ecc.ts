@@ -154,8 +154,6 @@ export const ecc: BrokenRows = {
     'ecc-in-base64-of-hex-taken-too': alsoEccBytes((received) =>
       Buffer.from(Buffer.from(received, 'base64').toString(), 'hex'),
     ),
-    // Buffer.from takes base64url and skips characters that are not BASE64.
-    'ecc-signature-decoded-leniently': by.first({ eccSignatures: (received) => [Buffer.from(received, 'base64')] }),
     // A proxy merges slashes, in headers too.
     'ecc-signature-with-doubled-slash-refused': by.fourth({
       eccSignatures: (received, profile) => right.eccSignatures(received.replaceAll(/\/{2,}/g, '/'), profile),

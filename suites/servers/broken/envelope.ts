@@ -163,8 +163,6 @@ export const envelope: BrokenRows = {
     'id-echoed-as-text': { echoedId: (id) => String(id) },
     'id-without-its-sign': { echoedId: (id) => Math.abs(Number(id)) },
     'id-kept-within-32-bits': { echoedId: (id) => Math.max(Number(id), -(2 ** 31)) },
-    // The id 0 counts as missing.
-    'zero-id-becomes-one': by.first({ echoedId: (id) => id || 1 }),
     // Only the second answer of a connection is wrong: it carries the id of the first.
     'second-answer-on-connection-repeats-id': by.first((seen, answers = new Map<number | undefined, unknown[]>()) => ({
       echoedId: (id) => {
@@ -219,10 +217,6 @@ export const envelope: BrokenRows = {
     'answer-to-grant-without-id': by.ninth((seen) => ({
       echoedId: (id) => (seen.bodyHas('manager/auth') ? undefined : id),
     })),
-    // The writer of JSON writes integers of 64 bits as text.
-    'id-above-32-bits-echoed-as-text': by.twelfth({
-      echoedId: (id) => (typeof id === 'number' && Math.abs(id) >= 2 ** 31 ? String(id) : id),
-    }),
     'id-cut-to-32-bits': { echoedId: (id) => Number(id) | 0 },
     'id-left-out': { echoedId: () => undefined },
     'id-of-the-latest-call-echoed': latestId,

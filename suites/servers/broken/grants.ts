@@ -61,7 +61,6 @@ const readsGrantType = (read: (grantType: string) => string | undefined): Change
   grantType: ({ grantType }) => (typeof grantType === 'string' && grantType !== '' ? read(grantType) : grantType),
 })
 
-const grantTypes = ['api_key_credentials', 'refresh_token']
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())
 /** As much of a text as bcrypt looks at. */
 const hashed = (text: string): string => Buffer.from(text).subarray(0, 72).toString('latin1')
@@ -165,9 +164,6 @@ export const grants: BrokenRows = {
   },
   'grants/key-id': {
     'grants-unknown-id-is-the-first-key': firstKeyForUnknownIds('grant'),
-    'beginning-of-key-id-suffices-in-grant': by.first(
-      alsoKey('grant', (id, all) => all.find((key) => id.length >= 8 && key.id.startsWith(id))),
-    ),
     'name-accepted-as-key-id-in-grant': by.first(
       alsoKey('grant', (id, all) => all.find((key) => !key.initial && key.name === id)),
     ),
@@ -178,7 +174,7 @@ export const grants: BrokenRows = {
       },
     })),
     'grants-beginning-of-the-key-id-taken': alsoKey('grant', (id, all) =>
-      all.find((key) => id !== '' && key.id.startsWith(id)),
+      all.find((key) => id.length >= 8 && key.id.startsWith(id)),
     ),
   },
   'grants/no-authorization-header': {
@@ -309,9 +305,6 @@ export const grants: BrokenRows = {
           : undefined,
       ),
     }),
-    'beginning-of-grant-type-suffices': by.eighth(
-      readsGrantType((text) => grantTypes.find((name) => name.startsWith(text))),
-    ),
     'blanks-around-grant-type-ignored': by.ninth(readsGrantType((text) => text.trim())),
     'beginning-of-a-grant-type-taken': readsGrantType((text) =>
       'api_key_credentials'.startsWith(text) ? 'api_key_credentials' : text,
@@ -354,9 +347,6 @@ export const grants: BrokenRows = {
     'refresh-token-expiry-in-seconds': granted(({ refreshTokenExpiry }) => ({
       refreshTokenExpiry: seconds(refreshTokenExpiry),
     })),
-    'refresh-expiry-with-fraction-in-session': by.first(
-      granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: refreshTokenExpiry + 0.5 }), inSession),
-    ),
     'no-refresh-token-expiry': granted(() => ({ refreshTokenExpiry: undefined })),
     'no-refresh-token-expiry-for-a-session': granted(() => ({ refreshTokenExpiry: undefined }), inSession),
     'refresh-token-expiry-a-text': granted(({ refreshTokenExpiry }) => ({

@@ -404,10 +404,6 @@ export const keys: BrokenRows = {
         return !isEarly && right.timestampTaken(timestamp, nowMs, profile)
       },
     })),
-    // The server compares with the text that it encoded.
-    'secret-of-created-key-told-in-base64': by.eighth(
-      withResult(({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') })),
-    ),
     // The scope apikey is given on once only.
     'key-made-by-created-key-cannot-create-keys': by.ninth((seen) =>
       stored(({ scope }) => ({

@@ -69,9 +69,11 @@ export const scopes: BrokenRows = {
     ),
   }),
   'scopes/context': ofArea('context', {
-    'three-areas-open-the-solution-area': {
-      grantedScope: (requested) => (requested.length >= 3 ? [...requested, 'solution'] : requested),
-    },
+    'three-areas-open-the-solution-area': (seen) =>
+      unless(
+        'scopeNeeded',
+        (_method, area) => area === 'solution' && shows(seen, ({ scope }) => scope.filter(isArea).length >= 3),
+      ),
     'five-areas-grant-the-scope-of-the-key': {
       grantedScope: (requested, keyScope) => (requested.length >= 5 ? keyScope : requested),
     },
@@ -148,14 +150,6 @@ export const scopes: BrokenRows = {
         ...new Set([...requested, ...keyScope.filter((word) => left.includes(word))]),
       ],
     })),
-    'token-of-three-other-areas-lists-solutions': by.eighth((seen) =>
-      unless(
-        'scopeNeeded',
-        (_method, called) =>
-          called === 'solution' &&
-          shows(seen, ({ scope }) => areas.filter((area) => area !== 'solution' && scope.includes(area)).length >= 3),
-      ),
-    ),
     // Scopes are kept with the name of the session.
     'scopes-of-earlier-session-of-same-name-added': by.ninth((seen) => ({
       grantedScope: (requested) => {
@@ -188,9 +182,6 @@ export const scopes: BrokenRows = {
     })),
   }),
   'scopes/stream': ofArea('stream', {
-    'stream-scope-opens-solution': by.first({
-      scopeOpens: (scope, area) => right.scopeOpens(scope === 'stream' ? 'solution' : scope, area),
-    }),
     'stream-token-of-third-pair-lists-solutions': by.fourth((seen) =>
       listsSolutions('stream', seen, ({ generation }) => generation >= 2),
     ),

@@ -329,9 +329,6 @@ export const sessions: BrokenRows = {
     'two-sessions-removed': removes((live, surplus) => live.slice(0, surplus + 1)),
     'second-oldest-session-removed': removes((live, surplus) => live.slice(1, surplus + 1)),
     'access-through-a-removed-session': outlives('access', () => true),
-    'second-overflow-removes-two-sessions': by.first(
-      every(2, 'sessionsRemoved', (live, surplus) => live.slice(0, surplus + 1)),
-    ),
     'second-overflow-removes-newest-session': by.first((_seen, overflows = counts()) =>
       removes((live, surplus) => (overflows() > 1 ? live.slice(-surplus) : live.slice(0, surplus))),
     ),
@@ -348,10 +345,6 @@ export const sessions: BrokenRows = {
         [...seen.state.sessions.values()]
           .flat()
           .some((one) => !one.removed && one.name === session?.name && one.user === session?.user),
-    })),
-    // A grant that asks for a session and is refused for its secret removes the oldest session at the limit.
-    'wrong-secret-takes-a-session-place': by.first((seen) => ({
-      refusedGrantOpensSession: () => asks(seen, 'session:'),
     })),
     'every-second-refresh-takes-a-session-place': by.first(every(2, 'refreshOpensSession', () => true)),
     // Sessions are the members of a JavaScript object, which puts names like 3 and 12 first, the smallest before all.
@@ -449,8 +442,6 @@ export const sessions: BrokenRows = {
   'sessions/removed-refresh': {
     'refresh-through-a-removed-session': outlives('refresh', () => true),
     'refreshed-refresh-token-outlives-removed-session': by.first(outlives('refresh', ofRefresh)),
-    // A refresh in a removed session gives a pair without session.
-    'refresh-leaves-removed-session': by.first(leavesRemoved(() => true)),
     'removed-session-refreshes-after-access-expiry': by.second((seen) =>
       outlives('refresh', (pair) => right.accessExpired(pair, seen.nowMs)),
     ),

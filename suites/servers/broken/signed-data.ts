@@ -361,8 +361,6 @@ export const signedData: BrokenRows = {
     'any-version-taken': { versionTaken: () => true },
     'version-may-be-empty': { versionTaken: (version) => version === '1' || version === '' },
     'version-that-begins-with-1-taken': { versionTaken: (version) => version.startsWith('1') },
-    // `01`, `1.9` and `1x` count as 1.
-    'version-parsed-as-number': by.first({ versionTaken: (version) => Number.parseInt(version, 10) === 1 }),
     'version-of-ecc-signature-not-checked': by.second((seen) => ({
       versionTaken: (version) => right.versionTaken(version) || seen.byPublicKey,
     })),
