@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { write } from '../engine/conversation/call.ts'
 import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { cutAnswer, showExchange } from '../engine/conversation/exchange.ts'
-import { type Delivery, deliver, deliverAll, mayChange } from '../engine/conversation/send.ts'
+import { type Delivery, deliver, mayChange } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
 import type { Delivered } from '../engine/judge/judge-case.ts'
@@ -190,18 +190,19 @@ interface Planned {
 
 /** Sends a step. */
 async function exchange(core: Core, step: CallStep, rendered: Rendered, atOnce = false): Promise<Exchanged> {
-  const { delivery, conclude } = prepare(core, { step, rendered })
-  return conclude(await deliver(core.line, delivery.build, { ...delivery, atOnce }))
+  const [exchanged] = await exchangeAll(core, [{ step, rendered }], atOnce)
+  if (exchanged === undefined) throw new Error('a step without its answer')
+  return exchanged
 }
 
-/** Sends steps in the same moment. */
-async function exchangeTogether(core: Core, planned: readonly Planned[]): Promise<Exchanged[]> {
+/** Sends steps, several of them in the same moment. */
+async function exchangeAll(core: Core, planned: readonly Planned[], atOnce: boolean): Promise<Exchanged[]> {
   const prepared = planned.map((one) => prepare(core, one))
-  const delivered = await deliverAll(
+  const delivered = await deliver(
     core.line,
-    prepared.map(({ delivery }) => ({ ...delivery, atOnce: true })),
+    prepared.map(({ delivery }) => ({ ...delivery, atOnce })),
   )
-  return delivered.map((one, index) => prepared[index]?.conclude(one)).filter((one) => one !== undefined)
+  return delivered.flatMap((one, index) => prepared[index]?.conclude(one) ?? [])
 }
 
 /** How a step is sent, and what its answer says; it is written and signed again if it has to be sent again. */
@@ -387,7 +388,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
   if (core.made + made.length > core.limit) return []
   core.showLatest = () => undefined
   const before = core.known
-  const sent = (await exchangeTogether(core, made)).map(({ step: one, call, answer, span, status }) => {
+  const sent = (await exchangeAll(core, made, true)).map(({ step: one, call, answer, span, status }) => {
     const isAway = answer.kind === 'broken' && isUnavailable(status)
     return { step: one, call, answer: isAway ? ({ kind: 'unread' } as const) : answer, span }
   })

@@ -84,19 +84,19 @@ function lineTo(answer: (request: WireRequest, calls: number) => WireAnswer, set
   const redactor = createRedactor([])
   const random = seededRandom(1)
   const line = openLine(instance, { facts: noFacts(), random, emit: () => {}, createdKeys, redactor, isGentle: false })
-  const call = (params: unknown, more: Partial<WireRequest> = {}, method = 'manager/createApiKey') =>
-    deliver(
-      line,
-      () => ({
-        method: 'POST',
-        path: '/api',
-        headers: [],
-        body: Buffer.from(JSON.stringify({ method, params })),
-        connection: 'kept',
-        ...more,
-      }),
-      { changes: method.startsWith('manager/') },
-    )
+  const call = async (params: unknown, more: Partial<WireRequest> = {}, method = 'manager/createApiKey') => {
+    const build = (): WireRequest => ({
+      method: 'POST',
+      path: '/api',
+      headers: [],
+      body: Buffer.from(JSON.stringify({ method, params })),
+      connection: 'kept',
+      ...more,
+    })
+    const [delivered] = await deliver(line, [{ build, changes: method.startsWith('manager/') }])
+    if (delivered === undefined) throw new Error('no answer')
+    return delivered
+  }
   return { line, sent, call, createdKeys, redactor, instance }
 }
 

@@ -89,7 +89,7 @@ async function makeCallsNow(talk: Conversation, specs: CallSpec[]): Promise<Call
       }
     },
   )
-  const delivered = await deliverAll(talk, deliveries)
+  const delivered = await deliver(talk, deliveries)
   return prepared.map(({ spec, sent }, index) => conclude(talk, spec, sent, delivered[index] ?? missing()))
 }
 
@@ -236,7 +236,7 @@ function grantedTokens(result: JsonObject, { answeredAtMs }: CallTime): [token: 
 export async function sendRaw(talk: Conversation, spec: RawSpec): Promise<Called> {
   const { build, sent } = prepareRaw(talk, spec)
   talk.calls += 1
-  const delivered = await deliver(talk, build, { changes: true })
+  const [delivered = missing()] = await deliver(talk, [{ build, changes: true }])
   return { ...delivered, sent, departures: [] }
 }
 
@@ -264,14 +264,11 @@ interface Sending extends Delivery {
 
 const throttleTries = 8
 
-/** Sends one request. Waits out throttling, and repeats a call whose kept connection was closed or that did not reach the service. */
-export async function deliver(line: Line, build: Build, how: Omit<Delivery, 'build'> = {}): Promise<Delivered> {
-  const [delivered] = await deliverAll(line, [{ ...how, build }])
-  return delivered ?? missing()
-}
-
-/** Sends one request, or several at once as a race; throttled ones are repeated one by one afterwards. */
-export async function deliverAll(line: Line, deliveries: readonly Delivery[]): Promise<Delivered[]> {
+/**
+ * Sends one request, or several at once as a race. Waits out throttling, and repeats a call whose kept connection was closed or that did not
+ * reach the service, one by one.
+ */
+export async function deliver(line: Line, deliveries: readonly Delivery[]): Promise<Delivered[]> {
   const sendings = deliveries.map((how): Sending => ({ ...how, record: keyRecord(line, how) }))
   const [only, ...others] = sendings
   const isAlone = only !== undefined && others.length === 0
