@@ -58,14 +58,6 @@ const page = (title: string, status?: number): Change =>
 
 /** Servers as somebody might build them, each with many choices combined. */
 export const deploymentsRows: ConformingRows = {
-  // Everything is counted for all keys together, lives are short, addresses must fit, and a replay ends the family.
-  'combined-strict-house': by.first(
-    'sessions/user sessions/counting refresh/family refresh/lifetime-renewed addresses/forms',
-    [
-      'sessionUser=all-keys unnamedCountAsSessions=true reuseRevokesFamily=true refreshLifetime=kept refreshChecksAddress=true expiresInKept=false accessLifeMs=300000 refreshLifeMs=7200000 timeWindowMs=30000 refusalStatus=http',
-      { addressChecked: () => true },
-    ],
-  ),
   // Errors are numbers, ids of refusals are null, batches and notifications are taken, members are in another order.
   'house-of-an-old-rpc-library': by.second(
     'errors/shape errors/id envelope/batch envelope/missing-id solutions/list-result',

@@ -144,11 +144,6 @@ export const keysRows: ConformingRows = {
   'secrets-of-digits-and-a-colon': by.own('keys/record', { keySecret: (fresh) => `12:${digits(fresh)}` }),
   'plain-key-names-only': by.own('keys/name-rules', [noKeyWith({ name: (name) => !/^[A-Za-z0-9-]+$/.test(name) })]),
   'pem-as-documented-only': by.own('keys/pem-variants', [pemAsShown]),
-  // Key ids are short numbers in order; secrets have one beginning in common.
-  'key-ids-count-up': by.first('keys/record', [
-    countedIds((count) => String(100 + count)),
-    { keySecret: (fresh) => `secret_live_0000000000000000_${fresh}` },
-  ]),
   // Key ids have 200 characters, among them =, +, /, dots and a tilde; secrets have 300.
   'key-ids-of-200-characters': by.first('keys/record', {
     keyId: (fresh) => `${fresh}=+/._~-`.repeat(6).slice(0, 200),
@@ -190,9 +185,6 @@ export const keysRows: ConformingRows = {
     noEmptyKeys,
     noKeyWith({ name: (name) => name !== name.trim() }),
   ]),
-  'key-ids-with-slashes-and-at-signs': by.fifth('keys/record', {
-    keyId: (fresh) => `/keys/${fresh}?v=2.2&x=%2F#1@svc`,
-  }),
   'key-ids-differ-in-letter-case-only': by.fifth('keys/record', [countedIds(inCaseOf)]),
   'key-secrets-begin-with-the-id-of-their-key': by.fifth('keys/record', (_seen, last = { id: '' }) => ({
     keyId: (fresh) => {
@@ -214,11 +206,10 @@ export const keysRows: ConformingRows = {
     keySecret: (fresh) => `--${fresh}`,
     tokenText: (kind, fresh) => `--${kind}=${fresh}`,
   }),
-  // Secrets are random characters, and blanks are characters.
-  'key-secrets-with-blanks-at-both-ends': by.sixth('keys/record', { keySecret: (fresh) => `  ${fresh}\t ` }),
-  // Secrets are blocks like those of private keys, with line feeds, for every kind of key.
+  // Secrets are blocks like those of private keys, with line feeds and blanks at both ends, for every kind of key.
   'key-secrets-of-several-lines': by.sixth('keys/record keys/secret-of-public-key', {
-    keySecret: (fresh) => `-----BEGIN SECRET-----\n${fresh.slice(0, 16)}\n${fresh.slice(16)}\n-----END SECRET-----\n`,
+    keySecret: (fresh) =>
+      `  -----BEGIN SECRET-----\n${fresh.slice(0, 16)}\n${fresh.slice(16)}\n-----END SECRET-----\t \n`,
   }),
   // Secrets are of one instance, and only the end tells them apart; ids are a letter and digits.
   'key-secrets-are-uuids-that-share-all-but-the-last-digits': by.sixth('keys/record', {

@@ -167,11 +167,6 @@ export const signaturesRows: ConformingRows = {
     'nonceBurntByBadSignature=false',
     nonces({ keptMs: 5000, stored: whenRight }),
   ]),
-  // Within five seconds either way a request may be repeated.
-  'nonce-replay-accepted-in-short-window': by.first(
-    'signatures/nonce-reuse signatures/time-window signatures/nonce-padding',
-    'nonceReuse=accepted timeWindowMs=5000 noncePadding=accepted',
-  ),
   // The clock is four minutes behind and no Date header shows it; timestamps may be ten minutes off.
   'clock-four-minutes-behind-without-date': by.first(
     'signatures/time-window limits/token-lifetimes refresh/expires-in-kept',
@@ -190,10 +185,6 @@ export const signaturesRows: ConformingRows = {
   ]),
   // A timestamp is at most five seconds before the last accepted one of its key, and one second in the future.
   'timestamps-not-far-behind-the-last-of-their-key': by.third('signatures/time-window', [notFarBehindTheLast]),
-  'nonces-of-48-letters-two-minutes-and-a-clock-ahead': by.fourth(
-    'signatures/nonce-length signatures/time-window',
-    'nonceMaxLength=48 timeWindowMs=120000 clockOffsetMs=60000',
-  ),
   'date-header-in-obsolete-form': by.fifth('signatures/time-window', [dated(obsoleteDate)]),
   // A nonce is BASE64 of 16 bytes at least, a timestamp is at most 5 s old or 2 s ahead, and the clock is behind.
   'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth('signatures/nonce-length signatures/time-window', [

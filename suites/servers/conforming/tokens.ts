@@ -216,11 +216,6 @@ export const tokensRows: ConformingRows = {
       return live.slice(-8).includes(found) ? found : undefined
     },
   }),
-  // A token of 2,000 characters stands alone in the header; a header on manager/auth is refused.
-  'tokens-without-prefix-of-2000-characters': by.first(
-    'tokens/format tokens/prefix grants/authorization-header',
-    'tokenLength=2000 tokenPrefix= authHeaderOnGrant=refused',
-  ),
   // They never stand in a header.
   'refresh-tokens-with-accents-quotes-and-spaces': by.fourth('tokens/format', [
     texts(
