@@ -62,6 +62,7 @@ const line = (id: string, breaks: string, found: ProofFinding[]): ProofLine => (
   seed: 1,
   calls: 1,
   ms: 1,
+  cpuMs: 1,
 })
 const caught = Array.from({ length: 19 }, (_, at) => line(`caught-${at}`, 'basic/credentials', [finding]))
 

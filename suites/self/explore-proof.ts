@@ -19,15 +19,17 @@ import { bundledSettings, createHandler, lastingTarget, type ServerOptions } fro
 import { memoryInstance } from '../targets/in-memory.ts'
 
 /** `run`: the cases, then the model with the keys that they left, as `run --disposable` does; `explore`: the model on a fresh server. */
-export type Way = 'run' | 'explore'
+export type Way = 'cases' | 'run' | 'explore'
 
 export interface ProofServer {
   readonly id: string
   /** The requirement that it breaks; empty for a conforming one. */
   readonly breaks: string
   readonly settings: Partial<TargetSettings>
-  create(): Omit<ServerOptions, 'clock'>
+  create(): Made
 }
+
+type Made = Omit<ServerOptions, 'clock'>
 
 export interface ProofLine {
   readonly way: Way
@@ -36,6 +38,7 @@ export interface ProofLine {
   readonly seed: number
   readonly calls: number
   readonly ms: number
+  readonly cpuMs: number
   readonly found: readonly ProofFinding[]
 }
 
@@ -47,8 +50,6 @@ interface ProofOptions {
   readonly walks: number
   /** Ends at the first finding. */
   readonly stopAtFirst: boolean
-  /** Leaves the scripted cases out if they ran before. */
-  readonly casesOnly?: boolean
   /** Nobody moves the clock, as at a URL. */
   readonly unmoved?: boolean
   /** Servers that the scenarios of findings must not accuse. */
@@ -57,16 +58,20 @@ interface ProofOptions {
 
 export async function prove(server: ProofServer, way: Way, options: ProofOptions): Promise<ProofLine> {
   const started = performance.now()
-  const { calls, found } = way === 'run' ? await casesAndModel(server, options) : await modelAlone(server, options)
+  const cpuBefore = process.cpuUsage()
+  const told =
+    way === 'explore' ? await modelAlone(server, options) : await casesAndModel(server, options, way === 'cases')
+  const { user, system } = process.cpuUsage(cpuBefore)
   const { id, breaks } = server
-  return { way, id, breaks, seed: options.seed, calls, ms: Math.round(performance.now() - started), found }
+  const ms = Math.round(performance.now() - started)
+  return { way, id, breaks, seed: options.seed, ms, cpuMs: Math.round((user + system) / 1000), ...told }
 }
 
 type Told = Pick<ProofLine, 'calls' | 'found'>
 
 /** As `run --disposable` does: the cases, the model, the cases that fill the places for keys, and last what may lock a key. */
-async function casesAndModel(server: ProofServer, options: ProofOptions): Promise<Told> {
-  const { corpus, stopAtFirst, calls, casesOnly = false, unmoved = false } = options
+async function casesAndModel(server: ProofServer, options: ProofOptions, casesOnly: boolean): Promise<Told> {
+  const { corpus, stopAtFirst, calls, unmoved = false } = options
   const { built, context } = watched(server.create())
   const lasting = lastingTarget(built, server.settings)
   const target = oneInstance(unmoved ? unmovedTarget(lasting) : lasting)
@@ -148,33 +153,14 @@ async function askCases(
 }
 
 function noticedIn({ requirements, key, problem, findings = [] }: CaseOutcome): ProofFinding[] {
-  const byListening = findings.map(
-    ({ id, requirement, level, message }): ProofFinding => ({
-      by: 'listening',
-      requirement,
-      level,
-      id,
-      message: `${key}: ${message}`,
-      again: '0/0',
-      steps: 0,
-      fixture: null,
-    }),
-  )
+  const byListening = findings.map(({ id, requirement, level, message }): ProofFinding => {
+    const told = { requirement, level, id, message: `${key}: ${message}` }
+    return { by: 'listening', again: '0/0', steps: 0, fixture: null, ...told }
+  })
   const byCase = Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
     if (verdict !== 'failed' && verdict !== 'warned') return []
-    const level = verdict === 'failed' ? 'must' : 'implied'
-    return [
-      {
-        by: 'case',
-        requirement,
-        level,
-        id: key,
-        message: problem?.kind ?? '',
-        again: '1/1',
-        steps: 0,
-        fixture: null,
-      },
-    ]
+    const told = { requirement, level: verdict === 'failed' ? 'must' : 'implied', message: problem?.kind ?? '' }
+    return [{ by: 'case', id: key, again: '1/1', steps: 0, fixture: null, ...told }]
   })
   return [...byCase, ...byListening]
 }
@@ -219,33 +205,26 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
   await model.finish()
   const found: ProofFinding[] = []
   for (const one of model.found) {
-    const fixture = await outcomeOfFixture(one, server, options)
-    const { fixture: scenario } = one
+    const { fixture: scenario, requirement } = one
+    const isTried = scenario !== null && server.breaks !== ''
+    const fixture = isTried ? await tryFixture(scenario, requirement, server, options) : null
     found.push({ ...one, fixture, ...(fixture === null || fixture === 'works' ? {} : { scenario }) })
   }
   return { calls: model.calls(), found }
 }
 
-/** What became of the scenario of a finding; null where there is none. */
-async function outcomeOfFixture(
-  { fixture, requirement }: ProofFinding,
-  server: ProofServer,
-  { corpus, conforming = [] }: ProofOptions,
-): Promise<string | null> {
-  if (fixture === null || server.breaks === '') return null
-  return tryFixture(fixture, requirement, server, { corpus, conforming })
-}
-
 /** The ids of the two solutions that exist from the start. */
 const solutionsOf = ({ state }: Context): string[] => [...state.solutions.keys()].slice(0, 2)
 
+/** What the model in memory calls. */
+interface Wire {
+  readonly handle: Parameters<typeof memoryInstance>[0]['handle']
+  readonly server: Context
+}
+
 /** The same server, with a wire for the model in memory. */
-function watched(server: Omit<ServerOptions, 'clock'>): {
-  built: Omit<ServerOptions, 'clock'>
-  context: { current: { handle: Parameters<typeof memoryInstance>[0]['handle']; server: Context } | undefined }
-} {
-  const context: { current: { handle: Parameters<typeof memoryInstance>[0]['handle']; server: Context } | undefined } =
-    { current: undefined }
+function watched(server: Made): { built: Made; context: { current: Wire | undefined } } {
+  const context: { current: Wire | undefined } = { current: undefined }
   const around: NonNullable<ServerOptions['around']> = (inner, of) => {
     const handle = server.around === undefined ? inner : server.around(inner, of)
     context.current = { handle, server: of }
@@ -276,6 +255,10 @@ export interface ProofFinding {
 export const isCatch = (breaks: string, { requirement, level }: ProofFinding): boolean =>
   requirement === breaks || level === 'must' || levelOf(breaks) === 'implied'
 
+/** Whether anything that was found shows the defect of the server. */
+export const isCaught = ({ breaks, found }: ProofLine): boolean =>
+  breaks !== '' && found.some((one) => isCatch(breaks, one))
+
 /** Ends an exploration at its first finding. */
 class Enough extends Error {}
 
@@ -299,10 +282,7 @@ interface ProofModel {
   finish(): Promise<void>
 }
 
-function openModel(
-  { handle, server }: { handle: Parameters<typeof memoryInstance>[0]['handle']; server: Context },
-  asked: Asked,
-): ProofModel {
+function openModel({ handle, server }: Wire, asked: Asked): ProofModel {
   const { clock, root, profile } = server
   const { settings, corpus, stopAtFirst, onlyRepeated, breaks, unmoved, ...options } = asked
   let calls = 0
@@ -355,21 +335,12 @@ type FixtureOutcome =
   | `not passed on the reference server (${string})`
   | `not read: ${string}`
 
-interface Server {
-  readonly settings: Partial<TargetSettings>
-  create(): Omit<ServerOptions, 'clock'>
-}
-
-interface ConformingServer extends Server {
-  readonly id: string
-}
-
 /** Runs the text of a scenario on a new instance of the broken server, of the reference server and of others that conform. */
 async function tryFixture(
   text: string,
   requirement: string,
-  broken: Server,
-  { corpus, conforming }: { corpus: Corpus; conforming: readonly ConformingServer[] },
+  broken: ProofServer,
+  { corpus, conforming = [] }: ProofOptions,
 ): Promise<FixtureOutcome> {
   try {
     const here = await tryScenario(text, requirement, corpus)
@@ -427,18 +398,15 @@ interface Count {
   readonly alarms: readonly ProofLine[]
 }
 
-/** If a mutant was tested with several seeds, the first counts. */
 function count(lines: readonly ProofLine[], by: (line: ProofLine) => ProofLine): Count {
   const seen = lines.map(by)
-  const seed = Math.min(...seen.map((line) => line.seed))
-  const mutants = seen.filter((line) => line.breaks !== '' && line.seed === seed)
+  const mutants = seen.filter(({ breaks }) => breaks !== '')
   const variants = seen.filter(({ breaks }) => breaks === '')
-  const caught = (line: ProofLine): boolean => line.found.some((one) => isCatch(line.breaks, one))
   const atHome = ({ found, breaks }: ProofLine): boolean => found.some(({ requirement }) => requirement === breaks)
   return {
     asked: mutants.length,
-    missed: mutants.filter((line) => !caught(line)),
-    elsewhere: mutants.filter((line) => caught(line) && !atHome(line)),
+    missed: mutants.filter((line) => !isCaught(line)),
+    elsewhere: mutants.filter((line) => isCaught(line) && !atHome(line)),
     servers: variants.length,
     // The refusal of an eleventh key is only implied, so a warning there is not an accusation.
     alarms: variants.filter(({ found }) => found.some(({ by, level }) => by !== 'case' || level === 'must')),
@@ -451,7 +419,7 @@ const byListening = (line: ProofLine): ProofLine => ({ ...line, found: line.foun
 type Named = readonly [name: string, count: Count]
 
 function counts(lines: readonly ProofLine[]): Named[] {
-  const run = lines.filter(({ way }) => way === 'run')
+  const run = lines.filter(({ way }) => way !== 'explore')
   const explored = lines.filter(({ way }) => way === 'explore')
   return [
     ['scripted cases alone', count(run, byCases)],
