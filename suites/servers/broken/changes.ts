@@ -86,25 +86,20 @@ export const secretForPublicKeys = (wanted: Secret): Change => ({
 
 const half = (text: string) => text.slice(0, text.length / 2)
 
+/** What passes for a secret, by what the server does. */
+const likeSecrets: { [does: string]: (received: string, expected: string) => boolean } = {
+  'secret-in-any-case': (received, expected) => received.toLowerCase() === expected.toLowerCase(),
+  'beginning-of-the-secret-taken': (received, expected) => received !== '' && expected.startsWith(received),
+  'longer-secret-taken': (received, expected) => received.startsWith(expected),
+  'first-half-of-the-secret-compared': (received, expected) => half(received) === half(expected),
+  'end-of-the-secret-compared': (received, expected) => received.slice(-16) === expected.slice(-16),
+  'any-secret-taken': () => true,
+}
+
 export const wrongSecretsTaken = (means: Secret, area: string): { [id: string]: BrokenRow } => ({
-  [`${area}-secret-in-any-case`]: alsoSecret(
-    means,
-    (received, expected) => received.toLowerCase() === expected.toLowerCase(),
+  ...Object.fromEntries(
+    Object.entries(likeSecrets).map(([does, fits]) => [`${area}-${does}`, alsoSecret(means, fits)]),
   ),
-  [`${area}-beginning-of-the-secret-taken`]: alsoSecret(
-    means,
-    (received, expected) => received !== '' && expected.startsWith(received),
-  ),
-  [`${area}-longer-secret-taken`]: alsoSecret(means, (received, expected) => received.startsWith(expected)),
-  [`${area}-first-half-of-the-secret-compared`]: alsoSecret(
-    means,
-    (received, expected) => half(received) === half(expected),
-  ),
-  [`${area}-end-of-the-secret-compared`]: alsoSecret(
-    means,
-    (received, expected) => received.slice(-16) === expected.slice(-16),
-  ),
-  [`${area}-any-secret-taken`]: alsoSecret(means, () => true),
   [`${area}-secret-of-another-key-taken`]: {
     secretsOf: (key, all, used) => (used === means ? all().map(({ secret }) => secret) : [key.secret]),
   },
@@ -141,19 +136,16 @@ export const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) 
     find(text) ?? (use === wanted ? all().find((token) => token.kind === use && fits(text, token)) : undefined),
 })
 
+const sameBeginning = (text: string, token: Token, length: number): boolean =>
+  text.length >= length && text.slice(0, length) === token.text.slice(0, length)
+
 export const likeTokensTaken = (kind: TokenKind): { [id: string]: BrokenRow } => ({
   [`beginning-of-the-${kind}-token-taken`]: alsoNamed(
     kind,
     (text, token) => text.length > 8 && token.text.startsWith(text),
   ),
-  [`two-thirds-of-the-${kind}-token-compared`]: alsoNamed(
-    kind,
-    (text, token) => text.length >= 28 && text.slice(0, 28) === token.text.slice(0, 28),
-  ),
-  [`first-half-of-the-${kind}-token-compared`]: alsoNamed(
-    kind,
-    (text, token) => text.length > 20 && text.slice(0, 20) === token.text.slice(0, 20),
-  ),
+  [`two-thirds-of-the-${kind}-token-compared`]: alsoNamed(kind, (text, token) => sameBeginning(text, token, 28)),
+  [`first-half-of-the-${kind}-token-compared`]: alsoNamed(kind, (text, token) => sameBeginning(text, token, 20)),
   [`first-character-of-the-${kind}-token-ignored`]: alsoNamed(
     kind,
     (text, token) => text.slice(1) === token.text.slice(1),

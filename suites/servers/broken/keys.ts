@@ -19,10 +19,11 @@ import {
   meets,
   onAccepted,
   readMembers,
+  type Seen,
   seconds,
 } from '../operators.ts'
 import { creating, forgivesOnCreation, managesKeys, without } from './changes.ts'
-import { onNewKey } from './pairs.ts'
+import { ofRefresh, onNewKey, shows, withAddress, withLifetime } from './pairs.ts'
 
 /** Accepts public keys other than ED25519 ones in PEM form. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({
@@ -33,6 +34,13 @@ const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({
 const taking = (name: string, fits: (value: unknown) => boolean): Change => ({
   paramTaken: (method, param, value, valid) => valid || (creating(method) && param === name && fits(value)),
 })
+
+/** Some callers create no keys. */
+const refusesCreation =
+  (isRefused: (seen: Seen, means: Means) => unknown) =>
+  (seen: Seen): Change => ({ meansTaken: (means, method) => !(creating(method) && isRefused(seen, means)) })
+
+const byCreatedKey = ({ caller }: Seen): boolean => caller?.initial === false
 
 const withoutPublicKey = ({ publicKey: _pem, verifyKey: _key, ...rest }: ApiKey): ApiKey => rest
 
@@ -263,24 +271,16 @@ export const keys: BrokenRows = {
     'basic-creates-no-keys': without('basic', creating),
     'token-creates-no-keys': without('token', creating),
     // manager/createApiKey takes the access token of the first grant only.
-    'token-refused-on-key-creation-after-refresh': by.first((seen) => ({
-      issuedTokenWorks: (kind, pair) => kind === 'refresh' || pair.generation === 0 || !seen.creates,
-    })),
-    'token-with-expires-in-creates-no-keys': by.third((seen) => ({
-      meansTaken: (_means, method) => !creating(method) || seen.pair?.expiresInMs === undefined,
-    })),
-    'hmac-of-created-key-refused-on-key-creation': by.ninth((seen) => ({
-      meansTaken: (means, method) => means !== 'hmac' || !creating(method) || seen.caller?.initial !== false,
-    })),
+    'token-refused-on-key-creation-after-refresh': by.first(refusesCreation((seen) => shows(seen, ofRefresh))),
+    'token-with-expires-in-creates-no-keys': by.third(refusesCreation((seen) => shows(seen, withLifetime))),
+    'hmac-of-created-key-refused-on-key-creation': by.ninth(
+      refusesCreation((seen, means) => means === 'hmac' && byCreatedKey(seen)),
+    ),
     ...each(['basic', 'token'] as const, (way) => [
       `${way}-of-created-key-refused-on-key-creation`,
-      (seen) => ({
-        meansTaken: (means, method) => means !== way || !creating(method) || seen.caller?.initial !== false,
-      }),
+      refusesCreation((seen, means) => means === way && byCreatedKey(seen)),
     ]),
-    'token-with-address-creates-no-keys': by.ninth((seen) => ({
-      meansTaken: (_means, method) => !creating(method) || !seen.pair?.addresses.length,
-    })),
+    'token-with-address-creates-no-keys': by.ninth(refusesCreation((seen) => shows(seen, withAddress))),
   },
   'keys/create-result': {
     'created-key-with-a-number-as-id': withResult(({ secret }) => ({ id: 7, secret })),

@@ -65,6 +65,16 @@ const revokedForMs = ({ nowMs }: Seen, { revokedMs = nowMs }: TokenPair) => nowM
 const livesOn = (kind: TokenKind, fits: Fits): Change => ({
   revokedTokenWorks: (revoked, pair) => revoked === kind && fits(pair),
 })
+/** The tokens of this kind do not work in some pairs. */
+const fails = (failing: TokenKind, fits: Fits): Change =>
+  unless('issuedTokenWorks', (kind, pair) => kind === failing && fits(pair))
+/** A refresh hands a token of the old pair out again. */
+const repeats = (repeated: TokenKind, fits: Fits = () => true): Change => ({
+  tokenText: (kind, fresh, old) => {
+    if (old === undefined || kind !== repeated || !fits(old)) return fresh
+    return kind === 'access' ? old.accessToken : old.refreshToken
+  },
+})
 /** The new pair of some old ones has other scopes, no address, no session. */
 const rescoped = (change: (scope: string[], old: TokenPair) => string[], fits: Fits = () => true): Change => ({
   refreshedScope: (old) => (fits(old) ? change(old.scope, old) : old.scope),
@@ -100,12 +110,10 @@ export const refresh: BrokenRows = {
     // A refresh token is refused after its access token has created a key.
     'key-creation-spends-refresh-token': by.first((seen, spent = new Set<TokenPair>()) => ({
       ...onNewKey(() => seen.pair && spent.add(seen.pair)),
-      ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && spent.has(pair)),
+      ...fails('refresh', (pair) => spent.has(pair)),
     })),
     // The access token of the second refresh is refused; the refresh token beside it works.
-    'third-access-token-does-not-work': by.first(
-      unless('issuedTokenWorks', (kind, { generation }) => kind === 'access' && generation === 2),
-    ),
+    'third-access-token-does-not-work': by.first(fails('access', ({ generation }) => generation === 2)),
     // Refreshes of one API key that are in flight together all get the pair of the first.
     'refreshes-in-flight-merged-by-key': by.second({
       around: mergeInFlight((call) => (call.isRefresh ? call.namedPair?.key.id : undefined)),
@@ -113,9 +121,9 @@ export const refresh: BrokenRows = {
     'refreshed-token-known-on-connection-of-its-refresh-only': by.fourth(
       (seen, connections = new Map<string, number>()) => ({
         ...onRefresh((_old, { accessToken }) => seen.connection && connections.set(accessToken, seen.connection)),
-        ...unless('issuedTokenWorks', (kind, { accessToken }) => {
+        ...fails('access', ({ accessToken }) => {
           const connection = connections.get(accessToken)
-          return kind === 'access' && connection !== undefined && connection !== seen.connection
+          return connection !== undefined && connection !== seen.connection
         }),
       }),
     ),
@@ -137,7 +145,7 @@ export const refresh: BrokenRows = {
     ),
     'pair-that-was-never-used-cannot-be-refreshed': by.ninth((_seen, used = new Set<TokenPair>()) => ({
       ...onUse((pair) => used.add(pair)),
-      ...unless('issuedTokenWorks', (kind, pair) => kind === 'refresh' && !used.has(pair)),
+      ...fails('refresh', (pair) => !used.has(pair)),
     })),
     // It revokes the old pair before it looks at the other params, such as a scope.
     'refresh-refused-for-its-params-ends-its-pair': by.ninth({
@@ -145,29 +153,16 @@ export const refresh: BrokenRows = {
     }),
     // A refresh token that was issued in the present second counts as not yet valid.
     'refreshed-pair-cannot-be-refreshed-in-its-first-second': by.tenth((seen) =>
-      unless(
-        'issuedTokenWorks',
-        (kind, pair) => kind === 'refresh' && ofRefresh(pair) && seen.nowMs - pair.issuedMs < 1000,
-      ),
+      fails('refresh', (pair) => ofRefresh(pair) && seen.nowMs - pair.issuedMs < 1000),
     ),
     'nothing-can-be-refreshed': { refreshesAllowed: () => 0 },
     'only-one-refresh-of-a-grant': { refreshesAllowed: () => 1 },
-    'refreshed-access-token-does-not-work': unless(
-      'issuedTokenWorks',
-      (kind, pair) => kind === 'access' && ofRefresh(pair),
-    ),
-    'refreshed-refresh-token-does-not-work': unless(
-      'issuedTokenWorks',
-      (kind, pair) => kind === 'refresh' && ofRefresh(pair),
-    ),
+    'refreshed-access-token-does-not-work': fails('access', ofRefresh),
+    'refreshed-refresh-token-does-not-work': fails('refresh', ofRefresh),
   },
   'refresh/pair-differs': {
-    'access-token-kept-over-a-refresh': {
-      tokenText: (kind, fresh, old) => (old && kind === 'access' ? old.accessToken : fresh),
-    },
-    'refresh-token-kept-over-a-refresh': {
-      tokenText: (kind, fresh, old) => (old && kind === 'refresh' ? old.refreshToken : fresh),
-    },
+    'access-token-kept-over-a-refresh': repeats('access'),
+    'refresh-token-kept-over-a-refresh': repeats('refresh'),
     // The tokens of a refresh are made from the grant and the second of the clock.
     'refreshes-in-same-second-repeat-tokens': by.first((seen) => ({
       tokenText: (kind, fresh, old) => {
@@ -177,14 +172,12 @@ export const refresh: BrokenRows = {
       },
     })),
     // A refresh keeps the access token while it has more than ten minutes to live.
-    'young-access-token-handed-out-again': by.first((seen) => ({
-      tokenText: (kind, fresh, old) =>
-        old && kind === 'access' && old.accessExpiryMs - seen.nowMs > 10 * minute ? old.accessToken : fresh,
-    })),
-    'refresh-token-stays-the-same-after-access-expiry': by.fourth((seen) => ({
-      tokenText: (kind, fresh, old) =>
-        old && kind === 'refresh' && seen.nowMs >= old.accessExpiryMs ? old.refreshToken : fresh,
-    })),
+    'young-access-token-handed-out-again': by.first((seen) =>
+      repeats('access', ({ accessExpiryMs }) => accessExpiryMs - seen.nowMs > 10 * minute),
+    ),
+    'refresh-token-stays-the-same-after-access-expiry': by.fourth((seen) =>
+      repeats('refresh', ({ accessExpiryMs }) => seen.nowMs >= accessExpiryMs),
+    ),
   },
   'refresh/result': {
     'refresh-without-scope': refreshed(() => ({ scope: undefined })),

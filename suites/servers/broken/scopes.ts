@@ -24,6 +24,7 @@ import {
   unless,
   withCreators,
 } from '../operators.ts'
+import { managesKeys } from './changes.ts'
 import { asks, inSession, ofCreatedKey, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 
 const areas: string[] = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
@@ -41,6 +42,10 @@ const listsSolutions = (wanted: string, seen: Seen, fits: (pair: TokenPair) => b
 const opensLike = (scopes: () => readonly string[] | undefined): Pick<Rules, 'scopeNeeded'> => ({
   scopeNeeded: (_method, area) => !opens(scopes() ?? [], area),
 })
+/** An area is open to some tokens, whatever they hold. */
+const opensTo = (opened: Area, seen: Seen, fits: (pair: TokenPair) => boolean): Change =>
+  unless('scopeNeeded', (_method, area) => area === opened && shows(seen, fits))
+const keyManages = ({ key }: TokenPair): boolean => managesKeys(key)
 /** Scopes that the key does not have are granted. */
 const alsoWithin = (more: (...given: Parameters<Rules['scopeWithinKey']>) => boolean) => also('scopeWithinKey', more)
 
@@ -61,29 +66,17 @@ const ofArea = (area: string, rows: { [id: string]: BrokenRow }): BrokenRows[str
 export const scopes: BrokenRows = {
   'scopes/solution': ofArea('solution', {
     // manager/createApiKey looks at the scope of the key behind a token.
-    'token-creates-keys-with-scope-of-its-key': by.first((seen) =>
-      unless(
-        'scopeNeeded',
-        (_method, area) => area === 'manager' && seen.pair?.key.scope.some((word) => /^apikey$/i.test(word)) === true,
-      ),
-    ),
+    'token-creates-keys-with-scope-of-its-key': by.first((seen) => opensTo('manager', seen, keyManages)),
   }),
   'scopes/context': ofArea('context', {
     'three-areas-open-the-solution-area': (seen) =>
-      unless(
-        'scopeNeeded',
-        (_method, area) => area === 'solution' && shows(seen, ({ scope }) => scope.filter(isArea).length >= 3),
-      ),
+      opensTo('solution', seen, ({ scope }) => scope.filter(isArea).length >= 3),
     'five-areas-grant-the-scope-of-the-key': {
       grantedScope: (requested, keyScope) => (requested.length >= 5 ? keyScope : requested),
     },
     // The areas are flags that are added, and the sum of two is the flag of a third.
     'context-and-thread-scopes-together-open-solution': by.first((seen) =>
-      unless(
-        'scopeNeeded',
-        (_method, area) =>
-          area === 'solution' && shows(seen, ({ scope }) => scope.includes('context') && scope.includes('thread')),
-      ),
+      opensTo('solution', seen, ({ scope }) => scope.includes('context') && scope.includes('thread')),
     ),
     // Once a token opened an area, the other tokens of its key open it for a second too.
     'opened-area-cached-for-key': by.first(
