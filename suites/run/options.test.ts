@@ -126,12 +126,6 @@ tls: { insecure: true }
   ])('%s', (_who, given, variables, wanted) => {
     expect(targetOf(given, variables)).toMatchObject(wanted)
   })
-
-  test('settings that have no variable come from flags', () => {
-    const given = { target, tokenPrefix: '', rate: '5', wait: '3' }
-    expect(targetOf(given, env).settings).toMatchObject({ tokenPrefix: '', rate: 5, maxWaitMs: 3000 })
-    expect(readRunOptions(given, env).wait).toBe(3)
-  })
 })
 
 describe('what was added to a secret is said, and nothing is taken away', () => {

@@ -96,13 +96,10 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
   // Requests, and what becomes of wrong ones.
   for (const method of ['GET', 'OPTIONS']) await send('', undefined, { method })
   for (const target of ['/other', '/api/?x=1', '/api?x=1']) await send(list(), basic(root), { target })
-  for (const authorization of [undefined, 'Basic x', basic({ id: 'no', secret: 'no' }), 'Bearer no'])
-    await send(list(), authorization)
   for (const body of ['{', `[${list()},${list()}]`, `\ufeff${list()}`, list().replace('"id"', '"id":1,"id"')])
     await send(body, basic(root))
   for (const change of [{ id: undefined }, { id: 'a' }, { id: null }, { more: 'x'.repeat(20_000) }, { params: [] }])
     await send(JSON.stringify({ ...JSON.parse(list()), ...change }), basic(root))
-  await send(call('no/method', {}), basic(root), { accept: 'text/x', cookie: 'a=1', 'content-type': 'text/plain' })
   await send(call('no/method', {}), basic(root).replace('Basic', 'basic  ').replace(/=+$/, ''))
   wait(2000)
   // Signatures.
@@ -114,7 +111,6 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
     wait(ms)
     await sign(root, 0, 'nonce-of-a-wrong-signature')
   }
-  await send(list(), signedHeader(root, list(), context.now()).concat(';more'))
   for (let count = 0; count < 9; count++) await sign({ ...root, secret: 'no' })
   wait(4000)
   for (let count = 0; count < 9; count++) await send(list(), basic({ id: `unknown-${count}`, secret: 'no' }))
@@ -132,7 +128,6 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
   await create('empty', [])
   wait(4000)
   const [made = {}] = keys
-  await send(list(), basic(made))
   await send(list(), signedHeader({ id: String(made.id), secret: String(made.secret) }, list(), context.now() - 9000))
   for (const scope of [['context'], ['solution']])
     await send(call('manager/createApiKey', { name: 'b', scope }), basic(made))
