@@ -64,7 +64,6 @@ const longProofs: readonly Proof[] = [
     'suites/run/lost-preparation.long.test.ts',
     'suites/explore/third-witness.long.test.ts',
     'suites/explore/worlds.long.test.ts',
-    'suites/lab/reported.long.test.ts',
     'suites/self/null-servers.test.ts',
     'suites/self/explore-proof.test.ts',
     'suites/engine/model/sessions.test.ts',

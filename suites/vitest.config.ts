@@ -17,7 +17,6 @@ const longest = [
   'diagnose',
   'by-hand',
   'shrink',
-  'reported',
   'worlds',
   'pages',
   'null-servers',

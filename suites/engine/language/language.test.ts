@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { parseQuestions, parseRequirements, parseScenario } from './corpus.ts'
 import type { Expect, Step, Tally } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
-import { casePath, judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
+import { judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
 import { didYouMean, readPackageYaml, readYaml, suggestion } from './yaml-source.ts'
 
 const text = `scenario: A wrongly signed call is refused
@@ -134,12 +134,6 @@ test('a value that a case does not change stays the same object', () => {
 
 test('a case may have the values null, false and none', () => {
   expect(withCase(['$case.a', '$case.b', '$case.c'], { a: null, b: false, c: '' })).toEqual([null, false, ''])
-})
-
-test('a reference inside a longer string stays', () => {
-  expect(casePath('$case.but.data')).toEqual(['but', 'data'])
-  expect(casePath('$case')).toBeUndefined()
-  expect(casePath('a $case.but')).toBeUndefined()
 })
 
 const names = { root: { id: 'r', secret: 's' }, n: 3, list: ['a', { b: true }], case: { who: '$root.id', n: 1 } }
