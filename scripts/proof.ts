@@ -36,7 +36,6 @@ const whole = (name: string, ...files: string[]): Proof => ({
 const quickProofs: readonly Proof[] = [
   whole(
     'what npm test leaves out because it takes a minute: kept findings, keys that stay, shards, facts, causes of sessions',
-    'suites/explore/session-causes.long.test.ts',
     'suites/explore/shrink.long.test.ts',
     'suites/self/hostile.test.ts',
     'suites/self/facts.test.ts',
@@ -58,9 +57,7 @@ const longProofs: readonly Proof[] = [
   whole(
     'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     'suites/servers/conforming.test.ts',
-    'suites/explore/addresses.long.test.ts',
     'suites/explore/explore.long.test.ts',
-    'suites/explore/locks.long.test.ts',
     'suites/run/lost-preparation.long.test.ts',
     'suites/explore/third-witness.long.test.ts',
     'suites/explore/worlds.long.test.ts',

@@ -6,9 +6,22 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import type { Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
 import type { Shown } from './sequences.ts'
-import { atOnce, basic, type CallStep, changed, create, grant, list, pause, refresh, type Step, token } from './step.ts'
+import {
+  atOnce,
+  basic,
+  type CallStep,
+  changed,
+  create,
+  grant,
+  hmac,
+  list,
+  pause,
+  refresh,
+  type Step,
+  token,
+} from './step.ts'
 import { foundIn, toldOf } from './test-findings.ts'
-import { headline, stepLines } from './words.ts'
+import { contradiction, describeStep, headline, stepLines } from './words.ts'
 
 const { requirements } = await openCorpus()
 
@@ -120,4 +133,24 @@ test('a key that was created in another way than planned is told so', async () =
     'by-basic is a key that Basic credentials created',
     'by-token is a key with the scope "solution", which Basic credentials of root created',
   ])
+})
+
+const refused = { kind: 'refused' } as const
+const mustBeAccepted = (requirement: string) => {
+  const fact = { requirement, is: 'yes' } as const
+  return { is: 'accepted', requirement, level: 'must', fact } as const
+}
+
+test('a refused creation names its premise, because a used instance refuses it too', () => {
+  const step = create(basic('root'), { name: 'one', scope: ['solution'] })
+  const text = 'A call of manager/createApiKey with Basic credentials of root was refused'
+  const premise = 'although the instance is fresh, as --disposable says'
+  expect(contradiction(step, mustBeAccepted('limits/ten-can-be-made'), refused)).toBe(`${text}, ${premise}`)
+  expect(contradiction(step, mustBeAccepted('keys/create-authorized'), refused)).toBe(text)
+})
+
+test('a nonce that makes a special signature is named', () => {
+  expect(describeStep(list(hmac('root'), { nonce: 'leading-zero' }))).toBe(
+    'A call of solution/listSolutions with an HMAC of root and a signature whose most significant byte is zero',
+  )
 })
