@@ -7,6 +7,7 @@
 import { execFileSync } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { builtBin } from '../suites/self/printed-by.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 import { median } from './bench/measure.ts'
 import { basicRequest, grantRequests, type Started, sendAll, signedRequests, startScript } from './bench/processes.ts'
@@ -35,11 +36,7 @@ process.exitCode = isFlat.every(Boolean) ? 0 : 1
 
 /** With a small heap garbage does not hide what is kept. */
 function startServer(...more: string[]): Promise<Started> {
-  return startScript(
-    new URL('../suites/bin.js', import.meta.url).href,
-    [...serveArgs, ...more],
-    ['--max-old-space-size=96'],
-  )
+  return startScript(builtBin, [...serveArgs, ...more], ['--max-old-space-size=96'])
 }
 
 async function soakWithCalls(): Promise<boolean> {

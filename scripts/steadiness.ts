@@ -11,7 +11,6 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Report } from '../suites/report/report.ts'
 import { builtBin, runBuilt } from '../suites/self/printed-by.ts'
 import { brokenServers } from '../suites/servers/table.ts'
@@ -114,7 +113,7 @@ function runServed(flags: readonly string[] = []): Promise<Run> {
 async function onOneServer<Result>(
   use: (runOnce: (flags?: readonly string[]) => Promise<Run>) => Promise<Result>,
 ): Promise<Result> {
-  const server = await startScript(pathToFileURL(builtBin).href, ['serve', '--port', '0'])
+  const server = await startScript(builtBin, ['serve', '--port', '0'])
   const folder = mkdtempSync(join(tmpdir(), 'svc-steadiness-'))
   const file = join(folder, 'target.yaml')
   try {

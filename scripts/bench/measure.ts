@@ -97,7 +97,6 @@ export function figureTable(figures: readonly Figure[]): string {
 
 /** How long work takes, and the reference of several measures: a run of vitest with one empty test. */
 
-export const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs')
 
 export async function seconds(work: () => unknown): Promise<number> {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { builtBin } from '../../suites/self/printed-by.ts'
 
 export interface Started {
   port: number
@@ -20,7 +20,7 @@ export interface Started {
 /** Starts a script of the build and waits for its first line: a port, or JSON with a URL. */
 export async function startScript(path: string, args: string[], nodeArgs: string[] = []): Promise<Started> {
   const begun = performance.now()
-  const child = spawn(process.execPath, [...nodeArgs, fileURLToPath(path), ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, path, ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   const line = await new Promise<string>((resolve, reject) => {
@@ -49,6 +49,13 @@ export async function startScript(path: string, args: string[], nodeArgs: string
       }),
   }
 }
+
+/** The key with which measured servers are called. */
+export const benchKey = { id: 'bench', secret: 'not-a-secret-0001' }
+
+/** Starts the reference server as users have it built, with the key of the benchmark. */
+export const startServer = (...more: string[]): Promise<Started> =>
+  startScript(builtBin, ['serve', '--key-id', benchKey.id, '--key-secret', benchKey.secret, ...more])
 
 /** Clock ticks of Linux take 10 ms. */
 const tickMs = 10
@@ -124,6 +131,30 @@ export async function sendAll(port: number, requests: readonly Buffer[], connect
   latencies.sort()
   const at = (part: number) => latencies[Math.floor(latencies.length * part)] ?? 0
   return { callsPerSecond: requests.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
+}
+
+/** Not measured: code runs slowly until it has run often. */
+const warmUpTurns = 2
+
+export interface Turn extends LoadResult {
+  cpuMs: number
+}
+
+/** Calls two servers in turn, each of them first every second time. */
+export async function inTurns(
+  sides: { one: Started; other: Started },
+  { turns, connections, requests }: { turns: number; connections: number; requests: () => Buffer[] },
+): Promise<{ one: Turn[]; other: Turn[] }> {
+  const results: { one: Turn[]; other: Turn[] } = { one: [], other: [] }
+  for (let turn = -warmUpTurns; turn < turns; turn += 1) {
+    for (const side of turn % 2 === 0 ? (['one', 'other'] as const) : (['other', 'one'] as const)) {
+      const { port, cpuMs } = sides[side]
+      const beforeMs = cpuMs()
+      const result = await sendAll(port, requests(), connections)
+      if (turn >= 0) results[side].push({ ...result, cpuMs: cpuMs() - beforeMs })
+    }
+  }
+  return results
 }
 
 function answerLength(chunk: Buffer): number {

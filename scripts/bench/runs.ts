@@ -7,10 +7,9 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
 import { type HostileServer, tcpServer } from '../../suites/self/hostile/attack.ts'
-import { runBuilt } from '../../suites/self/printed-by.ts'
+import { builtBin, runBuilt } from '../../suites/self/printed-by.ts'
 import {
   besideEmptyTest,
-  bin,
   emptyTest,
   emptyTestSeconds,
   type Figure,
@@ -20,12 +19,12 @@ import {
   npm,
   seconds,
 } from './measure.ts'
-import { basicRequest, sendAll, startScript } from './processes.ts'
+import { basicRequest, benchKey, sendAll, startServer } from './processes.ts'
 
 export const bundledMeasure: Measure = {
   id: 'bundled-run',
   run: async (turns) => [
-    await besideEmptyTest('A bundled run, all cases', () => node([bin, 'run']), turns, {
+    await besideEmptyTest('A bundled run, all cases', () => node([builtBin, 'run']), turns, {
       atMost: 1.5,
       ratioAtMost: 3.5,
     }),
@@ -40,7 +39,7 @@ export const startMeasure: Measure = {
     const nothing: number[] = []
     for (let turn = 0; turn < turns; turn += 1) {
       nothing.push(1000 * (await seconds(() => node(['-e', '0']))))
-      version.push(1000 * (await seconds(() => node([bin, '--version']))))
+      version.push(1000 * (await seconds(() => node([builtBin, '--version']))))
       serve.push(await firstAnswerMs())
     }
     const figure = (name: string, values: readonly number[], ratioAtMost: number): Figure =>
@@ -69,7 +68,7 @@ export const testsMeasure: Measure = {
 
 async function firstAnswerMs(): Promise<number> {
   const begun = performance.now()
-  const server = await startScript(new URL('../../suites/bin.js', import.meta.url).href, ['serve'])
+  const server = await startServer()
   await (await fetch(`http://127.0.0.1:${server.port}/api`, { method: 'POST', body: '{}' })).text()
   const tookMs = performance.now() - begun
   await server.stop()
@@ -77,8 +76,6 @@ async function firstAnswerMs(): Promise<number> {
 }
 
 /** How long runs against a URL take, near and far, from the start of the process to its end. */
-
-const rootKey = { id: 'bench', secret: 'not-a-secret-0001' }
 
 interface UrlRun {
   id: string
@@ -158,10 +155,7 @@ interface UrlTurn {
 
 /** A run against its own, freshly started server. */
 async function urlTurn(roundTripMs: number, args: string[]): Promise<UrlTurn> {
-  const server = await startScript(new URL('../../suites/bin.js', import.meta.url).href, [
-    'serve',
-    ...['--key-id', rootKey.id, '--key-secret', rootKey.secret],
-  ])
+  const server = await startServer()
   const proxy = roundTripMs === 0 ? undefined : await startDelayingProxy(server.port, roundTripMs)
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
   try {
@@ -177,7 +171,7 @@ async function urlTurn(roundTripMs: number, args: string[]): Promise<UrlTurn> {
 
 /** The time of a call over an open connection: the median of three, of which the first has to open it. */
 async function callSeconds(url: string): Promise<number> {
-  const call = basicRequest(rootKey)
+  const call = basicRequest(benchKey)
   return (await sendAll(Number(new URL(url).port), [call, call, call], 1)).p50Ms / 1000
 }
 
@@ -185,7 +179,7 @@ async function callSeconds(url: string): Promise<number> {
 async function urlRun(args: string[], folder: string): Promise<void> {
   const { code } = await runBuilt([...args, '--report', 'json=report.json'], {
     cwd: folder,
-    env: { SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret, XDG_STATE_HOME: folder },
+    env: { SVC_KEY_ID: benchKey.id, SVC_KEY_SECRET: benchKey.secret, XDG_STATE_HOME: folder },
   })
   if (code === 0) return
   const report = readFileSync(join(folder, 'report.json'), 'utf8')

@@ -3,28 +3,31 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { builtBin } from '../../suites/self/printed-by.ts'
 import { type Figure, figureBeside, type Measure, medianRatio } from './measure.ts'
-import { type LoadResult, type Signer, sendAll, signedRequests, startScript } from './processes.ts'
+import {
+  benchKey,
+  inTurns,
+  type LoadResult,
+  type Signer,
+  type Started,
+  signedRequests,
+  startScript,
+  startServer,
+  type Turn,
+} from './processes.ts'
 
-const script = (name: string): string => new URL(name, import.meta.url).href
-const serve = script('../../suites/bin.js')
+const bareServer = fileURLToPath(new URL('./bare-server.js', import.meta.url))
 const callsATurn = 20_000
 /** Over a longer turn, used nonces are forgotten and memory is collected: what stays hidden in a short one. */
 const longTurn = { connections: 32, calls: 100_000 }
-/** Not measured: code runs slowly until it has run often. */
-const warmUpTurns = 2
-const secret = 'not-a-secret-0001'
-
-interface Side {
-  file: string
-  args: string[]
-}
 
 const hmac: Compared = {
   name: 'HMAC',
-  signer: { id: 'bench', secret },
-  bareArgs: ['hmac', secret],
-  serveArgs: ['--key-secret', secret],
+  signer: benchKey,
+  bareArgs: ['hmac', benchKey.secret],
+  start: startServer,
 }
 
 export const hmacMeasure: Measure = { id: 'server-hmac', run: (turns) => besideBare(hmac, turns) }
@@ -44,8 +47,9 @@ export const eccMeasure: Measure = {
     writeFileSync(pemFile, pem)
     try {
       const signer = { id: 'bench', privateKey }
+      const serveArgs = ['serve', '--key-id', 'bench', '--public-key', pemFile]
       return await besideBare(
-        { name: 'ECC', signer, bareArgs: ['ecc', pem], serveArgs: ['--public-key', pemFile] },
+        { name: 'ECC', signer, bareArgs: ['ecc', pem], start: () => startScript(builtBin, serveArgs) },
         turns,
       )
     } finally {
@@ -58,7 +62,7 @@ interface Compared {
   name: string
   signer: Signer
   bareArgs: string[]
-  serveArgs: string[]
+  start(): Promise<Started>
   load?: Load
 }
 
@@ -70,11 +74,13 @@ interface Load {
 const usualLoad: Load = { connections: 16, calls: callsATurn }
 
 async function besideBare(compared: Compared, turns: number): Promise<Figure[]> {
-  const { name, signer, bareArgs, serveArgs, load = usualLoad } = compared
+  const { name, signer, bareArgs, start, load = usualLoad } = compared
   const count = 'secret' in signer ? load.calls : load.calls / 4
-  const ours = { file: serve, args: ['serve', '--key-id', 'bench', ...serveArgs] }
-  const bare = { file: script('./bare-server.js'), args: bareArgs }
-  const { one, other } = await inTurns(bare, ours, turns, load.connections, () => signedRequests(signer, count))
+  const [bare, ours] = [await startScript(bareServer, bareArgs), await start()]
+  const { connections } = load
+  const requests = () => signedRequests(signer, count)
+  const { one, other } = await inTurns({ one: bare, other: ours }, { turns, connections, requests })
+  await Promise.all([bare.stop(), ours.stop()])
   const of = (results: readonly Turn[], member: keyof LoadResult): number[] => results.map((result) => result[member])
   const figure = (what: string, member: keyof LoadResult, unit: Figure['unit'], wanted: Figure['wanted']): Figure =>
     figureBeside(
@@ -84,7 +90,7 @@ async function besideBare(compared: Compared, turns: number): Promise<Figure[]> 
       wanted,
     )
   return [
-    figure(`over ${load.connections} connections`, 'callsPerSecond', 'calls/s', { ratioAtLeast: 0.9 }),
+    figure(`over ${connections} connections`, 'callsPerSecond', 'calls/s', { ratioAtLeast: 0.9 }),
     figure('99th percentile of an answer', 'p99Ms', 'ms', { ratioAtMost: 1.1 }),
   ]
 }
@@ -95,13 +101,13 @@ const journalTurns = 9
 export const journalMeasure: Measure = {
   id: 'journal',
   async run() {
-    const server = (calls: number): Side => ({
-      file: serve,
-      args: ['serve', '--key-id', 'bench', '--key-secret', secret, '--journal', String(calls)],
+    const sides = { one: await startServer('--journal', '0'), other: await startServer('--journal', '1000') }
+    const { one, other } = await inTurns(sides, {
+      turns: journalTurns,
+      connections: usualLoad.connections,
+      requests: () => signedRequests(benchKey, callsATurn / 2),
     })
-    const { one, other } = await inTurns(server(0), server(1000), journalTurns, usualLoad.connections, () =>
-      signedRequests({ id: 'bench', secret }, callsATurn / 2),
-    )
+    await Promise.all([sides.one.stop(), sides.other.stop()])
     const ratio = medianRatio(
       other.map(({ cpuMs }) => cpuMs),
       one.map(({ cpuMs }) => cpuMs),
@@ -117,32 +123,4 @@ export const journalMeasure: Measure = {
       },
     ]
   },
-}
-
-interface Turn extends LoadResult {
-  cpuMs: number
-}
-
-// biome-ignore lint/complexity/useMaxParams: two sides, and how they are asked
-async function inTurns(
-  oneSide: Side,
-  otherSide: Side,
-  turns: number,
-  connections: number,
-  requests: () => Buffer[],
-): Promise<{ one: Turn[]; other: Turn[] }> {
-  const started = {
-    one: await startScript(oneSide.file, oneSide.args),
-    other: await startScript(otherSide.file, otherSide.args),
-  }
-  const results: { one: Turn[]; other: Turn[] } = { one: [], other: [] }
-  for (let turn = -warmUpTurns; turn < turns; turn += 1) {
-    for (const side of turn % 2 === 0 ? (['one', 'other'] as const) : (['other', 'one'] as const)) {
-      const before = started[side].cpuMs()
-      const result = await sendAll(started[side].port, requests(), connections)
-      if (turn >= 0) results[side].push({ ...result, cpuMs: started[side].cpuMs() - before })
-    }
-  }
-  await Promise.all([started.one.stop(), started.other.stop()])
-  return results
 }

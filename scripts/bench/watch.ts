@@ -1,22 +1,27 @@
 /** What `watch` costs, compared with a bare proxy of the same library before the same server; all are separate processes. */
+import { fileURLToPath } from 'node:url'
+import { builtBin } from '../../suites/self/printed-by.ts'
 import { type Figure, figureBeside, type Measure, median } from './measure.ts'
-import { type LoadResult, sendAll, signedRequests, startScript } from './processes.ts'
+import {
+  benchKey,
+  inTurns,
+  type LoadResult,
+  type Started,
+  sendAll,
+  signedRequests,
+  startScript,
+  startServer,
+} from './processes.ts'
 
-const script = (name: string): string => new URL(name, import.meta.url).href
-const cli = script('../../suites/bin.js')
-const key = { id: 'bench', secret: 'not-a-secret-0001' }
-/** Not measured: code runs slowly until it has run often. */
-const warmUpCalls = 5000
+const bareProxy = fileURLToPath(new URL('./bare-proxy.js', import.meta.url))
 
-async function withProxies<T>(
-  work: (ports: { bare: number; watch: number; memoryMb(): number }) => Promise<T>,
-): Promise<T> {
-  const server = await startScript(cli, ['serve', '--key-id', key.id, '--key-secret', key.secret])
+async function withProxies<T>(work: (proxies: { bare: Started; watch: Started }) => Promise<T>): Promise<T> {
+  const server = await startServer()
   const url = `http://127.0.0.1:${server.port}`
-  const bare = await startScript(script('./bare-proxy.js'), [url])
-  const watch = await startScript(cli, ['watch', '--url', url])
+  const bare = await startScript(bareProxy, [url])
+  const watch = await startScript(builtBin, ['watch', '--url', url])
   try {
-    return await work({ bare: bare.port, watch: watch.port, memoryMb: watch.memoryMb })
+    return await work({ bare, watch })
   } finally {
     await Promise.all([watch.stop(), bare.stop(), server.stop()])
   }
@@ -25,28 +30,18 @@ async function withProxies<T>(
 export const watchMeasure: Measure = {
   id: 'watch',
   run: (turns) =>
-    withProxies(async (ports) => {
-      const rows = [
-        { connections: 1, calls: 3000 },
-        { connections: 16, calls: 20_000 },
-      ]
-      const figures: Figure[] = []
-      for (const { connections, calls } of rows) {
-        const results: { bare: LoadResult[]; watch: LoadResult[] } = { bare: [], watch: [] }
-        for (const side of ['bare', 'watch'] as const)
-          await sendAll(ports[side], signedRequests(key, warmUpCalls), connections)
-        for (let turn = 0; turn < turns; turn += 1)
-          for (const side of turn % 2 === 0 ? (['bare', 'watch'] as const) : (['watch', 'bare'] as const))
-            results[side].push(await sendAll(ports[side], signedRequests(key, calls), connections))
-        figures.push(connections === 1 ? addedFigure(results) : rateFigure(results, connections))
+    withProxies(async ({ bare, watch }) => {
+      const measured = async (connections: number, calls: number) => {
+        const requests = () => signedRequests(benchKey, calls)
+        return inTurns({ one: bare, other: watch }, { turns, connections, requests })
       }
-      return figures
+      return [addedFigure(await measured(1, 3000)), rateFigure(await measured(16, 20_000), 16)]
     }),
 }
 
-type Results = { [side in 'bare' | 'watch']: readonly LoadResult[] }
+type Results = Awaited<ReturnType<typeof inTurns>>
 
-function addedFigure({ bare, watch }: Results): Figure {
+function addedFigure({ one: bare, other: watch }: Results): Figure {
   const added = watch.map(({ p50Ms }, turn) => p50Ms - (bare[turn]?.p50Ms ?? 0))
   return {
     name: 'What `watch` adds to a call, median',
@@ -58,7 +53,7 @@ function addedFigure({ bare, watch }: Results): Figure {
   }
 }
 
-function rateFigure({ bare, watch }: Results, connections: number): Figure {
+function rateFigure({ one: bare, other: watch }: Results, connections: number): Figure {
   const rates = (side: readonly LoadResult[]): number[] => side.map(({ callsPerSecond }) => callsPerSecond)
   return figureBeside(
     { name: `Calls through \`watch\` over ${connections} connections`, values: rates(watch) },
@@ -75,10 +70,10 @@ const callsAtOnce = 20_000
 export const watchMemoryMeasure: Measure = {
   id: 'watch-memory',
   run: () =>
-    withProxies(async ({ watch, memoryMb }) => {
+    withProxies(async ({ watch: { port, memoryMb } }) => {
       let most = 0
       for (let calls = 0; calls < millionCalls; calls += callsAtOnce) {
-        await sendAll(watch, signedRequests(key, callsAtOnce), 16)
+        await sendAll(port, signedRequests(benchKey, callsAtOnce), 16)
         most = Math.max(most, memoryMb())
       }
       return [
