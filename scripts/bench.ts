@@ -1,8 +1,7 @@
 /**
- * `npm run bench [-- --only ID]… [--turns N] [--compare FILE] [--write]`: prints every figure with the reference of the same run that it is
- * compared with, and writes bench.json. `--compare` shows what became slower than in another bench.json; `--write` puts the figures into
- * README.md and scripts/bench/last.json, where those that were not measured now stay. Exit 1: a figure is worse than wanted; 2: an unknown
- * figure. The figures mean something on a quiet machine only.
+ * `npm run bench [-- --only ID]… [--turns N] [--write]`: prints every figure with the reference of the same run that it is
+ * compared with, and writes bench.json. `--write` puts the figures into README.md and scripts/bench/last.json, where those that were
+ * not measured now stay. Exit 1: a figure is worse than wanted; 2: an unknown figure. The figures mean something on a quiet machine only.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -35,14 +34,10 @@ interface Bench {
   figures: Figure[]
 }
 
-/** A smaller slowdown is noise of the machine. */
-const noticeable = 1.1
-
 const { values } = readArguments({
   options: {
     only: { type: 'string', multiple: true },
     turns: { type: 'string', default: '5' },
-    compare: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 })
@@ -55,13 +50,12 @@ async function main(): Promise<0 | 1 | 2> {
     console.error(`--only ${unknown}: there is no such figure; name ${known.join(', ')}`)
     return 2
   }
-  const earlier = values.compare === undefined ? undefined : (JSON.parse(readFileSync(values.compare, 'utf8')) as Bench)
   const bench: Bench = { node: process.version, cores: cpus().length, figures: [] }
   console.log(`Node ${bench.node}, ${bench.cores} cores, medians of ${values.turns} turns\n`)
   for (const { run } of chosen) {
     for (const figure of await run(Number(values.turns))) {
       bench.figures.push(figure)
-      print(figure, earlier)
+      print(figure)
     }
   }
   writeFileSync('bench.json', `${JSON.stringify(bench, undefined, 2)}\n`)
@@ -78,19 +72,13 @@ function write(bench: Bench): void {
   writeBlock('README.md', 'speed', figureTable(figures))
 }
 
-function print(figure: Figure, earlier: Bench | undefined): void {
+function print(figure: Figure): void {
   const { name, reference, ratio } = figure
   const neighbour =
     reference === undefined ? '' : `, ${reference.name} ${valueText({ ...figure, value: reference.value })}`
   const ratioText = ratio === undefined ? '' : `, ratio ${ratio.toFixed(2)}`
   const goal = wantedText(figure) === '' ? '' : ` (${wantedText(figure)})`
   console.log(`${isMet(figure) ? '✓' : '✗'} ${name}: ${valueText(figure)}${neighbour}${ratioText}${goal}`)
-  const before = earlier?.figures.find((one) => one.name === name)
-  if (before === undefined) return
-  // Two runs may meet machines of different load; a figure and its reference are measured in the same run.
-  const change = ratio !== undefined && before.ratio !== undefined ? ratio / before.ratio : figure.value / before.value
-  const slower = figure.unit === 'calls/s' ? 1 / change : change
-  console.log(`    ${slower > noticeable ? 'SLOWER: ' : ''}${slower.toFixed(2)} times ${valueText(before)} of before`)
 }
 
 process.exitCode = await main().catch((error: Error) => {

@@ -1,46 +1,36 @@
 /**
  * Runs every scenario against every mutant: which cases find it, at the requirement that it breaks and elsewhere.
  *
- *     npm run matrix [-- --own] [--tsv FILE] [--only TEXT] [--every N]
- *     --own    the scenarios of the broken requirement only, as in npm test
- *     --tsv    writes the whole matrix, a mutant per line and a scenario per column, in killing cases
- *     --only   mutants whose id or requirement begins so
- *     --every  only every N-th mutant, the first one included
+ *     npm run matrix [-- --only TEXT]     mutants whose id or requirement begins so
  *
- * Without --own it also says how many mutants a report tells in one line, and how many with more than one other requirement.
+ * It also says how many mutants a report tells in one line, and how many with more than one other requirement.
  */
-import { writeFileSync } from 'node:fs'
 import { allItems } from '../suites/engine/conversation/cases.ts'
 import { countBy } from '../suites/engine/group.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
-import { type Hunt, hunt, idleReasons, idleScenarios, itemsOf, judgingScenarios } from '../suites/self/mutation.ts'
+import { type Hunt, hunt, idleReasons, idleScenarios } from '../suites/self/mutation.ts'
 import { brokenServers } from '../suites/servers/table.ts'
 import { readArguments } from './arguments.ts'
 
 const { values } = readArguments({
-  options: {
-    own: { type: 'boolean', default: false },
-    tsv: { type: 'string' },
-    only: { type: 'string', default: '' },
-    every: { type: 'string', default: '1' },
-  },
+  options: { only: { type: 'string', default: '' } },
 })
 const corpus = await openCorpus()
 const everything = allItems(corpus)
-const mutants = (await brokenServers('own'))
-  .filter(({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only))
-  .filter((_, index) => index % Number(values.every) === 0)
+const mutants = (await brokenServers('own')).filter(
+  ({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only),
+)
 
 const hunts: Hunt[] = []
 for (const mutant of mutants) {
-  const found = await hunt(mutant, corpus, values.own ? itemsOf(corpus, mutant.breaks) : everything)
+  const found = await hunt(mutant, corpus, everything)
   hunts.push(found)
   console.log(line(found))
 }
 
 const survivors = hunts.filter(({ killers }) => killers.length === 0)
 const elsewhere = survivors.filter((found) => found.elsewhere.length > 0)
-const idle = values.only === '' && values.every === '1' ? idleScenarios(corpus, hunts) : []
+const idle = values.only === '' ? idleScenarios(corpus, hunts) : []
 const unexplained = idle.filter((id) => idleReasons[id] === undefined)
 console.log(
   [
@@ -48,11 +38,10 @@ console.log(
     `${hunts.length} mutants, ${hunts.length - survivors.length} killed at the requirement they break`,
     `${survivors.length} survivors${list(survivors.map(({ mutant, seen }) => `${mutant.id} (${seen})`))}`,
     `${elsewhere.length} of them noticed elsewhere only${list(elsewhere.map(({ mutant }) => mutant.id))}`,
-    ...(values.own ? [] : toldSentence(hunts)),
+    ...toldSentence(hunts),
     `${idle.length} scenarios that kill no mutant, ${unexplained.length} without a stated reason${list(unexplained)}`,
   ].join('\n'),
 )
-if (values.tsv !== undefined) writeFileSync(values.tsv, table(hunts))
 if (survivors.length + unexplained.length > 0) process.exitCode = 1
 
 function line({ mutant, killers, elsewhere: others, seen }: Hunt): string {
@@ -74,15 +63,6 @@ function toldSentence(all: readonly Hunt[]): string[] {
 
 function countByScenario(cases: Hunt['killers']): string {
   return [...countBy(cases, ({ id }) => id)].map(([id, count]) => (count === 1 ? id : `${id} ×${count}`)).join(', ')
-}
-
-function table(all: readonly Hunt[]): string {
-  const columns = judgingScenarios(corpus)
-  const lines = all.map(({ mutant, killers, elsewhere: others }) => {
-    const found = [...killers, ...others].map(({ id }) => id)
-    return [mutant.id, mutant.breaks, ...columns.map((id) => found.filter((one) => one === id).length || '')].join('\t')
-  })
-  return `${[['mutant', 'breaks', ...columns].join('\t'), ...lines].join('\n')}\n`
 }
 
 function list(ids: readonly string[]): string {

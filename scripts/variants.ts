@@ -1,40 +1,35 @@
 /**
- * Every conforming variant by itself, on fresh servers and on a lasting one; with --pairs also every compatible pair. With words
- * only the variants whose id begins with one of them, and their pairs.
+ * Every conforming variant by itself, on fresh servers and on a lasting one. With words only the variants whose id begins
+ * with one of them.
  *
- *     npm run variants [-- [ID…] [--pairs] [--concurrency 1,4,16]]
+ *     npm run variants [-- [ID…] [--concurrency 1,4,16]]
  */
 
-import { departuresOf, type Merged, merge, pairsOf, runVariant } from '../suites/self/conforming-run.ts'
+import { departuresOf, runVariant } from '../suites/self/conforming-run.ts'
 import { conformingServers } from '../suites/servers/table.ts'
 import { lastingTarget } from '../suites/targets/bundled.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 const { values, positionals: words } = readArguments({
   allowPositionals: true,
-  options: { pairs: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '1' } },
+  options: { concurrency: { type: 'string', default: '1' } },
 })
 /** How the cases run: 0, each against a fresh server; else all against one server, with this many calls at once. */
 const ways = values.concurrency.split(',').map(Number)
 const variants = await conformingServers('own')
 const unknown = words.find((word) => !variants.some(({ id }) => id.startsWith(word)))
 if (unknown !== undefined) wrongArgument(`there is no variant whose id begins with "${unknown}"`)
-const isNamed = ({ ids }: Merged): boolean =>
-  words.length === 0 || ids.some((id) => words.some((word) => id.startsWith(word)))
-const servers = [
-  ...variants.map((variant) => merge([variant])),
-  ...(values.pairs ? pairsOf(variants).map((pair) => merge(pair)) : []),
-].filter(isNamed)
+const servers = variants.filter(({ id }) => words.length === 0 || words.some((word) => id.startsWith(word)))
 
 let unexpected = 0
 for (const server of servers) {
-  for (const atOnce of server.ids.length === 1 ? [0, ...ways] : [0]) {
+  for (const atOnce of [0, ...ways]) {
     const { departures, messages } = await runVariant(server, {
       lasting: atOnce > 0 ? lastingTarget : undefined,
       concurrency: Math.max(1, atOnce),
     })
-    const name = `${server.ids.join(' + ')}${atOnce > 0 ? ` (lasting, ${atOnce} at once)` : ''}`
-    if (departures.join() === departuresOf(server.ids).join()) {
+    const name = `${server.id}${atOnce > 0 ? ` (lasting, ${atOnce} at once)` : ''}`
+    if (departures.join() === departuresOf([server.id]).join()) {
       console.log(`${name}: ${departures.length === 0 ? 'passed' : departures.join(', ')}`)
     } else {
       unexpected += 1

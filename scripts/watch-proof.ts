@@ -2,7 +2,7 @@
  * Records runs against broken and conforming servers as HAR, judges the traffic blind, and compares it with what the model finds that
  * listens to the same runs.
  *
- *     npm run watch-proof [-- --every N] [--first N] [--only PREFIX] [--conforming] [--write]
+ *     npm run watch-proof [-- --every N] [--only PREFIX] [--write]
  *
  * Every tenth server is asked, unless another number is given. `--write` writes the result into docs/watch.md. Exit code 1: a conforming
  * server is accused, a scenario fails on the reference server, or less than 98 % of what is heard, and can be seen, is seen.
@@ -16,9 +16,7 @@ import { readArguments } from './arguments.ts'
 const { values } = readArguments({
   options: {
     every: { type: 'string', default: '10' },
-    first: { type: 'string', default: '0' },
     only: { type: 'string', default: '' },
-    conforming: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 })
@@ -28,7 +26,7 @@ async function proveAll(servers: readonly (BrokenServer | ConformingServer)[]): 
   const proofs: WatchProof[] = []
   for (const server of servers
     .filter(({ id }) => id.startsWith(values.only))
-    .filter((_, index) => index % Number(values.every) === Number(values.first) % Number(values.every))) {
+    .filter((_, index) => index % Number(values.every) === 0)) {
     const proof = await proveWatch(server, corpus)
     proofs.push(proof)
     console.log(
@@ -38,9 +36,8 @@ async function proveAll(servers: readonly (BrokenServer | ConformingServer)[]): 
   return proofs
 }
 
-const all = { conforming: await conformingServers(), broken: values.conforming ? [] : await brokenServers() }
-const conforming = await proveAll(all.conforming)
-const broken = await proveAll(all.broken)
+const conforming = await proveAll(await conformingServers())
+const broken = await proveAll(await brokenServers())
 const { text, details, isProved } = watchSummary(broken, conforming)
 for (const line of details) console.log(line)
 console.log(text)

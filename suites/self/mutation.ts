@@ -81,7 +81,7 @@ function toldOf(corpus: Corpus, outcomes: readonly CaseOutcome[]): string[][] {
 }
 
 /** Scenarios that judge something, and the test keys. */
-export function judgingScenarios(corpus: Corpus): string[] {
+function judgingScenarios(corpus: Corpus): string[] {
   const judging = allItems(corpus).filter((item) => provesOf(item).length > 0)
   return [...new Set(judging.map(({ scenario }) => scenario.id))].sort()
 }
