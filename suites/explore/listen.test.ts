@@ -21,16 +21,6 @@ describe('listening', () => {
     return { ...talk, list }
   }
 
-  test('an old access token that is let in after its refresh', () => {
-    const { grant, use, refresh, found } = talking()
-    grant('one')
-    use('one')
-    refresh('one', 'two')
-    expect(found()).toEqual([])
-    use('one')
-    expect(found()).toEqual(['found/refresh/revokes-access/let-in'])
-  })
-
   test.each([true, false])('not while the refresh is under way (its answer comes first: %s)', (refreshIsFirst) => {
     const { grant, refreshing, using, use, pair, end, found } = talking()
     grant('one')
@@ -55,24 +45,6 @@ describe('listening', () => {
     const { grant, list, found } = talking()
     list(basicHeader(), null)
     grant('one', [], null)
-    expect(found()).toEqual([])
-  })
-
-  test('wrong credentials that are let in, and a token that nobody issued', () => {
-    const { list, found } = talking()
-    for (const header of [basicHeader(rootKey.id, 'another-secret'), 'Bearer of-nobody', undefined]) list(header)
-    expect(found()).toEqual([
-      'found/basic/credentials/let-in',
-      'found/tokens/authorize/let-in',
-      'found/authorization/required/let-in',
-    ])
-  })
-
-  test('nothing is said of another spelling of a token', () => {
-    const { grant, list, pair, found } = talking()
-    grant('One-and-only')
-    const { accessToken } = pair('One-and-only')
-    for (const text of [accessToken.toUpperCase(), `${accessToken}-more`, ` ${accessToken}`]) list(`Bearer ${text}`)
     expect(found()).toEqual([])
   })
 
@@ -225,13 +197,6 @@ describe('a preparation is lost with', () => {
     end(racing[0], pair('three'))
     end(racing[1], null)
     expect(lostPreparation(racing[1])).toBeUndefined()
-  })
-
-  test('no answer to another call, no credentials and no token that nobody issued is a lost preparation', () => {
-    const { begin, end, lostPreparation, whyUse } = conversation()
-    const request = begin('solution/listSolutions', {})
-    end(request, null)
-    expect([lostPreparation(request), whyUse('of nobody')]).toEqual([undefined, undefined])
   })
 
   test('asking changes nothing about what is judged later', () => {

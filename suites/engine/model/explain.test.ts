@@ -4,8 +4,6 @@ import {
   afterGrants,
   at,
   correctHistory,
-  judged,
-  listWith,
   lost,
   newState,
   pairAnswer,
@@ -16,7 +14,6 @@ import {
 } from '../../self/made-up-calls.ts'
 import { seededRandom } from '../signer/random.ts'
 import { type Exchange, explain } from './explain.ts'
-import { learn } from './learn.ts'
 import type { Answer, Call } from './state.ts'
 
 const during = (call: Call, answer: Answer, from: number, to: number): Exchange => ({
@@ -69,9 +66,4 @@ test('raises no alarm in 40 correct histories; half of them lose a tenth of thei
     const how = { random, reading: round % start.sessions.length, lossy: round % 2 === 0, calls: 12 }
     expect(explain(start, correctHistory(start, how)).is).not.toBe('impossible')
   }
-})
-
-test('a refused call without credentials changes no later verdict', () => {
-  const tried = learn(state, listWith(undefined), refused, at(5))
-  expect(judged(tried, useOld, at(10))).toEqual(judged(state, useOld, at(10)))
 })

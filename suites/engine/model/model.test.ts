@@ -524,11 +524,6 @@ describe('the envelope', () => {
   ])('%s', (text, is) => {
     expect(verdictOf(basicHeader(), text)).toBe(is)
   })
-
-  test('the id of an answer is compared as a number', () => {
-    const text = listBody.replace('"id":1', '"id":1.0')
-    expect(breaks(newState(), listWith(basicHeader(), text), accepted())).toEqual([])
-  })
 })
 
 /** The answer to a grant, with another value in one member. */

@@ -84,12 +84,6 @@ describe('sixteen sessions', () => {
 })
 
 describe('the readings of the open questions', () => {
-  test('each combination is a table of its own', () => {
-    const tables = everySessionTable()
-    expect(tables).toHaveLength(5 * 3 * 6)
-    expect(new Set(tables.map(({ reading }) => JSON.stringify(reading))).size).toBe(tables.length)
-  })
-
   test('an answer drops those that it contradicts', () => {
     const unnamed = Array.from({ length: 16 }, (_, n) => granted(`u${n}`, ['solution'], { ms: 2000 + n, said: [] }))
     const state = after(withSessions(['s0'], 0), ...unnamed)
