@@ -658,6 +658,9 @@ export const mistakes: readonly KnownMistake[] = [
     body('with-body-utf8-twice', 'the UTF-8 of the body is encoded a second time', (raw) =>
       fromUtf8(raw) === null ? null : utf8(fromLatin1(raw)),
     ),
+    on('body', 'with-body-question-marks', 'the body is signed in ASCII, with a ? for every other character', (right) =>
+      right.replace(/[^\0-\x7f]/gu, '?'),
+    ),
     body('with-body-utf16', 'the body is signed in UTF-16', (raw) =>
       fromUtf8(raw) === null ? null : utf16(text(raw)),
     ),
@@ -695,9 +698,6 @@ export const mistakes: readonly KnownMistake[] = [
     ),
     form('with-body-lower-case', 'the body is put in lower case before it is signed', 'lower-case'),
     form('with-body-upper-case', 'the body is put in upper case before it is signed', 'upper-case'),
-    on('body', 'with-body-question-marks', 'the body is signed in ASCII, with a ? for every other character', (right) =>
-      right.replace(/[^\0-\x7f]/gu, '?'),
-    ),
     body('with-body-cut-to-8-bits', 'every character of the body is cut to 8 bits (an em dash becomes 0x14)', (raw) =>
       latin1(text(raw)) === null ? Uint8Array.from(text(raw).split(''), (unit) => unit.charCodeAt(0) & 0xff) : null,
     ),

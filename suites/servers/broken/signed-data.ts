@@ -29,6 +29,9 @@ import {
   text,
 } from './changes.ts'
 
+/** What a server in ASCII makes of a text. */
+const questionMarks = (body: string): string => body.replace(/[^\0-\x7f]/gu, '?')
+
 /** Accepts signatures over other data too. The texts are latin-1: one character per byte. */
 const alsoData = (make: (parts: SignedParts, body: string) => string): Change => ({
   dataToSign: (parts) => [...right.dataToSign(parts), bytes(make(parts, text(parts.body)))],
@@ -146,6 +149,10 @@ export const signedData: BrokenRows = {
     'reserialised-body-expected': onlyData((parts, body) => joined(parts, again(body))),
     'trimmed-body-expected': onlyData((parts, body) => joined(parts, body.trim())),
     'body-expected-in-latin-1': onlyData((parts, body) => joined(parts, bytes(body).toString('utf8'))),
+    'question-marks-for-other-characters-expected': by.reported(
+      onlyData((parts, body) => joined(parts, questionMarks(bytes(body).toString('utf8')))),
+    ),
+    'ecc-over-question-marks-too': by.reported(alsoEcc((data) => Buffer.from(questionMarks(data.toString())))),
     'body-in-ascii-signed-too': alsoBody((body) =>
       again(bytes(body).toString('utf8')).replace(
         /[\u0080-\uffff]/g,
