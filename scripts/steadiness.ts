@@ -1,10 +1,11 @@
 /**
  * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; against one that serves all of them, one after another, and may
- * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core. `--lanes N`
+ * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core. With `--seeds`,
+ * runs in other orders against a deployment that loses races and keeps what they left must name the same cases. `--lanes N`
  * takes every N-th broken server, slowed down to 8 ms a call: runs with 1, 2, 4 and 8 calls at once must name the same requirements.
  *
- *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--lanes 0]
+ *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0] [--lanes 0]
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,9 +24,13 @@ const { values } = readArguments({
     url: { type: 'string', default: '20' },
     same: { type: 'string', default: '5' },
     busy: { type: 'string', default: '20' },
+    seeds: { type: 'string', default: '0' },
     lanes: { type: 'string', default: '0' },
   },
 })
+
+/** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
+const losesRaces = 'two-processes-keep-what-a-lost-race-left'
 
 /** For `--lanes`: how long each answer takes in ms, and how many calls the model makes. At this pace it opens four lanes. */
 const [lanesDelayMs, lanesCalls] = [8, '6000']
@@ -44,6 +49,7 @@ const differing = [
   ...(await repeat('url', Number(values.url), () => runServed())),
   ...(await onOneServer((runOnce) => repeat('same server', Number(values.same), runOnce))),
   ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
+  ...(await inOtherOrders(Number(values.seeds))),
   ...(await withOtherLanes(Number(values.lanes))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
@@ -119,6 +125,23 @@ async function onOneServer<Result>(
     await server.stop()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** @returns the cases that some seeds name and others do not */
+async function inOtherOrders(times: number): Promise<string[]> {
+  const row = (await brokenServers()).find(({ id }) => id === losesRaces)
+  const named = new Map<string, number>()
+  for (let seed = 1; seed <= times; seed += 1) {
+    const server = await startMockServer(row?.create() ?? {})
+    const { id, secret } = server.rootKey
+    const env = { SVC_KEY_ID: id, SVC_KEY_SECRET: secret }
+    const { report, ms } = await run([server.url, '--disposable', '--no-explore', '--seed', String(seed)], env)
+    await server.close()
+    const cases = report.cases.filter(({ verdict }) => ['failed', 'warned', 'blocked'].includes(verdict))
+    for (const { verdict, key } of cases) named.set(`${verdict} ${key}`, (named.get(`${verdict} ${key}`) ?? 0) + 1)
+    console.log(`seed ${seed}: ${cases.length} cases named in ${Math.round(ms / 1000)} s`)
+  }
+  return [...named].filter(([, count]) => count < times).map(([what, count]) => `${count} of ${times} seeds: ${what}`)
 }
 
 /** @returns the requirements that runs with some numbers of calls at once name, and others do not */
