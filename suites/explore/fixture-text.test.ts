@@ -39,6 +39,13 @@ test('grants and refreshes have short forms, and names that a reader can follow'
   expect(textOf(steps.map(inDocumentOrder))).toContain(both)
 })
 
+test('where the order of the params matters, they are written as they were sent', () => {
+  const key = { apiKeySecret: '$root.secret', apiKeyId: '$root.id' }
+  const params = { scope: ['solution'], grantType: 'api_key_credentials', ...key }
+  const step: Step = { ...grant('root', ['solution'], { as: 'pair7' }), params }
+  expect(textOf([step, ...steps.slice(2)])).toContain('params: { scope: [ solution ], grantType: api_key_credentials')
+})
+
 const race = (on: 'new' | 'warm'): Step =>
   atOnce(
     ['x1', 'x2', 'x3'].map((as) => refresh('pair7', { as })),
@@ -269,6 +276,14 @@ test('a session that sixteen newer ones follow is removed in every reading', () 
   expect(isWritten([...old, ...newer])).toBe(true)
   expect(isWritten([...old, ...newer.slice(1)])).toBe(false)
   expect(isWritten([...old, ...newer.slice(0, 8), list(token('pair2')), ...newer.slice(8)])).toBe(false)
+})
+
+test('a refused creation is written without the name of its key', () => {
+  const params = { name: 'twin-$unique', scope: ['solution'], publicKey: '$ecc-a-own.publicKey' }
+  const step = create(basic('root'), params, { as: 'ecc-a' })
+  const line = written([step], { expect: 'accepted', requirement: 'keys/public-key' }).at(-1) ?? ''
+  expect(line).not.toContain('keep')
+  expect(line).toContain('expect: accepted')
 })
 
 test('a third address is one of the loopback', () => {
