@@ -121,7 +121,9 @@ function failureFirst({ first, others }: Cause): Cause {
 function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
   // Only what rests on it directly: through a third sentence that holds, most sentences about authorization would explain each other.
   const consequencesOf = new Map(levels.map(({ id, consequences = [] }) => [id, consequences]))
-  const reachOf = ({ broken }: Wrong): string[] => broken.flatMap((id) => [id, ...(consequencesOf.get(id) ?? [])])
+  const reach = new Map(
+    wrong.map((one) => [one, new Set(one.broken.flatMap((id) => [id, ...(consequencesOf.get(id) ?? [])]))]),
+  )
   const alike = [
     // One call that got the same answer in at least three ways to authorize: the call must be the reason, and not the way.
     sameCalls(wrong, ({ side, problem }) =>
@@ -139,7 +141,7 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
     if (alike.some((all) => all.has(one) && all.has(other))) return true
     // A call that is let in explains no refusal, and a refusal no call that is let in; a wrong value spoils whatever needs it.
     if (one.side !== other.side && one.side !== 'value') return false
-    return !isLetInAnotherWay(one, other) && other.broken.every((id) => reachOf(one).includes(id))
+    return !isLetInAnotherWay(one, other) && other.broken.every((id) => reach.get(one)?.has(id))
   }
   const hosts = new Map<Wrong, Wrong>()
   const rootOf = (one: Wrong): Wrong => {
