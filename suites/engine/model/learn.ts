@@ -601,6 +601,7 @@ function grantShape(state: State, call: ReadCall, result: JsonObject, made: Span
     ...issuedTwice(state, read, old, key),
     ...withinKey(state, key, result.scope),
     ...lifetimeShape(state, asked, read, made),
+    ...(old === undefined ? [] : expiredAtBirth(state, read, made)),
     ...(isPlainRefresh && isStrings(result.scope) ? scopeKept(found.pair.granted, result.scope) : []),
   ]
 }
@@ -665,6 +666,13 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
   else if (isMoment(refreshEnds) && asked < refreshEnds - clock.from - made.from - slackMs)
     problems.push(...endsTooEarly(state, asked, life, made))
   return problems
+}
+
+/** refresh/new-pair: whatever lifetime the tokens of a refresh have, they work at first. */
+function expiredAtBirth({ tokenClock: clock }: State, { accessTokenExpiry: ends }: Result, made: Span): Problem[] {
+  const sinceMs = clock === null || !isMoment(ends) ? 0 : made.from - (ends - clock.from)
+  if (sinceMs <= slackMs) return []
+  return [problem('refresh/new-pair', 'A refresh returned an access token that had expired before it was asked for')]
 }
 
 /** The clock of the server is known from other expiries alone, so an expiry is compared with them, and no lifetime is measured. */

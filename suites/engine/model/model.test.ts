@@ -542,6 +542,15 @@ test.each([
   expect(shape(newState(), grantCall(['solution']), pairWith(name, value), at(0))).toMatchObject([{ message }])
 })
 
+test('a refresh gives no access token that has expired already', () => {
+  const state = afterGrants(newState(), ['a'], ['solution'])
+  const renewedFor = (lifeMs: number) =>
+    shape(state, refreshCall(tokensOf('a').refresh), pairAnswer('b', ['solution'], at(20_000), lifeMs), at(20_000))
+  expect(renewedFor(-5000)).toMatchObject([{ requirement: 'refresh/new-pair', level: 'must' }])
+  // The clock of the server is known to about a second.
+  expect(renewedFor(-1500)).toEqual([])
+})
+
 describe.each([null, undefined, 7, ''])('a grant with %j instead of', (missing) => {
   const { access, refresh } = tokensOf('a')
   const without = (name: string): State =>
