@@ -11,7 +11,8 @@ import { foundIn, toldOf } from './test-findings.ts'
 
 const { requirements } = await openCorpus()
 
-test('refusals that are never seen again are tried again only so often', async () => {
+/** Takes ten refusals that are never seen again. @returns which of them were tried again */
+async function takeOnceRefused(change: (x: Explorer) => void): Promise<boolean[]> {
   let refuses = false
   const around: NonNullable<ServerOptions['around']> = (handle) => (request) => {
     if (!refuses) return handle(request)
@@ -26,6 +27,7 @@ test('refusals that are never seen again are tried again only so often', async (
     }
   })
   expect(found.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'refused'))
+  change(x)
   const findings = collectFindings(x, requirements)
   const isRepeated: boolean[] = []
   for (const one of found) {
@@ -34,7 +36,27 @@ test('refusals that are never seen again are tried again only so often', async (
     isRepeated.push(x.repeated() > before)
   }
   expect(findings.found).toEqual([])
-  expect(isRepeated).toEqual([...Array(8).fill(true), false, false])
+  return isRepeated
+}
+
+test('refusals that are never seen again are tried again only so often', async () => {
+  expect(await takeOnceRefused(() => {})).toEqual([...Array(8).fill(true), false, false])
+})
+
+test('and not for longer than half of the time that is left', async () => {
+  const isRepeated = await takeOnceRefused((x) => {
+    let ms = x.options.clock.now()
+    const now = () => {
+      ms += 1000
+      return ms
+    }
+    Object.assign(x, {
+      options: { ...x.options, clock: { ...x.options.clock, controlled: false, now }, timeLeftMs: () => 60_000 },
+    })
+  })
+  const tried = isRepeated.filter(Boolean).length
+  expect(tried).toBeGreaterThan(0)
+  expect(tried).toBeLessThan(8)
 })
 
 test('what was shown is only counted, and a lock is waited for only twice', async () => {

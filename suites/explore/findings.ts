@@ -65,6 +65,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   /** By the id before a simpler form was tried, which may have another. */
   const reportedTimes = new Map<string, number>()
   const notSeenAgain = new Map<string, number>()
+  const vainMs = new Map<string, number>()
   const isWayLocked = watchLocks(x)
   // The length of the log when the candidates of a stage are taken. Between a candidate and that nothing can have locked its key.
   let settledAt = 0
@@ -85,11 +86,13 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const missed = notSeenAgain.get(id) ?? 0
       // What was shown before is only counted: looking for a lock each time would leave less for everything else.
       const isShown = found.some((one) => one.id === id && isShownAgain(one))
-      if (missed >= mostNotSeenAgain || (!isShown && (await mayBeLocked(candidate)))) return
+      if (missed >= mostNotSeenAgain || hasTakenTooLong(x, vainMs.get(id) ?? 0)) return
+      if (!isShown && (await mayBeLocked(candidate))) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
       const earlier = found.findIndex((one) => one.id === id && !isShownAgain(one))
       if (count > 1 && (earlier < 0 || count > mostChances)) return
+      const begunMs = x.options.clock.now()
       const shrunk =
         found.length < mostShrunk
           ? await reproduce(x, candidate)
@@ -97,6 +100,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       // Repeating it may have locked the key, so that it only seems to repeat.
       if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
         notSeenAgain.set(id, missed + 1)
+        vainMs.set(id, (vainMs.get(id) ?? 0) + x.options.clock.now() - begunMs)
         seen.delete(id)
         return
       }
@@ -115,6 +119,13 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
     },
   }
 }
+
+/** What tries that show nothing may take in any case. */
+const leastVainMs = 7000
+
+/** Whether the tries of one kind that showed nothing took as long as half of what is left: with pauses between sessions each takes seconds. */
+const hasTakenTooLong = ({ options: { clock, timeLeftMs } }: Explorer, ms: number): boolean =>
+  !clock.controlled && ms > Math.max(leastVainMs, timeLeftMs() / 2)
 
 /** A signed call whose body is in another form: if the target takes such a body with Basic credentials, and this signature of a plain one, then the body is the cause. */
 async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {
