@@ -106,6 +106,18 @@ const writeBackRows: Around = meets(async (call, next) => {
 /** Parts 3 and 4.2: what a refresh takes, gives, keeps and ends. */
 export const refresh: BrokenRows = {
   'refresh/new-pair': {
+    // From the second refresh on, the new access token ends when the old one does.
+    'third-access-token-ends-with-the-second': by.reported((seen, ends = new Map<string, number>()) => {
+      const endOf = ({ id, accessExpiryMs }: TokenPair) => ends.get(id) ?? accessExpiryMs
+      return {
+        reportedAccessExpiry: (pair) => {
+          const old = renewed(seen)
+          if (old !== undefined && pair.generation > 1) ends.set(pair.id, endOf(old))
+          return endOf(pair)
+        },
+        accessExpired: (pair, nowMs) => nowMs >= endOf(pair),
+      }
+    }),
     'ten-refreshes-of-a-grant': { refreshesAllowed: () => 10 },
     // A refresh token is refused after its access token has created a key.
     'key-creation-spends-refresh-token': by.first((seen, spent = new Set<TokenPair>()) => ({
