@@ -64,8 +64,8 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   const seen = new Map<string, number>()
   /** By the id before a simpler form was tried, which may have another. */
   const reportedTimes = new Map<string, number>()
-  const notSeenAgain = new Map<string, number>()
-  const vainMs = new Map<string, number>()
+  /** Of each kind: how many answers were not seen again, and how long trying them took. */
+  const notSeenAgain = new Map<string, { times: number; ms: number }>()
   const isWayLocked = watchLocks(x)
   // The length of the log when the candidates of a stage are taken. Between a candidate and that nothing can have locked its key.
   let settledAt = 0
@@ -83,10 +83,10 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       if (chances > mostChances && reported.kind === 'history') return
       const candidate = chances > mostChances ? reported : await inSequence(x, await aboutBody(x, reported))
       const id = idOf(candidate)
-      const missed = notSeenAgain.get(id) ?? 0
+      const missed = notSeenAgain.get(id) ?? { times: 0, ms: 0 }
       // What was shown before is only counted: looking for a lock each time would leave less for everything else.
       const isShown = found.some((one) => one.id === id && isShownAgain(one))
-      if (missed >= mostNotSeenAgain || hasTakenTooLong(x, vainMs.get(id) ?? 0)) return
+      if (missed.times >= mostNotSeenAgain || hasTakenTooLong(x, missed.ms)) return
       if (!isShown && (await mayBeLocked(candidate))) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
@@ -99,15 +99,14 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
           : { steps: candidate.steps ?? closure(x, candidate.entry), outcomes: [], failed: 0, tries: 0 }
       // Repeating it may have locked the key, so that it only seems to repeat.
       if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
-        notSeenAgain.set(id, missed + 1)
-        vainMs.set(id, (vainMs.get(id) ?? 0) + x.options.clock.now() - begunMs)
+        notSeenAgain.set(id, { times: missed.times + 1, ms: missed.ms + x.options.clock.now() - begunMs })
         seen.delete(id)
         return
       }
       const finding = findingOf(x, { ...candidate, ...shrunk.as }, shrunk, requirements)
       if (finding.id !== id) {
         // Another call may still break the sentence that seemed broken here.
-        notSeenAgain.set(id, missed + 1)
+        notSeenAgain.set(id, { ...missed, times: missed.times + 1 })
         seen.delete(id)
         seen.set(finding.id, (seen.get(finding.id) ?? 0) + 1)
       }
@@ -120,12 +119,12 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   }
 }
 
-/** What tries that show nothing may take in any case. */
-const leastVainMs = 7000
+/** What the tries of answers that are not seen again may take in any case. */
+const leastTriesMs = 7000
 
-/** Whether the tries of one kind that showed nothing took as long as half of what is left: with pauses between sessions each takes seconds. */
+/** Whether trying what was not seen again took half of the time that is left: with pauses between sessions each try takes seconds. */
 const hasTakenTooLong = ({ options: { clock, timeLeftMs } }: Explorer, ms: number): boolean =>
-  !clock.controlled && ms > Math.max(leastVainMs, timeLeftMs() / 2)
+  !clock.controlled && ms > Math.max(leastTriesMs, timeLeftMs() / 2)
 
 /** A signed call whose body is in another form: if the target takes such a body with Basic credentials, and this signature of a plain one, then the body is the cause. */
 async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {

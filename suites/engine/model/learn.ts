@@ -601,7 +601,7 @@ function grantShape(state: State, call: ReadCall, result: JsonObject, made: Span
     ...issuedTwice(state, read, old, key),
     ...withinKey(state, key, result.scope),
     ...lifetimeShape(state, asked, read, made),
-    ...(old === undefined ? [] : expiredAtBirth(state, read, made)),
+    ...(old === undefined ? [] : expiredAlready(state, read, made)),
     ...(isPlainRefresh && isStrings(result.scope) ? scopeKept(found.pair.granted, result.scope) : []),
   ]
 }
@@ -669,9 +669,8 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
 }
 
 /** refresh/new-pair: whatever lifetime the tokens of a refresh have, they work at first. */
-function expiredAtBirth({ tokenClock: clock }: State, { accessTokenExpiry: ends }: Result, made: Span): Problem[] {
-  const sinceMs = clock === null || !isMoment(ends) ? 0 : made.from - (ends - clock.from)
-  if (sinceMs <= slackMs) return []
+function expiredAlready({ tokenClock: clock }: State, { accessTokenExpiry: ends }: Result, made: Span): Problem[] {
+  if (clock === null || !isMoment(ends) || ends - clock.from >= made.from - slackMs) return []
   return [problem('refresh/new-pair', 'A refresh returned an access token that had expired before it was asked for')]
 }
 
