@@ -5,15 +5,14 @@ import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, type Printable } from '../engine/printable.ts'
-import { type Exploration, explore } from '../explore/explore.ts'
+import { explore } from '../explore/explore.ts'
 import { type Found, withoutReason } from '../explore/findings.ts'
 import { openTarget } from '../explore/open.ts'
-import { exploredOf } from '../explore/report.ts'
 import { buildReport } from '../report/build.ts'
 import type { Document } from '../report/document.ts'
 import { runRenderers } from '../report/formats.ts'
 import { stopText } from '../report/problem-text.ts'
-import { isShownAgain, type Meta, type Report } from '../report/report.ts'
+import { isShownAgain, type Report } from '../report/report.ts'
 import { exploredLines, tellRun } from '../report/tell.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -88,22 +87,41 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   if (explored.left.length > 0)
     progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
   const { exploration, stopped } = explored
+  const name = target?.url ?? 'bundled'
   if (!exploration.rootAccepted) {
     if (stopped !== null) throw new SuiteError('interrupted', 'Interrupted before the target accepted a call')
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
-    throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
+    throw new SuiteError('unreachable', `Cannot explore "${name}": ${why}`)
   }
-  const report = exploreReport(corpus, exploration, {
-    target: target?.url ?? 'bundled',
-    started: started.toISOString(),
-    seed: String(seed),
-    allow: [...allow],
-    stopped: stopped === null ? null : stopText(stopped),
+  const { findings, gone } = exploration
+  const exitCode = findings.some(isShownAgain) ? 1 : gone === null ? 0 : goneExitCode
+  const report = buildReport({
+    meta: {
+      target: name,
+      started: started.toISOString(),
+      seed: String(seed),
+      allow: [...allow],
+      stopped: stopped === null ? gone : stopText(stopped),
+      version: packageVersion(),
+      durationMs: Math.round(exploration.seconds * 1000),
+      node: process.versions.node,
+      set: 'current',
+      again: `npx svc-conformance explore --url ${name} --seed ${seed}`,
+      absent: [],
+      clock: null,
+      shard: null,
+    },
+    outcomes: [],
+    corpus,
+    findings: findings.map(withoutReason),
+    explored: exploration.explored,
+    known: [],
+    options: { strict: false, partial: 'only', ownExitCode: stopped === null ? exitCode : interruptedExitCode },
   })
   writeFormats(report, runRenderers(tellExploration), reports)
   // Last, so that a full disk takes no report away.
-  if (flags.save !== null && exploration.findings.length > 0)
-    writeError(lines(await saveScenarios(flags, flags.save, exploration.findings, corpus)))
+  if (flags.save !== null && findings.length > 0)
+    writeError(lines(await saveScenarios(flags, flags.save, findings, corpus)))
   return report.exitCode
 }
 
@@ -186,36 +204,6 @@ function howToRun({ url, target, disposable }: Flags, folder: string, isImplied:
 }
 
 const goneExitCode = 3
-
-/** @param stopped why it was ended, as in `the run was interrupted`; null if it was not, or if the target went away */
-function exploreReport(
-  corpus: Corpus,
-  exploration: Exploration,
-  { stopped, ...meta }: Pick<Meta, 'target' | 'started' | 'seed' | 'allow' | 'stopped'>,
-): Report {
-  const { findings, gone, seconds } = exploration
-  const exitCode = findings.some(isShownAgain) ? 1 : gone === null ? 0 : goneExitCode
-  return buildReport({
-    meta: {
-      ...meta,
-      version: packageVersion(),
-      durationMs: Math.round(seconds * 1000),
-      node: process.versions.node,
-      set: 'current',
-      again: `npx svc-conformance explore --url ${meta.target} --seed ${meta.seed}`,
-      absent: [],
-      clock: null,
-      shard: null,
-      stopped: stopped ?? gone,
-    },
-    outcomes: [],
-    corpus,
-    findings: findings.map(withoutReason),
-    explored: exploredOf(exploration),
-    known: [],
-    options: { strict: false, partial: 'only', ownExitCode: stopped === null ? exitCode : interruptedExitCode },
-  })
-}
 
 /** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */
 function tellExploration(report: Report): Document {

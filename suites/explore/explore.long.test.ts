@@ -39,12 +39,19 @@ const nowhere = {
 describe('an exploration', () => {
   test.skipIf(!isProof)(onlyInProof('tries expired pairs again, though the table needs every call'), async () => {
     // Enough for the worlds, and half of what the table needs besides.
-    const { skipped } = await exploreServer({}, 10_500)
+    const {
+      explored: { skipped },
+    } = await exploreServer({}, 10_500)
     expect(skipped).not.toContain('expiry')
   })
 
   test('finds nothing at the reference server', async () => {
-    const { findings, rootAccepted, calls, skipped, begun } = await exploreServer({}, shortCalls)
+    const {
+      findings,
+      rootAccepted,
+      explored: { calls, skipped },
+      begun,
+    } = await exploreServer({}, shortCalls)
     expect(findings).toEqual([])
     expect(rootAccepted).toBe(true)
     expect(calls).toBeGreaterThan(shortCalls - 100)
@@ -68,7 +75,10 @@ describe('an exploration', () => {
         return handle(request)
       }
       const effort = { maxCalls: shortCalls, seconds: 60, controlled: false }
-      const { findings, calls } = await exploreInMemory({ handle: watched, context }, { ...ofUrl, ...effort })
+      const {
+        findings,
+        explored: { calls },
+      } = await exploreInMemory({ handle: watched, context }, { ...ofUrl, ...effort })
       for (const { id, publicKey } of context.state.keys.values())
         if (id !== context.root.id) {
           if (publicKey !== undefined) words.add(publicKey)
@@ -94,7 +104,11 @@ describe('an exploration', () => {
         limited += 1
         return { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>Too busy</h1>' }
       }
-    const { findings, gone, calls: made } = await exploreServer({ around }, shortCalls)
+    const {
+      findings,
+      gone,
+      explored: { calls: made },
+    } = await exploreServer({ around }, shortCalls)
     expect({ findings, gone }).toEqual({ findings: [], gone: null })
     // The limit was met; once it is known, the pace stays below it.
     expect(limited).toBeGreaterThan(0)
@@ -151,7 +165,10 @@ describe('an exploration', () => {
 
   test('ends if no authorization is accepted', async () => {
     const refusing: ServerOptions = { around: () => () => ({ status: 401, headers: {}, body: '' }) }
-    const { rootAccepted, calls } = await exploreServer(refusing, 500)
+    const {
+      rootAccepted,
+      explored: { calls },
+    } = await exploreServer(refusing, 500)
     expect(rootAccepted).toBe(false)
     expect(calls).toBeLessThan(100)
   })
@@ -304,7 +321,10 @@ const networks: readonly [string, (from: string) => string, boolean][] = [
 test.each(partUnlessProof(networks, 1))(
   'nothing is found in a conforming server behind %s',
   async (_name, translated, loopback) => {
-    const { findings, calls, unproved } = await exploreThrough(translated, loopback)
+    const {
+      findings,
+      explored: { calls, unproved },
+    } = await exploreThrough(translated, loopback)
     expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
     expect(calls).toBeGreaterThan(maxCalls - 500)
     // Only a proxy on this machine calls from an address of ours.

@@ -7,6 +7,7 @@ import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areApart, type Member } from '../engine/model/sessions.ts'
 import { memberOf } from '../engine/model/state.ts'
 import { type Random, seededRandom } from '../engine/signer/random.ts'
+import type { Explored } from '../report/report.ts'
 import { type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
@@ -68,25 +69,13 @@ export interface ExploreOptions
 
 export interface Exploration {
   readonly findings: readonly Found[]
-  readonly calls: number
-  /** How many cells of the table were called. */
-  readonly asked: number
-  readonly cells: number
-  /** How many cells were called, for each part of each kind of call. */
-  readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
-  /** Calls to repeat findings. */
-  readonly repeated: number
+  readonly explored: Required<Explored>
   /** The pairs of values of the matrix. */
   readonly matrix: Stages['coverage']
   readonly rootAccepted: boolean
   readonly gone: string | null
-  readonly created: number
   readonly seconds: number
-  /** The kinds of sequences that calls or time cut short or left out. */
-  readonly skipped: readonly string[]
-  /** What no answer could show here, and why. */
-  readonly unproved: readonly string[]
-  /** The stages that were begun; one that is also among `skipped` was cut short. */
+  /** The stages that were begun; one that is also among `explored.skipped` was cut short. */
   readonly begun: ReadonlySet<string>
 }
 
@@ -188,20 +177,22 @@ export function openExploration(options: ExploreOptions): OpenExploration {
       })
       await instance.close()
       const { asked = 0, parts = [], all: cells = 0 } = all?.table ?? {}
+      const matrix = all?.coverage ?? noCoverage(readMatrix())
       return {
         findings: findings.found,
-        calls: x.calls(),
-        asked,
-        cells,
-        parts: [...parts].map(([name, count]) => ({ case: name, ...count })),
-        repeated: x.repeated(),
-        matrix: all?.coverage ?? noCoverage(readMatrix()),
+        explored: {
+          calls: x.calls(),
+          repeated: x.repeated(),
+          changes: { asked, all: cells },
+          pairs: { covered: matrix.covered.size, all: matrix.all.length },
+          parts: [...parts].map(([name, count]) => ({ case: name, ...count })),
+          skipped: [...skipped],
+          unproved: options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : [],
+        },
+        matrix,
         rootAccepted,
         gone,
-        created: x.state().created,
         seconds: elapsed() / 1000,
-        skipped: [...skipped],
-        unproved: options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : [],
         begun,
       }
     },

@@ -2,7 +2,7 @@
 
 import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
-import { isObject } from '../engine/json.ts'
+import { defined, isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { findPair, keyIdOf, readBody } from '../engine/model/read-call.ts'
 import type { Call, Matchers, State } from '../engine/model/state.ts'
@@ -47,8 +47,6 @@ export const withoutReason = ({ whyNoFixture: _why, ...finding }: Found): Omit<F
 interface Findings {
   readonly found: Found[]
   take(candidate: Candidate): Promise<void>
-  /** How often each was seen, including the first time. */
-  readonly seen: ReadonlyMap<string, number>
 }
 
 /** How many findings are shortened; others keep their first sequence. */
@@ -61,6 +59,7 @@ const mostNotSeenAgain = 8
 
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
   const found: Found[] = []
+  /** How often each was seen, including the first time. */
   const seen = new Map<string, number>()
   /** By the id before a simpler form was tried, which may have another. */
   const reportedTimes = new Map<string, number>()
@@ -76,7 +75,6 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   }
   return {
     found,
-    seen,
     take: async (reported) => {
       const chances = (reportedTimes.get(idOf(reported)) ?? 0) + 1
       reportedTimes.set(idOf(reported), chances)
@@ -130,11 +128,7 @@ const hasTakenTooLong = ({ options: { clock, timeLeftMs } }: Explorer, ms: numbe
 async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {
   const step = x.log[candidate.entry]?.step
   if (candidate.kind !== 'refused' || !isCall(step) || !isSignedOtherBody(step)) return candidate
-  const { body, headers } = step
-  const right = list(byRoot(x), {
-    ...(body === undefined ? {} : { body }),
-    ...(headers === undefined ? {} : { headers }),
-  })
+  const right = list(byRoot(x), defined({ body: step.body, headers: step.headers }))
   const isTaken = async (call: CallStep): Promise<boolean> => (await x.call(call))?.answer.kind === 'accepted'
   if (wayOf(right.auth) !== 'basic' || !(await isTaken(right)) || !(await isTaken(list(step.auth)))) return candidate
   return { ...candidate, requirement: bodySigned, fact: bodySigned }

@@ -4,6 +4,7 @@
  */
 import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
+import { defined } from '../engine/json.ts'
 import { type RawStep, shortened, writtenOut } from '../engine/language/corpus.ts'
 import { changesOf, partNamed, readDeviations } from '../engine/language/deviations.ts'
 import type { Step as FixtureStep } from '../engine/language/fixture-types.ts'
@@ -400,8 +401,7 @@ function likeCalls({ call: method, body, headers, from, nonce, auth }: CallStep)
   const more = {
     ...(addsMember(body) && body !== undefined ? { body } : {}),
     ...(typeof body === 'object' ? { body: { size: body.size - 1 } } : {}),
-    ...(headers === undefined ? {} : { headers }),
-    ...(from === undefined ? {} : { from }),
+    ...defined({ headers, from }),
   }
   const isOfRoot = (way: Auth): boolean => JSON.stringify(auth) === JSON.stringify(way)
   const right = rootCall(method)

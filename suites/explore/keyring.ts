@@ -1,5 +1,6 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed, and makes calls only if the model is sure of their answers. */
 import { keyLimit } from '../engine/document.ts'
+import { defined } from '../engine/json.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
@@ -100,19 +101,10 @@ function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?:
 export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
   own === undefined || own.seen === '' ? [] : [`ipAddr:${own.seen}`]
 
-export async function granted(
-  x: Explorer,
-  kind: PairKind,
-  connection?: CallStep['connection'],
-): Promise<string | undefined> {
+export async function granted(x: Explorer, kind: PairKind): Promise<string | undefined> {
   const name = freshName(x)
   const scope = wordsOf(x, kind.who, kind.scope, `${name}-$unique`)
-  const more = {
-    as: name,
-    ...(kind.from === undefined ? {} : { from: kind.from }),
-    ...(connection === undefined ? {} : { connection }),
-  }
-  const seen = await x.call(grant(kind.who, scope, more))
+  const seen = await x.call(grant(kind.who, scope, { as: name, ...defined({ from: kind.from }) }))
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
 }
 

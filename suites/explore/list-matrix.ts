@@ -1,5 +1,6 @@
 /** Which pairs of the matrix a full exploration of the reference server covers, and why it does not cover the others. */
 import { usageError } from '../engine/errors.ts'
+import { groupBy } from '../engine/group.ts'
 import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { openExploration } from './explore.ts'
 import { noCoverage, readMatrix } from './matrix.ts'
@@ -47,22 +48,19 @@ async function coverageOfReference(seed: number): Promise<MatrixCoverage> {
 
 /** The pairs that no row covered by reason, the commonest reason first. */
 function reasonsOf({ all, reasons }: MatrixCoverage): [reason: string, pairs: string[]][] {
-  const byReason = new Map<string, string[]>()
-  for (const pair of all) {
-    const reason = reasons.get(pair)
-    if (reason !== undefined) byReason.set(reason, [...(byReason.get(reason) ?? []), pair])
-  }
+  const byReason = groupBy(all, (pair) => reasons.get(pair) ?? '')
+  byReason.delete('')
   return [...byReason].sort(([, one], [, other]) => other.length - one.length)
 }
 
 /** For a terminal: the pairs that are covered, two dimensions a line, then the others by reason. */
 export function coverageText(coverage: MatrixCoverage): string {
   const { all, covered } = coverage
-  const byDimensions = new Map<string, string[]>()
-  for (const pair of all.filter((one) => covered.has(one))) {
-    const name = pair.replaceAll(/=[^&]*/g, ' ').trim()
-    byDimensions.set(name, [...(byDimensions.get(name) ?? []), pair])
-  }
+  const dimensionsOf = (pair: string): string => pair.replaceAll(/=[^&]*/g, ' ').trim()
+  const byDimensions = groupBy(
+    all.filter((pair) => covered.has(pair)),
+    dimensionsOf,
+  )
   return `${[
     `${covered.size} of ${all.length} pairs of the matrix are covered: a row that holds one ended in a judged answer, with its control`,
     ...[...byDimensions].flatMap(([name, pairs]) => ['', name, ...pairs.map((pair) => `  ${pair}`)]),

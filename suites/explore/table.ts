@@ -1,4 +1,5 @@
 /** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
+import { countBy } from '../engine/group.ts'
 import type { Operations } from '../engine/language/deviations.ts'
 import { levelOf } from '../engine/model/judge.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
@@ -325,8 +326,7 @@ interface Table {
 }
 
 export function openTable(left: Cell[]): Table {
-  const counts = new Map<string, number>()
-  for (const { id } of left) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const counts = countBy(left, ({ id }) => id)
   const parts = new Map([...counts].sort().map(([id, all]) => [id, { asked: 0, all }]))
   return { left, asked: 0, parts, all: left.length }
 }

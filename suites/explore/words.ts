@@ -1,5 +1,5 @@
 /** Steps and findings in words. */
-import { counted } from '../engine/group.ts'
+import { countBy, counted } from '../engine/group.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import type { Answer, Verdict } from '../engine/model/state.ts'
 import { removed } from '../engine/signer/changed-call.ts'
@@ -256,9 +256,9 @@ function burstText(step: BurstStep, steps: readonly Step[]): string {
     return `${calls.length} calls at once: ${describeNamedStep(first)}${asOf(first)}, and the same for ${sessionsText(others)}`
   const used = new Set(steps.filter((other) => other !== step).flatMap(namesIn))
   const texts = calls.map((call) => `${describeNamedStep(call)}${used.has(nameOf(call) ?? '') ? asOf(call) : ''}`)
-  const counts = new Map<string, number>()
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
-  const parts = [...counts].map(([text, count]) => (count === 1 ? text : `${text}, ${count} times`))
+  const parts = [...countBy(texts, (text) => text)].map(([text, count]) =>
+    count === 1 ? text : `${text}, ${count} times`,
+  )
   return `${calls.length} calls at once: ${parts.join('; ')}`
 }
 

@@ -14,7 +14,6 @@ import { systemRandom } from '../engine/signer/random.ts'
 import type { Exploration } from '../explore/explore.ts'
 import { withoutReason } from '../explore/findings.ts'
 import { listeningFindings } from '../explore/listen.ts'
-import { exploredOf } from '../explore/report.ts'
 import type { RequirementSet } from '../report/build.ts'
 import { buildReport, updatedKnown } from '../report/build.ts'
 import { stopText } from '../report/problem-text.ts'
@@ -452,7 +451,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     ],
     corpus,
     findings: [...explored, ...listeningFindings(result.outcomes, explored)],
-    explored: result.exploration === null ? null : exploredOf(result.exploration),
+    explored: result.exploration?.explored ?? null,
     known,
     set: run.set,
     plan: planned.plan,

@@ -108,22 +108,37 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     ...fresh.filter(({ level }) => level === 'implied'),
     ...clients.flatMap(({ checks }) => checks.filter((check) => check.verdict === 'warned')),
   ]
-  const isWrong =
-    musts > 0 || clients.some((client) => client.verdict === 'does-not-conform') || (strict && warned.length > 0)
+  const wrong = clients.filter((client) => client.verdict === 'does-not-conform')
+  const isWrong = musts > 0 || wrong.length > 0 || (strict && warned.length > 0)
   const lacks = [...input.lacks, ...outcome.lacks]
+  const said = (condition: boolean, line: string): string[] => (condition ? [line] : [])
+  const conclusion = [
+    ...wrong.slice(0, shownClients).map((client) => `Client ${nameAmong(clients, client)}: does not conform`),
+    ...said(wrong.length > shownClients, `and ${wrong.length - shownClients} more clients that do not conform`),
+    ...said(calls === 0, 'No call of the interface was seen, so nothing is known'),
+    ...said(calls > 0, shareJudged(outcome)),
+    ...said(musts > 0, `${counted(musts, 'answer')} of the server that the document does not allow`),
+    ...said(
+      judged > 0 && base.findings.length === 0,
+      'No answer of the server contradicts the document, which proves little: a run with "svc-conformance run" asks what clients do not',
+    ),
+    ...said(
+      wrong.length === 0 && clients.length > 0,
+      `No call of ${clients.length === 1 ? 'the client' : `the ${clients.length} clients`} breaks a sentence of the document`,
+    ),
+    ...said(
+      warned.length > 0,
+      `${counted(warned.length, 'warning')}${strict ? ', which --strict makes fail' : ' (--strict makes them fail)'}`,
+    ),
+    ...said(refused > 0, `${counted(refused, 'call was', 'calls were')} refused`),
+    ...said(ours > 0, `${counted(ours, 'answer is', 'answers are')} of this proxy, because the server gave none`),
+    ...lacks,
+  ]
   const report: WatchReport = {
     ...base,
     verdict,
     exitCode: isWrong ? 1 : calls === 0 ? 3 : 0,
-    conclusion: conclusionOf({
-      outcome,
-      musts,
-      isClean: base.findings.length === 0,
-      warned: warned.length,
-      strict,
-      clients,
-      lacks,
-    }),
+    conclusion,
     observations: observationsOf(corpus, outcome.open),
     clients,
     watched: { calls, judged, refused, ours, others: input.others, lacks },
@@ -139,51 +154,6 @@ const startOf = ({ startedMs }: Observed): string => new Date(startedMs).toISOSt
 
 /** As in the line of the call. */
 const timeOf = (started: string): string => started.slice(11, 23)
-
-function conclusionOf({
-  outcome,
-  musts,
-  isClean,
-  warned,
-  strict,
-  clients,
-  lacks,
-}: {
-  outcome: Outcome
-  musts: number
-  /** Whether nothing was found about the server. */
-  isClean: boolean
-  warned: number
-  strict: boolean
-  clients: readonly ClientReport[]
-  lacks: readonly string[]
-}): string[] {
-  const { calls, judged, refused, ours } = outcome
-  const wrong = clients.filter(({ verdict }) => verdict === 'does-not-conform')
-  const said = (condition: boolean, line: string): string[] => (condition ? [line] : [])
-  return [
-    ...wrong.slice(0, shownClients).map((client) => `Client ${nameAmong(clients, client)}: does not conform`),
-    ...said(wrong.length > shownClients, `and ${wrong.length - shownClients} more clients that do not conform`),
-    ...said(calls === 0, 'No call of the interface was seen, so nothing is known'),
-    ...said(calls > 0, shareJudged(outcome)),
-    ...said(musts > 0, `${counted(musts, 'answer')} of the server that the document does not allow`),
-    ...said(
-      calls > 0 && judged > 0 && isClean,
-      'No answer of the server contradicts the document, which proves little: a run with "svc-conformance run" asks what clients do not',
-    ),
-    ...said(
-      wrong.length === 0 && clients.length > 0,
-      `No call of ${clients.length === 1 ? 'the client' : `the ${clients.length} clients`} breaks a sentence of the document`,
-    ),
-    ...said(
-      warned > 0,
-      `${counted(warned, 'warning')}${strict ? ', which --strict makes fail' : ' (--strict makes them fail)'}`,
-    ),
-    ...said(refused > 0, `${counted(refused, 'call was', 'calls were')} refused`),
-    ...said(ours > 0, `${counted(ours, 'answer is', 'answers are')} of this proxy, because the server gave none`),
-    ...lacks,
-  ]
-}
 
 const shownClients = 5
 

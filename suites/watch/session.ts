@@ -59,7 +59,6 @@ interface Session {
   lose(numbers: readonly number[]): void
   /** Ends it. Nothing may come after. */
   finish(): Outcome
-  readonly follower: ReturnType<typeof followTraffic>
 }
 
 export interface Outcome {
@@ -188,7 +187,6 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   }
 
   return {
-    follower,
     begin: (number, call) => {
       if (isCall(call)) follower.begin(number, call)
     },

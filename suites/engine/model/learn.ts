@@ -1,5 +1,6 @@
 /** Learns from answers, and says whether an accepted one looks as the document says. Every function takes a state and returns the next one. */
 import { hasDocumentedResult, sessionLimit } from '../document.ts'
+import { countBy } from '../group.ts'
 import { isObject, isStrings, type JsonObject, membersOf } from '../json.ts'
 import { publicKeyFromPem } from '../signer/pem.ts'
 import {
@@ -506,8 +507,7 @@ export function newerSessions(state: State, pair: Pair, lastUsedMs: number): num
   const own = memberOf(state, pair)
   const grants = pairsOf(state).filter(({ generation }) => generation === 0)
   const named = grants.map((grant) => ({ grant, name: memberOf(state, grant).name?.toLowerCase() }))
-  const times = new Map<string | undefined, number>()
-  for (const { name } of named) times.set(name, (times.get(name) ?? 0) + 1)
+  const times = countBy(named, ({ name }) => name)
   // What a name used again does is open.
   const isNew = (name: string | undefined): boolean => name !== undefined && times.get(name) === 1
   if (own.name === null || !isNew(own.name.toLowerCase())) return undefined
