@@ -7,7 +7,7 @@ import { facts, judge } from '../engine/model/judge.ts'
 import { doubtLine, forgetSessions, learn } from '../engine/model/learn.ts'
 import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import type { Answer, Call, State, Verdict } from '../engine/model/state.ts'
+import type { Answer, Call, Pair, State, Verdict } from '../engine/model/state.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { notAllowed } from './words.ts'
 
@@ -140,12 +140,20 @@ export function doubtTouched(state: State, calls: readonly Pick<CaseCall, 'call'
   return forgetSessions(next, { from: until, to: until })
 }
 
+/** The Date header has a resolution of a second; a larger difference is another clock. */
+export const notableJumpMs = 3000
+
+/** The target's clock minus ours after an answer with this Date header; the known offset where the clock was not set. */
+export function offsetAfter(known: number | null, date: string | undefined, answeredMs: number): number | null {
+  const offset = Date.parse(date ?? '') - answeredMs
+  return Number.isNaN(offset) || Math.abs(offset - (known ?? Number.NaN)) < notableJumpMs ? known : offset
+}
+
 /** The server's clock was set: reported times can no longer be converted to ours. */
 export function forgetClocks(state: State): State {
-  const pairs = state.pairs.keys().flatMap((index) => {
-    const pair = state.pairs.get(index)
-    return pair === undefined ? [] : [[index, { ...pair, accessEnds: null, refreshEnds: null }] as const]
-  })
+  const pairs = state.pairs
+    .entries()
+    .map(([index, pair]): [number, Pair] => [index, { ...pair, accessEnds: null, refreshEnds: null }])
   return { ...state, tokenClock: null, signatureClock: null, pairs: state.pairs.with(pairs) }
 }
 

@@ -2,9 +2,9 @@
 
 import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
-import { defined, isObject } from '../engine/json.ts'
+import { defined } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import { findPair, keyIdOf, readBody } from '../engine/model/read-call.ts'
+import { readCall } from '../engine/model/read-call.ts'
 import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor, redactExchange } from '../engine/redact.ts'
@@ -349,14 +349,8 @@ async function areKeysRefused(x: Explorer): Promise<boolean> {
 
 /** The key of a call, direct or through a token. */
 function keyBehind(state: State, call: Call): string | undefined {
-  const body = readBody(call.body)
-  const own = keyIdOf(state, call)
-  if (own !== undefined) return own
-  const refreshToken = isObject(body.params) ? body.params.refreshToken : undefined
-  const token = (call.authorization ?? '').split(' ').at(-1) ?? ''
-  const pair =
-    typeof refreshToken === 'string' ? findPair(state, refreshToken, 'refresh') : findPair(state, token, 'access')
-  return pair?.pair.key
+  const { keyId, found } = readCall(state, call)
+  return keyId ?? found?.pair.key
 }
 
 async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {

@@ -23,9 +23,17 @@ import type {
 import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
-import { authorizationOf, looseBytes, presentedToken, readBody } from '../engine/model/read-call.ts'
+import { looseBytes, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import { type Call, type Fact, initialState, memberOf, type Pair, type State } from '../engine/model/state.ts'
+import {
+  type Call,
+  type Fact,
+  initialState,
+  memberOf,
+  type Pair,
+  pairsOfLine,
+  type State,
+} from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
@@ -41,6 +49,7 @@ import {
   forgetClocks,
   isIndependent,
   isKnownMethod,
+  offsetAfter,
   unknownAddress,
   withShortAnswer,
   wronglyAccepted,
@@ -57,8 +66,6 @@ interface SeenFrom {
 interface ListenOptions {
   /** What is known of the target before the first exchange. */
   readonly state: State
-  /** Every case has a target of its own, which begins with that state. */
-  readonly isFreshEachCase: boolean
   readonly seenFrom: SeenFrom
   /** Others may use the target at the same time. */
   readonly isShared?: boolean
@@ -120,22 +127,12 @@ export function listenToRun(options: ListenOptions): Listening {
   return {
     counts: listener.counts,
     listener: (event) => {
-      if (event.kind === 'case-started' && options.isFreshEachCase) startAgain(listener)
       if (event.kind === 'exchange-begun') listener.underWay.set(event.request, ++listener.order)
       if (event.kind === 'exchange-made') receive(listener, event)
     },
     take: () => listener.found.splice(0),
     judgeRefusal: (refused) => listener.refusals.judge(refused, (begun) => stateBefore(listener, begun)),
   }
-}
-
-function startAgain(listener: Listener): void {
-  listener.state = listener.options.state
-  listener.queue.length = 0
-  listener.underWay.clear()
-  listener.log.length = 0
-  listener.refusals.forget()
-  listener.unknownTexts.clear()
 }
 
 type ExchangeMade = Extract<RunEvent, { kind: 'exchange-made' }>
@@ -215,17 +212,11 @@ function stateBefore({ state, queue }: Listener, begun: number): State {
     .reduce((before, { call, answer, span }) => learn(before, call, answer, span), own)
 }
 
-/** The Date header has a resolution of a second; a larger difference is another clock. */
-const notableJumpMs = 3000
-
 /** After the clock was set during the run, no reported time is certain. */
 function noticeClock(listener: Listener, { answer, answeredAtMs }: ExchangeMade): void {
-  const date = answer.kind === 'answer' ? Date.parse(answer.headers.date ?? '') : Number.NaN
-  if (Number.isNaN(date)) return
-  listener.offsetMs ??= date - answeredAtMs
-  if (Math.abs(date - answeredAtMs - listener.offsetMs) < notableJumpMs) return
-  listener.offsetMs = date - answeredAtMs
-  listener.state = forgetClocks(listener.state)
+  const known = listener.offsetMs
+  listener.offsetMs = offsetAfter(known, answer.kind === 'answer' ? answer.headers.date : undefined, answeredAtMs)
+  if (known !== null && listener.offsetMs !== known) listener.state = forgetClocks(listener.state)
 }
 
 /** Judges what was received once no call is under way: from then on, everything else comes later. */
@@ -339,7 +330,6 @@ interface Refusals {
   settle(state: State): void
   /** @param stateBefore what is known of a call that began then, while others are still under way */
   judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined
-  forget(): void
 }
 
 /** @param isShared others may use the target at the same time */
@@ -371,11 +361,6 @@ function createRefusals(isShared: boolean): Refusals {
       const refused =
         unsettled === undefined ? settled.get(request) : refusedCall(unsettled, stateBefore(unsettled.order.from))
       return refused === undefined ? undefined : judgeRefusal({ ...refused, lastUsesMs }, isShared)
-    },
-    forget() {
-      pending.clear()
-      lastUsesMs.clear()
-      refusedInARow.clear()
     },
   }
 }
@@ -428,26 +413,16 @@ function lostPreparation(refused: RefusedCall, pair: Pair): LostPreparation | un
   }
   const newer = newerSessions(state, pair, lastUseMs(refused, pair))
   if (newer === undefined) return undefined
-  const requirement = tokenIn(state, call) === pair.refresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
+  const requirement =
+    readCall(state, call).token === pair.refresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
   return { kind: 'session-removed', requirement, newer }
 }
 
 /** The pair whose token a call sent, exactly as it was issued. */
 function pairSent({ state, call }: RefusedCall): Pair | undefined {
-  const text = tokenIn(state, call)
-  return text === undefined ? undefined : pairOf(state, text)
+  const { token = '' } = readCall(state, call)
+  return state.pairs.get(state.access.get(token) ?? state.refresh.get(token) ?? -1)
 }
-
-/** The access token that authorizes a call, or the refresh token in its params. */
-function tokenIn(state: State, call: Call): string | undefined {
-  const { method, params } = readBody(call.body)
-  if (method === 'manager/auth') return isObject(params) ? presentedToken(params) : undefined
-  const auth = authorizationOf(state, call)
-  return auth.kind === 'token' ? auth.token : undefined
-}
-
-const pairOf = ({ pairs, access, refresh }: State, text: string): Pair | undefined =>
-  pairs.get(access.get(text) ?? refresh.get(text) ?? -1)
 
 function lossBy({ requirement }: Fact, pair: Pair, span: Span): LostPreparation | undefined {
   switch (requirement) {
@@ -474,16 +449,12 @@ function expired(requirement: string, { made }: Pair, ends: Span | null, { from 
 }
 
 function isIssuedTwice({ pairs }: State, { access, refresh }: Pair): boolean {
-  const texts = pairs.keys().flatMap((index) => {
-    const pair = pairs.get(index)
-    return pair === undefined ? [] : [pair.access, pair.refresh]
-  })
+  const texts = pairs.values().flatMap((pair) => [pair.access, pair.refresh])
   return [access, refresh].some((own) => texts.filter((text) => text === own).length > 1)
 }
 
 function lastUseMs({ state, lastUsesMs }: RefusedCall, { line }: Pair): number {
-  const pairs = (state.lines.get(line) ?? []).flatMap((index) => state.pairs.get(index) ?? [])
-  const texts = pairs.flatMap(({ access, refresh }) => [access, refresh])
+  const texts = pairsOfLine(state, line).flatMap(({ access, refresh }) => [access, refresh])
   // Perhaps just now.
   if (texts.some(({ length }) => length > longestToken)) return Number.POSITIVE_INFINITY
   return Math.max(...texts.map((text) => lastUsesMs.get(text) ?? 0))
@@ -533,7 +504,7 @@ function attemptedKey({ authorization, body }: Call): string | undefined {
   return authorization.includes(';') ? authorization.split(' ').at(-1)?.split(';')[0] : undefined
 }
 
-/** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
+/** Lets the model listen to the cases of a run on a lasting target: what it knows of the target before the first of them. */
 
 interface ListensTo {
   target: Target
@@ -555,34 +526,23 @@ export function listenToCases(
         tokenPrefix: wordOfTokens(settings, facts),
         uri: settings.signedUri,
         ...namedMethods(settings),
-        // Against a URL the preflight has made calls before.
-        fresh: !target.lasting,
+        // The preflight has made calls before.
+        fresh: false,
       },
       keyOfRoot(root),
     ),
     earlier,
   )
-  const state: State = target.lasting
-    ? // Which sessions there were before is not known, so they are not followed.
-      { ...begun, sessions: [] }
-    : // The bundled server and its caller share one clock.
-      { ...begun, signatureClock: 0, tokenClock: { from: -sharedClockMs, to: sharedClockMs } }
   return listenToRun({
-    state,
-    isFreshEachCase: !target.lasting,
-    isShared: target.lasting && !target.fresh,
-    seenFrom: {
-      first: facts.clientAddress ?? (target.lasting ? undefined : settings.clientAddress),
-      second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
-    },
+    // Which sessions there were before is not known, so they are not followed.
+    state: { ...begun, sessions: [] },
+    isShared: !target.fresh,
+    seenFrom: { first: facts.clientAddress, second: facts.secondAddress },
     unknownTexts: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
     requirements: corpus.requirements,
     ownHeaders: new Set(Object.keys(settings.headers).map((name) => name.toLowerCase())),
   })
 }
-
-/** Times may be rounded to a second. */
-const sharedClockMs = 1000
 
 const hasCredentials = ({ secret, privateKey }: CreatedKey): boolean => secret !== undefined || privateKey !== undefined
 

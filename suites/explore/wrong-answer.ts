@@ -8,7 +8,15 @@ import type { ListeningFinding } from '../engine/judge/problem.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { findPair, readCall } from '../engine/model/read-call.ts'
-import { type Key, memberOf, type Pair, type Problem, type State, type Verdict } from '../engine/model/state.ts'
+import {
+  type Key,
+  memberOf,
+  type Pair,
+  type Problem,
+  pairsOfLine,
+  type State,
+  type Verdict,
+} from '../engine/model/state.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { changeText } from '../engine/signer/operations.ts'
 import { type CaseCall, describeCaseCall, made, unknownAddress } from './case-call.ts'
@@ -190,8 +198,6 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
   const granting = (pair: Pair): CallStep =>
     grant(nameOfKey(state.keys.get(pair.key)), wordsOf(pair.scope), { as: nameOfPair(pair) })
 
-  const lineOf = (pair: Pair): Pair[] => (state.lines.get(pair.line) ?? []).flatMap((at) => state.pairs.get(at) ?? [])
-
   /** The token that a call presents, as a reference. */
   const reference = (text: string): string => {
     for (const which of ['access', 'refresh'] as const) {
@@ -252,7 +258,7 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
     /** The grant of a pair and its refreshes, up to the one that ended it. */
     line(pair: Pair): Step[] {
       const until = pair.generation + (pair.standing === 'dead' ? 1 : 0)
-      const pairs = lineOf(pair).filter(({ generation }) => generation <= until)
+      const pairs = pairsOfLine(state, pair.line).filter(({ generation }) => generation <= until)
       if (pairs.some(({ generation }, at) => generation !== at) || !state.keys.has(pair.key))
         throw new NotTold('not all calls that made its pair were seen')
       return pairs.flatMap((one, at) => {
@@ -263,8 +269,8 @@ function tellCalls(state: State, { call: { from } }: CaseCall, requirement: stri
     },
 
     newerSessions(pair: Pair): CallStep[] {
-      const grants = state.pairs.keys().flatMap((at) => state.pairs.get(at) ?? [])
-      return grants
+      return state.pairs
+        .values()
         .filter(
           ({ generation, key, countOfKey }) => generation === 0 && key === pair.key && countOfKey > pair.countOfKey,
         )

@@ -45,7 +45,7 @@ interface RunSetup
   /** Ends the run from outside. */
   ending?: Ending
   listener?: RunListener
-  /** The model judges every exchange of the cases. */
+  /** The model judges every exchange of the cases, if they share a target. */
   listens?: boolean
 }
 
@@ -95,7 +95,7 @@ export async function openRun(setup: RunSetup) {
     },
   })
   listeners.push(runner.listener)
-  listening = setup.listens === true ? await listen(setup, instance, facts) : null
+  listening = setup.listens === true && lasting ? await listen(setup, instance, facts) : null
   if (listening !== null) listeners.push(listening.listener)
   return {
     items,

@@ -207,7 +207,6 @@ export function conversation() {
   const { listener, judgeRefusal, counts, take } = listenToRun({
     isShared: true,
     state,
-    isFreshEachCase: false,
     seenFrom: { first: '127.0.0.1', second: undefined },
     ownHeaders: new Set(),
     requirements: [],

@@ -17,6 +17,7 @@ import {
   type Key,
   layered,
   type Pair,
+  pairsOfLine,
   type State,
   type Terms,
   wordsBehind,
@@ -31,6 +32,8 @@ import {
   explainCaseCalls,
   forgetClocks,
   isKnownMethod,
+  notableJumpMs,
+  offsetAfter,
   unknownAddress,
   withShortAnswer,
   wronglyAccepted,
@@ -132,8 +135,6 @@ const mostDoubted = 50
 const mostDoubtedKeys = 8
 /** How many calls before a finding are looked through for those that it rests on. */
 const remembered = 200
-/** The Date header has a resolution of a second; a larger difference is another clock. */
-const notableJumpMs = 3000
 
 export function followTraffic(options: FollowOptions): Follower {
   const { terms, mostPairs } = options
@@ -435,11 +436,8 @@ export function followTraffic(options: FollowOptions): Follower {
   /** When the tokens of the session of a pair were sent last and not refused. */
   const useOf = (pair: Pair | undefined): number => {
     if (pair === undefined) return 0
-    const pairs = (state.lines.get(pair.line) ?? []).flatMap((index) => state.pairs.get(index) ?? [])
-    return Math.max(
-      0,
-      ...pairs.flatMap(({ access, refresh }) => [lastUseMs.get(access) ?? 0, lastUseMs.get(refresh) ?? 0]),
-    )
+    const tokens = pairsOfLine(state, pair.line).flatMap(({ access, refresh }) => [access, refresh])
+    return Math.max(0, ...tokens.map((token) => lastUseMs.get(token) ?? 0))
   }
 
   const learnFrom = (one: Ended, call: Ended['call'], known: readonly Fact[], id: string | undefined): void => {
@@ -492,12 +490,9 @@ export function followTraffic(options: FollowOptions): Follower {
   }
 
   const noticeClock = ({ answer, answeredMs }: Observed): void => {
-    const date = Date.parse(answer?.headers.date ?? '')
-    if (Number.isNaN(date) || answeredMs === null) return
-    offsetMs ??= date - answeredMs
-    if (Math.abs(date - answeredMs - offsetMs) < notableJumpMs) return
-    offsetMs = date - answeredMs
-    state = forgetClocks(state)
+    const known = offsetMs
+    offsetMs = offsetAfter(known, answer?.headers.date, answeredMs ?? Number.NaN)
+    if (known !== null && offsetMs !== known) state = forgetClocks(state)
   }
 
   return {
@@ -557,9 +552,10 @@ export function followTraffic(options: FollowOptions): Follower {
     undecided: () => [...misfits].map(([id, calls]) => ({ key: journalKeyOf(state.keys.get(id) as Key), calls })),
     keys: () => [...state.keys.values()].filter(({ id }) => id !== idOfNobody).map(journalKeyOf),
     secrets: () => {
-      const pairs = state.pairs.keys().flatMap((index) => state.pairs.get(index) ?? [])
       const ofKeys = [...state.keys.values()].map(({ secret }) => secret)
-      return [...ofKeys, ...pairs.flatMap(({ access, refresh }) => [access, refresh])].filter((text) => text !== '')
+      return [...ofKeys, ...state.pairs.values().flatMap(({ access, refresh }) => [access, refresh])].filter(
+        (text) => text !== '',
+      )
     },
   }
 }
@@ -744,9 +740,8 @@ function together(calls: readonly Ended[]): Ended[] {
 function withLatestPairs(state: State, most: number): State {
   const lines = new Map<number, number>()
   const pairs = state.pairs
-    .keys()
+    .values()
     .slice(most === 0 ? state.pairs.size : -most)
-    .flatMap((index) => state.pairs.get(index) ?? [])
     .map((pair, index): Pair => {
       const line = lines.get(pair.line) ?? index
       lines.set(pair.line, line)

@@ -2,7 +2,7 @@
 import { newerSessions } from '../engine/model/learn.ts'
 import { authorizationOf, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import type { Answer, Call, Fact, State } from '../engine/model/state.ts'
+import { type Answer, type Call, type Fact, pairsOfLine, type State } from '../engine/model/state.ts'
 import type { Observed } from './records.ts'
 
 interface Refused {
@@ -81,9 +81,7 @@ function reasonOf(refused: Refused, { requirement }: Fact): string {
   switch (requirement) {
     case 'refresh/revokes-access':
     case 'refresh/revokes-refresh': {
-      const next = (state.lines.get(pair.line) ?? [])
-        .flatMap((index) => state.pairs.get(index) ?? [])
-        .find(({ generation }) => generation === pair.generation + 1)
+      const next = pairsOfLine(state, pair.line).find(({ generation }) => generation === pair.generation + 1)
       const when = next === undefined ? 'was refreshed' : `was refreshed ${ago(span.from - next.made.to)}`
       return `Its pair ${when}, which revokes it: use the newest pair. ${sentence}`
     }

@@ -38,6 +38,7 @@ import {
   memberOf,
   type Pair,
   type Problem,
+  pairsOfLine,
   type State,
   type Verdict,
 } from './state.ts'
@@ -474,13 +475,8 @@ const withReuse = (state: State, { key, line }: Pair): State =>
 
 /** Makes every pair unknown that may be of a key. */
 function doubtPairsOf(state: State, key: string): State {
-  const lines = new Set(
-    state.pairs.keys().flatMap((index) => {
-      const pair = state.pairs.get(index)
-      return pair?.standing === 'newest' && mayShareKey([pair.key, key]) ? [pair.line] : []
-    }),
-  )
-  return [...lines].reduce(doubtLine, state)
+  const doubted = state.pairs.values().filter((pair) => pair.standing === 'newest' && mayShareKey([pair.key, key]))
+  return [...new Set(doubted.map(({ line }) => line))].reduce(doubtLine, state)
 }
 
 /** Makes every pair of a line unknown. */
@@ -505,19 +501,17 @@ export function doubtLine(state: State, line: number): State {
  */
 export function newerSessions(state: State, pair: Pair, lastUsedMs: number): number | undefined {
   const own = memberOf(state, pair)
-  const grants = pairsOf(state).filter(({ generation }) => generation === 0)
+  const grants = state.pairs.values().filter(({ generation }) => generation === 0)
   const named = grants.map((grant) => ({ grant, name: memberOf(state, grant).name?.toLowerCase() }))
   const times = countBy(named, ({ name }) => name)
   // What a name used again does is open.
   const isNew = (name: string | undefined): boolean => name !== undefined && times.get(name) === 1
   if (own.name === null || !isNew(own.name.toLowerCase())) return undefined
-  const renewedMs = pairsOf(state).flatMap(({ line, made }) => (line === pair.line ? [made.to] : []))
+  const renewedMs = pairsOfLine(state, pair.line).map(({ made }) => made.to)
   const since = Math.max(lastUsedMs, ...renewedMs) + slackMs
   const newer = named.filter(({ grant, name }) => isNew(name) && grant.key === pair.key && grant.made.from > since)
   return newer.length >= sessionLimit ? newer.length : undefined
 }
-
-const pairsOf = ({ pairs }: State): Pair[] => pairs.keys().flatMap((index) => pairs.get(index) ?? [])
 
 /** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000

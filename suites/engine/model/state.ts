@@ -211,6 +211,10 @@ export const wordsBehind = (scope: readonly string[], prefix: string): string[] 
 
 const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope, 'session:')[0] ?? null
 
+/** The pairs of a line, the first one first. */
+export const pairsOfLine = ({ lines, pairs }: State, line: number): Pair[] =>
+  (lines.get(line) ?? []).flatMap((index) => pairs.get(index) ?? [])
+
 /** A pair as a member of a session. */
 export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'>): Member {
   const key = state.keys.get(pair.key)
@@ -241,6 +245,8 @@ interface Layered<K, V> {
   has(key: K): boolean
   /** In the order in which they were first added. */
   keys(): K[]
+  entries(): [K, V][]
+  values(): V[]
   /** The map with these entries added. */
   with(entries: Iterable<readonly [K, V]>): Layered<K, V>
 }
@@ -257,11 +263,14 @@ export function layered<K, V>(entries: Iterable<readonly [K, V]> = []): Layered<
 /** @param layers the top first: a layer hides those after it */
 function over<K, V>(layers: readonly ReadonlyMap<K, V>[], size: number): Layered<K, V> {
   const has = (key: K): boolean => layers.some((layer) => layer.has(key))
+  const whole = (): Map<K, V> => merged([...layers].reverse())
   return {
     size,
     get: (key) => layers.find((layer) => layer.has(key))?.get(key),
     has,
-    keys: () => [...merged([...layers].reverse()).keys()],
+    keys: () => [...whole().keys()],
+    entries: () => [...whole()],
+    values: () => [...whole().values()],
     with: (entries) => {
       const top = new Map(layers[0])
       let added = 0
