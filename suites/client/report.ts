@@ -464,12 +464,9 @@ function endings(scenarios: ClientReport['scenarios']): Block {
 /** One test for each check and each stale baseline entry. */
 function testRun(raw: ClientReport): TestRun {
   const { meta, verdict, exitCode, summary, checks, stale } = printed(raw)
-  const { version, started, durationMs } = meta
   return {
-    version,
+    ...meta,
     target: clientOf(meta),
-    started,
-    durationMs,
     shard: null,
     exitCode,
     tests: [...checks.map(testOfCheck), ...stale.map(({ check, reason }) => testOfStale(check, reason))],

@@ -394,12 +394,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
   })
   const happened = await overlapping(core, sent)
   const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
-  core.log.push({
-    step,
-    seen: seen.map(forLog),
-    script: core.script,
-    at: core.options.clock.now(),
-  })
+  core.log.push({ step, seen: seen.map(forLog), script: core.script, at: core.options.clock.now() })
   explainBurst(core, seen)
   await mayHaveBeenClosed(core, before.sessions, seen)
   return seen
@@ -555,14 +550,7 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     const id = step.id ?? ++core.lastId
     const auth = resolve(step.auth, core.lookUp) as CallStep['auth']
     const changes = changesOf(resolve(step.alter, core.lookUp))
-    const spec: Parameters<typeof write>[0] = {
-      method: step.call,
-      params,
-      auth,
-      form: step.body,
-      changes,
-      nonce: step.nonce,
-    }
+    const spec = { method: step.call, params, auth, form: step.body, changes, nonce: step.nonce }
     const { authorization, body } = write(spec, id, keyOf, settings)
     return { authorization, body, breaks: operations.breaks(changes[0], wayOf(auth)) }
   } catch (error) {

@@ -1,5 +1,4 @@
 /** Opens a target for an exploration, and creates an explorer from its settings. */
-import type { Operations } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/judge.ts'
 import type { Key, Terms } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
@@ -14,21 +13,17 @@ import type { Explorer, ExplorerOptions } from './explorer-types.ts'
 import { solutionKeys } from './keyring.ts'
 import type { CallStep, Value } from './step.ts'
 
-interface OpenOptions extends Pick<ExplorerOptions, 'emit' | 'createdKeys' | 'onCall'> {
-  readonly instance: Instance
-  readonly operations: Operations
-  readonly values: Random
+interface OpenOptions
+  extends Pick<
+      ExplorerOptions,
+      'instance' | 'operations' | 'values' | 'emit' | 'createdKeys' | 'maxCalls' | 'timeLeftMs' | 'onCall'
+    >,
+    Partial<Pick<ExplorerOptions, 'created' | 'triesBefore'>> {
   /** Nothing was created on the target before, and nobody else uses it. */
   readonly fresh: boolean
   readonly loopback: boolean
   /** Existing keys: the test keys of a run. */
   readonly knownKeys?: readonly KnownKey[]
-  readonly maxCalls: number
-  timeLeftMs(): number
-  /** How many keys were created on the target before; 0 by default. */
-  readonly created?: number
-  /** How many wrong tries others made shortly before; 0 by default. */
-  readonly triesBefore?: number
   /** A race before it left more sessions than the limit. */
   readonly hasSurplusSessions?: boolean
 }
@@ -54,23 +49,15 @@ const standsFor: { readonly [member: string]: string } = {
 }
 
 export function openExplorer(options: OpenOptions): Explorer {
-  const { instance, values, operations, maxCalls, timeLeftMs, emit, createdKeys, onCall, knownKeys = [] } = options
-  const { root, settings, clock } = instance
-  const value = rootValue(root)
+  const { values, knownKeys = [] } = options
+  const { root, settings, clock } = options.instance
   return createExplorer({
-    instance,
+    created: 0,
+    triesBefore: 0,
+    ...options,
     clock,
-    emit,
-    createdKeys,
-    ...(onCall === undefined ? {} : { onCall }),
-    operations,
-    values,
-    maxCalls,
-    timeLeftMs,
-    created: options.created ?? 0,
-    triesBefore: options.triesBefore ?? 0,
     unique: Array.from(values.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
-    root: value,
+    root: rootValue(root),
     rootKey: keyOfRoot(root),
     terms: {
       scheme: settings.scheme,
@@ -154,23 +141,18 @@ function rootValue(root: RootKey): Value {
 function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): Explorer['addresses'] {
   if (!loopback) {
     const first = { name: 'first-address', local: undefined, seen: clientAddress ?? '' }
-    if (clientAddress === undefined) return [first]
-    return secondAddress === undefined
-      ? [first]
-      : [first, { name: 'second-address', local: secondAddress, seen: secondAddress }]
+    const hasSecond = clientAddress !== undefined && secondAddress !== undefined
+    return hasSecond ? [first, { name: 'second-address', local: secondAddress, seen: secondAddress }] : [first]
   }
   const translated = clientAddress !== undefined && clientAddress !== '127.0.0.1'
   // If addresses are translated on the way, the target's view of the others is unknown.
   if (translated) return [{ name: 'first-address', local: undefined, seen: clientAddress }]
   const second = secondAddress ?? '127.0.0.2'
+  const others = ['127.0.0.11', '127.0.1.1', '127.1.0.1', '127.200.150.250']
   return [
     { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },
     { name: 'second-address', local: second, seen: second },
-    ...['127.0.0.11', '127.0.1.1', '127.1.0.1', '127.200.150.250'].map((seen) => ({
-      name: seen,
-      local: seen,
-      seen,
-    })),
+    ...others.map((seen) => ({ name: seen, local: seen, seen })),
   ]
 }
 

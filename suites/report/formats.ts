@@ -82,13 +82,8 @@ export interface ReportedTest {
 /** A report as a list of tests: one for each case, each finding of the model, each finding of a newer check and each stale baseline entry. */
 function testRun(raw: Report): TestRun {
   const { meta, verdict, exitCode, summary, cases, findings, newer, stale } = tellRun(raw)
-  const { version, target, started, durationMs, shard } = meta
   return {
-    version,
-    target,
-    started,
-    durationMs,
-    shard,
+    ...meta,
     exitCode,
     tests: [
       ...[...cases, ...findings].map(testOf),
@@ -131,6 +126,9 @@ function testOf(shown: ToldCase | Shown): ReportedTest {
   const testCase = 'again' in shown ? shown : null
   const isExcused = testCase?.isExcused === true
   const why = known === null ? told.message : known.reason
+  const message = isExcused
+    ? `Blocked by the known failure of ${testCase.blockedBy}`
+    : `${skipWords[verdict] ?? ''}${why}`
   return {
     id: key,
     name: testCase === null ? key : `${testCase.title}${testCase.case === null ? '' : `: ${testCase.case}`}`,
@@ -138,14 +136,7 @@ function testOf(shown: ToldCase | Shown): ReportedTest {
     verdict,
     suite: testCase?.id.split('/') ?? ['findings'],
     durationMs: testCase?.durationMs ?? 0,
-    ...(verdict === 'passed' ? {} : { text: unwrappedText(told) }),
-    ...(verdict === 'passed'
-      ? {}
-      : {
-          message: isExcused
-            ? `Blocked by the known failure of ${testCase.blockedBy}`
-            : `${skipWords[verdict] ?? ''}${why}`,
-        }),
+    ...(verdict === 'passed' ? {} : { text: unwrappedText(told), message }),
     where: testCase?.problem?.where,
     requirements: proves,
   }

@@ -379,17 +379,8 @@ function testRun(raw: WatchReport): TestRun {
     const { id, level, message, requirement, known, verdict: own } = finding
     const outcome = known !== null ? 'skipped' : level === 'must' ? 'failed' : 'warned'
     const text = unwrappedText(tellFinding(report, finding))
-    return {
-      id,
-      name: id,
-      outcome,
-      verdict: own,
-      suite: ['server'],
-      durationMs: 0,
-      message,
-      text,
-      requirements: [requirement],
-    }
+    const requirements = [requirement]
+    return { id, name: id, outcome, verdict: own, suite: ['server'], durationMs: 0, message, text, requirements }
   })
   const ofClients = clients.flatMap((client) =>
     client.checks.map(
