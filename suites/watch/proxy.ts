@@ -10,6 +10,7 @@ import tls from 'node:tls'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { createProxyServer } from 'httpxy'
 import { portError } from '../engine/errors.ts'
+import { groupBy } from '../engine/group.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { noAnswer, type Tls } from '../targets/transport.ts'
 import type { Begun } from './follow.ts'
@@ -61,7 +62,6 @@ interface Underway {
   answer: Copy
   /** Why the proxy answers itself. */
   because?: string
-  timedOut: boolean
 }
 
 interface Copy {
@@ -117,20 +117,13 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     return agent
   }
 
-  const proxy = createProxyServer({
-    target,
-    selfHandleResponse: true,
-    changeOrigin: true,
-    secure: !insecure,
-    xfwd: options.forwards,
-  })
+  const ofServer = { target, secure: !insecure, xfwd: options.forwards }
+  const proxy = createProxyServer({ ...ofServer, selfHandleResponse: true, changeOrigin: true })
 
   proxy.on('proxyReq', (outgoing, request) => {
     restoreHeaders(outgoing, request)
     for (const [name, value] of Object.entries(options.headers ?? {})) outgoing.setHeader(name, value)
     outgoing.setTimeout(options.timeoutMs, () => {
-      const call = underWay.get(request)
-      if (call !== undefined) call.timedOut = true
       outgoing.destroy(new Error(`no answer within ${options.timeoutMs / 1000} s`))
     })
   })
@@ -155,7 +148,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
       if (response instanceof http.ServerResponse) response.destroy()
       return
     }
-    const status = call?.timedOut === true || /^no answer within/.test(error.message) ? 504 : 502
+    const status = /^no answer within/.test(error.message) ? 504 : 502
     const answer = noAnswer(error, false)
     const why = answer.kind === 'none' ? answer.reason : error.message
     const because = `svc-conformance watch: the server gave no answer (${why})`
@@ -216,7 +209,6 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
       receivedMs: null,
       request: emptyCopy(),
       answer: emptyCopy(),
-      timedOut: false,
     }
     underWay.set(request, call)
     // httpxy takes its body from here once the connection is there; a stream between would take a tenth of all time.
@@ -284,17 +276,12 @@ function pairsOf(raw: readonly string[]): [string, string][] {
 
 /** The names as they were spelt, and each header as often as it came: Node joins them and writes them in lower case. */
 function restoreHeaders(outgoing: http.ClientRequest, request: http.IncomingMessage): void {
-  const sent = new Map<string, { name: string; values: string[] }>()
-  for (const [name, value] of pairsOf(request.rawHeaders)) {
-    const known = sent.get(name.toLowerCase())
-    if (known === undefined) sent.set(name.toLowerCase(), { name, values: [value] })
-    else known.values.push(value)
-  }
-  for (const [lower, { name, values }] of sent) {
+  for (const [lower, sent] of groupBy(pairsOf(request.rawHeaders), ([name]) => name.toLowerCase())) {
     // The host is the server's; a connection is that of one hop.
     if (lower === 'host' || lower === 'connection' || outgoing.getHeader(lower) === undefined) continue
+    const [[name, value] = [lower, ''], ...more] = sent
     outgoing.removeHeader(lower)
-    outgoing.setHeader(name, values.length === 1 ? (values[0] ?? '') : values)
+    outgoing.setHeader(name, more.length === 0 ? value : sent.map(([, one]) => one))
   }
 }
 

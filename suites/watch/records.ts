@@ -5,7 +5,7 @@
 import type { Exchange } from '../client/journal.ts'
 import { callPath } from '../engine/document.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { counted } from '../engine/group.ts'
+import { countBy, counted } from '../engine/group.ts'
 import { isObject, type JsonObject, membersOf, parseJson } from '../engine/json.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Fact } from '../engine/model/state.ts'
@@ -240,18 +240,17 @@ function readHar(log: unknown, file: string, url: string | undefined): Traffic {
   const all = entries.map((entry, at) => readEntry(entry, file, at + 1))
   const base = url ?? baseOf(all)
   const calls = all.filter((entry) => base !== undefined && entry.url === base + callPath)
-  const lacks = new Map<keyof typeof lackTexts, number>()
   // Tools that leave out sensitive data leave out every such header.
   const hasHeaders = all.some(({ headers }) => headers.some(([name]) => name.toLowerCase() === 'authorization'))
-  const observed = calls
+  const read = calls
     .sort((one, other) => one.startedMs - other.startedMs)
-    .map((entry, at): Observed => {
-      const { missing, ...rest } = fromEntry(entry, at + 1, hasHeaders)
-      for (const lack of missing) lacks.set(lack, (lacks.get(lack) ?? 0) + 1)
-      return rest
-    })
+    .map((entry, at) => fromEntry(entry, at + 1, hasHeaders))
+  const lacks = countBy(
+    read.flatMap(({ missing }) => missing),
+    (lack) => lack,
+  )
   return {
-    observed,
+    observed: read.map(({ missing: _missing, ...observed }) => observed),
     keys: [],
     lacks: [...lacks].map(([lack, count]) => `In ${counted(count, 'entry', 'entries')} of ${file} ${lackTexts[lack]}`),
     others: all.length - calls.length,
