@@ -50,21 +50,17 @@ async function judgeFiles(typed: flag.Typed<typeof judgeFlags>, files: readonly 
     keys: [...traffic.flatMap((one) => one.keys), ...keys],
     requirements: corpus.requirements,
   })
-  replay(
-    session,
-    traffic.map(({ observed }) => observed),
-  )
+  const calls = traffic.map(({ observed }) => observed)
+  replay(session, calls)
   const report = buildWatchReport({
     corpus,
     outcome: session.finish(),
     meta: {
       version: packageVersion(),
       target: url ?? files.join(', '),
-      started: started.toISOString(),
-      durationMs: Date.now() - started.getTime(),
       again: [flag.commandLine('judge', { url }), ...files].join(' '),
-      stopped: null,
     },
+    started,
     known: baseline,
     strict,
     trace,

@@ -85,11 +85,9 @@ async function watch(typed: flag.Typed<typeof watchFlags>): Promise<number> {
     meta: {
       version: packageVersion(),
       target: proxyOptions.url,
-      started: started.toISOString(),
-      durationMs: Date.now() - started.getTime(),
       again: flag.commandLine('watch', { url: proxyOptions.url }),
-      stopped: null,
     },
+    started,
     known: baseline,
     strict,
     trace,

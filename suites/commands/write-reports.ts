@@ -1,4 +1,3 @@
-import { SuiteError } from '../engine/errors.ts'
 import { lines, type Printable, printable, vouchedFor } from '../engine/printable.ts'
 import type { Report } from '../report/report.ts'
 import type { Look } from '../report/text.ts'
@@ -33,23 +32,17 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
   requests: readonly flag.ReportRequest[],
   { observations }: { observations?: boolean } = {},
 ): void {
-  const problems: SuiteError[] = []
+  const problems: unknown[] = []
   for (const { format, file } of requests) {
     const text = renderers[format](report, { ...(file === null ? lookOfStdout() : { colour: false }), observations })
-    if (file === null) writeOut(text)
-    else problems.push(...writeFile(file, text))
+    try {
+      if (file === null) writeOut(text)
+      else replaceFile(file, text, 'the report')
+    } catch (error) {
+      problems.push(error)
+    }
   }
   if (!requests.some(({ file }) => file === null))
     writeError(lines([vouchedFor(verdictLine(report)), ...report.conclusion.map((one) => printable(one))]))
-  if (problems[0] !== undefined) throw problems[0]
-}
-
-function writeFile(file: string, text: string): SuiteError[] {
-  try {
-    replaceFile(file, text, 'the report')
-    return []
-  } catch (error) {
-    if (error instanceof SuiteError) return [error]
-    throw error
-  }
+  if (problems.length > 0) throw problems[0]
 }

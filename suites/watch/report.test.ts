@@ -21,10 +21,10 @@ import { buildWatchReport, watchRenderers } from './report.ts'
 const corpus = madeUpCorpus({ requirements: [], scenarios: [] })
 
 function told(calls: readonly Observed[], { strict = false } = {}) {
-  const { version, target, started, durationMs, stopped } = madeUpMeta
-  const meta = { version, target, started, durationMs, stopped, again: 'npx svc-conformance watch' }
+  const { version, target } = madeUpMeta
+  const meta = { version, target, again: 'npx svc-conformance watch' }
   const outcome = judgedTraffic(calls, { keys: [root] })
-  const nothing = { known: [], trace: false, others: 0, lacks: [] }
+  const nothing = { started: new Date(), known: [], trace: false, others: 0, lacks: [] }
   const report = buildWatchReport({ corpus, outcome, meta, strict, ...nothing })
   const { text, html, markdown, badge } = watchRenderers
   // Lines as long as they are.

@@ -1,6 +1,5 @@
 /** The report about watched or recorded traffic: what the server answered wrongly, and what each client did. */
 import { showExchange } from '../engine/conversation/exchange.ts'
-import { interruptedExitCode } from '../engine/errors.ts'
 import { counted, fewOf } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printed } from '../engine/printable.ts'
@@ -62,22 +61,26 @@ interface Watched {
 interface BuildInput {
   corpus: Corpus
   outcome: Outcome
-  meta: Pick<Meta, 'version' | 'target' | 'started' | 'durationMs' | 'again' | 'stopped'>
+  meta: Pick<Meta, 'version' | 'target' | 'again'>
+  started: Date
   known: readonly KnownEntry[]
   strict: boolean
   others: number
   lacks: readonly string[]
   /** Whether secrets are shown. */
   trace: boolean
-  interrupted?: boolean
 }
 
-export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, ...input }: BuildInput): WatchReport {
+export function buildWatchReport(input: BuildInput): WatchReport {
+  const { corpus, outcome, meta, started, known, strict, trace } = input
   const redactor = trace ? null : createRedactor(outcome.secrets)
   const { calls, judged, refused, ours } = outcome
   const base = buildReport({
     meta: {
       ...meta,
+      started: started.toISOString(),
+      durationMs: Date.now() - started.getTime(),
+      stopped: null,
       seed: '0',
       node: process.versions.node,
       set: 'current',
@@ -143,7 +146,6 @@ export function buildWatchReport({ corpus, outcome, meta, known, strict, trace, 
     clients,
     watched: { calls, judged, refused, ours, others: input.others, lacks },
   }
-  if (input.interrupted === true) report.exitCode = interruptedExitCode
   return redactor === null
     ? report
     : { ...report, ...redactValue({ findings: report.findings, clients, conclusion: report.conclusion }, redactor) }
