@@ -143,6 +143,9 @@ type Calling = PlacedStep & { step: Exclude<Step, { wait: unknown }> }
 async function takeCalls(context: CaseContext, placed: Calling): Promise<TakenStep> {
   const { talk, names, notGiven } = context
   const { step, given, proves } = placed
+  const { unless } = step as Partial<CallStep>
+  if (unless !== undefined && names[unless.slice(1)] !== undefined)
+    return takenStep(placed, { kind: 'nothing-expected' })
   const calls = await perform(talk, step, names)
   const kept = Object.entries(step.keep ?? {})
   for (const [name, path] of kept) {

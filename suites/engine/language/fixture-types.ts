@@ -125,6 +125,8 @@ export type CallStep = StepCommon &
     but?: { [param: string]: string } | string
     /** Other calls at the same time; nothing is expected of them. */
     beside?: BesideCall[]
+    /** A value that an earlier step may have kept: then this step is left out. */
+    unless?: string
   }
 
 /** A word for how the JSON of a call is written, or its size in bytes. */
