@@ -388,7 +388,8 @@ const callsBeside = 0.6
 
 /**
  * During a pause only calls are made that grant no token, because a grant may count as a session; and of the table only what the budget reaches,
- * so that the rest of it loses no calls to them. As many for each pause as the target surely answers in its time, so that a seed makes the same ones.
+ * so that the rest of it loses no calls to them. As many for each pause as a near target answers in its time, so that a seed makes the same ones; a slow
+ * machine makes the rest of them after the pauses.
  */
 async function meanwhile(all: Stages, ms: number): Promise<void> {
   const { x } = all.caller
@@ -409,8 +410,8 @@ async function meanwhile(all: Stages, ms: number): Promise<void> {
 const pausesReachAll = ({ caller: { x }, table }: Stages): boolean =>
   !x.options.clock.controlled && x.options.maxCalls >= (1 + callsBeside) * table.all
 
-/** What a call takes on a slow or busy machine; a plan announces as much. */
-const callOfPauseMs = 2
+/** What a call takes on a quiet machine, the model's work included. */
+const callOfPauseMs = 1.2
 
 async function quietStages(all: Stages): Promise<void> {
   const { caller, sizes, table, stage, options } = all

@@ -157,10 +157,17 @@ async function runWithModel(
 ): Promise<Omit<SuiteResult, 'left'>> {
   const { keptTestKeys = [], earlierKeys = [] } = request
   const entries: CreatedKeysEntry[] = [...earlierKeys]
+  // This thread waits for the cases, so it has time to load the model.
+  let loading: Promise<typeof import('./explore.ts')> | undefined
+  const load = (): Promise<typeof import('./explore.ts')> => {
+    loading ??= import('./explore.ts')
+    return loading
+  }
   const heard: SuiteRun = {
     ...suite,
     listener: (event) => {
       if (event.kind === 'key-noted') entries.push(event.entry)
+      if (event.kind === 'case-ended') load()
       suite.listener(event)
     },
   }
@@ -173,7 +180,7 @@ async function runWithModel(
   const ending = endings.cases
   const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
   const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
-  const { openModelOfRun } = await import('./explore.ts')
+  const { openModelOfRun } = await load()
   const race = lostRaceOfSessions(suite, first.outcomes)
   if (race !== undefined)
     suite.say(
