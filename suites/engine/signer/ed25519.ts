@@ -104,6 +104,8 @@ export function ed25519Verifier(
     return () => 'wrong'
   }
   let keyTimes: ((scalar: bigint) => Point) | undefined
+  // One signature is often checked against several data.
+  let last: { readonly s: bigint; readonly times: Point } | undefined
   return (data, signature) => {
     const signed = lastSigned.get(toHex(signature))
     if (signed !== undefined && sameBytes(signed.publicKey, publicKey))
@@ -114,7 +116,8 @@ export function ed25519Verifier(
     const challenge = littleEndian(sha512(concat(commitment, publicKey, data))) % order
     keyTimes ??= windowed(point)
     // R = S·B − k·A.
-    const expected = baseTimes(s).add(keyTimes(challenge))
+    if (last?.s !== s) last = { s, times: baseTimes(s) }
+    const expected = last.times.add(keyTimes(challenge))
     if (!sameBytes(expected.toBytes(), commitment)) return 'wrong'
     return expected.isSmallOrder() ? 'weak' : 'right'
   }
