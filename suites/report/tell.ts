@@ -89,6 +89,7 @@ export function tellRun(
     open: openBlocks(report),
     left: leftBlock(report),
   }
+  const aboutNewer = `Found by newer checks, which are not in set ${meta.set}; they change neither the verdict nor the exit code`
   const judge = meta.set === 'current' ? 'every case of this version' : `requirement set ${meta.set}`
   const document: Document = {
     title: targetWords(meta),
@@ -105,16 +106,7 @@ export function tellRun(
     told: causes.map(causeTold),
     overview: [areaTable(report)],
     rest: [
-      {
-        kind: 'lines',
-        tone: 'bold',
-        lines:
-          newer.length === 0
-            ? []
-            : [
-                `Found by newer checks, which are not in set ${meta.set}; they change neither the verdict nor the exit code`,
-              ],
-      },
+      { kind: 'lines', tone: 'bold', lines: newer.length === 0 ? [] : [aboutNewer] },
       ...newer.map(({ told }) => told),
       knownBlock(cases),
       blocks.stale,

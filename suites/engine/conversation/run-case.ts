@@ -503,20 +503,12 @@ const withoutModel = (talk: Conversation): Conversation => ({
 /** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
 async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise<Hint | undefined> {
   // A call that came too late, or after what it rests on was gone, was refused for that reason.
-  const stop = stops.find(
-    ({ kind, called }) => kind !== 'too-late' && kind !== 'preparation-lost' && called.some(isRefused),
-  )
-  const refused = stop?.called.find(isRefused)
-  const step = stop?.step
-  if (
-    stop === undefined ||
-    refused === undefined ||
-    step === undefined ||
-    !('call' in step) ||
-    step.expect !== 'accepted'
-  )
-    return undefined
-  if (step.alter !== undefined) return undefined
+  const [stop] = stops
+    .filter(({ kind }) => kind !== 'too-late' && kind !== 'preparation-lost')
+    .flatMap(({ step, problem, called }) => called.filter(isRefused).map((refused) => ({ step, problem, refused })))
+  if (stop === undefined) return undefined
+  const { step, refused } = stop
+  if (!('call' in step) || step.expect !== 'accepted' || step.alter !== undefined) return undefined
   const misread = misreadSecret(talk, step.auth)
   if (misread !== undefined) return misread
   const isPlain = step.call === 'solution/listSolutions'
