@@ -48,12 +48,6 @@ export interface CaseCall {
   readonly isPlain: boolean
 }
 
-const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
-
-/** The model knows the method. */
-export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
-  typeof method === 'string' && (documented.has(method) || terms.probes.has(method))
-
 /** No address is this one, so nothing that depends on the address is certain. */
 export const unknownAddress = ''
 

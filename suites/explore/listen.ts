@@ -21,7 +21,7 @@ import type {
   RefusalJudgement,
 } from '../engine/judge/problem.ts'
 import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
-import { contradicts, facts, judge } from '../engine/model/judge.ts'
+import { contradicts, facts, isKnownMethod, judge } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { looseBytes, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
@@ -48,7 +48,6 @@ import {
   explainCaseCalls,
   forgetClocks,
   isIndependent,
-  isKnownMethod,
   offsetAfter,
   unknownAddress,
   withShortAnswer,

@@ -1,5 +1,6 @@
 /** Steps and findings in words. */
 import { countBy, counted } from '../engine/group.ts'
+import { isStrings } from '../engine/json.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import type { Answer, Verdict } from '../engine/model/state.ts'
 import { removed } from '../engine/signer/changed-call.ts'
@@ -70,7 +71,7 @@ function describe(step: CallStep, isNamed: boolean): string {
 function describeGrant(step: CallStep): string {
   const who = grantedTo(step)
   const { scope } = step.params
-  const words = isTexts(scope) ? ` for the scope "${cut(scope.join(' '))}"` : ''
+  const words = isStrings(scope) ? ` for the scope "${cut(scope.join(' '))}"` : ''
   return `A grant${who === undefined ? '' : ` to ${who}`}${words}`
 }
 
@@ -84,8 +85,6 @@ const mostOfScope = 120
 /** Ends before a placeholder rather than inside it. */
 const cut = (text: string): string =>
   text.length > mostOfScope ? text.slice(0, mostOfScope).replace(/\$\w*$/, '') : text
-const isTexts = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 /** Of the forms `cut-letters-…`. */
 export const cutLetters = 'a body of 69 kB in 3-byte letters, some of which lie across the border of two reads'

@@ -1,6 +1,8 @@
 /** The words of worlds and laws: names and lists with what they stand for, and steps as the explorer makes them. */
+
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
@@ -100,17 +102,12 @@ export function worldsIn(sources: readonly YamlSource[]): Worlds {
   }
 }
 
-const unitMs: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 /** The pause that tells ages of sessions apart, as worlds name it; it is this long where the target may keep them in whole seconds. */
 const apart = '$apart'
 const longestApart = '1250ms'
 
 /** @param text such as `1250ms` or `26h`; without a unit milliseconds */
-export function durationMs(text: unknown): number {
-  const [, count = '0', unit = 'ms'] = /^([\d.]+)(ms|s|m|h|d)?$/.exec(String(text)) ?? []
-  return Math.floor(Number(count) * (unitMs[unit] ?? 1))
-}
+export const durationMs = (text: unknown): number => Math.floor(parseDuration(String(text)) ?? (Number(text) || 0))
 
 /** About how long a world waits, in ms. */
 export function pausesOf(name: string, column: Sizes['column']): number {

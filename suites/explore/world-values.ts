@@ -1,4 +1,5 @@
 /** What worlds may name: keys by kind, addresses, words of the target, and lists that follow from what is known of it (fixtures/worlds/README.md). */
+import { groupBy } from '../engine/group.ts'
 import { alterOf } from '../engine/language/deviations.ts'
 import { toBase64, toHex } from '../engine/signer/bytes.ts'
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
@@ -164,14 +165,11 @@ function otherForms(x: Explorer): string[] {
 
 /** Each key without a public key that lists solutions, beside the next one of its scope. */
 function ofOneScope(x: Explorer): (readonly [string, string])[] {
-  const groups = new Map<string, string[]>()
-  for (const who of x.names.keys()) {
-    const key = keyOf(x, who)
-    if (key === undefined || key.scope === null || key.publicKey !== null || !key.scope.includes('solution')) continue
-    const scope = key.scope.join(' ')
-    groups.set(scope, [...(groups.get(scope) ?? []), who])
-  }
-  return [...groups.values()].flatMap((group) =>
+  const scopeOf = (who: string): readonly string[] => keyOf(x, who)?.scope ?? []
+  const listing = [...x.names.keys()].filter(
+    (who) => keyOf(x, who)?.publicKey === null && scopeOf(who).includes('solution'),
+  )
+  return [...groupBy(listing, (who) => scopeOf(who).join(' ')).values()].flatMap((group) =>
     group.length < 2 ? [] : group.map((who, at): [string, string] => [who, group[at + 1] ?? group[0] ?? who]),
   )
 }

@@ -4,10 +4,11 @@
  */
 
 import { judgeSignature } from '../client/checks/signatures.ts'
-import { type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
+import { headerOf, type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
+import { putLast } from '../engine/group.ts'
 import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
-import { areas, contradicts, facts, judge, levelOf } from '../engine/model/judge.ts'
+import { areas, contradicts, facts, isKnownMethod, judge, levelOf } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { authorizationOf, keyIdOf, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
 import {
@@ -31,7 +32,6 @@ import {
   doubtTouched,
   explainCaseCalls,
   forgetClocks,
-  isKnownMethod,
   notableJumpMs,
   offsetAfter,
   unknownAddress,
@@ -306,10 +306,7 @@ export function followTraffic(options: FollowOptions): Follower {
 
   const doubt = (id: string, call: Doubted): void => {
     const before = doubted.get(id) ?? []
-    doubted.delete(id)
-    doubted.set(id, [...before.slice(1 - mostDoubted), call])
-    const [oldest] = doubted.keys()
-    if (oldest !== undefined && doubted.size > mostDoubtedKeys) doubted.delete(oldest)
+    putLast(doubted, id, [...before.slice(1 - mostDoubted), call], mostDoubtedKeys)
   }
 
   /** Once a key is known to be right, what earlier calls show about it is certain, whatever else was on the server then. */
@@ -414,11 +411,8 @@ export function followTraffic(options: FollowOptions): Follower {
     const place = JSON.stringify([observed.connection, observed.address, forwarded])
     const before = boundOn.get(place) ?? []
     const isRefreshed = found.pair.generation > 0
-    if (!before.some((other) => other.address === address && other.isRefreshed === isRefreshed)) {
-      boundOn.set(place, [...before.slice(1 - mostAddresses), { address, isRefreshed }])
-      const [oldest] = boundOn.keys()
-      if (oldest !== undefined && boundOn.size > mostPairs) boundOn.delete(oldest)
-    }
+    if (!before.some((other) => other.address === address && other.isRefreshed === isRefreshed))
+      putLast(boundOn, place, [...before.slice(1 - mostAddresses), { address, isRefreshed }], mostPairs)
     const others = before.filter((other) => other.address !== address)
     // Which of the two is wrong is not known.
     const broken = others.map((other) =>
@@ -454,7 +448,7 @@ export function followTraffic(options: FollowOptions): Follower {
         state = withKey(state, { ...keyWith(credentials.id), secret: credentials.secret })
     }
     if (answer.kind === 'accepted' && !isKnownMethod(state, method)) state = doubtNamedKeys(state, one)
-    if (answer.kind !== 'refused') for (const text of tokensIn(call)) use(text, span.to)
+    if (answer.kind !== 'refused') for (const text of tokensIn(call)) putLast(lastUseMs, text, span.to, 2 * mostPairs)
     const before = state.keys.size
     state = learn(state, call, answer, span, known)
     if (method === 'manager/createApiKey' && state.keys.size > before) created.add([...state.keys.keys()].at(-1) ?? '')
@@ -463,13 +457,6 @@ export function followTraffic(options: FollowOptions): Follower {
     log.push(withShortAnswer(one))
     if (log.length > remembered) log.shift()
     forget()
-  }
-
-  const use = (token: string, atMs: number): void => {
-    lastUseMs.delete(token)
-    lastUseMs.set(token, atMs)
-    const [oldest] = lastUseMs.keys()
-    if (oldest !== undefined && lastUseMs.size > 2 * mostPairs) lastUseMs.delete(oldest)
   }
 
   const forget = (): void => {
@@ -591,9 +578,6 @@ const keyWith = (id: string): Key => ({
 const journalKeyOf = ({ id, secret, publicKey }: Key): JournalKey =>
   publicKey === null ? { kind: 'secret', id, secret } : { kind: 'public', id, publicKey }
 
-const headerOf = ({ headers }: Pick<Observed, 'headers'>, name: string): string | undefined =>
-  headers.find(([other]) => other.toLowerCase() === name)?.[1]
-
 function callOf(seen: Pick<Observed, 'headers' | 'body'> & { signature?: Fact }): Ended['call'] {
   return {
     authorization: headerOf(seen, 'authorization'),
@@ -633,7 +617,7 @@ function isPlain({ httpMethod, target, headers, body, bodyBytes, unknown }: Obse
     times('authorization') <= 1 &&
     times('content-type') <= 1 &&
     headers.every(([name, value]) => plainHeaders.test(name.toLowerCase()) && /^[\x20-\x7e]*$/.test(value)) &&
-    /^application\/json\s*(;.*)?$/i.test(headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '')
+    /^application\/json\s*(;.*)?$/i.test(headerOf({ headers }, 'content-type') ?? '')
   )
 }
 
@@ -687,10 +671,7 @@ function createFamilies(most: number) {
   const familyOf = new Map<string, string>()
   let count = 0
   const keep = (text: unknown, family: string): void => {
-    if (typeof text !== 'string') return
-    familyOf.set(text, family)
-    const [oldest] = familyOf.keys()
-    if (oldest !== undefined && familyOf.size > 4 * most) familyOf.delete(oldest)
+    if (typeof text === 'string') putLast(familyOf, text, family, 4 * most)
   }
   return {
     touchesOf(call: Ended['call'], answer?: Answer): Touches {

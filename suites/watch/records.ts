@@ -3,7 +3,7 @@
  * as browsers, proxies and test drivers write it. What a record lacks is never guessed: it stays unknown, and is said once.
  */
 import type { Exchange } from '../client/journal.ts'
-import { callPath } from '../engine/document.ts'
+import { callPath, hasDocumentedResult } from '../engine/document.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { countBy, counted } from '../engine/group.ts'
 import { isObject, type JsonObject, membersOf, parseJson } from '../engine/json.ts'
@@ -301,8 +301,6 @@ const headerPairs = (headers: unknown): [string, string][] =>
       })
     : []
 
-const documented = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions']
-
 /** The base URL to which most calls of the documented methods went, or most calls of `/api`: a page talks to other sites too. */
 function baseOf(entries: readonly Entry[]): string | undefined {
   const counts = new Map<string, number>()
@@ -311,7 +309,7 @@ function baseOf(entries: readonly Entry[]): string | undefined {
     const { text, encoding } = membersOf(request.postData)
     const rpc = membersOf(parseJson(fromUtf8(bytesOf(text, encoding)) ?? ''))
     const base = url.slice(0, -callPath.length)
-    counts.set(base, (counts.get(base) ?? 0) + (documented.includes(String(rpc.method)) ? entries.length : 1))
+    counts.set(base, (counts.get(base) ?? 0) + (hasDocumentedResult(String(rpc.method)) ? entries.length : 1))
   }
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
 }

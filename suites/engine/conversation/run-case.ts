@@ -1,5 +1,6 @@
 /** Runs one case, as often as what happened meanwhile makes worthwhile, and returns its outcome. */
 
+import { sessionLimit } from '../document.ts'
 import { membersIn, membersOf } from '../json.ts'
 import {
   type Attempt,
@@ -363,8 +364,6 @@ async function refusesPlainCreation(talk: Conversation): Promise<boolean> {
   return isRefused(await makeCall(talk, { method: createApiKey, params, auth: { [way]: 'root' } as Auth }))
 }
 
-/** The most sessions that a user has (part 5.4). */
-const mostSessions = 16
 const nextWorks = 'sessions/next-works'
 
 /**
@@ -372,7 +371,7 @@ const nextWorks = 'sessions/next-works'
  * refused session says something about another requirement only if an ordinary session of the same key is granted now.
  */
 async function hasNoRoomForSessions({ talk, stops }: Suspect): Promise<boolean> {
-  if ((talk.facts.sessionsGranted ?? 0) < mostSessions) return false
+  if ((talk.facts.sessionsGranted ?? 0) < sessionLimit) return false
   const refused = stops.filter((stop) => isRefusedInstead(stop) && !stop.proves.includes(nextWorks))
   const [params] = refused.flatMap(({ called }) => called.filter(isRefused).map(paramsOf).filter(requestsSession))
   return params !== undefined && isRefused(await grantOrdinary(talk, params, 'control'))

@@ -1,5 +1,6 @@
 /** Judges one call by the document: `facts` lists all that its acceptance depends on, and the verdict follows from these facts. */
 
+import { hasDocumentedResult } from '../document.ts'
 import { isObject, isStrings, type JsonObject } from '../json.ts'
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
 import { ed25519Verifier, withLowS } from '../signer/ed25519.ts'
@@ -170,8 +171,7 @@ function envelopeFacts(state: State, body: ReadBody): Fact[] {
   if (!body.json) return [no('envelope/malformed-answered')]
   const { members, method, params, id } = body
   if (members === null) return [unsure('envelope/request-members')]
-  if (body.isTwofold && (typeof method !== 'string' || !isKnown(state, method)))
-    return [unsure('envelope/unknown-method')]
+  if (body.isTwofold && !isKnownMethod(state, method)) return [unsure('envelope/unknown-method')]
   if (typeof method !== 'string') return [no('envelope/request-members')]
   const { jsonrpc, method: _method, params: _params, id: _id, ...extra } = members
   const noParams = params === undefined || params === null || Array.isArray(params)
@@ -197,17 +197,17 @@ function oddFact(state: State, { method, form }: ReadBody): Fact {
 
 /** envelope/unknown-method; names that another method of the service may have are open. */
 function methodFact(state: State, method: string): Fact {
-  if (isKnown(state, method)) return yes('envelope/method-names', method)
+  if (isKnownMethod(state, method)) return yes('envelope/method-names', method)
   if (state.terms.otherMethods?.has(method) === true) return unsure('envelope/unknown-method')
   // A reader may skip white space around a name; another letter makes another name.
-  const near = documented.has(method.trim())
+  const near = hasDocumentedResult(method.trim())
   const plausible = /^\w+\/(list|get|create|update|delete|add|remove|set|enable|disable|auth)[A-Z]\w*$/.test(method)
   return near || plausible ? unsure('envelope/unknown-method') : no('envelope/unknown-method')
 }
 
-const isKnown = ({ terms }: State, method: string): boolean => documented.has(method) || terms.probes.has(method)
-
-const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
+/** The document describes the method, or the user names it. */
+export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
+  typeof method === 'string' && (hasDocumentedResult(method) || terms.probes.has(method))
 
 /** The kind and size of a body: an accepted body shows that others like it are accepted. */
 export function kindOfBody(body: ReadBody): string {
@@ -221,7 +221,7 @@ function authorizationFacts(state: State, read: ReadCall, span: Span): Fact[] {
   const { auth, found, key, call } = read
   const method = String(read.body.method)
   // Which method a forgiving reader finds where the document sees none is open, and so is what it needs. A method of an area needs that area, shown or not.
-  const isMethodRead = isKnown(state, method) || areas.includes(groupOf(method))
+  const isMethodRead = isKnownMethod(state, method) || areas.includes(groupOf(method))
   const ofKey =
     key === undefined ? [] : only(keyWorksFact(state, key), isMethodRead && keyScopeFact(state, key, method))
   const header = call.authorization ?? ''
