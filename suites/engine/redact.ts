@@ -10,13 +10,7 @@ const wholeSecret = 4096
 /** How many characters at either end are enough to recognise a secret. */
 const endLength = 20
 
-interface Fragments {
-  add(secret: string): void
-  /** The text without the beginnings and ends of secrets, and without what belongs to them. */
-  cutOut(text: string): string
-}
-
-function createFragments(): Fragments {
+function createFragments() {
   const ends = new Map<string, 'begin' | 'end'>()
   const add = (secret: string): void => {
     // Every PEM private key begins with the same line, so its beginning gives nothing away.
@@ -24,6 +18,7 @@ function createFragments(): Fragments {
     ends.set(copied(secret.slice(0, endLength)), 'begin')
     ends.set(copied(secret.slice(-endLength)), 'end')
   }
+  /** The text without the beginnings and ends of secrets, and without what belongs to them. */
   const cutOut = (text: string): string => {
     if (ends.size === 0) return text
     let done = ''

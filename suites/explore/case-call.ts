@@ -7,7 +7,7 @@ import { facts, judge } from '../engine/model/judge.ts'
 import { doubtLine, forgetSessions, learn } from '../engine/model/learn.ts'
 import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import type { Answer, Call, Pair, State, Verdict } from '../engine/model/state.ts'
+import type { Answer, Call, Pair, State } from '../engine/model/state.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { notAllowed } from './words.ts'
 
@@ -248,13 +248,8 @@ export function explainCaseCalls(state: State, calls: readonly CaseCall[]): Retu
   )
 }
 
-interface WronglyAccepted {
-  readonly caseCall: CaseCall
-  readonly verdict: Verdict & { readonly message: string }
-}
-
 /** The call of a history that must not have been accepted. A lock or a limit may explain a refusal, so only what was accepted counts. */
-export function wronglyAccepted(before: State, calls: readonly CaseCall[]): WronglyAccepted | undefined {
+export function wronglyAccepted(before: State, calls: readonly CaseCall[]) {
   const accepted = calls.filter(({ answer }) => answer.kind === 'accepted')
   const found = explainCaseCalls(before, accepted)
   if (found.is !== 'impossible') return undefined

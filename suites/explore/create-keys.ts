@@ -302,17 +302,8 @@ async function createKey(x: Explorer, name: string, auth: Auth, wanted: WantedKe
  * after shows that a place was free.
  */
 
-interface RefusedCreation {
-  readonly step: CallStep
-  /** Index of its log entry. */
-  readonly entry: number
-  readonly script: string
-  /** Nothing but the number of free places may justify the refusal. */
-  readonly isAboutPlaces: boolean
-}
-
-/** The refused creations from this entry of the log on. */
-const refusedSince = (x: Explorer, from: number): RefusedCreation[] =>
+/** The refused creations from this entry of the log on. `isAboutPlaces`: nothing but the number of free places may justify the refusal. */
+const refusedSince = (x: Explorer, from: number) =>
   x.log.slice(from).flatMap(({ step, seen: [only], script }, at) => {
     if (!isCall(step) || !isCreation(step) || only?.answer.kind !== 'refused') return []
     return [{ step, entry: from + at, script, isAboutPlaces: only.verdict.requirement.startsWith('limits/') }]

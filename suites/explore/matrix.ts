@@ -201,19 +201,14 @@ const candidates = 16
 /** How many random rows are drawn for a pair before it counts as impossible. */
 const draws = 400
 
-interface CoveringArray {
-  /** Drawn one by one, because a small budget needs few of them. */
-  readonly rows: Iterable<Row>
-  /** The pairs that are in no row, each with the reason; whole when the rows have ended. */
-  readonly impossible: ReadonlyMap<string, string>
-}
-
 /**
  * The first rows hold every pair once; further ones hold it again beside other values.
  *
  * @param times how many rows hold each pair
+ * @returns `rows`: drawn one by one, because a small budget needs few of them; `impossible`: the pairs that are in no row, each with the reason,
+ * whole when the rows have ended
  */
-export function coveringArray(matrix: Matrix, random: Random, times = rowsOfPair): CoveringArray {
+export function coveringArray(matrix: Matrix, random: Random, times = rowsOfPair) {
   const impossible = new Map<string, string>()
   return { rows: drawRows(matrix, random, times, impossible), impossible }
 }

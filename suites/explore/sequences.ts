@@ -136,17 +136,14 @@ export const quietMs = 1300
 export const isOtherSession = (step: Step): step is CallStep =>
   isCall(step) && /^crowd\d+[nob]$/.test(nameOf(step) ?? '')
 
-interface Crowd {
-  readonly burst: BurstStep
-  /** How many of the sessions were seen to live: more than may. */
-  readonly live: number
-}
-
 export const isCrowd = (step: Step | undefined): step is BurstStep =>
   isBurst(step) && step.beside.length >= sessionLimit && areSessionsOfOneKind(callsOf(step))
 
-/** undefined unless the steps are such grants and uses of their tokens; older sessions before them do not matter. */
-export function crowdOf({ steps, outcomes }: Shown): Crowd | undefined {
+/**
+ * @returns `live`: how many of the sessions were seen to live, more than may; undefined unless the steps are such grants and uses of their
+ * tokens; older sessions before them do not matter
+ */
+export function crowdOf({ steps, outcomes }: Shown) {
   const at = steps.findIndex((step) => !('wait' in step) && !isOtherSession(step))
   const burst = steps[at]
   if (!isCrowd(burst)) return undefined

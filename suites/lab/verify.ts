@@ -42,17 +42,11 @@ interface Stage {
   received?: string
 }
 
-interface Verification {
-  valid: boolean
-  /** In order; stages that depend on a failed one are left out. */
-  stages: Stage[]
-}
-
-/** Checks every stage of a header. Never throws: each mistake in the header is a stage that is not ok. */
-export function verify(input: VerifyInput): Verification {
+/** Checks every stage of a header, in order; those that depend on a failed one are left out. Never throws: each mistake in the header is a stage that is not ok. */
+export function verify(input: VerifyInput) {
   const { scheme, fields: raw } = splitHeader(input.header)
   const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
-  const stages = [
+  const stages: Stage[] = [
     compare('scheme', input.scheme, scheme),
     stage('fields', raw.length === 5, '5 fields', counted(raw.length, 'field')),
     ...(raw.length === 5 ? fieldStages(input, { keyId, version: second, timestamp, nonce, signature }) : []),
@@ -265,8 +259,12 @@ function nameOf(byte: number): string {
   return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : 'a byte beyond printable ASCII'
 }
 
-/** How the caller's own data relate to the right ones; null if the caller gave none, or the header has no timestamp and nonce. */
-export function judgeOwnData(input: VerifyInput): OwnData | null {
+/**
+ * How the caller's own data relate to the right ones; null if the caller gave none, or the header has no timestamp and nonce.
+ *
+ * @returns `isSigned`: whether the signature is made over them, with this key and without another mistake; `sentences`: for people
+ */
+export function judgeOwnData(input: VerifyInput) {
   const { callersData } = input
   const { fields } = readHeader(input)
   if (callersData === undefined || fields === null) return null
@@ -288,14 +286,6 @@ export function judgeOwnData(input: VerifyInput): OwnData | null {
     ...apart.map(({ title }) => title),
   ]
   return { isRight: false, isSigned, sentences }
-}
-
-interface OwnData {
-  isRight: boolean
-  /** Whether the signature is made over them, with this key and without another mistake. */
-  isSigned: boolean
-  /** For people. */
-  sentences: string[]
 }
 
 /** The right draft with the caller's own data in place of the right ones. */
