@@ -79,16 +79,6 @@ export interface Exploration {
   readonly begun: ReadonlySet<string>
 }
 
-/** An exploration in two parts, so that others may use the target between them. */
-interface OpenExploration {
-  /** Runs the stages that do not disturb later users. */
-  ask(): Promise<void>
-  /** Notes that others used the target meanwhile. */
-  giveWay(): void
-  /** Runs the stages that may lock a key or fill a limit, then returns the findings. */
-  finish(): Promise<Exploration>
-}
-
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const exploration = openExploration(options)
   await exploration.ask()
@@ -111,7 +101,8 @@ interface Stages {
   stage(name: string, run: () => Promise<unknown>, pausesMs?: number): Promise<void>
 }
 
-export function openExploration(options: ExploreOptions): OpenExploration {
+/** An exploration in two parts, so that others may use the target between them. */
+export function openExploration(options: ExploreOptions) {
   const { instance, requirements, say, onFinding } = options
   const random = seededRandom(options.seed)
   const { values = random } = options
@@ -161,7 +152,8 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     }
   }
   return {
-    ask: () =>
+    /** Runs the stages that do not disturb later users. */
+    ask: (): Promise<void> =>
       unlessGone(async () => {
         await stage('preflight', async () => {
           rootAccepted = await findWorkingAuthorization(x)
@@ -170,8 +162,10 @@ export function openExploration(options: ExploreOptions): OpenExploration {
         all = await openStages(x, options, { random, makeKeyPair: keyPairMaker(values), stage })
         await quietStages(all)
       }),
+    /** Notes that others used the target meanwhile. */
     giveWay: x.giveWay,
-    finish: async () => {
+    /** Runs the stages that may lock a key or fill a limit, then returns the findings. */
+    finish: async (): Promise<Exploration> => {
       await unlessGone(async () => {
         if (all !== undefined && gone === null && onlyOf(options) === null) await lastStages(all)
       })

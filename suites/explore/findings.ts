@@ -44,11 +44,6 @@ export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }
 /** For reports. */
 export const withoutReason = ({ whyNoFixture: _why, ...finding }: Found): Omit<Finding, 'known'> => finding
 
-interface Findings {
-  readonly found: Found[]
-  take(candidate: Candidate): Promise<void>
-}
-
 /** How many findings are shortened; others keep their first sequence. */
 const mostShrunk = 12
 
@@ -57,7 +52,7 @@ const mostChances = 4
 /** After this many refusals of one kind that were not seen again, no more are tried: a server that locks keys now and then would be asked thousands of times. */
 const mostNotSeenAgain = 8
 
-export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
+export function collectFindings(x: Explorer, requirements: readonly Requirement[]) {
   const found: Found[] = []
   /** How often each was seen, including the first time. */
   const seen = new Map<string, number>()
@@ -75,7 +70,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   }
   return {
     found,
-    take: async (reported) => {
+    take: async (reported: Candidate): Promise<void> => {
       const chances = (reportedTimes.get(idOf(reported)) ?? 0) + 1
       reportedTimes.set(idOf(reported), chances)
       if (chances > mostChances && reported.kind === 'history') return

@@ -100,7 +100,7 @@ interface Listener {
   /** How many starts and ends there were. */
   order: number
   readonly log: CaseCall[]
-  readonly refusals: Refusals
+  readonly refusals: ReturnType<typeof createRefusals>
   /** Credentials that were issued in a way that the model cannot follow. */
   readonly unknownTexts: Set<string>
   state: State
@@ -320,42 +320,34 @@ function report(
   known.add(answer.id)
 }
 
-interface Refusals {
-  /** A call was answered otherwise than by a refusal. */
-  noteUse(caseCall: CaseCall): void
-  /** A call was refused. */
-  noteRefusal(request: WireRequest, caseCall: CaseCall): void
-  /** No call is under way; the state is that before the calls that were under way until now. */
-  settle(state: State): void
-  /** @param stateBefore what is known of a call that began then, while others are still under way */
-  judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined
-}
-
 /** @param isShared others may use the target at the same time */
-function createRefusals(isShared: boolean): Refusals {
+function createRefusals(isShared: boolean) {
   const pending = new Map<WireRequest, CaseCall & { refusedBefore: number }>()
   const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
   /** By the id of a key: how many calls with it were refused since the last that was not. */
   const refusedInARow = new Map<string, number>()
   const lastUsesMs = new Map<string, number>()
   return {
-    noteUse({ call, span }) {
+    /** A call was answered otherwise than by a refusal. */
+    noteUse({ call, span }: CaseCall): void {
       const token = textOfToken(call)
       if (token !== undefined && token.length <= longestToken)
         lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
       refusedInARow.delete(attemptedKey(call) ?? '')
     },
-    noteRefusal(request, caseCall) {
+    noteRefusal(request: WireRequest, caseCall: CaseCall): void {
       const key = attemptedKey(caseCall.call)
       const refusedBefore = refusedInARow.get(key ?? '') ?? 0
       if (key !== undefined) refusedInARow.set(key, refusedBefore + 1)
       pending.set(request, { ...caseCall, refusedBefore })
     },
-    settle(state) {
+    /** No call is under way; the state is that before the calls that were under way until now. */
+    settle(state: State): void {
       for (const [request, one] of pending) settled.set(request, refusedCall(one, state))
       pending.clear()
     },
-    judge(request, stateBefore) {
+    /** @param stateBefore what is known of a call that began then, while others are still under way */
+    judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined {
       const unsettled = pending.get(request)
       const refused =
         unsettled === undefined ? settled.get(request) : refusedCall(unsettled, stateBefore(unsettled.order.from))

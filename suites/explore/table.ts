@@ -315,18 +315,10 @@ function kindOf(keyring: Keyring, turn: number): PairKind {
   return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
 }
 
-/** The cells whose calls are still to be made. */
-interface Table {
-  left: Cell[]
-  asked: number
-  /** Of each part of a call how many cells were asked, and how many there are. */
-  readonly parts: Map<string, { asked: number; readonly all: number }>
-  /** The number of all cells. */
-  readonly all: number
-}
-
-export function openTable(left: Cell[]): Table {
+/** @param left the cells whose calls are still to be made */
+export function openTable(left: Cell[]) {
   const counts = countBy(left, ({ id }) => id)
+  /** Of each part of a call how many cells were asked, and how many there are. */
   const parts = new Map([...counts].sort().map(([id, all]) => [id, { asked: 0, all }]))
   return { left, asked: 0, parts, all: left.length }
 }
@@ -341,7 +333,7 @@ interface Portion {
 }
 
 /** Makes the calls of some of the remaining cells. */
-export async function callCells(caller: Caller, table: Table, portion: Portion): Promise<void> {
+export async function callCells(caller: Caller, table: ReturnType<typeof openTable>, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
   const { clock } = caller.x.options
   const begun = new Set<Cell>()

@@ -84,26 +84,6 @@ interface FollowOptions {
 /** A call that began. */
 export type Begun = Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }
 
-interface Follower {
-  begin(number: number, call: Begun): void
-  /** The call is over, with or without an answer. */
-  end(observed: Observed): void
-  /** The ends of these calls were not seen, so what is known of tokens may not hold any more. */
-  lose(numbers: readonly number[]): void
-  /** Nothing more comes: what still waits is judged. */
-  finish(): void
-  /** Every key that is known, for the judges of clients. */
-  keys(): JournalKey[]
-  /** The secrets of keys, and the tokens that are remembered. */
-  secrets(): string[]
-  /** Keys of the user for which nothing showed that they are right, and how many accepted calls do not fit each. */
-  undecided(): { key: JournalKey; calls: number }[]
-  /** `bodies`: signatures of accepted calls that do not fit a body that may be another than was sent. */
-  readonly counts: { calls: number; judged: number; forgotten: number; bodies: number }
-  /** The server's clock minus ours, by its Date header; 0 where that is not known. */
-  readonly clockOffsetMs: number
-}
-
 /** What a call reads and changes, by name: a line of pairs, a key. */
 interface Touches {
   reads: ReadonlySet<string>
@@ -136,7 +116,7 @@ const mostDoubtedKeys = 8
 /** How many calls before a finding are looked through for those that it rests on. */
 const remembered = 200
 
-export function followTraffic(options: FollowOptions): Follower {
+export function followTraffic(options: FollowOptions) {
   const { terms, mostPairs } = options
   const sentences = new Map(options.requirements.map(({ id, text }) => [id, text]))
   const nobody = keyWith(idOfNobody)
@@ -160,6 +140,7 @@ export function followTraffic(options: FollowOptions): Follower {
   const doubted = new Map<string, Doubted[]>()
   /** By the id of an unproved key: how many accepted calls do not fit it. */
   const misfits = new Map<string, number>()
+  /** `bodies`: signatures of accepted calls that do not fit a body that may be another than was sent. */
   const counts = { calls: 0, judged: 0, forgotten: 0, bodies: 0 }
   const underWay = new Map<number, { from: number; touches: Touches }>()
   /** By the order of their ends. */
@@ -484,13 +465,15 @@ export function followTraffic(options: FollowOptions): Follower {
 
   return {
     counts,
-    get clockOffsetMs() {
+    /** The server's clock minus ours, by its Date header; 0 where that is not known. */
+    get clockOffsetMs(): number {
       return offsetMs === null || Math.abs(offsetMs) < notableJumpMs ? 0 : offsetMs
     },
-    begin(number, begun) {
+    begin(number: number, begun: Begun): void {
       underWay.set(number, { from: begun.from, touches: families.touchesOf(callOf(begun)) })
     },
-    end(observed) {
+    /** The call is over, with or without an answer. */
+    end(observed: Observed): void {
       underWay.delete(observed.number)
       counts.calls += 1
       noticeClock(observed)
@@ -524,7 +507,8 @@ export function followTraffic(options: FollowOptions): Follower {
       })
       settle(false)
     },
-    lose(numbers) {
+    /** The ends of these calls were not seen, so what is known of tokens may not hold any more. */
+    lose(numbers: readonly number[]): void {
       // Nothing may wait for the end of a call that never comes.
       for (const number of numbers) underWay.delete(number)
       settle(true)
@@ -532,13 +516,17 @@ export function followTraffic(options: FollowOptions): Follower {
       state = withLatestPairs(state, 0)
       lastUseMs.clear()
     },
-    finish() {
+    /** Nothing more comes: what still waits is judged. */
+    finish(): void {
       underWay.clear()
       settle(true)
     },
+    /** Keys of the user for which nothing showed that they are right, and how many accepted calls do not fit each. */
     undecided: () => [...misfits].map(([id, calls]) => ({ key: journalKeyOf(state.keys.get(id) as Key), calls })),
-    keys: () => [...state.keys.values()].filter(({ id }) => id !== idOfNobody).map(journalKeyOf),
-    secrets: () => {
+    /** Every key that is known, for the judges of clients. */
+    keys: (): JournalKey[] => [...state.keys.values()].filter(({ id }) => id !== idOfNobody).map(journalKeyOf),
+    /** The secrets of keys, and the tokens that are remembered. */
+    secrets: (): string[] => {
       const ofKeys = [...state.keys.values()].map(({ secret }) => secret)
       return [...ofKeys, ...state.pairs.values().flatMap(({ access, refresh }) => [access, refresh])].filter(
         (text) => text !== '',

@@ -5,7 +5,7 @@ import { counted, groupBy } from '../engine/group.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
-import { followTraffic, type Judged, settingOf } from './follow.ts'
+import { type Begun, followTraffic, type Judged, settingOf } from './follow.ts'
 import { isCall, type NamedKey, type Observed } from './records.ts'
 
 type FollowOptions = Parameters<typeof followTraffic>[0]
@@ -51,16 +51,6 @@ interface ClientCheck {
   }
 }
 
-interface Session {
-  /** A call began, at this place among all starts and ends. */
-  begin(number: number, call: Pick<Observed, 'headers' | 'body' | 'httpMethod' | 'target'> & { from: number }): void
-  end(observed: Observed): void
-  /** The calls with these numbers were left out: what is known of tokens may not hold any more. */
-  lose(numbers: readonly number[]): void
-  /** Ends it. Nothing may come after. */
-  finish(): Outcome
-}
-
 export interface Outcome {
   found: Found[]
   /** What was seen of open questions: how often each answer. */
@@ -90,7 +80,7 @@ const keptBody = 64 * 1024
 const diagnosesAtOnce = 12
 const diagnosisEveryMs = 10_000
 
-export function openSession({ terms, keys, requirements, onJudged, most = {}, ...own }: SessionOptions): Session {
+export function openSession({ terms, keys, requirements, onJudged, most = {}, ...own }: SessionOptions) {
   const bounds = { ...defaultMost, ...most }
   const found = new Map<string, Found>()
   const open = new Map<string, Outcome['open'][number]>()
@@ -187,20 +177,23 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
   }
 
   return {
-    begin: (number, call) => {
+    /** A call began, at this place among all starts and ends. */
+    begin(number: number, call: Begun): void {
       if (isCall(call)) follower.begin(number, call)
     },
-    end(observed) {
+    end(observed: Observed): void {
       if (!isCall(observed)) return
       nowMs = observed.answeredMs ?? observed.startedMs
       follower.end(observed)
     },
-    lose(numbers) {
+    /** The calls with these numbers were left out: what is known of tokens may not hold any more. */
+    lose(numbers: readonly number[]): void {
       counts.lost += numbers.length
       counts.parts += 1
       follower.lose(numbers)
     },
-    finish() {
+    /** Ends it. Nothing may come after. */
+    finish(): Outcome {
       follower.finish()
       const { calls, judged, forgotten, bodies } = follower.counts
       const tokens =
@@ -290,7 +283,7 @@ const sizeOf = ({ headers, body, answer }: Observed): number =>
   500 + headers.length * 60 + body.length + 2 * (answer?.body.length ?? 0)
 
 /** Recorded calls as they came, one list after the other: each begins and ends at its place. */
-export function replay(session: Session, lists: readonly (readonly Observed[])[]): void {
+export function replay(session: ReturnType<typeof openSession>, lists: readonly (readonly Observed[])[]): void {
   let number = 0
   let shift = 0
   let connections = 0

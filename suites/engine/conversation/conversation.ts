@@ -117,22 +117,16 @@ export function openCreatedKeys(
   }
 }
 
-/** Decides when a run ends before its last case, and remembers why. The only writer of that reason. */
-interface Stopping {
-  /** null while the run goes on. */
-  readonly reason: StopReason | null
-  /** Ends the run. The first reason stays. */
-  stop(reason: StopReason): void
-}
-
-/** @param emit hears once that the run stops, and why */
-function createStopping(emit: RunListener): Stopping {
+/** Decides when a run ends before its last case, and remembers why. The only writer of that reason. @param emit hears once that the run stops, and why */
+function createStopping(emit: RunListener) {
   let reason: StopReason | null = null
   return {
-    get reason() {
+    /** null while the run goes on. */
+    get reason(): StopReason | null {
       return reason
     },
-    stop(given) {
+    /** Ends the run. The first reason stays. */
+    stop(given: StopReason): void {
       if (reason !== null) return
       reason = given
       emit({ kind: 'stopped', reason })
@@ -209,7 +203,7 @@ export interface Run {
   /** What was recorded about created keys on a lasting target before the cases. */
   earlierKeys: readonly CreatedKeysEntry[]
   /** Decides when the run ends early. */
-  stopping: Stopping
+  stopping: ReturnType<typeof createStopping>
   /** Reports events to everything that listens to the run. */
   emit: RunListener
   /** Limits of the target that do not hold, each with the case that found it: what it left there spoils later cases. */
@@ -242,7 +236,7 @@ export type Build = (signedAtMs: number) => WireRequest
 export interface Line {
   readonly instance: Instance
   readonly facts: TargetFacts
-  readonly pace: Pace
+  readonly pace: ReturnType<typeof createPace>
   limit: CallLimit
   /** Its calls go before those of others, because others wait until they have ended. */
   readonly isUrgent: boolean
@@ -285,7 +279,7 @@ export interface Conversation extends Line {
   next(of: 'call' | 'try' | 'session'): number
   calls: number
   /** Grants of one user are made one at a time. */
-  readonly grants: GrantLanes
+  readonly grants: ReturnType<typeof createGrantLanes>
   /** Skips waits that only separate the sessions created before and after them. */
   skipsSessionWaits: boolean
   /** The key of the case that runs; null outside of cases. */
@@ -437,15 +431,6 @@ export function actor(talk: Conversation, member: string): string {
   return member === 'root' ? standInOf(talk.run.corpus.testKeys, talk.instance.root) : member
 }
 
-interface Pace {
-  /** Waits until this many more calls may be made. */
-  take(clock: Clock, calls: number): Promise<void>
-  /** An answer came. Slows down where it shows that the calls come too fast. */
-  hear(clock: Clock, answer: HeardAnswer): void
-  /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
-  backOffMs(tries: number): number
-}
-
 interface HeardAnswer {
   isThrottled: boolean
   /** How long the target asks to wait. */
@@ -493,7 +478,7 @@ const latestCalls = 50
 const firstBackOffMs = 100
 const longestBackOffMs = 3000
 
-function createPace({ limit, start, facts, random }: PaceOptions): Pace {
+function createPace({ limit, start, facts, random }: PaceOptions) {
   const bounded = (wanted: number | null): number | null => lowest(limit > 0 ? limit : null, wanted)
   let rate = bounded(facts.callsPerSecond ?? start)
   let patienceMs = firstPatienceMs
@@ -529,7 +514,8 @@ function createPace({ limit, start, facts, random }: PaceOptions): Pace {
     facts.callsPerSecond = slower
   }
   return {
-    async take(clock, calls) {
+    /** Waits until this many more calls may be made. */
+    async take(clock: Clock, calls: number): Promise<void> {
       const nowMs = clock.now()
       goFaster(nowMs)
       if (rate === null) return
@@ -540,7 +526,8 @@ function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       const waitMs = Math.ceil(startMs - nowMs)
       if (waitMs > 0) await clock.sleep(waitMs)
     },
-    hear(clock, { isThrottled, retryAfterMs = 0, tries = 0 }) {
+    /** An answer came. Slows down where it shows that the calls come too fast. */
+    hear(clock: Clock, { isThrottled, retryAfterMs = 0, tries = 0 }: HeardAnswer): void {
       const nowMs = clock.now()
       throttledShare += (Number(isThrottled) - throttledShare) / latestCalls
       if (!isThrottled) {
@@ -565,7 +552,8 @@ function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       freeAtMs = Math.max(freeAtMs, nowMs + Math.min(retryAfterMs, longestBackOffMs))
       if (nowMs - slowedAtMs >= burstMs) slowDown(nowMs, count)
     },
-    backOffMs(tries) {
+    /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
+    backOffMs(tries: number): number {
       const jitter = 0.75 + random.below(51) / 100
       return Math.min(longestBackOffMs, firstBackOffMs * 2 ** (tries - 1)) * jitter
     },
@@ -718,19 +706,6 @@ export type Lane =
   /** Calls that are deliberately made at once. */
   | { kind: 'race' }
 
-interface GrantLanes {
-  /**
-   * Makes a grant as soon as no conflicting grant is under way or waiting before it.
-   *
-   * @param isUrgent whether it goes before those that wait and are not
-   */
-  run<T>(lane: Lane, grant: () => Promise<T>, isUrgent?: boolean): Promise<T>
-  /** How many grants wait for others to end. */
-  readonly waiting: number
-  /** Tells this listener whenever a grant has to wait. */
-  onWait(listener: () => void): void
-}
-
 /** Whether two grants conflict: they must not be under way at once. */
 function lanesConflict(one: Lane, other: Lane): boolean {
   if (one.kind === 'race' || other.kind === 'race') return true
@@ -742,17 +717,24 @@ function lanesConflict(one: Lane, other: Lane): boolean {
 
 const isOfAnybody = ({ user, free }: Extract<Lane, { kind: 'grant' }>): boolean => user === undefined && !free
 
-export function createGrantLanes(): GrantLanes {
+export function createGrantLanes() {
   const gate = createGate<Lane>((lane, before) => before.some((other) => lanesConflict(lane, other)))
   let listener = (): void => {}
   return {
-    get waiting() {
+    /** How many grants wait for others to end. */
+    get waiting(): number {
       return gate.waiting()
     },
-    onWait: (added) => {
+    /** Tells this listener whenever a grant has to wait. */
+    onWait(added: () => void): void {
       listener = added
     },
-    run: async (lane, grant, isUrgent = false) => {
+    /**
+     * Makes a grant as soon as no conflicting grant is under way or waiting before it.
+     *
+     * @param isUrgent whether it goes before those that wait and are not
+     */
+    run: async <T>(lane: Lane, grant: () => Promise<T>, isUrgent = false): Promise<T> => {
       // A new object, so that equal lanes can be told apart.
       const mine = { ...lane }
       // Grants with sessions and urgent ones go first, because most others wait for them.

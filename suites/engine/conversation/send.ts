@@ -259,7 +259,7 @@ export interface Delivery {
 }
 
 interface Sending extends Delivery {
-  readonly record: KeyRecord
+  readonly record: ReturnType<typeof keyRecord>
 }
 
 const throttleTries = 8
@@ -428,21 +428,16 @@ function signingNow({ instance, facts }: Line): number {
 }
 
 /** What becomes of the key that a call may create, or delete. */
-interface KeyRecord {
-  /** Notes the intent before the call is sent, so a key whose answer was lost is known as a possible one. */
-  begin(request: WireRequest): void
-  end(delivered: Delivered): Delivered
-}
-
-function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key = {} }: Delivery): KeyRecord {
+function keyRecord({ createdKeys, instance: { settings } }: Line, { creates, key = {} }: Delivery) {
   let name: string | undefined
   return {
-    begin({ body }) {
+    /** Notes the intent before the call is sent, so a key whose answer was lost is known as a possible one. */
+    begin({ body }: WireRequest): void {
       if (name !== undefined) return
       name = creates ?? (mentions(body, 'createApiKey') ? keyName(paramsIn(body)) : undefined)
       if (name !== undefined) createdKeys.note({ intend: name })
     },
-    end(delivered) {
+    end(delivered: Delivered): Delivered {
       const { answer, request, wire } = delivered
       if (answer.outcome === 'accepted')
         for (const removed of idsRemovedBy(request, settings)) createdKeys.note({ removed })
