@@ -8,7 +8,6 @@ import {
   type CreatedKeysEntry,
   openCreatedKeys,
   type RunEvent,
-  type RunListener,
 } from '../engine/conversation/conversation.ts'
 import { type TargetFacts, wordOfTokens } from '../engine/conversation/target-facts.ts'
 import { isObject } from '../engine/json.ts'
@@ -75,62 +74,44 @@ interface ListenOptions {
   readonly requirements: readonly Requirement[]
 }
 
-interface Listening {
-  readonly listener: RunListener
-  /** What was found since the last time. */
-  take(): ListeningFinding[]
-  /** Judges a refused call that a case needed accepted; undefined if nothing is known that would make its refusal right. */
-  judgeRefusal(refused: WireRequest): RefusalJudgement | undefined
-  /** How many exchanges were judged, and how many were open. */
-  readonly counts: { judged: number; open: number }
-}
-
 /** How many exchanges before a finding are looked through for the steps that it rests on. */
 const remembered = 200
 
-interface Listener {
-  readonly options: ListenOptions
-  readonly counts: Listening['counts']
-  readonly found: ListeningFinding[]
-  readonly known: Set<string>
-  /** Exchanges that are not judged yet, since others are under way: by their start. */
-  readonly queue: CaseCall[]
-  /** The starts of calls without an answer. */
-  readonly underWay: Map<WireRequest, number>
-  /** How many starts and ends there were. */
-  order: number
-  readonly log: CaseCall[]
-  readonly refusals: ReturnType<typeof createRefusals>
-  /** Credentials that were issued in a way that the model cannot follow. */
-  readonly unknownTexts: Set<string>
-  state: State
-  /** The target's clock minus ours, as the first answer had it. */
-  offsetMs: number | null
-}
+type Listener = ReturnType<typeof createListener>
 
-export function listenToRun(options: ListenOptions): Listening {
-  const listener: Listener = {
-    options,
-    counts: { judged: 0, open: 0 },
-    found: [],
-    known: new Set(),
-    queue: [],
-    underWay: new Map(),
-    order: 0,
-    log: [],
-    refusals: createRefusals(options.isShared === true),
-    unknownTexts: new Set(options.unknownTexts),
-    state: options.state,
-    offsetMs: null,
-  }
+const createListener = (options: ListenOptions) => ({
+  options,
+  /** How many exchanges were judged, and how many were open. */
+  counts: { judged: 0, open: 0 },
+  found: [] as ListeningFinding[],
+  known: new Set<string>(),
+  /** Exchanges that are not judged yet, since others are under way: by their start. */
+  queue: [] as CaseCall[],
+  /** The starts of calls without an answer. */
+  underWay: new Map<WireRequest, number>(),
+  /** How many starts and ends there were. */
+  order: 0,
+  log: [] as CaseCall[],
+  refusals: createRefusals(options.isShared === true),
+  /** Credentials that were issued in a way that the model cannot follow. */
+  unknownTexts: new Set(options.unknownTexts),
+  state: options.state,
+  /** The target's clock minus ours, as the first answer had it. */
+  offsetMs: null as number | null,
+})
+
+export function listenToRun(options: ListenOptions) {
+  const listener = createListener(options)
   return {
     counts: listener.counts,
-    listener: (event) => {
+    listener: (event: RunEvent): void => {
       if (event.kind === 'exchange-begun') listener.underWay.set(event.request, ++listener.order)
       if (event.kind === 'exchange-made') receive(listener, event)
     },
+    /** What was found since the last time. */
     take: () => listener.found.splice(0),
-    judgeRefusal: (refused) => listener.refusals.judge(refused, (begun) => stateBefore(listener, begun)),
+    /** Judges a refused call that a case needed accepted; undefined if nothing is known that would make its refusal right. */
+    judgeRefusal: (refused: WireRequest) => listener.refusals.judge(refused, (begun) => stateBefore(listener, begun)),
   }
 }
 
@@ -508,7 +489,7 @@ export function listenToCases(
   { target, corpus, keptTestKeys = [], earlierKeys = [] }: ListensTo,
   { root, settings }: Instance,
   facts: TargetFacts,
-): Listening {
+) {
   const earlier = [...openCreatedKeys(() => {}, earlierKeys).keys, ...keptTestKeys]
   const begun = withKeys(
     initialState(

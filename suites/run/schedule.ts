@@ -199,32 +199,12 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
 
 type Claims = ReturnType<typeof claimsOf>
 
-interface Slot {
-  key: string
-  isTestKey: boolean
-  claims: Claims
-  state: 'pending' | 'running' | 'done'
-  /** It runs again, alone, because other cases may have disturbed it. */
-  isAgain: boolean
-  /** Its number among those that have started; 0 until then. */
-  startedAs: number
-  item: Item
-  /** Other items ran at the same time. */
-  hadCompany: boolean
-  /** It used tokens while other cases did: a server that confuses tokens may have changed its result. */
-  sharedTokens: boolean
-  /** It passed while other cases used tokens; it counts if every one of them is certain. */
-  held: CaseOutcome | null
-  isWaiting: boolean
-  outcome: Promise<CaseOutcome>
-  settle(outcome: CaseOutcome): void
-  fail(error: unknown): void
-}
+type Slot = ReturnType<typeof createSlot>
 
 /** @param makesCalls whether the item makes calls; otherwise it claims nothing */
-function createSlot(item: Item, makesCalls: boolean): Slot {
-  let settle: Slot['settle'] = () => {}
-  let fail: Slot['fail'] = () => {}
+function createSlot(item: Item, makesCalls: boolean) {
+  let settle: (outcome: CaseOutcome) => void = () => {}
+  let fail: (error: unknown) => void = () => {}
   const outcome = new Promise<CaseOutcome>((resolve, reject) => {
     settle = resolve
     fail = reject
@@ -235,13 +215,18 @@ function createSlot(item: Item, makesCalls: boolean): Slot {
     key: item.key,
     isTestKey: item.kind === 'test-key',
     claims: makesCalls ? claimsOf(item) : noClaims,
-    state: 'pending',
+    state: 'pending' as 'pending' | 'running' | 'done',
+    /** It runs again, alone, because other cases may have disturbed it. */
     isAgain: false,
+    /** Its number among those that have started; 0 until then. */
     startedAs: 0,
     item,
+    /** Other items ran at the same time. */
     hadCompany: false,
+    /** It used tokens while other cases did: a server that confuses tokens may have changed its result. */
     sharedTokens: false,
-    held: null,
+    /** It passed while other cases used tokens; it counts if every one of them is certain. */
+    held: null as CaseOutcome | null,
     isWaiting: false,
     outcome,
     settle,

@@ -237,7 +237,7 @@ export interface Line {
   readonly instance: Instance
   readonly facts: TargetFacts
   readonly pace: ReturnType<typeof createPace>
-  limit: CallLimit
+  limit: ReturnType<typeof createCallLimit>
   /** Its calls go before those of others, because others wait until they have ended. */
   readonly isUrgent: boolean
   readonly emit: RunListener
@@ -348,7 +348,7 @@ export async function openConversation(run: Run): Promise<Conversation> {
 const nearMs = 15
 
 /** How many calls may be under way at once, judging by what is known of the connection to the target. */
-export function limitFor(instance: Instance, facts: TargetFacts): CallLimit {
+export function limitFor(instance: Instance, facts: TargetFacts) {
   const { rate } = instance.settings
   return createCallLimit(callsAtOnce(instance, facts), rate > 0 ? Math.ceil(rate) : undefined)
 }
@@ -627,15 +627,6 @@ function createGate<Item>(isKeptOut: (item: Item, before: readonly Item[]) => bo
 // How many calls are under way at once: more while the target keeps up, fewer as soon as it answers more slowly or
 // not at all.
 
-interface CallLimit {
-  /** How many calls may be under way now. */
-  readonly atOnce: number
-  /** Makes a call as soon as there is a place for it. @param isUrgent whether it goes before those that wait and are not */
-  run<T>(call: () => Promise<T>, isUrgent?: boolean): Promise<T>
-  /** How long an ordinary call took, in ms, and its answer. */
-  hear(tookMs: number, answer: WireAnswer): void
-}
-
 /** The number of calls to begin with, and the maximum, where the user does not set it. */
 const first = 4
 const most = 16
@@ -648,7 +639,7 @@ const slowerByMs = 5
 const fewestAnswers = 8
 
 /** @param fixed the number of calls; null: as many as the target can take */
-export function createCallLimit(fixed: number | null, highest = most): CallLimit {
+export function createCallLimit(fixed: number | null, highest = most) {
   const fewest = Math.min(first, highest)
   let atOnce = fixed ?? fewest
   let took: number[] = []
@@ -660,10 +651,12 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
     gate.startNext()
   }
   return {
-    get atOnce() {
+    /** How many calls may be under way now. */
+    get atOnce(): number {
       return atOnce
     },
-    async run(call, isUrgent = false) {
+    /** Makes a call as soon as there is a place for it. @param isUrgent whether it goes before those that wait and are not */
+    async run<T>(call: () => Promise<T>, isUrgent = false): Promise<T> {
       await gate.enter(call, isUrgent).started
       try {
         return await call()
@@ -672,7 +665,8 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
         gate.startNext()
       }
     },
-    hear(tookMs, answer) {
+    /** How long an ordinary call took, in ms, and its answer. */
+    hear(tookMs: number, answer: WireAnswer): void {
       if (fixed !== null) return
       if (answer.kind === 'none' || [429, 503].includes(answer.kind === 'answer' ? answer.status : 0)) {
         change(Math.floor(atOnce / 2))

@@ -230,19 +230,9 @@ export function headerBytes(value: string): string {
   return /^[\x20-\x7e\t]*$/.test(value) ? value : fromLatin1(utf8(value))
 }
 
-interface Changer {
-  /** The parts to change. */
-  readonly fields: readonly string[]
-  text(field: string, value: string): string
-  bytes(field: string, value: Uint8Array): Uint8Array
-  json(field: string, value: Json | undefined): Json | undefined
-  /** The changes of a part that the caller makes itself. */
-  take(field: string): readonly Change[]
-  /** @throws Unmakeable if a change was not made, or `mustChange` and what stood there was that already */
-  end(mustChange: boolean): void
-}
+type Changer = ReturnType<typeof changerOf>
 
-function changerOf(changes: readonly Change[], operations: NamedOperations): Changer {
+function changerOf(changes: readonly Change[], operations: NamedOperations) {
   const used = new Set<Change>()
   const idle = new Set<Change>()
   const take = (field: string): readonly Change[] => {
@@ -278,12 +268,15 @@ function changerOf(changes: readonly Change[], operations: NamedOperations): Cha
     throw new Unmakeable(`No operation on a value that is not a text at ${change.field}`)
   }
   return {
+    /** The parts to change. */
     fields: changes.map(({ field }) => field),
-    text: (field, value) => take(field).reduce(textOnce, value),
-    bytes: (field, value) => take(field).reduce(bytesOnce, value),
-    json: (field, value) => take(field).reduce(jsonOnce, value),
+    text: (field: string, value: string) => take(field).reduce(textOnce, value),
+    bytes: (field: string, value: Uint8Array) => take(field).reduce(bytesOnce, value),
+    json: (field: string, value: Json | undefined) => take(field).reduce(jsonOnce, value),
+    /** The changes of a part that the caller makes itself. */
     take,
-    end: (mustChange) => {
+    /** @throws Unmakeable if a change was not made, or `mustChange` and what stood there was that already */
+    end: (mustChange: boolean): void => {
       const unused = changes.find((change) => !used.has(change))
       if (unused !== undefined) throw new Unmakeable(`Nothing to change at ${unused.field}`)
       const unchanged = mustChange ? changes.find((change) => idle.has(change)) : undefined
