@@ -64,18 +64,9 @@ export function answerOf(wire: WireAnswer): Answer | null {
 // Which part of a target's state an exchange touches, and what is known no longer when its order among others is not
 // known.
 
-interface Touched {
-  /** The line of pairs whose token it presents; `unknown`: a token that no judged exchange has issued. */
-  readonly line: number | 'unknown' | undefined
-  readonly isRefresh: boolean
-  /** It may end a session. */
-  readonly isGrant: boolean
-  readonly isCreation: boolean
-  /** It presents the id of a key. */
-  readonly hasKey: boolean
-}
+type Touched = ReturnType<typeof touchedBy>
 
-function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>): Touched {
+function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>) {
   const { method, params } = readBody(call.body)
   const text = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
   const auth = authorizationOf(state, call)
@@ -85,11 +76,15 @@ function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>): Touched {
       : auth.kind === 'token'
         ? findPair(state, auth.token, 'access')
         : undefined
+  const isUnknown = typeof text === 'string' || auth.kind === 'other-scheme'
   return {
-    line: pair?.pair.line ?? (typeof text === 'string' || auth.kind === 'other-scheme' ? 'unknown' : undefined),
+    /** The line of pairs whose token it presents; `unknown`: a token that no judged exchange has issued. */
+    line: pair?.pair.line ?? (isUnknown ? ('unknown' as const) : undefined),
     isRefresh: typeof text === 'string',
+    /** It may end a session. */
     isGrant: method === 'manager/auth' && typeof text !== 'string' && state.sessions.length > 0,
     isCreation: method === 'manager/createApiKey',
+    /** It presents the id of a key. */
     hasKey: auth.kind === 'basic' || auth.kind === 'signature' || (isObject(params) && 'apiKeyId' in params),
   }
 }

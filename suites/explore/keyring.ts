@@ -50,23 +50,6 @@ interface KeyPair {
   readonly publicKeyPem: string
 }
 
-export interface Keyring {
-  /** Keys without public key that list solutions, root first. */
-  readonly secret: readonly string[]
-  /** Keys with public key that list solutions. */
-  readonly ecc: readonly string[]
-  /** Keys whose scope is narrow. */
-  readonly narrow: readonly string[]
-  readonly narrowEcc: readonly string[]
-  /** Keys that may only list solutions, for sessions alone. */
-  readonly counted: readonly string[]
-  /** Whether tokens may be requested. */
-  readonly grants: boolean
-  /** Whether keys may be created. */
-  readonly keys: boolean
-  readonly limits: boolean
-}
-
 interface PairKind {
   readonly who: string
   /** Scope words; `session:` stands for a session of its own, `ipAddr:` for our address, `solution:` for one solution. */
@@ -226,14 +209,23 @@ export const solutionKeys = {
   ecc: ['ecc-solution', 'ecc-by-ecc'],
 }
 
+/** What may be done: request tokens, create keys, fill limits. */
+type Allowed = { readonly [what in 'grants' | 'keys' | 'limits']: boolean }
+
+export type Keyring = ReturnType<typeof keyringOf>
+
 /** The wanted keys that exist. */
-export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {
+export function keyringOf(x: Explorer, allowed: Allowed) {
   const has = (name: string): boolean => x.names.has(name)
   const rootIsSecret = x.names.get('root')?.seed === undefined
   return {
+    /** Keys without public key that list solutions, root first. */
     secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
+    /** Keys with public key that list solutions. */
     ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
+    /** Keys whose scope is narrow. */
     narrow: ['context-key', 'solution-key'].filter(has),
+    /** Keys that may only list solutions, for sessions alone. */
     counted: solutionKeys.secret.slice(1).filter((name) => keyOf(x, name)?.works === 'yes'),
     narrowEcc: solutionKeys.ecc.filter(has),
     ...allowed,

@@ -45,15 +45,7 @@ function createSchedule(
   { start, makesCalls, watch }: { start(item: Item): Promise<RanCase>; makesCalls(item: Item): boolean; watch: Watch },
 ): Runner {
   const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
-  // Until a case shows which grants count as sessions, and whose, every grant counts for every user.
-  const board: Board = {
-    entries: [...slots.values()],
-    unnamedAreFree: false,
-    sessionsPerKey: false,
-    movesClock: false,
-    isDoubted: false,
-    grantsQueue: false,
-  }
+  const board = boardOf([...slots.values()])
   const open = once(async () => {
     const talk = await openConversation(run)
     talk.grants.onWait(goOn)
@@ -252,19 +244,22 @@ function begin({ entries }: Board, slot: Slot): Slot {
 
 // The rules by which cases of one target run at the same time without disturbing each other.
 
-interface Board {
-  entries: readonly Slot[]
+type Board = ReturnType<typeof boardOf>
+
+/** Until a case shows which grants count as sessions, and whose, every grant counts for every user. */
+const boardOf = (entries: readonly Slot[]) => ({
+  entries,
   /** Grants without a session take no place among the sessions. */
-  unnamedAreFree: boolean
+  unnamedAreFree: false,
   /** Each key has its own sessions. */
-  sessionsPerKey: boolean
+  sessionsPerKey: false,
   /** Waits move the clock, which moves it for every case. */
-  movesClock: boolean
+  movesClock: false,
   /** A case with tokens failed while others ran, so from now on they run one at a time. */
-  isDoubted: boolean
+  isDoubted: false,
   /** Cases wait for the grants of others, so one more with grants would only join the queue. */
-  grantsQueue: boolean
-}
+  grantsQueue: false,
+})
 
 /** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */
 export function nextToStart(board: Board): Slot | undefined {

@@ -257,20 +257,9 @@ function readHar(log: unknown, file: string, url: string | undefined): Traffic {
   }
 }
 
-interface Entry {
-  url: string
-  query: string
-  method: string
-  startedMs: number
-  timeMs: number
-  headers: [string, string][]
-  request: JsonObject
-  response: JsonObject
-  connection: string
-  address: string
-}
+type Entry = ReturnType<typeof readEntry>
 
-function readEntry(entry: unknown, file: string, place: number): Entry {
+function readEntry(entry: unknown, file: string, place: number) {
   const { startedDateTime, time, request, response, connection, _clientAddress } = membersOf(entry)
   const where = `, entry ${place}`
   if (!isObject(request) || typeof request.url !== 'string') throw fail(file, where, 'expected "request" with a "url"')
