@@ -227,28 +227,7 @@ function creationScenario(member: TestKey): Scenario {
 // What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the
 // case's needs and steps alone.
 
-interface Claims {
-  /** How many sessions it takes at most, if every grant takes one. Its tokens work until sixteen more sessions are taken. */
-  grants: number
-  /** How many of them name a session. */
-  named: number
-  /** The test keys that its grants are for; `*` if only the run shows them. */
-  users: readonly string[]
-  /** It creates keys, or tries to. Such cases keep their order. */
-  makesKeys: boolean
-  /** The limit that it fills; meanwhile no other case may use what is limited. */
-  fills: 'sessions' | 'keys' | null
-  /** It shows which grants count as sessions, and whose, which decides what may run at the same time. */
-  observesCounting: boolean
-  /** It makes calls at once: no call of another case may be under way then. */
-  races: boolean
-  /** Those calls are grants or refreshes: a server that loses count keeps too many sessions or pairs. */
-  racesGrants: boolean
-  /** It waits for a lifetime to pass; other cases may run meanwhile. */
-  waits: boolean
-  /** It makes many calls one after another. */
-  isLong: boolean
-}
+type Claims = ReturnType<typeof findClaims>
 
 /** The claims of an item that makes no calls. */
 export const noClaims: Claims = {
@@ -276,23 +255,33 @@ export function claimsOf({ scenario, testCase }: Placed): Claims {
   return claims
 }
 
-function findClaims(scenario: Scenario, testCase: Case): Claims {
+function findClaims(scenario: Scenario, testCase: Case) {
   const steps = [...scenario.given, ...scenario.steps].map((step) => withCase(step, testCase.values))
   const grants = steps.flatMap(withBeside).flatMap(grantsOf)
   return {
+    /** How many sessions it takes at most, if every grant takes one. Its tokens work until sixteen more sessions are taken. */
     grants: grants.reduce((sum, { times }) => sum + times, 0),
+    /** How many of them name a session. */
     named: grants.reduce((sum, { times, isNamed }) => sum + (isNamed ? times : 0), 0),
+    /** The test keys that its grants are for; `*` if only the run shows them. */
     users: [...new Set(grants.map(({ user }) => user))],
+    /** It creates keys, or tries to. Such cases keep their order. */
     makesKeys: scenario.needs.includes('keys'),
+    /** The limit that it fills; meanwhile no other case may use what is limited. */
     fills: limitOf(scenario) ?? null,
+    /** It shows which grants count as sessions, and whose, which decides what may run at the same time. */
     observesCounting: steps.some((step) => 'observe' in step && questionsOfCounting.has(step.observe ?? '')),
+    /** It makes calls at once: no call of another case may be under way then. */
     races: steps.some((step) => 'parallel' in step || 'beside' in step),
+    /** Those calls are grants or refreshes: a server that loses count keeps too many sessions or pairs. */
     racesGrants: steps.some(
       (step) =>
         ('parallel' in step || 'beside' in step) &&
         withBeside(step).some((one) => 'call' in one && one.call === 'manager/auth'),
     ),
+    /** It waits for a lifetime to pass; other cases may run meanwhile. */
     waits: steps.some((step) => 'wait' in step),
+    /** It makes many calls one after another. */
     isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),
   }
 }

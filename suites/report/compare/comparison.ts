@@ -4,7 +4,7 @@
  */
 import type { Verdict } from '../../engine/judge/problem.ts'
 import { printed } from '../../engine/printable.ts'
-import type { Level, Report, RunVerdict } from '../report.ts'
+import type { Level, Report } from '../report.ts'
 import { shardWords, targetWords, verdictOrder } from '../verdict-words.ts'
 
 export interface Comparison {
@@ -20,27 +20,7 @@ interface ComparedServer {
   reports: CompactReport[]
 }
 
-interface CompactReport {
-  /** ISO 8601. */
-  started: string
-  /** Of the suite. */
-  version: string
-  set: string
-  verdict: RunVerdict
-  exitCode: number
-  /** Cases by verdict, in the order of `verdictOrder`. */
-  counts: number[]
-  /** A digit for each requirement of the comparison, its place in `verdictOrder`; a blank where this report does not know it. */
-  requirements: string
-  /** The same for each case. */
-  cases: string
-  /** What the newest report of a server says of cases that did not pass: the index of the case and the message. */
-  why: [number, string][]
-  /** The same of requirements that are open. */
-  reasons: [number, string][]
-  /** Findings of the model, of the newest report only. */
-  findings: { requirement: string; message: string }[]
-}
+type CompactReport = ReturnType<typeof compactReport>
 
 /** What a page needs of a report. */
 type ComparedReport = Pick<Report, 'meta' | 'verdict' | 'exitCode' | 'requirements' | 'cases' | 'findings'>
@@ -111,7 +91,7 @@ function compactReport(
   { meta, verdict, exitCode, findings, ...report }: ComparedReport,
   requirements: Comparison['requirements'],
   cases: Comparison['cases'],
-): CompactReport {
+) {
   const ofRequirement = new Map(
     report.requirements.map((one) => [one.id, { verdict: verdictWhereRun(one), reason: one.reason }]),
   )
@@ -120,16 +100,24 @@ function compactReport(
   const texts = (all: readonly (string | null | undefined)[]): [number, string][] =>
     all.flatMap((text, index) => (text === null || text === undefined ? [] : [[index, text]]))
   return {
+    /** ISO 8601. */
     started: meta.started,
+    /** Of the suite. */
     version: meta.version,
     set: meta.set,
     verdict,
     exitCode,
+    /** Cases by verdict, in the order of `verdictOrder`. */
     counts: verdictOrder.map((one) => report.cases.filter((testCase) => testCase.verdict === one).length),
+    /** A digit for each requirement of the comparison, its place in `verdictOrder`; a blank where this report does not know it. */
     requirements: requirements.map(({ id }) => digitOf(ofRequirement.get(id)?.verdict)).join(''),
+    /** The same for each case. */
     cases: cases.map(({ key }) => digitOf(ofCase.get(key)?.verdict)).join(''),
+    /** What the newest report of a server says of cases that did not pass: the index of the case and the message. */
     why: texts(cases.map(({ key }) => ofCase.get(key)?.problem?.message)),
+    /** The same of requirements that are open. */
     reasons: texts(requirements.map(({ id }) => ofRequirement.get(id)?.reason)),
+    /** Findings of the model, of the newest report only. */
     findings: findings.map(({ requirement, message }) => ({ requirement, message })),
   }
 }
