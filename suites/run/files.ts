@@ -7,6 +7,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readlinkSync,
   readSync,
   realpathSync,
   renameSync,
@@ -15,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { SuiteError, usageError } from '../engine/errors.ts'
 
 export interface Environment {
@@ -101,7 +102,7 @@ export function demandPlaceFor(file: string, what: string, makesFolders: boolean
   try {
     const there = statSync(file, { throwIfNoEntry: false })
     if (there?.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
-    accessSync(there === undefined ? folderFor(dirname(resolve(file)), makesFolders) : file, constants.W_OK)
+    accessSync(there === undefined ? folderFor(dirname(placeOf(file)), makesFolders) : file, constants.W_OK)
   } catch (cause) {
     throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
@@ -117,17 +118,27 @@ function folderFor(folder: string, makesFolders: boolean): string {
 
 /** Also recognises symbolic and hard links, and a file that does not exist yet. */
 export function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }))
+  const [first, second] = [one, other].map((file) => unlessFailing(() => statSync(file)))
   if (first !== undefined && second !== undefined) return first.dev === second.dev && first.ino === second.ino
-  return realPath(one) === realPath(other)
+  return placeOf(one) === placeOf(other)
 }
 
-function realPath(file: string): string {
+/** Where a file is or would be made, as the system finds it: behind links, also behind those to nothing yet. */
+function placeOf(file: string): string {
+  const there = unlessFailing(() => realpathSync.native(file))
+  const folder = dirname(file)
+  if (there !== undefined || folder === file) return there ?? file
+  const place = join(placeOf(folder), basename(file))
+  // Links in a circle lead nowhere; `stat` fails at them.
+  const target = unlessFailing(() => statSync(place, { throwIfNoEntry: false }) ?? readlinkSync(place))
+  return typeof target !== 'string' ? place : placeOf(isAbsolute(target) ? target : `${dirname(place)}/${target}`)
+}
+
+function unlessFailing<T>(look: () => T): T | undefined {
   try {
-    return realpathSync(file)
+    return look()
   } catch {
-    const folder = dirname(resolve(file))
-    return folder === resolve(file) ? folder : join(realPath(folder), basename(file))
+    return undefined
   }
 }
 
@@ -146,11 +157,12 @@ export function replaceFile(
   modes: { file?: number; folder?: number } = {},
 ): void {
   try {
-    makeFolder(dirname(file), modes.folder)
     const there = statSync(file, { throwIfNoEntry: false })
-    if (there !== undefined && !there.isFile()) writeFileSync(file, text)
     // A symbolic link stays a link.
-    else writeBeside(there === undefined ? file : realpathSync(file), text, modes.file ?? there?.mode)
+    const place = placeOf(file)
+    makeFolder(dirname(place), modes.folder)
+    if (there !== undefined && !there.isFile()) writeFileSync(file, text)
+    else writeBeside(place, text, modes.file ?? there?.mode)
   } catch (cause) {
     throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }

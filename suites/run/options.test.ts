@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { linkSync, symlinkSync } from 'node:fs'
+import { linkSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
@@ -282,6 +282,11 @@ describe('wrong usage', () => {
   const linked = file('linked.out', '')
   const link = place('link.out')
   symlinkSync(linked, link)
+  // To what is not there yet, through each other and through a folder.
+  mkdirSync(place('sub'))
+  symlinkSync(place('sub'), place('to-sub'))
+  symlinkSync('../new.out', place('sub', 'ahead.out'))
+  symlinkSync('to-sub/ahead.out', place('further.out'))
   const nameless = file('nameless.yaml', 'allow: [keys]\n')
   const emptySecret = file('empty.txt', '\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
@@ -331,6 +336,10 @@ describe('wrong usage', () => {
       { report: [`json=${linked}`, `html=${link}`] },
       `Only one report fits into "${link}": give "json" or "html" another file`,
     ],
+    ...['further.out', 'to-sub/ahead.out', 'to-sub/../new.out', 'sub/../sub/ahead.out'].map((name): [Typed, string] => [
+      { report: [`json=${place('new.out')}`, `html=${folder}/${name}`] },
+      `Only one report fits into "${folder}/${name}": give "json" or "html" another file`,
+    ]),
     [{ target: nameless }, `Name the target: "${nameless}" has no "url", and there is no "--url" or SVC_URL`],
     [{ updateKnown: true }, 'Name the baseline to write: "--update-known" needs "--known FILE"'],
     [{ target: 'nope.yaml' }, 'Cannot read the target file "nope.yaml": there is no such file'],
