@@ -91,16 +91,8 @@ interface ServerPlan {
   recordedBytes?: number | undefined
 }
 
-interface OpenServer {
-  /** As in `http://127.0.0.1:8080`. */
-  origin: string
-  recording: Recording | undefined
-  /** Ends all connections: at once, or gently, each when its calls have ended. */
-  close(gently?: boolean): Promise<void>
-}
-
 /** The plain node:http edge. Resolves when it listens; rejects with the error of node:net when it cannot. */
-export async function openServer(handle: Handle, plan: ServerPlan): Promise<OpenServer> {
+export async function openServer(handle: Handle, plan: ServerPlan) {
   const { port, host, bounds, maxBodyBytes, recordedBytes } = plan
   const recording = recordedBytes === undefined ? undefined : createRecording(recordedBytes)
   const server = createServer(
@@ -115,10 +107,12 @@ export async function openServer(handle: Handle, plan: ServerPlan): Promise<Open
   server.keepAliveTimeout = 65_000
   await once(server.listen(port, host), 'listening')
   return {
+    /** As in `http://127.0.0.1:8080`. */
     origin: `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`,
     recording,
+    /** Ends all connections: at once, or gently, each when its calls have ended. */
     close: (gently = false) =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         if (gently) server.closeIdleConnections()
         else server.closeAllConnections()

@@ -40,7 +40,7 @@ interface ClientReport {
   /** Why this verdict, and what would change it. */
   conclusion: string[]
   checks: CheckReport[]
-  scenarios: ScenarioReport[]
+  scenarios: ReturnType<typeof reportScenario>[]
   /** Baseline entries that are listed but pass. */
   stale: ClientKnownEntry[]
 }
@@ -81,21 +81,6 @@ interface ShownExchange extends ShownLines {
   connection: number
   /** The deliberate faults that applied to it. */
   faults: string[]
-}
-
-interface ScenarioReport {
-  id: string
-  about: string
-  /** Requests that reached the server, and calls of them that were accepted. */
-  requests: number
-  accepted: number
-  ok: number
-  error: number
-  /** How each start ended. */
-  ended: string[]
-  durationMs: number
-  /** The end of the client's stderr, if it ended badly or did nothing. */
-  stderr: string
 }
 
 /** One entry of a baseline file. */
@@ -251,7 +236,7 @@ function conclusionOf(
   return lines.flatMap(([isSaid, line]) => (isSaid && line !== null ? [line] : []))
 }
 
-function reportScenario({ scenarios }: Selected, story: Story, requests: number, redactor: Redactor): ScenarioReport {
+function reportScenario({ scenarios }: Selected, story: Story, requests: number, redactor: Redactor) {
   const id = story.scenario
   const starts = story.starts ?? []
   const isTroubled = requests === 0 || starts.some(({ ended }) => ended.kind !== 'exit' || ended.code !== 0)
@@ -259,12 +244,15 @@ function reportScenario({ scenarios }: Selected, story: Story, requests: number,
   return {
     id,
     about: scenarios.find((one) => one.id === id)?.about ?? 'Every call was judged',
+    /** Requests that reached the server, and calls of them that were accepted. */
     requests,
     accepted: acceptedOf(story).length,
     ok: sum(({ ok }) => ok),
     error: sum(({ error }) => error),
+    /** How each start ended. */
     ended: starts.map(({ ended }) => showEnding(ended)),
     durationMs: Math.round(sum(({ fromMs, toMs }) => toMs - fromMs)),
+    /** The end of the client's stderr, if it ended badly or did nothing. */
     stderr: isTroubled ? redactor.text(starts.map(({ stderr }) => stderr).join('')).trim() : '',
   }
 }

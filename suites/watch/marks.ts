@@ -9,13 +9,6 @@ import { hmacSha256 } from '../engine/signer/hmac.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import type { NamedKey, Observed } from './records.ts'
 
-interface Marks {
-  /** The first line of a file: the keys that were known at the start. */
-  head(keys: readonly NamedKey[]): string
-  /** A line for one call. */
-  line(observed: Observed): string
-}
-
 /** Members whose values are secret, wherever they stand. */
 const secretMembers = /("(?:[A-Za-z]*(?:[sS]ecret|[tT]oken|[pP]assword|privateKey))"\s*:\s*)("(?:[^"\\]|\\.)*")/g
 /** What may be a secret elsewhere, as in a URL. */
@@ -30,7 +23,7 @@ const unchecked: Fact = { requirement: 'signatures/hmac', is: 'unknown' }
 const isSignature = ([name, value]: readonly [string, string]): boolean =>
   name.toLowerCase() === 'authorization' && /[;,:].*[;,:]/.test(value)
 
-export const openMarks = (salt: Uint8Array = systemRandom.bytes(32)): Marks => {
+export const openMarks = (salt: Uint8Array = systemRandom.bytes(32)) => {
   const known = new Set<string>()
   const mark = (secret: string): string => {
     if (secret === '') return ''
@@ -71,7 +64,8 @@ export const openMarks = (salt: Uint8Array = systemRandom.bytes(32)): Marks => {
   }
 
   return {
-    head: (keys) =>
+    /** The first line of a file: the keys that were known at the start. */
+    head: (keys: readonly NamedKey[]): string =>
       JSON.stringify({
         format: 'svc-conformance watch',
         version: 1,
@@ -81,7 +75,8 @@ export const openMarks = (salt: Uint8Array = systemRandom.bytes(32)): Marks => {
             : { id: key.id, publicKey: toBase64(key.publicKey) },
         ),
       }),
-    line(observed) {
+    /** A line for one call. */
+    line(observed: Observed): string {
       const { body, bodyBytes, answer, headers, target, ...rest } = observed
       const text = fromUtf8(body)
       const isJson = text !== null && (text === '' || parseJson(text) !== undefined)

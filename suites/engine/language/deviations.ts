@@ -4,7 +4,7 @@ import { isObject } from '../json.ts'
 import { bodyForms, brokenBodies } from '../signer/bodies.ts'
 import { type Change, type Json, removed, wraps } from '../signer/changed-call.ts'
 import { mistakeById, mistakes } from '../signer/mistakes.ts'
-import type { BytesOperation, NamedOperations, TextOperation } from '../signer/operations.ts'
+import type { BytesOperation, TextOperation } from '../signer/operations.ts'
 import type { Alter, Auth, CallStep } from './fixture-types.ts'
 import { type Path, type Problem, readPackageYaml, suggestion } from './yaml-source.ts'
 
@@ -38,18 +38,7 @@ interface DeviationsFile {
   readonly sets: { readonly [name: string]: readonly string[] }
 }
 
-export interface Operations extends NamedOperations {
-  readonly parts: { readonly [name: string]: Part }
-  readonly fields: readonly Field[]
-  /** Operations that are tried before all others. */
-  readonly first: readonly string[]
-  /** The words that a part with these operations takes. */
-  wordsOf(operations: string): readonly string[]
-  /** Every change of a part, in the order of the file. */
-  changesOf(field: Field): Change[]
-  /** The requirement that a change breaks, if any. */
-  breaks(change: Change | undefined, auth: string): string | undefined
-}
+export type Operations = ReturnType<typeof readPackaged>
 
 /** Read once, because the file belongs to the package. @throws SuiteError (`fixture`) where it names an operation that it does not have */
 export function readDeviations(): Operations {
@@ -59,7 +48,7 @@ export function readDeviations(): Operations {
 
 let packaged: Operations | undefined
 
-function readPackaged(): Operations {
+function readPackaged() {
   const path = 'fixtures/deviations.yaml'
   const file = readPackageYaml(path).value as DeviationsFile
   const named = <Item>(items: { readonly [name: string]: Item }, name: string): Item => {
@@ -78,15 +67,18 @@ function readPackaged(): Operations {
     mistakes: mistakes.filter(({ made }) => made).map(({ id }) => id),
     values: [...text, ...wraps, removed],
   }
+  /** The words that a part with these operations takes. */
   const wordsOf = (operations: string): readonly string[] => words[operations] ?? []
   return {
     parts: file.parts,
     fields: file.fields,
+    /** Operations that are tried before all others. */
     first: file.first,
     wordsOf,
-    text: (name) => named(file.text, name),
-    bytes: (name) => named(file.bytes, name),
-    changesOf: ({ field, operations }) => {
+    text: (name: string) => named(file.text, name),
+    bytes: (name: string) => named(file.bytes, name),
+    /** Every change of a part, in the order of the file. */
+    changesOf: ({ field, operations }: Field): Change[] => {
       if (operations === 'values')
         return [
           { field, operation: removed },
@@ -97,7 +89,8 @@ function readPackaged(): Operations {
       const names = others === undefined ? wordsOf(operations) : text.filter((name) => !others.test(name))
       return names.map((operation) => ({ field, operation }))
     },
-    breaks: (change, auth) => breaksOf(file, change, auth),
+    /** The requirement that a change breaks, if any. */
+    breaks: (change: Change | undefined, auth: string) => breaksOf(file, change, auth),
   }
 }
 
