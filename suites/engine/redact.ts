@@ -76,7 +76,7 @@ const shortestSecret = 6
 const shownCharacters = 4
 
 /** Keeps enough to tell two secrets apart, and too little to use one. */
-const shorten = (secret: string): string =>
+export const shorten = (secret: string): string =>
   secret.length < shownCharacters * 4 ? '…' : `${secret.slice(0, shownCharacters)}…`
 
 /**

@@ -94,6 +94,8 @@ export interface Explorer {
   readonly options: ExplorerOptions
   readonly log: Entry[]
   readonly names: Map<string, Value>
+  /** What a name in a step stands for. */
+  lookUp(name: string): unknown
   /** The line of pairs that a name belongs to. */
   readonly lines: Map<string, number>
   /** The names of all pairs, the first one first. */

@@ -509,8 +509,6 @@ interface Core extends Explorer {
   lastOffset: number | null
   /** Added to our time in signatures. */
   sentOffset: number
-  /** What a name in a step stands for. */
-  lookUp(name: string): unknown
 }
 
 const addressOf = ({ addresses }: Core, step: CallStep) =>
@@ -570,23 +568,19 @@ function keyOf(member: unknown): SigningKey {
   return { id, secret, seed }
 }
 
-/** A text for readers: words that are others in each exploration stand there as they were sent. */
-export const asSent = ({ options: { unique } }: Pick<Explorer, 'options'>, text: string): string =>
-  text.replaceAll('$unique', unique).replaceAll('$digits', digitsOf(unique))
-
 /** Two digits of this run: with more a name would be no small number, which some readers treat in another way. */
 const digitsOf = (unique: string): string =>
   Array.from(unique.slice(0, 2), (letter) => Number.parseInt(letter, 36) % 10).join('')
 
-/** Where the target refuses long names of sessions, a long one becomes a short one; the same name always the same. */
 function withShortSessions({ known: state }: Core, params: CallStep['params']): CallStep['params'] {
-  if (state.terms.longSessionNames !== false || !Array.isArray(params.scope)) return params
-  const short = (word: unknown) => {
-    const [, name = ''] = /^session:(.+)$/.exec(String(word)) ?? []
-    return name === '' || /^[a-z0-9]{1,8}$/.test(name) ? word : `session:${shortName(name)}`
-  }
-  return { ...params, scope: params.scope.map(short) as string[] }
+  if (!Array.isArray(params.scope)) return params
+  const short = (word: string) => word.replace(/(?<=^session:).+$/, (name) => sessionSent(state, name))
+  return { ...params, scope: params.scope.map((word) => (typeof word === 'string' ? short(word) : word)) }
 }
+
+/** Where the target refuses long names of sessions, a long one becomes a short one; the same name always the same. */
+export const sessionSent = ({ terms }: State, name: string): string =>
+  terms.longSessionNames !== false || /^[a-z0-9]{1,8}$/.test(name) ? name : shortName(name)
 
 const now = ({ options: { clock } }: Core): Span => ({ from: clock.now(), to: clock.now() })
 

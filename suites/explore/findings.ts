@@ -4,13 +4,14 @@ import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
+import { reference, resolve } from '../engine/language/resolve.ts'
 import { readCall } from '../engine/model/read-call.ts'
 import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
-import { createRedactor, redactExchange } from '../engine/redact.ts'
+import { createRedactor, type Redactor, redactExchange, shorten } from '../engine/redact.ts'
 import { hintText } from '../report/problem-text.ts'
 import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
-import { asSent, bodySigned, isSignedOtherBody } from './explorer.ts'
+import { bodySigned, isSignedOtherBody, sessionSent } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
@@ -165,7 +166,8 @@ function findingOf(
   const { requirement, level, kind } = candidate
   // What a server sent may show secrets.
   const redactor = createRedactor(secretsOf(x))
-  const message = printable(redactor.text(headline(candidate, { steps, outcomes }, x.log[candidate.entry]?.step)))
+  const told = headline(candidate, { steps, outcomes }, x.log[candidate.entry]?.step)
+  const sent = (text: string): string => asSent(x, text, redactor)
   const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate, steps) : undefined
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {
@@ -173,21 +175,17 @@ function findingOf(
     case: candidate.script.replace(/^walk\/.*/, 'walk'),
     requirement,
     level,
-    message: asSent(x, message),
-    steps: stepLines(x, { steps, outcomes, sharesConnection }, lastOutcome(x, candidate)).map((line) =>
-      asSent(x, line),
-    ),
+    message: printable(redactor.text(sent(told))),
+    steps: stepLines(x, { steps, outcomes, sharesConnection }, lastOutcome(x, candidate)).map(sent),
     reproduced: { failed, tries },
     ...hintOf(x, candidate),
     ...(isLeast ? { least: true } : {}),
-    ...(since === undefined
-      ? {}
-      : { since: { from: asSent(x, since.from), calls: since.calls.map((call) => asSent(x, call)) } }),
+    ...(since === undefined ? {} : { since: { from: sent(since.from), calls: since.calls.map(sent) } }),
     ...written({
       requirement,
       part,
       sentence,
-      message,
+      message: printable(redactor.text(told)),
       steps,
       outcomes,
       ...demanded(candidate),
@@ -204,7 +202,31 @@ function findingOf(
       about: (key) => explainKeys(x, [key])[0]?.replace(`${key} is `, ''),
     }),
     exchanges: exchange === undefined ? [] : [redactExchange(exchange, redactor)],
-    history: kind === 'history' ? historyOf(x, candidate, steps) : [],
+    history: kind === 'history' ? historyOf(x, candidate, steps, sent) : [],
+  }
+}
+
+/** A text for readers: what names stand for is there as it was sent, but for secrets. */
+function asSent(x: Explorer, text: string, redactor: Redactor): string {
+  const resolved = text.replace(reference, (name) => {
+    const value = textBehind(x, name)
+    if (value === undefined) return name
+    const isShown = !name.includes('.') || shownMembers.test(name)
+    return isShown ? printable(redactor.text(JSON.stringify(value).slice(1, -1))) : shorten(value)
+  })
+  return resolved.replace(/(?<=\bsession:)[\w-]+(?=[\s",]|$)/g, (name) => sessionSent(x.state(), name))
+}
+
+/** Of a key or a pair; all others may be secrets, or hold one. */
+const shownMembers = /\.(?:id|name|publicKey|tokenType)\}?$/
+
+/** @returns undefined where it stands for no text */
+function textBehind(x: Explorer, name: string): string | undefined {
+  try {
+    const value = resolve(name, x.lookUp)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -299,7 +321,12 @@ function* secretsOf(x: Explorer): Generator<string> {
 }
 
 /** The race as it was measured, with the names of the steps, which may be those of an equal race or of another key. */
-function historyOf(x: Explorer, { entry }: Candidate, steps: readonly Step[]): HistoryCall[] {
+function historyOf(
+  x: Explorer,
+  { entry }: Candidate,
+  steps: readonly Step[],
+  sent: (text: string) => string,
+): HistoryCall[] {
   const seen = x.log[entry]?.seen ?? []
   const start = Math.min(...seen.map(({ span }) => span.from))
   const told = steps.slice(-1).flatMap(callsOf)
@@ -308,7 +335,7 @@ function historyOf(x: Explorer, { entry }: Candidate, steps: readonly Step[]): H
     connection: `${lane + 1}`,
     startMs: span.from - start,
     endMs: span.to - start,
-    call: asSent(x, describeNamedStep((isAlike ? told[lane] : undefined) ?? step)),
+    call: sent(describeNamedStep((isAlike ? told[lane] : undefined) ?? step)),
     answer: answer.kind,
   }))
 }

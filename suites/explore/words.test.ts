@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 import { reproducedSentence } from '../report/tell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import type { Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
 import type { Shown } from './sequences.ts'
 import {
+  anyCall,
   atOnce,
   basic,
   type CallStep,
@@ -15,6 +17,7 @@ import {
   grant,
   hmac,
   list,
+  none,
   pause,
   refresh,
   type Step,
@@ -53,14 +56,40 @@ test('a finding says what its token went through, and that nothing can be left o
 })
 
 test('a finding shows the words of this run as they were sent', async () => {
-  let unique = ''
-  const parseBody: Rules['parseBody'] = (text) => (text.includes('session:zulu') ? undefined : JSON.parse(text))
-  const finding = await firstFinding({ parseBody }, async ({ x }) => {
-    unique = x.options.unique
-    await x.call(grant('root', ['solution', 'session:zulu-$unique'], { as: 'pair0' }))
+  const told = async (areLong: boolean): Promise<string> => {
+    const parseBody: Rules['parseBody'] = (text) => (text.includes('session:') ? undefined : JSON.parse(text))
+    const finding = await firstFinding({ parseBody }, async ({ x }) => {
+      x.setTerms({ longSessionNames: areLong })
+      await x.call(grant('root', ['solution', 'session:zulu-$unique'], { as: 'pair0' }))
+    })
+    return [finding.message, ...finding.steps].join('\n')
+  }
+  expect(await told(true)).toMatch(/^(.* "solution session:zulu-[a-z0-9]{4}".*\n?){2}$/)
+  expect(await told(false)).toMatch(/^(.* "solution session:[a-z0-9]{8}".*\n?){2}$/)
+})
+
+test('a finding shows the params as they were sent but for secrets; its scenario keeps their names', async () => {
+  const server = await serverNamed('any-secret-among-params-taken')
+  const wrong = { apiKeyId: '$root.id', apiKeySecret: '$by-basic.secret' }
+  const params = { label: '$by-basic.name', to: ['$root.id'], ...wrong }
+  let ids: unknown[] = []
+  let secrets: unknown[] = []
+  const { told } = await toldOf(requirements, server, async ({ x }) => {
+    const call = anyCall('solution/listSolutions', params, none)
+    const keys = ['root', 'by-basic'].map((name) => x.names.get(name))
+    ids = keys.map((key) => key?.id)
+    secrets = keys.map((key) => key?.secret)
+    await expectRefused(x, call)
+    await x.burst(atOnce([call, list(basic('root'))], 'new'))
   })
-  expect([finding.message, ...finding.steps].join('\n')).toContain(`session:zulu-${unique}`)
-  expect(JSON.stringify([finding.message, finding.steps, finding.since])).not.toMatch(/\$(unique|digits)/)
+  expect(told.length).toBeGreaterThan(0)
+  for (const { message, steps, history, fixture } of told) {
+    const text = JSON.stringify([message, steps, history])
+    expect(message).toContain(`{"label":"other","to":["${ids[0]}"],"apiKeyId":"${ids[0]}","apiKeySecret":"…"}`)
+    expect(text).not.toMatch(/\$/)
+    for (const secret of secrets) expect(text).not.toContain(secret)
+    expect(fixture).toMatch(/\$[\w.-]+\.id/)
+  }
 })
 
 test('calls at once are told with the key that the simpler ones have', () => {

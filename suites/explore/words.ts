@@ -82,9 +82,9 @@ function describeParams(method: string, params: CallStep['params']): string {
 }
 
 const mostOfScope = 120
-/** Ends before a placeholder rather than inside it. */
+/** Ends before a placeholder or the name of a session rather than inside it. */
 const cut = (text: string): string =>
-  text.length > mostOfScope ? text.slice(0, mostOfScope).replace(/\$\w*$/, '') : text
+  text.length > mostOfScope ? text.slice(0, mostOfScope).replace(/(?:session:\S*|\$[\w.{}-]*)$/, '') : text
 
 /** Of the forms `cut-letters-…`. */
 export const cutLetters = 'a body of 69 kB in 3-byte letters, some of which lie across the border of two reads'
