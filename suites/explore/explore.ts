@@ -62,6 +62,8 @@ export interface ExploreOptions
   /** How many random sequences at most. */
   readonly walks: number
   readonly requirements: readonly Requirement[]
+  /** The time by which it ends, in ms on a clock that is never set; that of this machine by default. */
+  monotonicMs?(): number
   say(line: string): void
   /** Called with each finding as soon as it is shortened. */
   onFinding?(found: Found): void
@@ -105,9 +107,9 @@ interface Stages {
 export function openExploration(options: ExploreOptions) {
   const { instance, requirements, say, onFinding } = options
   const random = seededRandom(options.seed)
-  const { values = random } = options
-  const startedMs = performance.now()
-  const elapsed = (): number => performance.now() - startedMs
+  const { values = random, monotonicMs = () => performance.now() } = options
+  const startedMs = monotonicMs()
+  const elapsed = (): number => monotonicMs() - startedMs
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
   const x = openExplorer({ ...options, operations: readDeviations(), values, timeLeftMs })
   const { clock } = x.options
@@ -243,17 +245,15 @@ async function openStages(
   }
 }
 
-/** How many of the last calls show how long one takes. */
-const recentCalls = 20
-
 /** What is left to spend, as far as the calls until now show. */
-function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, clock } }: Explorer): Parameters<typeof sizesFor>[0] {
+function budgetOf({
+  calls,
+  callMs,
+  options: { maxCalls, timeLeftMs, clock },
+}: Explorer): Parameters<typeof sizesFor>[0] {
   const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !clock.controlled }
   // A clock that is moved does not show how long calls take.
-  if (clock.controlled) return { ...budget, callMs: 0 }
-  const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
-  const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
-  return { ...budget, callMs: tookMs / Math.max(1, recent.length) }
+  return { ...budget, callMs: clock.controlled ? 0 : callMs() }
 }
 
 /** Learns the words and clocks of the target and our addresses, and creates keys. */

@@ -85,6 +85,8 @@ export interface ExplorerOptions {
   onCall?(calls: number): void
   /** Milliseconds of real time that are left, whatever the target's clock says. */
   timeLeftMs(): number
+  /** How long after that calls may be made that repeat findings; no limit by default. In ms. */
+  readonly overtimeMs?: number
 }
 
 /** The target is gone: no more calls can be made. */
@@ -102,6 +104,8 @@ export interface Explorer {
   readonly pairNames: readonly string[]
   state(): State
   calls(): number
+  /** How long a call takes by the latest ones, and by the pace that the target allows. In ms. */
+  callMs(): number
   /** Calls that were made beyond the budget, to repeat findings. */
   repeated(): number
   /** Lets an action make this many further calls, which the budget does not count. */
@@ -127,6 +131,8 @@ export interface Explorer {
   /** Whether the target keeps the ages of sessions to the millisecond, as far as it is known. */
   keepsFineAges(isSo: boolean): void
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
+  /** The overtime is over, too: calls are no longer made, and waits end at once. */
+  hasEnded(): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
   /** The target compares the IPv4-mapped form of them, such as ::ffff:127.0.0.1. */

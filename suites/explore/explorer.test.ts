@@ -49,3 +49,15 @@ test('a signed body that is refused names its signature if such a body was accep
   })
   expect(found.map(({ requirement }) => requirement)).toEqual(['signatures/request-body'])
 })
+
+test('after the overtime no call is made, and waits end at once', async () => {
+  await foundIn({}, async ({ x }) => {
+    Object.assign(x.options, { overtimeMs: 1000, timeLeftMs: () => -999 })
+    expect(await x.call(list(basic('root')))).not.toBeNull()
+    Object.assign(x.options, { timeLeftMs: () => -1000 })
+    const nowMs = x.options.clock.now()
+    await x.wait(5000)
+    expect(x.options.clock.now()).toBe(nowMs)
+    expect(await x.call(list(basic('root')))).toBeNull()
+  })
+})

@@ -86,6 +86,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     state: () => core.known,
     made: 0,
     calls: () => core.made,
+    callMs: () => callMs(core),
     sent: 0,
     keptBytes: 0,
     limit: options.maxCalls,
@@ -117,7 +118,8 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     burst: (step) => burst(core, step),
     wait: async (ms) => {
       core.log.push({ step: pause(ms), seen: [], script: core.script, at: clock.now() })
-      await clock.sleep(ms)
+      const leftMs = endsInMs(core)
+      if (leftMs > 0) await clock.sleep(Math.min(ms, leftMs))
     },
     apartMs: coarse.apartMs,
     keepsFineAges: (isSo) => {
@@ -127,6 +129,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
       core.made + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
+    hasEnded: () => endsInMs(core) <= 0,
     giveWay: () => {
       const now = clock.now()
       // What becomes of earlier keys when others fill the places is open.
@@ -171,6 +174,22 @@ function foresee(core: Core, step: CallStep): Verdict | null {
   if (rendered === null) return null
   return judge(core.known, facts(core.known, callOf(core, step, rendered), now(core)))
 }
+
+/** How many of the last calls show how long one takes. */
+const recentCalls = 20
+
+function callMs({ log, line: { facts } }: Core): number {
+  const recent = log.slice(-recentCalls).flatMap(({ seen }) => seen)
+  const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0) / Math.max(1, recent.length)
+  return Math.max(tookMs, 1000 / (facts.callsPerSecond ?? Number.POSITIVE_INFINITY))
+}
+
+/** How long calls may still be made, those that repeat findings among them. In ms. */
+const endsInMs = ({ options: { timeLeftMs, overtimeMs = Number.POSITIVE_INFINITY } }: Core): number =>
+  timeLeftMs() + overtimeMs
+
+/** No call may be made any more: there are none left, or there is no time. */
+const isSpent = (core: Core, calls = 1): boolean => core.made + calls > core.limit || core.hasEnded()
 
 interface Exchanged {
   readonly step: CallStep
@@ -287,7 +306,7 @@ async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<
 const notableMs = 50
 
 async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0): Promise<Seen | null> {
-  if (core.made >= core.limit) return null
+  if (isSpent(core)) return null
   const { script } = core
   const step = lane === 0 ? wanted : inLane(wanted, lane)
   const rendered = tryRender(core, step)
@@ -385,7 +404,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
     const connection = step.connections === 'new' ? ('new' as const) : lane + 1
     return rendered === null ? [] : [{ step: { ...one, connection }, rendered }]
   })
-  if (core.made + made.length > core.limit) return []
+  if (isSpent(core, made.length)) return []
   core.showLatest = () => undefined
   const before = core.known
   const sent = (await exchangeAll(core, made, true)).map(({ step: one, call, answer, span, status }) => {
@@ -477,7 +496,7 @@ function byEnd(seen: readonly Seen[]): number[] {
 async function takesRoot(core: Core, from?: string): Promise<boolean> {
   const control = list(byRoot(core), { connection: 'new', ...(from === undefined ? {} : { from }) })
   const rendered = tryRender(core, control)
-  if (rendered === null || core.made >= core.limit) return true
+  if (rendered === null || isSpent(core)) return true
   return (await exchange(core, control, rendered)).answer.kind === 'accepted'
 }
 

@@ -18,7 +18,7 @@ interface OpenOptions
       ExplorerOptions,
       'instance' | 'operations' | 'values' | 'emit' | 'createdKeys' | 'maxCalls' | 'timeLeftMs' | 'onCall'
     >,
-    Partial<Pick<ExplorerOptions, 'created' | 'triesBefore'>> {
+    Partial<Pick<ExplorerOptions, 'created' | 'triesBefore' | 'overtimeMs'>> {
   /** Nothing was created on the target before, and nobody else uses it. */
   readonly fresh: boolean
   readonly loopback: boolean

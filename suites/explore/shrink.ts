@@ -65,7 +65,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     return x.beyondBudget(callsPerFinding, () =>
       confirmed(x, candidate, { steps: [compared, ...short].map(inDocumentOrder), outcomes: ['accepted', ...seen] }),
     )
-  const isTooLate = isLongOver(x) && !isRefusal(candidate)
+  const isTooLate = (isLongOver(x) || x.hasEnded()) && !isRefusal(candidate)
   if (creates(entry.step) || isOfEndedKey(candidate) || isTooLate) return once(x, withGaps(x, short, candidate.entry))
   const isLate = laterOn(x)
   return x.beyondBudget(callsPerFinding, async () => {
@@ -90,6 +90,9 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     while (tries < longRuns && (tries === 0 || !(isLate() || hasTooFew(x, 0)))) {
       tries += 1
       const shown = await shows(x, candidate, short)
+      // What the end cut off was not tried. A refusal that is not seen again may have met a limit.
+      if (shown === null && x.hasEnded() && failed === 0 && !isRefusal(candidate))
+        return once(x, withGaps(x, short, candidate.entry))
       if (shown === null) continue
       failed += 1
       last = shown
@@ -122,12 +125,6 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
 /** The longest time for the sessions of other keys: on a server that is far away they would take minutes. */
 const longestOthersMs = 5000
 
-/** How long a call takes, by the latest ones. In ms. */
-function callMs({ log }: Explorer): number {
-  const spans = log.slice(-20).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
-  return spans.reduce((sum, ms) => sum + ms, 0) / Math.max(1, spans.length)
-}
-
 /**
  * A session may stay because another key has an older one, which a new instance has not: if it goes once all sessions of other keys are newer,
  * such an older one belongs to the sequence.
@@ -141,7 +138,7 @@ async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Pr
   const [first] = others
   const newer = withOthersNewer(least.steps, others)
   if (first === undefined || newer.length === least.steps.length) return least
-  if (hasTooFew(x, newer.length * 2) || newer.length * callMs(x) > longestOthersMs) return least
+  if (hasTooFew(x, newer.length * 2) || newer.length * x.callMs() > longestOthersMs) return least
   if ((await shows(x, candidate, newer, true)) !== null) return least
   return (await shows(x, candidate, afterSessionOfAnother(least.steps, first), true)) ?? least
 }
@@ -166,6 +163,11 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
     const mayBeLocked = candidate.kind === 'refused' && (tries === 1 || outcomes.slice(0, -1).includes('refused'))
     if (mayBeLocked && !(await worksPlainly(x, steps))) await x.wait(lockMs)
     const again = await shows(x, candidate, steps)
+    // What the end cut off was not tried.
+    if (again === null && x.hasEnded()) {
+      tries -= 1
+      break
+    }
     if (again === null) continue
     failed += 1
     last = { as: again.as, exchange: again.exchange }
@@ -403,7 +405,7 @@ async function needsAll(
     if (isEnough() || hasTooFew(x, one.length)) return false
     if ((await shows(x, candidate, one, true)) !== null) return false
   }
-  return fewer.length > 0
+  return fewer.length > 0 && !x.hasEnded()
 }
 
 /** Whether fewer calls are left than these, or the exploration ended long ago. */
@@ -419,7 +421,7 @@ function laterOn(x: Explorer): () => boolean {
   const leftMs = timeLeftMs()
   const leastMs = Math.abs(leftMs) < nearEndMs ? leastShrinkMs : 0
   const longestMs = Math.min(longestShrinkMs, Math.max(shareOfShrink * leftMs, leastMs))
-  return () => !clock.controlled && clock.now() - started > longestMs
+  return () => x.hasEnded() || (!clock.controlled && clock.now() - started > longestMs)
 }
 
 interface Word {

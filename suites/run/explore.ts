@@ -67,8 +67,10 @@ export async function exploreUrl(target: TargetOptions, effort: Effort) {
 export const seedOfRelease = 20_260_101
 /** About how long a call of the model takes, by which a plan announces its time. It makes one after another. In ms. */
 const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
-/** The calls bound what the model does. It stops earlier only if they take twice the announced time. */
+/** The calls bound what the model does. It stops earlier only if they take twice the announced time, what it repeats included. */
 const timesAnnounced = 2
+/** The part of that time which is kept for the last stages and for repeating what was found; of a very short one they take more. In ms. */
+const overtime = { share: 1 / 8, leastMs: 8000, mostMs: 30_000 }
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
 const timeShare = 0.5
@@ -141,6 +143,13 @@ function narrowKeys(keys: readonly CreatedKey[]): CreatedKey[] {
   return [...others.slice(0, solutionKeys.secret.length), ...signers.slice(0, solutionKeys.ecc.length)]
 }
 
+/** How long the model may go on, and how long beyond that for what it repeats. @param leftMs what the run has left; undefined: no limit */
+export function timeOfModel(calls: number, url: string, leftMs = Number.POSITIVE_INFINITY) {
+  const mostMs = Math.min(timesAnnounced * calls * modelCallMs(url), timeShare * leftMs)
+  const keptMs = Math.min(overtime.share * mostMs, overtime.mostMs)
+  return { seconds: (mostMs - keptMs) / 1000, overtimeMs: Math.max(keptMs, overtime.leastMs) }
+}
+
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(
   { corpus, say, listener }: { corpus: Corpus; say: (line: string) => void; listener: RunListener },
@@ -150,19 +159,21 @@ export async function openModelOfRun(
 ) {
   const { ending } = after
   const opened = await openTarget(target)
-  const instance = endedInstance(opened.instance, ending)
-  const announcedMs = after.calls * modelCallMs(target.url)
-  const mostMs = Math.min(timesAnnounced * announcedMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY))
-  const endsMs = performance.now() + mostMs
+  const time = timeOfModel(after.calls, target.url, ending.leftMs())
+  const endsMs = performance.now() + time.seconds * 1000 + time.overtimeMs
+  const ended = endedInstance(opened.instance, ending)
+  // A throttled call waits no longer than the model may go on.
+  const leftMs = (): number => Math.min(endsMs - performance.now(), ending.leftMs() ?? Number.POSITIVE_INFINITY)
+  const instance = { ...ended, clock: { ...ended.clock, leftMs } }
   const exploration = openExploration({
     ...opened,
     instance,
     onCall: (calls) => {
-      const leftMs = Math.max(0, endsMs - performance.now())
-      listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls), leftMs })
+      const most = Math.max(calls, after.calls)
+      listener({ kind: 'model-called', calls, most, leftMs: Math.max(0, endsMs - performance.now()) })
     },
     ...afterCases(after),
-    seconds: mostMs / 1000,
+    ...time,
     requirements: corpus.requirements,
     say: (line) => say(`The model found: ${line}`),
     createdKeys: openCreatedKeys((entry) => {
