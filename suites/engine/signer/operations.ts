@@ -227,8 +227,10 @@ function changeOne(text: string, wanted: RegExp, substitutes: string): string {
 
 const middleOf = (text: string): number => Math.floor(text.length / 2)
 
+/** Without the first letter or digit from the middle on: a UUID without a hyphen is another spelling of it (keys/id-spelling). */
 function withoutInner(text: string): string {
-  return text.slice(0, middleOf(text)) + text.slice(middleOf(text) + 1)
+  const at = middleOf(text) + Math.max(0, text.slice(middleOf(text)).search(/[a-z\d]/i))
+  return text.slice(0, at) + text.slice(at + 1)
 }
 
 function otherCase(text: string, change: Alter): string {
