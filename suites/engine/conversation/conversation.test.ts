@@ -357,13 +357,15 @@ describe('pace', () => {
   const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
 
   /** A server that accepts this many calls in each second, and does not say when to come back. */
-  function limited(callsPerSecond: number, headers: { [name: string]: string }) {
+  function limited(callsPerSecond: number, headers: { [name: string]: string }, ofOthers = 0) {
     let second = 0
     let calls = 0
+    let before = ofOthers
     const answer: Answering = ({ nowMs }) => {
       const now = Math.floor(nowMs / 1000)
-      calls = now === second ? calls + 1 : 1
+      calls = now === second ? calls + 1 : before + 1
       second = now
+      before = 0
       return calls > callsPerSecond ? { status: 429, headers } : accepting()
     }
     return answering(answer, { callMs: 2 })
@@ -446,6 +448,27 @@ describe('pace', () => {
     expect(throttled.reduce((sum, times) => sum + times)).toBeLessThan(30)
     // 1,800 calls take a minute at the limit itself; before twenty at once, the second must have room for them.
     expect(clock.now() - began).toBeLessThan(110_000)
+  })
+
+  test('the refusals of calls at once are waited for together, and slow the run down once', async () => {
+    const talk = await openConversation(limited(30, { 'retry-after': '1' }))
+    const { clock } = talk.instance
+    await calling(talk, 300)
+    const began = clock.now()
+    const calls = await makeCalls(
+      talk,
+      Array.from({ length: 60 }, () => call),
+    )
+    expect(calls.filter(({ throttled }) => throttled > 0).length).toBeGreaterThanOrEqual(20)
+    // One after another they would wait thirty seconds.
+    expect(clock.now() - began).toBeLessThan(6000)
+    expect((await calling(talk, 100)).tookMs).toBeLessThan(8000)
+  })
+
+  test('calls that others made shortly before do not make a run slow', async () => {
+    const talk = await openConversation(limited(30, { 'retry-after': '1' }, 27))
+    // At the slowest pace the first fifteen seconds would show 75 calls.
+    expect((await calling(talk, 300)).tookMs).toBeLessThan(20_000)
   })
 
   test('a declared rate is never exceeded, whatever the target bears', async () => {

@@ -433,6 +433,8 @@ export function actor(talk: Conversation, member: string): string {
 
 interface HeardAnswer {
   isThrottled: boolean
+  /** When it came: those of calls at once are heard one after another, each when its call is made again. Now by default. */
+  atMs?: number
   /** How long the target asks to wait. */
   retryAfterMs?: number
   /** How often the same call was throttled before. */
@@ -472,6 +474,8 @@ const fastEnough = 500
 const leastCallsPerSecond = 5
 /** Refusals of one burst count once. */
 const burstMs = 500
+/** A pace that is this new does not know how many calls others made before: the preflight, the cases, the model. In ms. */
+const newMs = 1000
 /** A target that throttles more of the latest calls is called too fast, even if each of them is accepted when it is made again. */
 const rareShare = 0.1
 const latestCalls = 50
@@ -485,6 +489,7 @@ function createPace({ limit, start, facts, random }: PaceOptions) {
   /** How long the target must have borne this pace before the next faster one. */
   let pauseMs = facts.callsPerSecond === undefined ? calmMs : patienceMs
   let freeAtMs = 0
+  let beganAtMs: number | undefined
   let slowedAtMs = Number.NEGATIVE_INFINITY
   let steadySinceMs: number | undefined
   const borne = createLastSecond()
@@ -517,6 +522,7 @@ function createPace({ limit, start, facts, random }: PaceOptions) {
     /** Waits until this many more calls may be made. */
     async take(clock: Clock, calls: number): Promise<void> {
       const nowMs = clock.now()
+      beganAtMs ??= nowMs
       goFaster(nowMs)
       if (rate === null) return
       // The place is taken before the wait, so that simultaneous calls wait one after another. Several at once need a second with room for them.
@@ -527,7 +533,7 @@ function createPace({ limit, start, facts, random }: PaceOptions) {
       if (waitMs > 0) await clock.sleep(waitMs)
     },
     /** An answer came. Slows down where it shows that the calls come too fast. */
-    hear(clock: Clock, { isThrottled, retryAfterMs = 0, tries = 0 }: HeardAnswer): void {
+    hear(clock: Clock, { isThrottled, retryAfterMs = 0, tries = 0, atMs = clock.now() }: HeardAnswer): void {
       const nowMs = clock.now()
       throttledShare += (Number(isThrottled) - throttledShare) / latestCalls
       if (!isThrottled) {
@@ -549,8 +555,10 @@ function createPace({ limit, start, facts, random }: PaceOptions) {
         delete facts.callsPerSecond
         return
       }
-      freeAtMs = Math.max(freeAtMs, nowMs + Math.min(retryAfterMs, longestBackOffMs))
-      if (nowMs - slowedAtMs >= burstMs) slowDown(nowMs, count)
+      freeAtMs = Math.max(freeAtMs, atMs + Math.min(retryAfterMs, longestBackOffMs))
+      // The calls of others shortly before count for the target, so that the few made here do not show what it bears.
+      const isNew = tries === 0 && retryAfterMs > 0 && atMs - (beganAtMs ?? atMs) < newMs
+      if (!isNew && atMs - slowedAtMs >= burstMs) slowDown(nowMs, count)
     },
     /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
     backOffMs(tries: number): number {

@@ -333,7 +333,8 @@ async function repeat(line: Line, sending: Sending, first: Delivered): Promise<D
     const isThrottled = current.answer.outcome === 'throttled'
     wasUnavailable ||= !isThrottled
     const { retryAfterMs } = { retryAfterMs: undefined, ...current.answer }
-    if (isThrottled) pace.hear(clock, { isThrottled, tries: tried - 1, ...defined({ retryAfterMs }) })
+    const atMs = current.ours.answeredAtMs
+    if (isThrottled) pace.hear(clock, { isThrottled, tries: tried - 1, atMs, ...defined({ retryAfterMs }) })
     if ((retryAfterMs ?? 0) > patienceMs(instance)) break
     // A target that asks for no wait may take the next try at once.
     const isFree = retryAfterMs === 0 && tried === 1
