@@ -3,6 +3,7 @@ import {
   concat,
   fromBase64Loose,
   fromHex,
+  fromLatin1,
   fromUtf8,
   latin1,
   percentDecoded,
@@ -77,7 +78,10 @@ export function search(
   const byLooks = shape()
   if (byLooks !== null) return [[byLooks]]
   if (right.around.key.kind === 'secret' || readings === 0)
-    return firstOf([pairsOf(right, repertoire), timesOf(right, repertoire), triplesOf(right, repertoire)], compute)
+    return firstOf(
+      [pairsOf, timesOf, triplesOf, bodiesOf].map((list) => list(right, repertoire)),
+      compute,
+    )
   return readings > 2 ? [] : firstOf([timesOf(right, simple), pairsOf(right, simple)], verify)
 }
 
@@ -92,7 +96,7 @@ function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generato
   for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)
 }
 
-/** Two of the ordinary mistakes, or a rare one with a frequent one, or a rare one in the data with a spelling of the body. */
+/** Two of the ordinary mistakes, or a rare one with a frequent one, or one in the body with one in what stands around it. */
 function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const ordinary = before.flatMap((mistake) => with1(none, mistake))
@@ -104,15 +108,33 @@ function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candida
   for (const first of unusual) {
     for (const second of frequent) yield* pairOf(right, first, second)
   }
-  const isSpelling = ({ made }: Candidate): boolean => made.every(({ id }) => spellingIds.has(id))
-  const isBesideSpelling = (one: Candidate): boolean => one.made.every(goesWithSpellings) && !isSpelling(one)
-  const rareSpellings = unusual.filter(isSpelling)
-  const spellings = [...ordinary.filter((one) => isSpelling(one) && !frequent.includes(one)), ...rareSpellings]
-  for (const first of unusual.filter(isBesideSpelling)) {
-    for (const second of spellings) yield* pairOf(right, first, second)
+  const others = [...ordinary.filter((one) => !frequent.includes(one)), ...unusual]
+  for (const [at, first] of others.entries()) {
+    for (const second of others.slice(at + 1))
+      if (!ordinary.includes(second) && areOfOneRequest(first, second)) yield* pairOf(right, first, second)
   }
-  for (const first of ordinary.filter(isBesideSpelling)) {
-    for (const second of rareSpellings) yield* pairOf(right, first, second)
+}
+
+/** Longer bodies are not tried in so many forms: it would take seconds. In bytes. */
+const longBody = 4096
+
+/** The body written again and then changed once more, with a mistake in what stands around it. */
+function* bodiesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
+  const none = withNoMistake(right)
+  if (right.algorithm.kind !== 'mac' || none.data.length > longBody) return
+  const singles = [...before, ...rare].flatMap((mistake) => with1(none, mistake))
+  const changes = singles.filter(isOfBody)
+  const later = changes.flatMap(({ made }) => made.filter(isLater))
+  // With another scheme too there would be twice as many.
+  const around = singles.filter((one) => isAroundBody(one) && !one.made.some(isOfScheme))
+  const bodies = new Set(changes.map(({ data }) => fromLatin1(data)))
+  for (const written of changes.filter(isSpelling)) {
+    for (const twice of later.flatMap((change) => with1(written, change))) {
+      const text = fromLatin1(twice.data)
+      if (bodies.has(text)) continue
+      bodies.add(text)
+      for (const one of around) yield* pairOf(right, twice, one)
+    }
   }
 }
 
@@ -146,20 +168,17 @@ function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candi
 
 /** Both orders if they differ: doubling and then changing is not the same as changing and then doubling. */
 function* pairOf(right: Draft, first: Candidate, second: Candidate): Generator<Candidate> {
-  const [a] = first.made
-  const [b] = second.made
-  if (a === undefined || b === undefined) return
-  const merged = mergedPieces(right.pieces, first.draft.pieces, second.draft.pieces)
-  if (a.stage === 'data' && b.stage === 'data' && merged !== null) {
-    yield { draft: { ...right, pieces: merged }, made: [a, b], data: joinPieces(merged) }
+  const isOfData = [...first.made, ...second.made].every(({ stage }) => stage === 'data')
+  const merged = isOfData ? mergedPieces(right.pieces, first.draft.pieces, second.draft.pieces) : null
+  if (merged !== null) {
+    yield { draft: { ...right, pieces: merged }, made: [...first.made, ...second.made], data: joinPieces(merged) }
     return
   }
-  const [forth] = with1(first, b)
+  const [forth] = withAll(first, second.made)
   if (forth !== undefined) yield forth
-  if (a.stage !== 'data' || b.stage !== 'data') return
-  const [back] = with1(second, a)
-  if (back === undefined || (forth !== undefined && sameBytes(forth.data, back.data))) return
-  yield { ...back, made: [b, a] }
+  if (!isOfData) return
+  const [back] = withAll(second, first.made)
+  if (back !== undefined && (forth === undefined || !sameBytes(forth.data, back.data))) yield back
 }
 
 /** The changes of both if they changed different pieces, so that their order does not matter. */
@@ -184,6 +203,9 @@ function with1(candidate: Candidate, mistake: KnownMistake): Candidate[] {
   const data = draft.pieces === candidate.draft.pieces ? candidate.data : joinPieces(draft.pieces)
   return [{ draft, made: [...candidate.made, mistake], data }]
 }
+
+const withAll = (candidate: Candidate, mistakes: readonly KnownMistake[]): Candidate[] =>
+  mistakes.reduce((made, mistake) => made.flatMap((one) => with1(one, mistake)), [candidate])
 
 /** A way to explain a received signature by a candidate: each explanation is a list of mistakes. */
 type Explain = (candidate: Candidate) => KnownMistake[][]
@@ -259,14 +281,28 @@ const frequent = new Set(families.flatMap((ids) => ids.slice(0, 2)))
 const isCommon = ({ id }: KnownMistake): boolean => familyOf.has(id)
 const isFrequent = ({ id }: KnownMistake): boolean => frequent.has(id)
 
-/** What is told of clients that write their JSON again, too: other times, line ends, schemes and encodings; no guess at one request. */
-const besideSpellings = ['request-body', 'request-line-feeds', 'timestamp', 'data-to-sign'].map(
-  (it) => `signatures/${it}`,
-)
+// ---- which mistakes are made by a client that writes its JSON again
 
-function goesWithSpellings(mistake: KnownMistake): boolean {
-  const { id, stage, requirement } = mistake
-  return stage === 'data' && besideSpellings.includes(requirement) && mistakeById(id) === mistake
+/** Such a client may have other times, line ends and schemes, too. */
+const aroundBody = ['request-line-feeds', 'timestamp', 'data-to-sign'].map((it) => `signatures/${it}`)
+const isOfScheme = ({ requirement }: KnownMistake): boolean => requirement === 'signatures/data-to-sign'
+
+const isSpelling = ({ made }: Candidate): boolean => made.every(({ id }) => spellingIds.has(id))
+/** In the body; no guess at one request. */
+const isOfBody = (one: Candidate): boolean =>
+  isSpelling(one) ||
+  one.made.every((mistake) => isOfTable(mistake) && mistake.requirement === 'signatures/request-body')
+const isAroundBody = ({ made }: Candidate): boolean =>
+  made.every((mistake) => isOfTable(mistake) && aroundBody.includes(mistake.requirement))
+/** What such a client may do besides: leave members out, print the value by other means than JSON, send other letters. */
+const isLater = ({ id }: KnownMistake): boolean =>
+  spellingIds.has(id) || /nulls$|printed-by|-bits$|latin-1|windows|question-marks$/.test(id)
+const isOfTable = (mistake: KnownMistake): boolean => mistake.stage === 'data' && mistakeById(mistake.id) === mistake
+
+/** Whether two mistakes are a body and what stands around it, or a body that is written again and then changed. */
+function areOfOneRequest(one: Candidate, other: Candidate): boolean {
+  if (isOfBody(one) && isOfBody(other)) return isSpelling(one) !== isSpelling(other)
+  return (isOfBody(one) && isAroundBody(other)) || (isAroundBody(one) && isOfBody(other))
 }
 
 /** Whether two mistakes touch different things. */
