@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { CaseWork } from '../run/plan.ts'
 import { madeUpCase } from '../self/made-up-report.ts'
 import { startExploreProgress, startProgress } from './progress.ts'
 
@@ -27,11 +28,12 @@ test('the target is named before the first call', () => {
   expect(written()).toBe('Testing http://a.example\n')
 })
 
-test('without a terminal a line is printed from time to time, with the remaining time', () => {
+test('without a terminal a line is printed from time to time, with the remaining time once estimates agree', () => {
   const { progress, endCase, written } = progressOn(false)
   progress.start(20, 20)
-  for (let number = 0; number < 4; number += 1) endCase(`a/${number}`)
-  expect(written()).toBe('2 of 20 cases, about 18 s left\n4 of 20 cases, about 16 s left\n')
+  for (let number = 0; number < 10; number += 1) endCase(`a/${number}`)
+  const first = '2 of 20 cases\n4 of 20 cases\n6 of 20 cases\n'
+  expect(written()).toBe(`${first}8 of 20 cases, about 12 s left\n10 of 20 cases, about 10 s left\n`)
 })
 
 test('on a terminal the line names the case that waits', () => {
@@ -55,44 +57,73 @@ test('on a terminal the line shows how many cases run, and which one waits', () 
   expect(written()).toMatch(/; waiting 1 s for a\/three$/)
 })
 
-test('the estimate takes into account that some cases are more work than others', () => {
-  const { progress, endCase, written } = progressOn(false)
-  progress.start(4, 4, new Map([['a/long', 7]]))
-  for (const key of ['a/1', 'a/2']) endCase(key)
-  // Two of ten parts took two seconds.
-  expect(written()).toContain('2 of 4 cases, about 8 s left')
+/** What the cases do, each as the last value says. */
+const workOf = (...cases: (readonly [key: string, work: Partial<CaseWork>])[]): Map<string, CaseWork> =>
+  new Map(cases.map(([key, work]) => [key, { beside: 0, alone: 0, atOnce: 0, waitMs: 0, ...work }]))
+
+/** The last estimate after calls that were made for so many seconds, ten in each of them. */
+function estimated(work: ReadonlyMap<string, CaseWork>, seconds: number, tookMs = 5): string | undefined {
+  const { progress, pass, written } = progressOn(true)
+  progress.start(work.size, work.size, work)
+  progress.listener({ kind: 'case-started', key: 'a' })
+  for (let at = 0; at < seconds; at += 1) {
+    pass(1000)
+    progress.listener({ kind: 'calls-made', calls: 10, tookMs })
+  }
+  return /about .* left/.exec(written().split('\r').at(-1) ?? '')?.[0]
+}
+
+test.each<[string, Partial<CaseWork>, number, string]>([
+  ['calls take what they took lately', { beside: 300 }, 5, 'about 10 s left'],
+  ['calls of a case that runs alone take as long as an answer', { beside: 200, alone: 50 }, 200, 'about 10 s left'],
+  ['calls at once take what the quickest calls took', { beside: 200, atOnce: 100 }, 200, 'about 10 s left'],
+  ['cases wait while others make their calls', { beside: 201, waitMs: 9900 }, 5, 'about 10 s left'],
+])('of the calls that are left %s', (_what, work, tookMs, left) => {
+  expect(estimated(workOf(['a', work]), 20, tookMs)).toBe(left)
+})
+
+test('a time in which every case waits says nothing about the pace', () => {
+  const { progress, pass, written } = progressOn(true)
+  const work = workOf(['a', { beside: 300 }])
+  progress.start(1, 1, work)
+  progress.listener({ kind: 'case-started', key: 'a' })
+  for (const ms of [...Array.from({ length: 18 }, () => 1000), 30_000, 1000]) {
+    pass(ms)
+    progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
+  }
+  // The end is another than before the wait, so that it is not shown yet.
+  expect(written().split('\r').at(-1)).not.toContain('left')
+  for (let at = 0; at < 5; at += 1) {
+    pass(1000)
+    progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
+  }
+  expect(written().split('\r').at(-1)).toContain('about 5 s left')
 })
 
 test('the calls of the model are counted, and what they take is no part of the estimate for the cases', () => {
-  const { progress, endCase, pass, written } = progressOn(false)
-  progress.start(4, 4, new Map(), true)
-  for (const key of ['a/1', 'a/2']) endCase(key)
-  expect(written()).toContain('2 of 4 cases, about 2 s left without the model')
-  for (let calls = 1; calls <= 21; calls += 1) {
-    progress.listener({ kind: 'model-called', calls, most: 100, leftMs: 600_000 - calls * 1000 })
+  const { progress, endCase, pass, written } = progressOn(true)
+  progress.start(40, 40, new Map(), true)
+  for (let number = 0; number < 32; number += 1) endCase(`a/${number}`)
+  expect(written()).toContain('20 of 40 cases, about 20 s left without the model')
+  expect(written()).not.toContain('about 19 s left')
+  for (let calls = 1; calls <= 50; calls += 1) {
     pass(1000)
+    progress.listener({ kind: 'model-called', calls, most: 100, likely: 90, leftMs: 600_000 - calls * 1000 })
   }
-  expect(written()).toContain('2 of 4 cases, and 16 of at most 100 calls of the model, about 86 s left')
-  endCase('a/3')
-  expect(written()).toContain('3 of 4 cases, and 21 of at most 100 calls of the model')
+  // 40 calls of the model at one a second, and eight cases.
+  expect(written()).toContain('32 of 40 cases, and 50 of at most 100 calls of the model, about 48 s left')
 })
 
-test('the estimate goes by the pace of the last seconds, and by the time that the model has left', () => {
-  const { progress, endCase, pass, written } = progressOn(false)
-  progress.start(100, 100)
-  pass(60_000)
-  for (let number = 1; number <= 30; number += 1) endCase(`a/${number}`)
-  expect(written()).toContain('20 of 100 cases, about 80 s left')
-  const listener = (calls: number, leftMs: number) =>
-    progress.listener({ kind: 'model-called', calls, most: 16_000, leftMs })
-  listener(1, 60_000)
-  expect(written()).not.toContain('of the model, about')
-  for (let calls = 2; calls <= 40; calls += 1) {
+test('the model ends with its time where that is shorter than its calls take', () => {
+  const { progress, endCase, pass, written } = progressOn(true)
+  progress.start(2, 2, new Map(), true)
+  for (const key of ['a/1', 'a/2']) endCase(key)
+  for (let calls = 1; calls <= 30; calls += 1) {
     pass(1000)
-    listener(calls, 60_000 - 1000 * calls)
+    progress.listener({ kind: 'model-called', calls, most: 16_000, likely: 16_000, leftMs: 60_000 - 1000 * calls })
   }
-  // 70 cases at one a second, and 30 s of the model, which would make the other calls in more than four hours.
-  expect(written()).toContain('30 of 100 cases, and 31 of at most 16000 calls of the model, about 2 min left')
+  // The calls would take more than four hours.
+  expect(written()).toContain('30 of at most 16000 calls of the model, about 30 s left')
 })
 
 describe('of an exploration', () => {

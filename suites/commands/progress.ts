@@ -4,6 +4,7 @@ import { countBy, counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { printable, printableLines } from '../engine/printable.ts'
 import { words } from '../report/verdict-words.ts'
+import type { CaseWork } from '../run/plan.ts'
 
 /** A stream that shows progress: one line that redraws itself on a terminal, plain lines elsewhere. */
 function progressOn(stream: Stream) {
@@ -23,10 +24,10 @@ interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'end'> {
   begin(target: string): void
   /**
    * @param shown how many cases the report has, including those about every answer
-   * @param work how much work each case is, in calls one after another; 1 for every case that it does not name
+   * @param work what each case does; one call for every case that it does not name
    * @param hasModel whether the model makes calls besides
    */
-  start(total: number, shown: number, work?: ReadonlyMap<string, number>, hasModel?: boolean): void
+  start(total: number, shown: number, work?: ReadonlyMap<string, CaseWork>, hasModel?: boolean): void
   listener: RunListener
 }
 
@@ -46,26 +47,43 @@ const machine = { now: (): number => performance.now(), wall: (): number => Date
 
 type Tally = ReturnType<typeof startTally>
 
+/** A case whose work is not known: one call. */
+const oneCall: CaseWork = { beside: 1, alone: 0, atOnce: 0, waitMs: 0 }
+
 /** What is counted of a run. */
 function startTally(...[total, shown, work = new Map(), hasModel = false]: Parameters<Progress['start']>) {
-  const allWork = [...work.values()].reduce((sum, calls) => sum + calls, total - work.size)
+  const left = { calls: total - work.size, beside: total - work.size, alone: 0, atOnce: 0 }
+  for (const one of work.values()) addWork(left, one, 1)
   return {
     total,
     shown,
     work,
-    allWork,
-    workLeft: allWork,
+    /** The calls of the cases that have not ended. */
+    left,
+    planned: left.calls,
     hasModel,
-    /** How much was done lately, of the work of the cases and of the calls of the model. */
-    speeds: { cases: newSpeed(), model: newSpeed() },
+    /** The calls that the cases made. */
+    made: newMade(),
+    /** How many calls the model made lately. */
+    modelSpeed: newSpeed(),
+    forecast: newForecast(),
     /** By the key of a case; a repeated case counts once. */
     verdicts: new Map<string, Verdict>(),
     running: new Set<string>(),
     /** Cases that wait, each until a time in ms since 1970. */
     waiting: new Map<string, number>(),
     /** What the model makes besides the cases; null before its first call, and if it makes none. */
-    model: null as { calls: number; most: number; leftMs: number; startedMs: number; lastMs: number } | null,
+    model: null as { calls: number; most: number; likely: number; lastMs: number; endsMs: number } | null,
   }
+}
+
+type Left = { calls: number } & { -readonly [name in Exclude<keyof CaseWork, 'waitMs'>]: number }
+
+function addWork(left: Left, { beside, alone, atOnce }: CaseWork, sign: 1 | -1): void {
+  left.beside += sign * beside
+  left.alone += sign * alone
+  left.atOnce += sign * atOnce
+  left.calls += sign * (beside + alone + atOnce)
 }
 
 /** One line that redraws itself on a terminal, a few plain ones elsewhere. */
@@ -92,7 +110,7 @@ export function startProgress(stream: Stream, { now, wall } = machine): Progress
       countEvent(tally, event, now())
       if (!isDue(event)) return
       writtenMs = now()
-      write(`${sentence(tally)}${isTerminal ? doing(tally, wall()) : ''}`)
+      write(`${sentence(tally, writtenMs)}${isTerminal ? doing(tally, wall()) : ''}`)
     },
     end,
   }
@@ -100,39 +118,47 @@ export function startProgress(stream: Stream, { now, wall } = machine): Progress
 
 /** Counts an event of the run. @param nowMs on a monotonic clock */
 function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
-  const { running, waiting, verdicts, work } = tally
+  const { running, waiting, verdicts, work, left, made } = tally
   if (event.kind === 'case-started') {
-    if (tally.running.size + tally.verdicts.size === 0) tally.speeds.cases.note(nowMs, 0)
+    made.begin(nowMs)
     running.add(event.key)
+  } else if (event.kind === 'calls-made') {
+    if (work.size > 0) made.note(nowMs, event.calls, event.tookMs)
+  } else if (event.kind === 'exchange-made') {
+    if (work.size > 0) made.note(nowMs, 1, event.answeredAtMs - event.sentAtMs)
   } else if (event.kind === 'model-called') {
-    const { calls, most, leftMs } = event
-    tally.model = { calls, most, leftMs, startedMs: tally.model?.startedMs ?? nowMs, lastMs: nowMs }
-    tally.speeds.model.note(nowMs, calls)
+    const { calls, most, likely, leftMs } = event
+    if (tally.model === null) tally.forecast.forget()
+    tally.model = { calls, most, likely, lastMs: nowMs, endsMs: nowMs + leftMs }
+    tally.modelSpeed.note(nowMs, calls)
   } else if (event.kind === 'wait-started') waiting.set(event.key, event.untilMs)
   else if (event.kind === 'wait-ended') waiting.delete(event.key)
   else if (event.kind === 'case-ended') {
     const { key, verdict } = event.outcome
     running.delete(key)
     waiting.delete(key)
-    if (!verdicts.has(key)) tally.workLeft -= work.get(key) ?? 1
+    if (!verdicts.has(key)) addWork(left, work.get(key) ?? oneCall, -1)
+    if (work.size === 0) made.note(nowMs, 1, 0)
+    made.endCase()
     verdicts.set(key, verdict)
-    tally.speeds.cases.note(nowMs - modelMs(tally), tally.allWork - tally.workLeft)
   }
+  tally.forecast.note(nowMs, () => secondsLeft(tally, nowMs))
 }
 
+/** A shorter time is not told where the model makes its calls after it. In seconds. */
+const leastBeforeModel = 20
+
 /** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
-function sentence(tally: Tally): string {
-  const { total, shown, verdicts, model, hasModel } = tally
+function sentence({ total, shown, verdicts, model, hasModel, forecast }: Tally, nowMs: number): string {
   const parts = [...countBy(verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
   const cases = `${verdicts.size === total ? shown : verdicts.size} of ${shown} cases${parts.join('')}`
-  const ofCases = verdicts.size >= total ? 0 : caseSeconds(tally)
-  if (model === null)
-    return `${cases}${timeLeft(ofCases || undefined)}${ofCases && hasModel ? ' without the model' : ''}`
-  const ofModel = modelSeconds(tally)
-  const seconds = ofCases === undefined || ofModel === undefined ? undefined : ofCases + ofModel
-  return `${cases}, and ${model.calls} of at most ${model.most} calls of the model${timeLeft(seconds)}`
+  const seconds = forecast.seconds(nowMs) ?? 0
+  if (model !== null)
+    return `${cases}, and ${model.calls} of at most ${model.most} calls of the model${timeLeft(seconds)}`
+  if (!hasModel) return `${cases}${timeLeft(seconds)}`
+  return seconds < leastBeforeModel ? cases : `${cases}${timeLeft(seconds)} without the model`
 }
 
 /**
@@ -152,8 +178,7 @@ function doing({ running, waiting }: Tally, wallMs: number): string {
   return `; waiting ${Math.max(0, Math.ceil((untilMs - wallMs) / 1000))} s for ${printable(key)}`
 }
 
-/** The part of a run that must be done before an estimate is shown. */
-const leastPart = 0.05
+/** How long calls must have been made before their pace means something. */
 const leastMs = 2000
 /** An estimate is made from the pace of the last ten seconds. */
 const latelyMs = 10_000
@@ -167,36 +192,130 @@ function newSpeed() {
       // The last one before the window is kept: the work began then.
       while ((samples[1]?.[0] ?? nowMs) <= nowMs - latelyMs) samples.shift()
     },
-    /** How much was done in a millisecond lately; undefined as long as that means nothing. */
-    perMs(): number | undefined {
+    /** How long one took lately; undefined as long as that means nothing. In ms. */
+    eachMs(): number | undefined {
       const [firstMs = 0, before = 0] = samples[0] ?? []
       const [lastMs = 0, done = 0] = samples.at(-1) ?? []
-      return lastMs - firstMs < leastMs ? undefined : (done - before) / (lastMs - firstMs)
+      return lastMs - firstMs < leastMs || done === before ? undefined : (lastMs - firstMs) / (done - before)
     },
   }
 }
 
-/** How long the model has been making its calls. */
-const modelMs = ({ model }: Tally): number => (model === null ? 0 : model.lastMs - model.startedMs)
+/** A longer time without a call is one in which all cases waited, unless answers take as long. It says nothing about the pace. In ms. */
+const longestGapMs = 1000
+/** How many answers show how long one takes. */
+const fewAnswers = 20
 
-/** Estimates the time that the other cases take; the calls of the model are not counted. */
-function caseSeconds({ total, verdicts, workLeft, speeds }: Tally): number | undefined {
-  const { size: done } = verdicts
-  const perMs = speeds.cases.perMs()
-  if (done < total * leastPart || perMs === undefined || perMs === 0) return undefined
-  return workLeft / perMs / 1000
+/** The calls of the cases, and how long they take. */
+function newMade() {
+  const speed = newSpeed()
+  const took: number[] = []
+  let calls = 0
+  let atLastEnd = 0
+  let busyMs = 0
+  let quickestMs = Number.POSITIVE_INFINITY
+  let lastMs: number | undefined
+  const answerMs = (): number => [...took].sort((one, other) => one - other)[took.length >> 1] ?? 0
+  return {
+    calls: () => calls,
+    answerMs,
+    /** How long one took lately. */
+    eachMs: speed.eachMs,
+    /** How long one took when most of them were under way at once. */
+    quickestMs: () => quickestMs,
+    lastMs: () => lastMs ?? 0,
+    endCase: (): void => {
+      atLastEnd = calls
+    },
+    /** How many were made since a case ended. */
+    sinceEnd: () => calls - atLastEnd,
+    /** The first case starts; calls before it are none of a case. */
+    begin(nowMs: number): void {
+      if (lastMs === undefined) speed.note(0, 0)
+      lastMs ??= nowMs
+    },
+    note(nowMs: number, more: number, tookMs: number): void {
+      if (lastMs === undefined) return
+      took.push(tookMs)
+      if (took.length > fewAnswers) took.shift()
+      busyMs += Math.min(nowMs - lastMs, Math.max(longestGapMs, 2 * answerMs()))
+      lastMs = nowMs
+      calls += more
+      speed.note(busyMs, calls)
+      quickestMs = Math.min(quickestMs, speed.eachMs() ?? quickestMs)
+    },
+  }
 }
 
-/** The model ends with its calls or with its time. */
-function modelSeconds({ model, speeds }: Tally): number | undefined {
-  const perMs = speeds.model.perMs()
-  if (model === null || perMs === undefined || perMs === 0) return undefined
-  return Math.min((model.most - model.calls) / perMs, model.leftMs) / 1000
+/** Estimates the time until the end; that of the model only once it makes calls. */
+function secondsLeft(tally: Tally, nowMs: number): number | undefined {
+  const { model, modelSpeed, made } = tally
+  const casesMs = caseMs(tally)
+  if (model === null || casesMs === undefined) return casesMs && casesMs / 1000
+  // The cases that come after it are under way: little is left for the model.
+  if (made.lastMs() > model.lastMs) return casesMs / 1000
+  const eachMs = modelSpeed.eachMs()
+  if (eachMs === undefined) return undefined
+  // It ends with its calls or with its time.
+  const modelMs = Math.min((model.likely - model.calls) * eachMs, Math.max(0, model.endsMs - nowMs))
+  return (casesMs + modelMs) / 1000
 }
 
-function timeLeft(seconds: number | undefined): string {
-  if (seconds === undefined) return ''
+/** How long the cases take that have not ended. */
+function caseMs({ total, verdicts, work, left, planned, made }: Tally): number | undefined {
+  if (verdicts.size >= total) return 0
+  const eachMs = made.eachMs()
+  if (eachMs === undefined) return undefined
+  // Cases under way have made some of their calls, and some that have ended are told only when all have.
+  const ahead = Math.max(0, made.calls() - (planned - left.calls))
+  const besideLeft = Math.max(0, left.beside - ahead)
+  // The case that runs alone has made no more than what was made since the one before it ended.
+  const aloneLeft = Math.max(0, left.alone - Math.min(made.sinceEnd(), Math.max(0, ahead - left.beside)))
+  const callsMs = besideLeft * eachMs + aloneLeft * Math.max(eachMs, made.answerMs()) + left.atOnce * made.quickestMs()
+  // Cases wait while others make their calls.
+  const waits = besideLeft === 0 ? [] : [...work].map(([key, { waitMs }]) => (verdicts.has(key) ? 0 : waitMs))
+  return callsMs + Math.max(0, ...waits)
+}
+
+/** Estimates are made this often. In ms. */
+const estimateEveryMs = 500
+/** An estimate is shown when those before it have named about the same end for so long: a part of what it says is left, and no less than this. */
+const agreement = { part: 0.5, leastMs: 5000 }
+/** The end that an earlier estimate named is about the same if it is so near, as parts of the time that is left. */
+const sameEnd = { from: 0.6, to: 1.5 }
+
+/** Estimates of the end, shown only once they agree: the first ones rest on the first cases, which are unlike the others. */
+function newForecast() {
+  let made: { atMs: number; endMs: number }[] = []
+  let triedMs = Number.NEGATIVE_INFINITY
+  return {
+    forget: (): void => {
+      made = []
+    },
+    /** @param estimate in seconds from now */
+    note(nowMs: number, estimate: () => number | undefined): void {
+      if (nowMs - triedMs < estimateEveryMs) return
+      triedMs = nowMs
+      const seconds = estimate()
+      if (seconds !== undefined) made.push({ atMs: nowMs, endMs: nowMs + seconds * 1000 })
+      else made = []
+    },
+    seconds(nowMs: number): number | undefined {
+      const last = made.at(-1)
+      if (last === undefined) return undefined
+      const leftMs = last.endMs - last.atMs
+      const isOther = ({ endMs }: { endMs: number }): boolean =>
+        endMs < last.atMs + sameEnd.from * leftMs || endMs > last.atMs + sameEnd.to * leftMs
+      const since = made[made.findLastIndex(isOther) + 1] ?? last
+      const isAgreed = last.atMs - since.atMs >= Math.max(agreement.leastMs, agreement.part * leftMs)
+      return isAgreed ? Math.max(0, last.endMs - nowMs) / 1000 : undefined
+    },
+  }
+}
+
+function timeLeft(seconds: number): string {
   const rounded = Math.ceil(seconds)
+  if (rounded === 0) return ''
   return `, about ${rounded >= 90 ? `${Math.round(rounded / 60)} min` : `${rounded} s`} left`
 }
 

@@ -42,7 +42,9 @@ import { valuesOf } from './world-values.ts'
 import { runWorld } from './worlds.ts'
 
 export interface ExploreOptions
-  extends Omit<Parameters<typeof openExplorer>[0], 'operations' | 'values' | 'timeLeftMs'> {
+  extends Omit<Parameters<typeof openExplorer>[0], 'operations' | 'values' | 'timeLeftMs' | 'onCall'> {
+  /** Called before each call, with its number, and with how many there will probably be; repetitions count. */
+  onCall?(calls: number, likely: number): void
   readonly allow: { readonly sessions: boolean; readonly keys: boolean; readonly limits: boolean }
   /** How many keys the model may create; no limit by default. */
   readonly newKeys?: number
@@ -97,6 +99,8 @@ interface Stages {
   readonly table: ReturnType<typeof openTable>
   /** Draws a number below another. */
   pick(count: number): number
+  /** Only the rest of the table and of the matrix, walks and the last stages are left. */
+  isWide: boolean
   /** The last stages may use what is reserved for them. */
   isEnding: boolean
   /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
@@ -110,8 +114,15 @@ export function openExploration(options: ExploreOptions) {
   const { values = random, monotonicMs = () => performance.now() } = options
   const startedMs = monotonicMs()
   const elapsed = (): number => monotonicMs() - startedMs
+  let all: Stages | undefined
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
-  const x = openExplorer({ ...options, operations: readDeviations(), values, timeLeftMs })
+  const x = openExplorer({
+    ...options,
+    operations: readDeviations(),
+    values,
+    timeLeftMs,
+    onCall: (calls) => options.onCall?.(calls, all === undefined ? options.maxCalls : likelyCalls(all, calls)),
+  })
   const { clock } = x.options
   const findings = collectFindings(x, requirements)
   const begun = new Set<string>()
@@ -130,7 +141,6 @@ export function openExploration(options: ExploreOptions) {
   }
   let rootAccepted = false
   let gone: string | null = null
-  let all: Stages | undefined
   const skipped = new Set<string>()
   const mustSkip = (pausesMs: number): boolean => {
     if (all === undefined || all.isEnding) return x.isOver({ calls: 0, ms: -lateMs })
@@ -239,6 +249,7 @@ async function openStages(
     sizes,
     matrix,
     coverage: noCoverage(matrix),
+    isWide: false,
     isEnding: false,
     table: openTable(cells(x.options.operations, random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
     stage,
@@ -459,6 +470,7 @@ async function chosenRows(all: Stages): Promise<void> {
 async function wideStages(all: Stages): Promise<void> {
   const { caller, options, stage, table, sizes } = all
   const { x, later } = caller
+  all.isWide = true
   const mayGoOn = (): boolean =>
     !isOver(all, sizes.walkCalls + later.reduce((sum, { pairs }) => sum + pairs * callsOfLater, 0))
   const endOfMatrix = x.calls() + sizes.matrixCalls
@@ -512,6 +524,13 @@ async function lastStages(all: Stages): Promise<void> {
   await worlds(all, 'many public keys')
   await compareWithoutPublicKey(x, from)
   await worlds(all, 'own keys removed')
+}
+
+/** How many calls there will be. Fewer than the budget where the table is asked before that: a target that grants nothing leaves the worlds little to do. */
+function likelyCalls({ caller, options: { maxCalls }, table, sizes, isWide, isEnding }: Stages, made: number): number {
+  if (!isWide) return maxCalls
+  const ofTable = isEnding ? 0 : table.left.length + sizes.matrixCalls + sizes.walkCalls
+  return Math.min(maxCalls, made + ofTable + callsAtEnd(caller, sizes))
 }
 
 const hourMs = 3_600_000

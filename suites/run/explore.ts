@@ -168,9 +168,11 @@ export async function openModelOfRun(
   const exploration = openExploration({
     ...opened,
     instance,
-    onCall: (calls) => {
+    onCall: (calls, likely) => {
       const most = Math.max(calls, after.calls)
-      listener({ kind: 'model-called', calls, most, leftMs: Math.max(0, endsMs - performance.now()) })
+      // Findings are seldom repeated up to the last moment.
+      const leftMs = Math.max(0, endsMs - time.overtimeMs / 2 - performance.now())
+      listener({ kind: 'model-called', calls, most, likely: Math.max(calls, likely), leftMs })
     },
     ...afterCases(after),
     ...time,

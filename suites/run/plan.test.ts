@@ -18,18 +18,27 @@ const near = 'http://192.0.2.1'
 type Flags = Parameters<typeof readRunOptions>[0]
 
 /** The plan for a lasting server, where everything is allowed. */
-function planOf(flags: Flags = {}, settings: Partial<TargetSettings> = {}, all: Corpus = corpus) {
+const planOf = (...given: Parameters<typeof plannedOf>) => plannedOf(...given).plan
+
+function plannedOf(flags: Flags = {}, settings: Partial<TargetSettings> = {}, all: Corpus = corpus) {
   const given = { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys,limits', ...flags }
   const options = readRunOptions(given, { XDG_STATE_HOME: '/nowhere' })
   const { target } = options
   if (target === null) throw new Error('no target')
   const own = { ...target.settings, secondAddress: '127.0.0.2', ...settings }
-  return planRun({ ...options, target: { ...target, settings: own } }, all).plan
+  return planRun({ ...options, target: { ...target, settings: own } }, all)
 }
 
 test('the plan of the bundled server has every case, and takes no time on its virtual clock', () => {
   const { plan, reported } = planRun(readRunOptions({}, {}), corpus)
   expect(plan).toMatchObject({ cases: reported, total: reported, notSelected: 0, seconds: 0, cannot: [] })
+})
+
+test('of a case that runs alone the calls at once are counted apart, and a case that cannot run does nothing', () => {
+  const { work } = plannedOf()
+  expect(work.get('sessions/race')).toEqual({ beside: 0, alone: 4, atOnce: 200, waitMs: 0 })
+  expect(work.get('expires-in/enforced')).toEqual({ beside: 6, alone: 0, atOnce: 0, waitMs: 6000 })
+  expect(work.get('keys/can-be-deleted')).toEqual({ beside: 0, alone: 0, atOnce: 0, waitMs: 0 })
 })
 
 test('never more keys than the ten that are possible', () => {

@@ -73,9 +73,9 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
       cannot: reasons(selected, cannot),
       ...(target === null || explore === null ? {} : { model: plannedModel(explore.calls, target) }),
     } satisfies Plan,
-    /** The duration of each selected item, in sequential calls; empty where all take about the same time. */
-    work: new Map(
-      target === null ? [] : selected.map((item) => [item.key, testable.includes(item) ? workOf(item, atOnce) : 0]),
+    /** What each selected item does; empty where all take about the same time. */
+    work: new Map<string, CaseWork>(
+      target === null ? [] : selected.map((item) => [item.key, testable.includes(item) ? caseWork(item) : noWork]),
     ),
   }
 }
@@ -155,6 +155,26 @@ function workOf(item: Item, atOnce: number): number {
   return aloneReasons(claimsOf(item)).length > 0 ? calls : calls / atOnce
 }
 
+/** What a case does, from which progress estimates how long the rest takes. */
+export interface CaseWork {
+  /** Calls that are made while other cases make theirs. */
+  readonly beside: number
+  /** Calls that are made one after another while no other case runs, and those of them that are made at once. */
+  readonly alone: number
+  readonly atOnce: number
+  readonly waitMs: number
+}
+
+const noWork: CaseWork = { beside: 0, alone: 0, atOnce: 0, waitMs: 0 }
+
+function caseWork(item: Item): CaseWork {
+  const calls = callsOf(item)
+  const waitMs = waitMsOf(item)
+  if (aloneReasons(claimsOf(item)).length === 0) return { ...noWork, beside: count(calls), waitMs }
+  const atOnce = count(calls.filter(({ isTogether }) => isTogether))
+  return { beside: 0, alone: count(calls) - atOnce, atOnce, waitMs }
+}
+
 const count = (calls: readonly PlannedCall[]): number => calls.reduce((sum, call) => sum + call.count, 0)
 
 function createdThings(
@@ -201,16 +221,15 @@ function createdKeys(testable: readonly Item[], keys: number, isCleaned: boolean
 const usualWaitMs = 3000
 
 /** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */
-function waitsMs(testable: readonly Item[]): number {
-  const waits = testable.map((item) => {
-    if (claimsOf(item).fills === 'sessions') return 0
-    const ofSteps = [...item.scenario.given, ...item.scenario.steps].map((step) => {
-      if (!('wait' in step)) return 0
-      return typeof step.wait === 'string' ? (parseDuration(step.wait) ?? usualWaitMs) : usualWaitMs
-    })
-    return ofSteps.reduce((sum, ms) => sum + ms, 0)
+const waitsMs = (testable: readonly Item[]): number => Math.max(0, ...testable.map(waitMsOf))
+
+function waitMsOf(item: Item): number {
+  if (claimsOf(item).fills === 'sessions') return 0
+  const ofSteps = [...item.scenario.given, ...item.scenario.steps].map((step) => {
+    if (!('wait' in step)) return 0
+    return typeof step.wait === 'string' ? (parseDuration(step.wait) ?? usualWaitMs) : usualWaitMs
   })
-  return Math.max(0, ...waits)
+  return ofSteps.reduce((sum, ms) => sum + ms, 0)
 }
 
 /** The calls of a step. */
@@ -221,6 +240,8 @@ interface PlannedCall {
   refused: number
   /** The document leaves open whether they are accepted. */
   isOpen: boolean
+  /** They are made at once, unless the target is near. */
+  isTogether?: boolean
 }
 
 function callsOf(item: Item): PlannedCall[] {
@@ -244,7 +265,9 @@ function plannedCall(step: CallStep | SendStep, kept: ReadonlyMap<string, number
   const made = each * (Number.isNaN(times) ? 1 : times)
   const refused = expect === 'refused' ? made : fewestRefused(tally, made)
   const isOpen = tally === undefined && (expect === undefined || (typeof expect === 'object' && 'refused-or' in expect))
-  return { method: 'call' in step ? step.call : 'raw', count: made, refused, isOpen }
+  const method = 'call' in step ? step.call : 'raw'
+  const isTogether = step.parallel !== undefined || (made > 1 && method === 'solution/listSolutions')
+  return { method, count: made, refused, isOpen, isTogether }
 }
 
 /** How many of `made` calls are refused at least, if a tally like `at-most 16` holds. */

@@ -89,6 +89,9 @@ export function openMainSide(name: string, ending: Ending, listener: RunListener
 /** Which cases run, and which of them wait: vitest knows only which have ended. */
 const ofProgress: readonly RunEvent['kind'][] = ['case-started', 'wait-started', 'wait-ended']
 
+/** Calls are counted, because one message for each of them would take as long as a call to a near server. In ms. */
+const countEveryMs = 250
+
 /**
  * In a worker thread.
  *
@@ -105,8 +108,16 @@ export function openWorkerSide(
   })
   tell({ kind: 'worker-ready' })
   let sentMs = Number.NEGATIVE_INFINITY
+  const made = { calls: 0, toldMs: performance.now() }
   const listener: RunListener = (event) => {
     if (keys && event.kind === 'key-noted') tell(event)
+    if (event.kind === 'exchange-made') {
+      made.calls += 1
+      const nowMs = performance.now()
+      if (nowMs - made.toldMs < countEveryMs) return
+      tell({ kind: 'calls-made', calls: made.calls, tookMs: event.answeredAtMs - event.sentAtMs })
+      Object.assign(made, { calls: 0, toldMs: nowMs })
+    }
     if (!ofProgress.includes(event.kind) || performance.now() - sentMs < everyMs) return
     sentMs = performance.now()
     tell(event)

@@ -33,8 +33,10 @@ export type RunEvent =
   /** Something about a created key. Emitted before the key is created; no key is created if a listener throws. */
   | { kind: 'key-noted'; entry: CreatedKeysEntry }
   | { kind: 'case-ended'; outcome: CaseOutcome }
-  /** The model makes a call besides the cases: how many it has made, how many it makes at most, and how long it may go on. */
-  | { kind: 'model-called'; calls: number; most: number; leftMs: number }
+  /** The cases have made calls since the last such event: how many, and how long the answer to one took. In ms. */
+  | { kind: 'calls-made'; calls: number; tookMs: number }
+  /** The model makes a call besides the cases: how many it has made, how many it makes at most and how many probably, and how long it may go on. */
+  | { kind: 'model-called'; calls: number; most: number; likely: number; leftMs: number }
   | { kind: 'stopped'; reason: StopReason }
 
 export type RunListener = (event: RunEvent) => void
