@@ -84,6 +84,22 @@ describe('a finding is tried again', () => {
     expect(again).toMatchObject({ requirement: 'tokens/expire', ...thrice })
   })
 
+  test('after all of the time that passed, if a server forgets after twelve seconds what it revoked', async () => {
+    const rules: Rules = {
+      revokedTokenWorks: (_kind, { accessExpiryMs, expiresInMs = 900_000 }) =>
+        reached.now() >= accessExpiryMs - expiresInMs + 12_000,
+    }
+    const reached = { now: (): number => 0 }
+    const again = await triedAgain(rules, async ({ x }) => {
+      reached.now = x.options.clock.now
+      await x.call(grant('root', ['solution'], { as: 'pair0' }))
+      await x.call(refresh('pair0', { as: 'pair0-next' }))
+      await x.options.clock.sleep(14_000)
+      await expectRefused(x, list(token('pair0')))
+    })
+    expect(again).toMatchObject({ requirement: 'refresh/revokes-access', failed: 1, tries: 1 })
+  })
+
   test('is not tried again if a creation came just before, because that would take a place', async () => {
     let created = 0
     const rules: Rules = {

@@ -100,8 +100,21 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     // A finding that rests on a creation cannot be repeated without another creation.
     if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate)))
       return once(x, withGaps(x, short, candidate.entry))
-    return { ...last, failed, tries }
+    const patient = failed === 0 ? await afterAsLong(x, candidate, short) : null
+    return patient === null ? { ...last, failed, tries } : { ...patient, failed: 1, tries: 1 }
   })
+}
+
+/** The longest time after which something is tried again that shorter pauses did not show. In ms. */
+const mostPatienceMs = 20_000
+
+/** The same with all of the time between its steps: a server may forget after ten seconds what it kept for five. Once, because each try takes that long. */
+async function afterAsLong(x: Explorer, candidate: Candidate, short: readonly Step[]): Promise<Shown | null> {
+  const steps = withGaps(x, short, candidate.entry, mostPatienceMs)
+  const lastsMs = steps.reduce((sum, step) => sum + (isWait(step) ? waitMs(step) : 0), 0)
+  const isOfAnswer = candidate.kind === 'accepted' || candidate.kind === 'refused'
+  if (!isOfAnswer || lastsMs <= longestGapMs || x.isOver({ calls: steps.length, ms: lastsMs })) return null
+  return shows(x, candidate, steps)
 }
 
 /** The grant with which an answer is compared. */
@@ -559,16 +572,17 @@ function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: bo
   )
 }
 
-/** The steps in the order of the log, each once, with the time that passed between them. */
-function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
+/** The steps in the order of the log, each once, with the time that passed between them. @param mostMs of all pauses; each is shorter unless this is given */
+function withGaps(x: Explorer, steps: readonly Step[], at: number, mostMs?: number): Step[] {
   const own = new Set(steps)
   const timed = x.log.slice(0, at + 1).filter((one) => own.has(one.step))
-  let left = longestWaitMs
+  let left = mostMs ?? longestWaitMs
   return timed.flatMap(({ step, at: when }, index): Step[] => {
     const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
     const isPause = isWait(step) || isWait(timed[index - 1]?.step)
     // After a shorter pause, too, tokens of a short life have expired.
-    const wanted = gap > notableGapMs ? Math.min(gap, longestGapMs) : keepsFineAges(x) && gap >= x.apartMs ? quietMs : 0
+    const wanted =
+      gap > notableGapMs ? Math.min(gap, mostMs ?? longestGapMs) : keepsFineAges(x) && gap >= x.apartMs ? quietMs : 0
     const waited = isPause ? 0 : Math.min(wanted, left)
     left -= waited
     return waited > 0 ? [pause(Math.ceil(waited)), step] : [step]

@@ -611,7 +611,7 @@ function wrongKind(key: Key, signature: string): string | undefined {
  * After this many newer tokens of one key, or of all keys, an older one may have ended: how many tokens may live at once is open
  * (limits/live-tokens). Sixteen sessions may live, so the tokens of a session are safe for longer.
  */
-const safeNewer = { ofKey: 2, ofKeyInSessions: 15, ofAll: 40 }
+export const safeNewer = { ofKey: 2, ofKeyInSessions: 15, ofAll: 40 }
 /** A session may end before its tokens; within this it never does. */
 const safeSessionMs = 10_000
 /** The refresh lifetime may differ from grant to grant, so only this part of it is counted on. */
@@ -656,8 +656,9 @@ function refreshFacts(state: State, { call, found }: ReadCall, token: string, sp
  */
 function lifeFacts(state: State, pair: Pair, span: Span): Fact[] {
   const key = state.keys.get(pair.key)
-  const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
-  const newerOfAll = (state.grants.get('') ?? 0) - pair.countOfAll
+  const since = lastKnownAlive(state, pair)
+  const newer = (state.grants.get(pair.key) ?? 0) - since.ofKey
+  const newerOfAll = (state.grants.get('') ?? 0) - since.ofAll
   const isInSession = wordsBehind(pair.scope, 'session:').length > 0
   const safe = isInSession ? safeNewer.ofKeyInSessions : (state.terms.liveTokens ?? safeNewer.ofKey)
   const isCrowded = newer > safe || (newerOfAll > safeNewer.ofAll && span.to - pair.made.to > 2000)
@@ -665,6 +666,21 @@ function lifeFacts(state: State, pair: Pair, span: Span): Fact[] {
     (key === undefined || key.works === 'unknown' || key.ended !== undefined) && unsure('keys/created-key-works'),
     isCrowded && unsure('tokens/authorize'),
   )
+}
+
+/**
+ * How many pairs there were, of its key and of all, when an older token still worked: no limit on live tokens had ended this one by then. A server
+ * on which few tokens of a key outlive a newer one may end them for other reasons than their number, so nothing follows there.
+ */
+function lastKnownAlive({ outlived, terms }: State, pair: Pair): { readonly ofKey: number; readonly ofAll: number } {
+  let { countOfKey: ofKey, countOfAll: ofAll } = pair
+  if ((terms.liveTokens ?? 0) <= safeNewer.ofKey) return { ofKey, ofAll }
+  for (const seen of outlived) {
+    if (seen.pair.countOfAll > pair.countOfAll) continue
+    ofAll = Math.max(ofAll, seen.ofAll)
+    if (seen.pair.key === pair.key) ofKey = Math.max(ofKey, seen.ofKey)
+  }
+  return { ofKey, ofAll }
 }
 
 /** refresh/revokes-access, refresh/revokes-refresh: a refreshed pair is revoked. */

@@ -15,6 +15,7 @@ import {
   longestKeptMs,
   nameOf,
   refreshParamsFacts,
+  safeNewer,
 } from './judge.ts'
 import { findPair, looksOf, type ReadCall, readCall } from './read-call.ts'
 import {
@@ -41,6 +42,7 @@ import {
   pairsOfLine,
   type State,
   type Verdict,
+  wordsBehind,
 } from './state.ts'
 
 /** A call and what the model knew of it before the answer came. */
@@ -155,9 +157,21 @@ function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'a
     if (verdict.is === 'accepted') return withStanding(state, pair, 'unknown')
     return others.every(mayBeUse) ? touched(state, pair, 'perhaps used', span) : state
   }
-  const seen = observed(state, pair, 'live', span)
+  const seen = outliving(observed(state, pair, 'live', span), pair)
   const isRevoked = pair.standing === 'dead' || pair.standing === 'let in'
   return withStanding(touched(seen, pair, 'used', span), pair, isRevoked ? 'let in' : 'newest')
+}
+
+/** No more of them are kept than this: what the latest show covers most of what earlier ones did. */
+const mostOutlived = 8
+
+/** limits/live-tokens: a token without a session worked after newer ones were made. */
+function outliving(state: State, pair: Pair): State {
+  const [ofKey, ofAll] = [state.grants.get(pair.key) ?? 0, state.grants.get('') ?? 0]
+  const isOld = ofKey - pair.countOfKey > safeNewer.ofKey || ofAll - pair.countOfAll > safeNewer.ofAll
+  if (!isOld || wordsBehind(pair.scope, 'session:').length > 0) return state
+  const others = state.outlived.filter((one) => one.pair.key !== pair.key || one.pair.countOfKey < pair.countOfKey)
+  return { ...state, outlived: [...others, { pair, ofKey, ofAll }].slice(-mostOutlived) }
 }
 
 /** A token that is refused for its scope, or for what is called, may count as used. */

@@ -322,6 +322,18 @@ describe('tokens', () => {
     expect(newest({ liveTokens: 15 })).toBe('accepted')
   })
 
+  test('no limit ended a token while an older one works, where tokens outlive newer ones', () => {
+    const youngerAfter = (terms: object, shown: readonly Parameters<typeof after>[1][] = []) => {
+      const many = Array.from({ length: 50 }, (_, index) => `n${index}`)
+      const state = after(afterGrants(newState(terms), many, ['solution']), ...shown)
+      return ['n1', 'n0'].map((name) => verdict(state, use(name), 4000))
+    }
+    const works: Parameters<typeof after>[1] = [use('n1'), accepted(), 3000]
+    expect(youngerAfter({ liveTokens: 15 })).toEqual(['open', 'open'])
+    expect(youngerAfter({ liveTokens: 15 }, [works])).toEqual(['accepted', 'open'])
+    expect(youngerAfter({}, [works])).toEqual(['open', 'open'])
+  })
+
   test('many newer tokens may have ended one', () => {
     const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
     expect(verdict(afterGrants(newState(), names, ['solution']), use('n0'), 50)).toBe('open')

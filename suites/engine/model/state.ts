@@ -132,6 +132,13 @@ export interface Terms {
   readonly hasSurplusSessions?: boolean
 }
 
+/** A token without a session that worked after newer ones were made: the counts of its pair, and those of that moment. */
+interface Outlived {
+  readonly pair: Pick<Pair, 'key' | 'countOfKey' | 'countOfAll'>
+  readonly ofKey: number
+  readonly ofAll: number
+}
+
 export interface State {
   readonly terms: Terms
   readonly root: string
@@ -152,6 +159,8 @@ export interface State {
   /** The pairs of each line, by index. */
   readonly lines: Layered<number, readonly number[]>
   readonly grants: ReadonlyMap<string, number>
+  /** Tokens that outlived others, the latest last: no limit on live tokens had ended a younger one by then. */
+  readonly outlived: readonly Outlived[]
   readonly nonces: ReadonlySet<string>
   /** Names of sessions in lower case: the effect of a repeated name is open. */
   readonly sessionNames: Layered<string, true>
@@ -193,6 +202,7 @@ export function initialState(terms: Terms, root: Key): State {
     looks: layered(),
     lines: layered(),
     grants: new Map(),
+    outlived: [],
     nonces: new Set(),
     sessionNames: layered(),
     sessions: everySessionTable(),

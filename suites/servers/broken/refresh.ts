@@ -230,6 +230,10 @@ export const refresh: BrokenRows = {
     ),
   },
   'refresh/revokes-access': {
+    // The list of revoked tokens keeps its entries for twelve seconds.
+    'revoked-access-token-works-after-twelve-seconds': by.reported((seen) =>
+      livesOn('access', (pair) => revokedForMs(seen, pair) > 12_000),
+    ),
     'keys-created-with-a-revoked-token': forgivesOnCreation('token/revoked'),
     'old-access-token-lives-on': { revokedByRefresh: () => ['refresh'] },
     'old-access-token-works-once-more': (_seen, tries = counts()) => livesOn('access', (pair) => tries(pair) === 1),
