@@ -126,6 +126,40 @@ test('the model ends with its time where that is shorter than its calls take', (
   expect(written()).toContain('30 of at most 16000 calls of the model, about 30 s left')
 })
 
+test('while the model waits, its calls do not show how long the others take', () => {
+  const { progress, endCase, pass, written } = progressOn(true)
+  progress.start(2, 2, new Map(), true)
+  for (const key of ['a/1', 'a/2']) endCase(key)
+  const call = (calls: number): void =>
+    progress.listener({ kind: 'model-called', calls, most: 800, likely: 800, leftMs: 60_000 })
+  for (let calls = 10; calls <= 300; calls += 10) {
+    pass(500)
+    call(calls)
+  }
+  expect(written()).toContain('300 of at most 800 calls of the model, about 25 s left')
+  for (const calls of [301, 302, 303]) {
+    pass(6000)
+    call(calls)
+  }
+  expect(written()).toMatch(/303 of at most 800 calls of the model$/)
+})
+
+test('the cases that come after the model take what its calls take, where theirs took longer', () => {
+  const { progress, pass, written } = progressOn(true)
+  progress.start(1, 1, workOf(['after', { alone: 100 }]), true)
+  progress.listener({ kind: 'case-started', key: 'before' })
+  for (let at = 0; at < 10; at += 1) {
+    pass(1000)
+    progress.listener({ kind: 'calls-made', calls: 1, tookMs: 1000 })
+  }
+  for (let calls = 20; calls <= 400; calls += 20) {
+    pass(1000)
+    progress.listener({ kind: 'model-called', calls, most: 600, likely: 600, leftMs: 60_000 })
+  }
+  // 200 calls of the model at 20 a second, and the other 90 of the case, each four times as long.
+  expect(written()).toContain('400 of at most 600 calls of the model, about 28 s left')
+})
+
 describe('of an exploration', () => {
   /** Three calls, 10 s apart, and a finding. */
   function written(isTTY: boolean, seconds = 60): string {

@@ -183,6 +183,11 @@ const leastMs = 2000
 /** An estimate is made from the pace of the last ten seconds. */
 const latelyMs = 10_000
 
+/** A longer time without a call is one in which everything waited, unless answers take as long. It says nothing about the pace. In ms. */
+const longestGapMs = 1000
+/** The part of the last seconds that may have been waiting. */
+const mostWaited = 0.5
+
 function newSpeed() {
   const samples: [ms: number, done: number][] = []
   return {
@@ -192,17 +197,18 @@ function newSpeed() {
       // The last one before the window is kept: the work began then.
       while ((samples[1]?.[0] ?? nowMs) <= nowMs - latelyMs) samples.shift()
     },
-    /** How long one took lately; undefined as long as that means nothing. In ms. */
+    /** How long one took lately; undefined as long as that means nothing, because it is too short or was spent on waiting. In ms. */
     eachMs(): number | undefined {
       const [firstMs = 0, before = 0] = samples[0] ?? []
       const [lastMs = 0, done = 0] = samples.at(-1) ?? []
+      const gapsMs = samples.map(([ms], at) => ms - (samples[at - 1]?.[0] ?? ms))
+      const waitedMs = gapsMs.filter((ms) => ms > longestGapMs).reduce((sum, ms) => sum + ms, 0)
+      if (waitedMs > mostWaited * (lastMs - firstMs)) return undefined
       return lastMs - firstMs < leastMs || done === before ? undefined : (lastMs - firstMs) / (done - before)
     },
   }
 }
 
-/** A longer time without a call is one in which all cases waited, unless answers take as long. It says nothing about the pace. In ms. */
-const longestGapMs = 1000
 /** How many answers show how long one takes. */
 const fewAnswers = 20
 
@@ -250,28 +256,36 @@ function newMade() {
 /** Estimates the time until the end; that of the model only once it makes calls. */
 function secondsLeft(tally: Tally, nowMs: number): number | undefined {
   const { model, modelSpeed, made } = tally
-  const casesMs = caseMs(tally)
+  const eachMs = modelSpeed.eachMs()
+  const casesMs = caseMs(tally, eachMs)
   if (model === null || casesMs === undefined) return casesMs && casesMs / 1000
   // The cases that come after it are under way: little is left for the model.
   if (made.lastMs() > model.lastMs) return casesMs / 1000
-  const eachMs = modelSpeed.eachMs()
   if (eachMs === undefined) return undefined
   // It ends with its calls or with its time.
   const modelMs = Math.min((model.likely - model.calls) * eachMs, Math.max(0, model.endsMs - nowMs))
   return (casesMs + modelMs) / 1000
 }
 
-/** How long the cases take that have not ended. */
-function caseMs({ total, verdicts, work, left, planned, made }: Tally): number | undefined {
+/** The model has up to so many calls under way at once: one that is made alone takes so many times as long at most. */
+const mostLanes = 4
+
+/** How long the cases take that have not ended. @param ofModelMs how long a call of the model took lately, which is later than those of the cases */
+function caseMs(
+  { total, verdicts, work, left, planned, made }: Tally,
+  ofModelMs = Number.POSITIVE_INFINITY,
+): number | undefined {
   if (verdicts.size >= total) return 0
   const eachMs = made.eachMs()
   if (eachMs === undefined) return undefined
+  const aloneMs = Math.min(Math.max(eachMs, made.answerMs()), mostLanes * ofModelMs)
+  const atOnceMs = Math.min(made.quickestMs(), ofModelMs)
   // Cases under way have made some of their calls, and some that have ended are told only when all have.
   const ahead = Math.max(0, made.calls() - (planned - left.calls))
   const besideLeft = Math.max(0, left.beside - ahead)
   // The case that runs alone has made no more than what was made since the one before it ended.
   const aloneLeft = Math.max(0, left.alone - Math.min(made.sinceEnd(), Math.max(0, ahead - left.beside)))
-  const callsMs = besideLeft * eachMs + aloneLeft * Math.max(eachMs, made.answerMs()) + left.atOnce * made.quickestMs()
+  const callsMs = besideLeft * eachMs + aloneLeft * aloneMs + left.atOnce * atOnceMs
   // Cases wait while others make their calls.
   const waits = besideLeft === 0 ? [] : [...work].map(([key, { waitMs }]) => (verdicts.has(key) ? 0 : waitMs))
   return callsMs + Math.max(0, ...waits)

@@ -99,8 +99,8 @@ interface Stages {
   readonly table: ReturnType<typeof openTable>
   /** Draws a number below another. */
   pick(count: number): number
-  /** Only the rest of the table and of the matrix, walks and the last stages are left. */
-  isWide: boolean
+  /** How many parts of the worlds come before only the table, the matrix, walks and the last stages are left. */
+  partsLeft: number
   /** The last stages may use what is reserved for them. */
   isEnding: boolean
   /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
@@ -249,7 +249,7 @@ async function openStages(
     sizes,
     matrix,
     coverage: noCoverage(matrix),
-    isWide: false,
+    partsLeft: partsBefore,
     isEnding: false,
     table: openTable(cells(x.options.operations, random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
     stage,
@@ -422,6 +422,7 @@ async function quietStages(all: Stages): Promise<void> {
   const { caller, sizes, table, stage, options } = all
   if (onlyOf(options) !== null) return chosenRows(all)
   await worlds(all, 'first')
+  all.partsLeft -= 1
   await stage('table', () =>
     callCells(caller, table, {
       only: ({ turn, isHarmless }) => turn < sizes.firstTurns && !(pausesReachAll(all) && isHarmless),
@@ -431,9 +432,11 @@ async function quietStages(all: Stages): Promise<void> {
   await stage('ages of sessions', () => ages(all))
   for (const name of ['sessions', 'tokens', 'scopes']) {
     await worlds(all, name)
+    all.partsLeft -= 1
     await stage('what must still be valid', () => someStillWork(caller, all.pick))
   }
   await worlds(all, 'races')
+  all.partsLeft -= 1
   await worlds(all, 'keys')
   await stage('what must still be valid', () => everyKeyWorks(caller))
   await wideStages(all)
@@ -470,7 +473,7 @@ async function chosenRows(all: Stages): Promise<void> {
 async function wideStages(all: Stages): Promise<void> {
   const { caller, options, stage, table, sizes } = all
   const { x, later } = caller
-  all.isWide = true
+  all.partsLeft = 0
   const mayGoOn = (): boolean =>
     !isOver(all, sizes.walkCalls + later.reduce((sum, { pairs }) => sum + pairs * callsOfLater, 0))
   const endOfMatrix = x.calls() + sizes.matrixCalls
@@ -526,11 +529,17 @@ async function lastStages(all: Stages): Promise<void> {
   await worlds(all, 'own keys removed')
 }
 
-/** How many calls there will be. Fewer than the budget where the table is asked before that: a target that grants nothing leaves the worlds little to do. */
-function likelyCalls({ caller, options: { maxCalls }, table, sizes, isWide, isEnding }: Stages, made: number): number {
-  if (!isWide) return maxCalls
+/** The parts of the worlds before the rest of the table: first, sessions, tokens, scopes, races and keys. */
+const partsBefore = 6
+
+/** How many calls there will be: fewer than the budget where a target grants nothing, which leaves the worlds little to do. */
+function likelyCalls(
+  { caller, options: { maxCalls }, table, sizes, partsLeft, isEnding }: Stages,
+  made: number,
+): number {
+  const ofWorlds = (sizes.sequenceCalls * partsLeft) / partsBefore
   const ofTable = isEnding ? 0 : table.left.length + sizes.matrixCalls + sizes.walkCalls
-  return Math.min(maxCalls, made + ofTable + callsAtEnd(caller, sizes))
+  return Math.min(maxCalls, Math.round(made + ofWorlds + ofTable + callsAtEnd(caller, sizes)))
 }
 
 const hourMs = 3_600_000
