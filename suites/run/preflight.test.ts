@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
+import { noFacts, offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
 import { type Answering, accepting, basicOf, type MadeUpCall, madeUpTarget, noCorpus } from '../self/made-up-target.ts'
-import { runPreflight } from './run.ts'
+import { runPreflight, waitForKeys } from './run.ts'
 
 const refused = { status: 401 }
 const ofRoot = basicOf('root', 'not-a-secret')
@@ -270,5 +270,33 @@ describe('check expiry', () => {
     ['it is, and any time can be signed', { wrongMs: 90_000, past: unlimited }, 0, false],
   ])('where %s, %j shows a clock that is %s s ahead; the Date header is ignored: %s', async (_what, made, ...clock) => {
     expect(await clockOf(made)).toEqual(clock)
+  })
+})
+
+describe('before the last cases of a run', () => {
+  const kept = { id: 'kept', secret: 'its-secret', name: 'erin', member: 'erin' }
+  const corpus = { ...noCorpus, testKeys: [{ name: 'erin', key: 'secret' as const, scope: ['solution'], proves: [] }] }
+
+  /** @returns how long is waited for keys of which this one is locked for so long */
+  async function waitedMs(locked: string, lockMs: number): Promise<number> {
+    let endsMs = Number.POSITIVE_INFINITY
+    const isOfLocked = (authorization = ''): boolean => authorization.includes(` ${locked};`)
+    const target = madeUpTarget({
+      answer: ({ authorization, nowMs }) => (isOfLocked(authorization) && nowMs < endsMs ? refused : accepting()),
+    })
+    const { clock } = await target.open()
+    const beganMs = clock.now()
+    endsMs = beganMs + lockMs
+    const setup = { target, corpus, allow: [], random: seededRandom(1), unique: 'test' }
+    await waitForKeys({ ...setup, facts: noFacts(), keptTestKeys: [kept] })
+    return Math.round((clock.now() - beganMs) / 1000) * 1000
+  }
+
+  test.each([
+    ['no key is waited for that works', 'root', 0, 0],
+    ['the lock of the root key is waited out', 'root', 5000, 6000],
+    ['and so is that of a test key', kept.id, 10_000, 14_000],
+  ])('%s', async (_what, locked, lockMs, expectedMs) => {
+    expect(await waitedMs(locked, lockMs)).toBe(expectedMs)
   })
 })

@@ -204,6 +204,7 @@ async function runWithModel(
   await model.ask()
   const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
   const goesOn = filling.length > 0 && ending.reason === null
+  if (goesOn) await keysWorkAgain(options, later, ending)
   const last = goesOn
     ? await runHere(heard, later, { ending, noteKeys: listener })
     : { ...first, outcomes: notReached(filling, ending.reason), defects: [] }
@@ -217,6 +218,14 @@ async function runWithModel(
     isStuck: first.isStuck || last.isStuck,
     exploration,
   }
+}
+
+/** The model's wrong calls may have locked keys that cases need. */
+async function keysWorkAgain(options: TargetOptions, request: WorkerRequest, ending: Endings['cases']): Promise<void> {
+  const { facts } = request
+  if (facts === undefined) return
+  const [{ waitForKeys }, { urlTarget }] = await Promise.all([import('./run.ts'), import('../targets/url.ts')])
+  await waitForKeys({ ...request, target: urlTarget(options), random: systemRandom, ending, bail: null, facts })
 }
 
 /** Runs cases in this thread: a few of them, because starting a worker takes longer than they do. */

@@ -189,6 +189,27 @@ export async function stillValidKeys(
   return valid
 }
 
+/** The pauses before it is tried again whether keys work, in ms: a server may lock them for some seconds after wrong calls. */
+const pausesOfLock = [2000, 4000, 8000]
+
+/** After many wrong calls: waits until root and the kept test keys work, no longer than most locks last. */
+export async function waitForKeys(setup: EngineSetup & { facts: TargetFacts }): Promise<void> {
+  const { keptTestKeys = [] } = setup
+  const talk = await openConversation(engineRun(setup, setup.facts))
+  const worksAsRoot = async (): Promise<boolean> =>
+    (await listSolutions(talk, { key: 'root' })).answer.outcome === 'accepted'
+  try {
+    for (const ms of pausesOfLock) {
+      const valid = await stillValidKeys(setup, keptTestKeys)
+      if (valid.length === keptTestKeys.length && (await worksAsRoot())) return
+      await talk.instance.clock.sleep(ms)
+      if (talk.run.stopping.reason !== null) return
+    }
+  } finally {
+    await talk.instance.close()
+  }
+}
+
 export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener' | 'listens'> {
   /** Everything, unless given. */
   items?: readonly Item[]
