@@ -82,6 +82,19 @@ test.each<[string, Partial<CaseWork>, number, string]>([
   expect(estimated(workOf(['a', work]), 20, tookMs)).toBe(left)
 })
 
+test('the calls of a case that is run once more are made again', () => {
+  const { progress, pass, written } = progressOn(true)
+  progress.start(2, 2, workOf(['again', { beside: 100 }], ['other', { beside: 200 }]))
+  progress.listener({ kind: 'case-started', key: 'again' })
+  for (let at = 0; at < 20; at += 1) {
+    pass(1000)
+    if (at === 5) progress.listener({ kind: 'case-postponed', key: 'again' })
+    progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
+  }
+  // 200 calls were made, and 400 will be.
+  expect(written().split('\r').at(-1)).toContain('about 20 s left')
+})
+
 test('a time in which every case waits says nothing about the pace', () => {
   const { progress, pass, written } = progressOn(true)
   const work = workOf(['a', { beside: 300 }])

@@ -122,6 +122,10 @@ function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
   if (event.kind === 'case-started') {
     made.begin(nowMs)
     running.add(event.key)
+  } else if (event.kind === 'case-postponed') {
+    // The calls that it has made were made besides those that are left.
+    const { beside, alone, atOnce } = work.get(event.key) ?? oneCall
+    if (work.size > 0) tally.planned += beside + alone + atOnce
   } else if (event.kind === 'calls-made') {
     if (work.size > 0) made.note(nowMs, event.calls, event.tookMs)
   } else if (event.kind === 'exchange-made') {

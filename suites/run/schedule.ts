@@ -21,6 +21,8 @@ interface Runner {
 /** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
 interface Watch {
   started(item: Item): void
+  /** It runs once more, from its beginning. */
+  again(item: Item): void
   ended(outcome: CaseOutcome): void
 }
 
@@ -64,10 +66,12 @@ function createSchedule(
   }
   const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
     const mayRepeat = mayAskAgain(slot) && run.stopping.reason === null
-    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome) && mayBeOfOthers !== 'time') doubt(board)
+    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome) && mayBeOfOthers !== 'time')
+      for (const one of doubt(board)) watch.again(one.item)
     slot.isAgain = mayRepeat && (mayBeOfOthers !== undefined || (slot.sharedTokens && board.isDoubted))
     slot.state = slot.isAgain ? 'pending' : 'done'
-    if (!slot.isAgain) {
+    if (slot.isAgain) watch.again(slot.item)
+    else {
       watch.ended(outcome)
       if (mayRepeat && slot.sharedTokens) slot.held = outcome
       else slot.settle(outcome)
@@ -105,15 +109,14 @@ const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', '
 /**
  * If cases with tokens run at the same time, only a pass of all of them counts: a server that confuses tokens may pass one case because of
  * another. As soon as one does not pass, each of them runs again alone, and that result counts.
+ *
+ * @returns those that run again
  */
-function doubt(board: Board): void {
+function doubt(board: Board): Slot[] {
   board.isDoubted = true
-  for (const slot of board.entries) {
-    if (slot.held === null) continue
-    slot.held = null
-    slot.isAgain = true
-    slot.state = 'pending'
-  }
+  const held = board.entries.filter((slot) => slot.held !== null)
+  for (const slot of held) Object.assign(slot, { held: null, isAgain: true, state: 'pending' })
+  return held
 }
 
 /** Returns the same result to everybody who asks. */

@@ -23,6 +23,8 @@ import type { TargetFacts } from './target-facts.ts'
 
 export type RunEvent =
   | { kind: 'case-started'; key: string }
+  /** What a case has shown does not count, because others may have disturbed it: it is run once more. */
+  | { kind: 'case-postponed'; key: string }
   /** A case waits until a time on the clock of the calling machine, and makes no call meanwhile. In ms since 1970. */
   | { kind: 'wait-started'; key: string; untilMs: number }
   | { kind: 'wait-ended'; key: string }
