@@ -57,6 +57,8 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   const found: Found[] = []
   /** How often each was seen, including the first time. */
   const seen = new Map<string, number>()
+  /** Those of which another finding tells. */
+  const told = new Set<string>()
   /** By the id before a simpler form was tried, which may have another. */
   const reportedTimes = new Map<string, number>()
   /** Of each kind: how many answers were not seen again, and how long trying them took. */
@@ -79,7 +81,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const id = idOf(candidate)
       const missed = notSeenAgain.get(id) ?? { times: 0, ms: 0 }
       // What was shown before is only counted: looking for a lock each time would leave less for everything else.
-      const isShown = found.some((one) => one.id === id && isShownAgain(one))
+      const isShown = told.has(id) || found.some((one) => one.id === id && isShownAgain(one))
       if (missed.times >= mostNotSeenAgain || hasTakenTooLong(x, missed.ms)) return
       if (!isShown && (await mayBeLocked(candidate))) return
       const count = (seen.get(id) ?? 0) + 1
@@ -107,11 +109,19 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const before = found.findIndex((one) => one.id === finding.id)
       if (before >= 0 && !isShownAgain(finding)) return
       if (before >= 0 && found[before] !== undefined && isShownAgain(found[before])) return
+      // After it was shortened, it may be what was found of another key.
+      if (found.some((one) => isShownAgain(one) && saysTheSame(one, finding))) return void told.add(id)
       if (before >= 0) found.splice(before, 1)
       found.push(finding)
     },
   }
 }
+
+/** Whether both tell of one call that breaks one requirement, perhaps with what else follows. */
+const saysTheSame = (one: Found, other: Found): boolean =>
+  one.requirement === other.requirement &&
+  one.id !== other.id &&
+  (one.message === other.message || other.message.startsWith(`${one.message}: `))
 
 /** What the tries of answers that are not seen again may take in any case. */
 const leastTriesMs = 7000

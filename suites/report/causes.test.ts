@@ -111,6 +111,8 @@ describe('a defect is told in one line', () => {
     { id: 'basic/credentials', level: 'must', kind: 'guard', consequences: ['keys/created-key-works'] },
     { id: 'keys/created-key-works', level: 'must', kind: 'guard', consequences: ['signatures/ecc'] },
     { id: 'signatures/ecc', level: 'must', kind: 'guard' },
+    { id: 'signatures/hmac', level: 'must', kind: 'guard', consequences: ['signatures/hmac-length'] },
+    { id: 'signatures/hmac-length', level: 'must', kind: 'guard', consequences: ['signatures/hmac'] },
   ] as const
   const told = (cases: CaseReport[], findings: Parameters<typeof toldLines>[2] = []): string[] =>
     toldLines(
@@ -187,6 +189,14 @@ describe('a defect is told in one line', () => {
     expect(told([], four)).toEqual([`failed ${four.map(({ id }) => id).join(' ')}`])
     expect(told([bound], [finding('let-in', 'refresh/address-kept', 'implied')])).toHaveLength(1)
     expect(told([bound], [finding('refused', 'refresh/address-kept', 'implied')])).toHaveLength(2)
+  })
+
+  test('with a call that is let in where another one is refused, if each follows from the other', () => {
+    const sent = finding('let-in', 'signatures/hmac-length')
+    expect(told([about('hmac', refused, 'signatures/hmac')], [sent])).toEqual([`failed hmac ${sent.id}`])
+    expect(
+      told([about('open', refused, 'authorization/required')], [finding('let-in', 'signatures/hmac')]),
+    ).toHaveLength(2)
   })
 
   test('under a failed case, never under a finding that explains it, however often that was seen', () => {

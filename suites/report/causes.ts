@@ -139,9 +139,11 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
     if (!mayHold || other.broken.length === 0) return false
     if (other.broken.some((id) => one.broken.includes(id)) || isRefusedAlike(one.problem, other.problem)) return true
     if (alike.some((all) => all.has(one) && all.has(other))) return true
-    // A call that is let in explains no refusal, and a refusal no call that is let in; a wrong value spoils whatever needs it.
-    if (one.side !== other.side && one.side !== 'value') return false
-    return !isLetInAnotherWay(one, other) && other.broken.every((id) => reach.get(one)?.has(id))
+    const follows = (by: Wrong, what: Wrong): boolean => what.broken.every((id) => reach.get(by)?.has(id))
+    // A call that is let in explains no refusal, and a refusal no call that is let in, unless each follows from the other; a wrong value spoils
+    // whatever needs it.
+    if (one.side !== other.side && one.side !== 'value' && !follows(other, one)) return false
+    return !isLetInAnotherWay(one, other) && follows(one, other)
   }
   const hosts = new Map<Wrong, Wrong>()
   const rootOf = (one: Wrong): Wrong => {

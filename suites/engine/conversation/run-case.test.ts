@@ -119,6 +119,26 @@ describe('run case', async () => {
     expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
   })
 
+  test.each([
+    ['is judged, if it stays lost', Number.POSITIVE_INFINITY, ['failed', 'blocked', undefined]],
+    ['is waited for, if it was only locked', 10_000, ['passed', 'passed', undefined]],
+  ])('a root key that is lost to a creation %s', async (_what, lostMs, wanted) => {
+    let [created, lostAtMs] = [0, Number.POSITIVE_INFINITY]
+    const run = answering(({ method, nowMs, authorization }) => {
+      const isRoot = authorization?.endsWith(basicOf('root', 'not-a-secret')) === true
+      if (isRoot && nowMs >= lostAtMs && nowMs < lostAtMs + lostMs) return refused
+      if (method !== 'manager/createApiKey') return accepting()
+      created += 1
+      if (created === 3) lostAtMs = nowMs
+      return created > 3 ? refused : { result: { id: `id${created}`, secret: 'a-secret' } }
+    })
+    const filling =
+      '  - { repeat: 4, call: manager/createApiKey, auth: { basic: root }, params: { name: x, scope: [solution] } }\n'
+    const first = await ask(run, right + filling + right, 'proves: [made/up]\nneeds: [keys, limits]\n')
+    const second = await ask(run, right, `proves: [made/up]\nneeds: [keys, limits]\ngiven:\n${right}`)
+    expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
+  })
+
   /** Six keys beside root; all of them die at once. */
   async function mortalKeys() {
     const names = ['one', 'two', 'three', 'four', 'five', 'six']

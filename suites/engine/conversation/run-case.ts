@@ -226,7 +226,7 @@ async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined> {
     if (stopping.reason !== null) return ended()
   }
   const mayBeLocked = (): boolean => mayAsk() && stops.some(isRefusedInstead)
-  const lock = mayBeLocked() ? await meetLock(talk, stops, ({ way }) => way !== 'grant') : undefined
+  const lock = mayBeLocked() ? await meetLock(suspect, ({ way }) => way !== 'grant') : undefined
   if (lock !== undefined) return lock
   if (stopping.reason?.kind === 'locked-out') return ended()
   if (mayAsk() && (await hasNoPlaceForKeys(suspect))) {
@@ -237,7 +237,7 @@ async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined> {
   }
   if (mayAsk() && (await hasNoRoomForSessions(suspect)))
     return { verdict: 'blocked', problem: { kind: 'no-room-for-sessions' } }
-  const ofGrants = mayBeLocked() ? await meetLock(talk, stops, ({ way }) => way === 'grant') : undefined
+  const ofGrants = mayBeLocked() ? await meetLock(suspect, ({ way }) => way === 'grant') : undefined
   return ofGrants ?? placesUsedBefore(suspect)
 }
 
@@ -267,8 +267,7 @@ const mostShut = 2
  * is waited out. If the lock of the root key does not end, the run ends.
  */
 async function meetLock(
-  talk: Conversation,
-  stops: readonly CaseStop[],
+  { talk, stops, scenario }: Suspect,
   isMeant: (tries: KeyTries) => boolean,
 ): Promise<Spoiler | undefined> {
   const { stopping, target, tries } = talk.run
@@ -288,15 +287,18 @@ async function meetLock(
     const wrong = [...tries.values()].reduce((sum, one) => sum + (one.id === id ? one.refused : 0), 0)
     // Any refusal may show that the root key is locked.
     const endsRun = id === root && way !== 'grant'
+    // Creations beyond the limit may have removed it instead: then it stays refused, and is judged.
+    const mayBeGone = endsRun && removed.has(id) && limitOf(scenario) === 'keys'
     const call = plainCallOf(talk, known)
     if (call === undefined || !wasAccepted || stopping.reason !== null) continue
     if (!endsRun && (!involved.has(id) || removed.has(id) || wrong < fewestWrong)) continue
-    if (!(await refusesAll(call, triesOfLock))) continue
+    if ((mayBeGone && known.isShut) || !(await refusesAll(call, triesOfLock))) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     const shut = [...tries.values()].filter(({ isShut }) => isShut)
     if (known.isShut || (!endsRun && shut.length >= mostShut)) return { verdict: 'blocked', problem }
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
+    if (mayBeGone) continue
     if (!endsRun) return { verdict: 'blocked', problem }
     stopping.stop({ kind: 'locked-out', target: target.name })
   }

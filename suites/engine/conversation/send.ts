@@ -154,6 +154,8 @@ function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, req
   const isSoonAfterWrong = [...tries.values()].some(
     ({ id, wrongAtMs }) => id === key.id && wrongAtMs !== undefined && answeredAtMs - wrongAtMs < lateLockMs,
   )
+  // A right creation beyond the limit is no attempt to guess a secret, but others than its key may be why it is refused.
+  if (spec.method === 'manager/createApiKey' && isRightly(spec)) return
   const kind = isRight && !isSoonAfterWrong ? 'right' : 'wrong'
   tries.set(name, { ...known, refused: known.refused + 1, ...(isRight ? {} : { wrongAtMs: answeredAtMs }) })
   for (const [other, { firstRefused = kind, ...one }] of tries)
@@ -161,11 +163,11 @@ function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, req
 }
 
 /** Only what is wrong with its key can have it refused. */
-const isOrdinary = (spec: CallSpec): boolean =>
-  spec.method === 'solution/listSolutions' &&
-  typeof spec.auth === 'object' &&
-  !('header' in spec.auth) &&
-  !isSpoilt(spec)
+const isOrdinary = (spec: CallSpec): boolean => spec.method === 'solution/listSolutions' && isRightly(spec)
+
+/** With right credentials. */
+const isRightly = (spec: CallSpec): boolean =>
+  typeof spec.auth === 'object' && !('header' in spec.auth) && !isSpoilt(spec)
 
 const isSpoilt = ({ auth, changes = [], mustBeRefused = false }: CallSpec): boolean =>
   mustBeRefused || changes.length > 0 || (typeof auth === 'object' && 'but' in auth)
