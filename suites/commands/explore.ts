@@ -27,9 +27,9 @@ import { writeFormats } from './write-reports.ts'
 const exploreFlags = {
   ...targetFlags({}),
   ...flag.grouped('How long', {
-    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.someSeconds),
-    exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.count),
-    seed: flag.value('--seed <number>', 'make the same calls again', flag.positive),
+    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.number.someSeconds),
+    exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.number.count),
+    seed: flag.value('--seed <number>', 'make the same calls again', flag.number.positive),
   }),
   ...flag.grouped('What to print', {
     save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),

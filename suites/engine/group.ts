@@ -15,16 +15,6 @@ export function countBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
   return new Map([...groupBy(items, keyOf)].map(([key, group]) => [key, group.length]))
 }
 
-/** Puts an entry last, and forgets the first ones beyond this number. */
-export function putLast<K, V>(entries: Map<K, V>, key: K, value: V, most: number): void {
-  entries.delete(key)
-  entries.set(key, value)
-  for (const oldest of entries.keys()) {
-    if (entries.size <= most) return
-    entries.delete(oldest)
-  }
-}
-
 /** The first items; after them how many more there are. */
 export function firstFew(items: readonly string[], most: number): string[] {
   const more = items.length - most

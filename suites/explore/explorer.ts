@@ -14,7 +14,7 @@ import { type Exchange, explain } from '../engine/model/explain.ts'
 import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { doubted, doubtLine, forgetSessions, learn, mayStemFrom, shape } from '../engine/model/learn.ts'
 import { keyIdOf } from '../engine/model/read-call.ts'
-import { type Span, slackMs, withSlack } from '../engine/model/sessions.ts'
+import { type Span, slackMs } from '../engine/model/sessions.ts'
 import {
   type Answer,
   type Call,
@@ -125,7 +125,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     keepsFineAges: (isSo) => {
       const { apartMs, slackMs } = isSo ? fine : coarse
       core.apartMs = apartMs
-      core.known = { ...core.known, sessions: withSlack(core.known.sessions, slackMs) }
+      core.known = { ...core.known, sessions: core.known.sessions.map((table) => ({ ...table, slackMs })) }
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
       core.made + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,

@@ -10,7 +10,7 @@ import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
 import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
-import type { LawNames } from './world-names.ts'
+import type { KnownNames } from './world-names.ts'
 import { combinations, Missing, makeStep, readWorlds, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
@@ -63,7 +63,7 @@ async function tryKey(caller: Caller, who: string, laws: readonly Law[]): Promis
   const key = keyOf(caller.x, who)
   if (key === undefined) return
   const ways = key.publicKey === null ? [basic(who), hmac(who)] : [ecc(who)]
-  const named: { readonly [name in LawNames['keys']]: unknown } = {
+  const named: { readonly [name in KnownNames['keys']]: unknown } = {
     ...valuesFor(caller, who),
     ...othersOf(caller, who),
     ways: ways.map((auth) => ({ [wayOf(auth)]: who })),
@@ -155,7 +155,7 @@ const twoByTwo = (features: readonly Feature[]): string[] =>
 function valuesFor(
   { x: { addresses, options } }: Caller,
   it: string,
-): { readonly [name in LawNames['pairs']]: unknown } {
+): { readonly [name in KnownNames['pairs']]: unknown } {
   const [first, ...others] = addresses.slice(1).map(({ name }) => name)
   return {
     it,

@@ -12,12 +12,12 @@ const ofWorlds = [
   ...['apikey', 'extra', 'probes', 'solutions', 'beginnings', 'lifetimes', 'beyond', 'refreshLife', 'lifeOfDays'],
   ...['hours', 'endings', 'ended', 'disabled'],
 ] as const
-export type WorldName = (typeof ofWorlds)[number]
 
 const ofPairs = ['it', 'addresses', 'otherAddresses', 'probes', 'contexts'] as const
 const ofKeys = [...ofPairs, 'ways', 'signer', 'secretOthers', 'signingOthers'] as const
-/** What laws about pairs, and those about keys, may name. */
-export interface LawNames {
+/** What worlds, laws about pairs, and those about keys may name. */
+export interface KnownNames {
+  readonly worlds: (typeof ofWorlds)[number]
   readonly pairs: (typeof ofPairs)[number]
   readonly keys: (typeof ofKeys)[number]
 }

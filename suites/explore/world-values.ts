@@ -6,7 +6,7 @@ import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
-import type { WorldName } from './world-names.ts'
+import type { KnownNames } from './world-names.ts'
 
 /** Values by name; a function stands for a list that changes. null: there is no such key. */
 export function valuesOf(
@@ -22,7 +22,7 @@ export function valuesOf(
   const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id))
   const solutions = x.options.solutionProbe === undefined || named.length < 2 ? [] : named
   const [solution] = solutions
-  const values: { readonly [name in WorldName]: unknown } = {
+  const values: { readonly [name in KnownNames['worlds']]: unknown } = {
     secrets: secret,
     signers,
     narrow,

@@ -1,6 +1,6 @@
 /** How a run ends from outside: by Ctrl-C, by SIGTERM or by `--timeout`. Loaded before all else, so that Ctrl-C works at once. */
 import { setMaxListeners } from 'node:events'
-import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import { interruptedExitCode } from '../engine/errors.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { type Instance, isOwn, type Target, type WireAnswer, type WireRequest } from '../engine/target.ts'
 
@@ -88,12 +88,6 @@ export function openEndings({
     stopListening()
   }
   return { cases: cases.ending, cleanUp: cleanUp.ending, stop }
-}
-
-/** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
-export function interruptedInstead(error: unknown, { reason }: Ending): unknown {
-  if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
-  return new SuiteError('interrupted', 'Interrupted before the first case', { cause: error })
 }
 
 const signals = ['SIGINT', 'SIGTERM'] as const

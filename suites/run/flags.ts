@@ -171,19 +171,16 @@ const numberThat =
 
 const isDigits = (text: string): boolean => /^\d+$/.test(text)
 
-export const positive = numberThat('a number, 0 or more', (number) => number >= 0)
-export const someSeconds = numberThat('a number of seconds above 0', (number) => number > 0)
-export const count = numberThat(
+const positive = numberThat('a number, 0 or more', (number) => number >= 0)
+const someSeconds = numberThat('a number of seconds above 0', (number) => number > 0)
+const count = numberThat(
   'a whole number, 1 or more',
   (number, text) => isDigits(text) && Number.isSafeInteger(number) && number >= 1,
 )
 /** Decides an order that a later run can repeat. */
-export const wholeSeed = numberThat(
-  `a whole number below ${2 ** 32}`,
-  (number, text) => isDigits(text) && number < 2 ** 32,
-)
+const wholeSeed = numberThat(`a whole number below ${2 ** 32}`, (number, text) => isDigits(text) && number < 2 ** 32)
 
-export const upTo =
+const upTo =
   (most: number): Read<number> =>
   (text, name) => {
     const number = positive(text, name)
@@ -192,7 +189,10 @@ export const upTo =
   }
 
 /** 0: any free port. */
-export const portNumber = upTo(65_535)
+const portNumber = upTo(65_535)
+
+/** Numbers that flags take. */
+export const number = { positive, someSeconds, count, wholeSeed, upTo, portNumber }
 
 /** `I/N`, 1 ≤ I ≤ N. */
 export function shard(text: string, name: string): { index: number; count: number } {

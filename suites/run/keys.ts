@@ -26,7 +26,7 @@ import {
 import { isLost, listSolutions, makeCall } from '../engine/conversation/send.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import { keyLimit } from '../engine/document.ts'
-import { type SuiteError, usageError } from '../engine/errors.ts'
+import { SuiteError, usageError } from '../engine/errors.ts'
 import { counted, fewOf } from '../engine/group.ts'
 import { parseJson } from '../engine/json.ts'
 import { describe } from '../engine/judge/classify.ts'
@@ -37,7 +37,7 @@ import type { RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { stopText } from '../report/problem-text.ts'
 import { shellWord } from '../report/text.ts'
 import { urlTarget } from '../targets/url.ts'
-import { cleanUpLimitMs, type Ending, endedTarget, interruptedInstead, openEndings } from './ending.ts'
+import { cleanUpLimitMs, type Ending, endedTarget, openEndings } from './ending.ts'
 import { type Environment, fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
 import type { TargetOptions } from './options.ts'
 
@@ -534,4 +534,10 @@ function bornOf(pid: number): string {
   } catch {
     return ''
   }
+}
+
+/** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
+function interruptedInstead(error: unknown, { reason }: Ending): unknown {
+  if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
+  return new SuiteError('interrupted', 'Interrupted before the first case', { cause: error })
 }

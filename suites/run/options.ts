@@ -45,17 +45,17 @@ export const targetFlags = <F extends flag.Table>(
       variable: 'SVC_ALLOW',
     },
     disposable: flag.mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
-    rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.positive),
+    rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.number.positive),
     ...more,
   }),
 })
 
 const callFlags = {
-  concurrency: flag.value('--concurrency <number>', 'maximum number of simultaneous calls', flag.count),
+  concurrency: flag.value('--concurrency <number>', 'maximum number of simultaneous calls', flag.number.count),
   wait: flag.value(
     '--wait <seconds>',
     'the longest wait: for the target to come up, or for a lifetime to pass',
-    flag.positive,
+    flag.number.positive,
   ),
 }
 
@@ -63,16 +63,16 @@ export const runFlags = {
   ...targetFlags({
     plan: flag.mark('--plan', 'print what the run would do, and stop'),
     ...callFlags,
-    timeout: flag.value('--timeout <seconds>', 'end the whole run after this time', flag.someSeconds),
+    timeout: flag.value('--timeout <seconds>', 'end the whole run after this time', flag.number.someSeconds),
   }),
   ...flag.grouped('What to run', {
     only: flag.many('--only <id>', 'run only the cases of this id prefix or requirement; repeatable'),
     skip: flag.many('--skip <id=reason>', 'leave out an id, with a reason; repeatable', flag.skip),
     failed: flag.value('--failed <report>', 'run only what failed or was blocked in this JSON report'),
     watch: flag.mark('--watch', 'run the failed cases again whenever the target comes back after a restart'),
-    bail: flag.value('--bail <number>', 'stop after this many failures', flag.count),
+    bail: flag.value('--bail <number>', 'stop after this many failures', flag.number.count),
     fixtures: flag.value('--fixtures <folder>', 'add your own scenarios'),
-    seed: flag.value('--seed <number>', 'use the order of an earlier run', flag.wholeSeed),
+    seed: flag.value('--seed <number>', 'use the order of an earlier run', flag.number.wholeSeed),
     explore: flag.value(
       '--explore',
       'let the model of the document make further calls; on with --disposable',
@@ -82,7 +82,7 @@ export const runFlags = {
     exploreCalls: flag.value(
       '--explore-calls <number>',
       'maximum number of these calls; 16000 on the loopback, 1000 elsewhere',
-      flag.count,
+      flag.number.count,
     ),
     shard: flag.value(
       '--shard <i/n>',

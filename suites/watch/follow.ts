@@ -5,7 +5,6 @@
 
 import { judgeSignature } from '../client/checks/signatures.ts'
 import { headerOf, type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
-import { putLast } from '../engine/group.ts'
 import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areas, contradicts, facts, isKnownMethod, judge, levelOf } from '../engine/model/judge.ts'
@@ -729,5 +728,15 @@ function withLatestPairs(state: State, most: number): State {
     lifetimes: state.lifetimes.slice(-100),
     keyNames: layered(),
     sessionNames: layered(),
+  }
+}
+
+/** Puts an entry last, and forgets the first ones beyond this number. */
+function putLast<K, V>(entries: Map<K, V>, key: K, value: V, most: number): void {
+  entries.delete(key)
+  entries.set(key, value)
+  for (const oldest of entries.keys()) {
+    if (entries.size <= most) return
+    entries.delete(oldest)
   }
 }

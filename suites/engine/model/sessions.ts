@@ -351,9 +351,6 @@ function nameOf({ user }: Reading, { key, keyName, keyScope, isRoot }: Member): 
   return user === 'created keys' && isRoot ? key : ''
 }
 
-/** The same tables for a target of which it is known how fine it keeps ages. */
-export const withSlack = (tables: Tables, ms: number): Tables => tables.map((table) => ({ ...table, slackMs: ms }))
-
 /** Whether every reading that is left takes each member for another user, so that what one does leaves the sessions of the others as they are. */
 export const areApart = (tables: Tables, members: readonly Member[]): boolean =>
   tables.length > 0 &&

@@ -15,7 +15,7 @@ import {
 import type { ed25519Sign } from './ed25519.ts'
 import { sha256 } from './hmac.ts'
 import { mistakeById } from './mistakes.ts'
-import { type BytesOperation, changeBytes, changeText, type NamedOperations, type TextOperation } from './operations.ts'
+import { type BytesOperation, changeBytes, changeText, type TextOperation } from './operations.ts'
 import type { Random } from './random.ts'
 
 /** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run, `$digits` for one of digits. */
@@ -231,6 +231,12 @@ export function headerBytes(value: string): string {
 }
 
 type Changer = ReturnType<typeof changerOf>
+
+/** The operations of fixtures/deviations.yaml by name. @throws SuiteError (`fixture`) for an unknown name */
+interface NamedOperations {
+  text(name: string): TextOperation | readonly TextOperation[]
+  bytes(name: string): BytesOperation
+}
 
 function changerOf(changes: readonly Change[], operations: NamedOperations) {
   const used = new Set<Change>()

@@ -44,12 +44,6 @@ export type BytesOperation =
   /** Exchanges the halves. */
   | { readonly halves: true }
 
-/** The operations of fixtures/deviations.yaml by name. @throws SuiteError (`fixture`) for an unknown name */
-export interface NamedOperations {
-  text(name: string): TextOperation | readonly TextOperation[]
-  bytes(name: string): BytesOperation
-}
-
 /** The bytes after the operation. */
 export function changeBytes(bytes: Uint8Array, operation: BytesOperation): Uint8Array {
   const { length } = bytes
