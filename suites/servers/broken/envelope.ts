@@ -163,6 +163,8 @@ export const envelope: BrokenRows = {
     'id-echoed-as-text': { echoedId: (id) => String(id) },
     'id-without-its-sign': { echoedId: (id) => Math.abs(Number(id)) },
     'id-kept-within-32-bits': { echoedId: (id) => Math.max(Number(id), -(2 ** 31)) },
+    // A member whose value is zero is left out of what this method writes.
+    'id-zero-left-out-of-grants': (seen) => ({ echoedId: (id) => (seen.isGrant && id === 0 ? undefined : id) }),
     // Only the second answer of a connection is wrong: it carries the id of the first.
     'second-answer-on-connection-repeats-id': by.first((seen, answers = new Map<number | undefined, unknown[]>()) => ({
       echoedId: (id) => {
