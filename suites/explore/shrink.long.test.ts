@@ -100,6 +100,22 @@ describe('a finding is tried again', () => {
     expect(again).toMatchObject({ requirement: 'refresh/revokes-access', failed: 1, tries: 1 })
   })
 
+  test.each([
+    ['sessions are told only if they are seen again', 'sessions/removed-refresh', 1],
+    ['others are told as seen once', 'refresh/revokes-access', 0],
+  ])('if the time is over, findings about %s', async (_what, requirement, tries) => {
+    const { x, found } = await foundIn({ rules: { revokedTokenWorks: () => true } }, (caller) =>
+      useAfterRefresh(caller, 'pair0'),
+    )
+    const [one] = found
+    if (one === undefined) throw new Error('nothing was found')
+    const again = await reproduce(Object.assign(Object.create(x), { hasEnded: () => true, call: async () => null }), {
+      ...one,
+      requirement,
+    })
+    expect(again).toMatchObject({ failed: 0, tries })
+  })
+
   test('is not tried again if a creation came just before, because that would take a place', async () => {
     let created = 0
     const rules: Rules = {

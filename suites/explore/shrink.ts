@@ -65,7 +65,9 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     return x.beyondBudget(callsPerFinding, () =>
       confirmed(x, candidate, { steps: [compared, ...short].map(inDocumentOrder), outcomes: ['accepted', ...seen] }),
     )
-  const isTooLate = (isLongOver(x) || x.hasEnded()) && !isRefusal(candidate)
+  // Which sessions are removed follows from many answers, so what seems to contradict them counts only if it is seen again.
+  const mayBeToldOnce = !isRefusal(candidate) && !isOfSession(candidate.requirement)
+  const isTooLate = (isLongOver(x) || x.hasEnded()) && mayBeToldOnce
   if (creates(entry.step) || isOfEndedKey(candidate) || isTooLate) return once(x, withGaps(x, short, candidate.entry))
   const isLate = laterOn(x)
   return x.beyondBudget(callsPerFinding, async () => {
@@ -91,7 +93,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       tries += 1
       const shown = await shows(x, candidate, short)
       // What the end cut off was not tried. A refusal that is not seen again may have met a limit.
-      if (shown === null && x.hasEnded() && failed === 0 && !isRefusal(candidate))
+      if (shown === null && x.hasEnded() && failed === 0 && mayBeToldOnce)
         return once(x, withGaps(x, short, candidate.entry))
       if (shown === null) continue
       failed += 1
