@@ -14,6 +14,7 @@ import {
 } from '../../self/made-up-calls.ts'
 import { seededRandom } from '../signer/random.ts'
 import { type Exchange, explain } from './explain.ts'
+import { forgetSessions } from './learn.ts'
 import type { Answer, Call } from './state.ts'
 
 const during = (call: Call, answer: Answer, from: number, to: number): Exchange => ({
@@ -33,6 +34,18 @@ describe('a refresh beside other calls', () => {
     expect(explain(state, [taken, during(useOld, accepted(), 150, 160)]).is).toBe('explained')
     expect(explain(state, [taken, during(useOld, accepted(), 210, 220)]).is).toBe('impossible')
     expect(explain(state, [taken, during(useOld, refused, 90, 95)]).is).toBe('impossible')
+  })
+
+  test('the old token is refused because of it, and not because of what is not known of sessions', () => {
+    const unknown = forgetSessions(state, at(50))
+    const all = [
+      during(useOld, refused, 100, 200),
+      during(refreshOld, pairAnswer('q', ['solution'], at(100)), 100, 200),
+      during(useOld, refused, 100, 200),
+    ]
+    const found = explain(unknown, all)
+    expect(found).toMatchObject({ is: 'explained', order: [1, 0, 2] })
+    expect(found.is === 'explained' && found.state.sessions.length).toBe(unknown.sessions.length)
   })
 
   test('of simultaneous refreshes one succeeds', () => {

@@ -82,6 +82,7 @@ function search(start: State, calls: readonly Exchange[], budget: number): Found
 /** What may come next, the most likely first. */
 function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly number[]): Choice[] {
   const choices: Choice[] = []
+  const unclear: Choice[] = []
   const tried = new Set<string>()
   for (const index of minimal) {
     const exchange = calls[index] as Exchange
@@ -94,9 +95,11 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
     const choice: Choice = { index, learned: () => learn(state, call, answer, span, known) }
     // Unsound for open calls, because the model learns from their answers.
     if (verdict.is !== 'open' && !changes(call)) return [choice]
-    choices.push(choice)
+    // A call beside it may be why it is refused, and not what the model would learn from it: after that call it is no riddle any more.
+    if (verdict.is === 'open' && answer.kind === 'refused') unclear.push(choice)
+    else choices.push(choice)
   }
-  return choices
+  return [...choices, ...unclear]
 }
 
 /** The calls that are not taken yet, by their start. */
