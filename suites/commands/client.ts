@@ -29,7 +29,7 @@ const defaultTimeoutSeconds = 20
 const clientFlags = {
   command: flag.value('--command <cmd>', 'the adapter, as a shell command; run once for each scenario'),
   listen: flag.mark('--listen', 'judge every call until Ctrl-C or SIGTERM'),
-  port: flag.value('--port <port>', 'port to listen on; 0: any free port', flag.number.portNumber),
+  port: flag.value('--port <port>', 'port to listen on; 0: any free port', flag.number.port),
   auth: flag.many(
     '--auth <auth>',
     'only this authorization: hmac, ecc, basic or token; repeatable',
@@ -43,7 +43,7 @@ const clientFlags = {
   timeout: flag.value(
     '--timeout <seconds>',
     `end a client that runs for longer in one scenario; ${defaultTimeoutSeconds} by default`,
-    flag.number.someSeconds,
+    flag.number.seconds,
   ),
   list: flag.mark('--list', 'print the checks and scenarios, and stop'),
 }

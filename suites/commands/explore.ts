@@ -27,7 +27,7 @@ import { writeFormats } from './write-reports.ts'
 const exploreFlags = {
   ...targetFlags({}),
   ...flag.grouped('How long', {
-    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.number.someSeconds),
+    for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.number.seconds),
     exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.number.count),
     seed: flag.value('--seed <number>', 'make the same calls again', flag.number.positive),
   }),

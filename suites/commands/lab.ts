@@ -11,7 +11,7 @@ const labFlags = {
   port: flag.value(
     '--port <port>',
     'serve the page on 127.0.0.1 (any free port without this and without --out)',
-    flag.number.portNumber,
+    flag.number.port,
   ),
 }
 

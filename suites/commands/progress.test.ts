@@ -61,7 +61,7 @@ test('on a terminal the line shows how many cases run, and which one waits', () 
 const workOf = (...cases: (readonly [key: string, work: Partial<CaseWork>])[]): Map<string, CaseWork> =>
   new Map(cases.map(([key, work]) => [key, { beside: 0, alone: 0, atOnce: 0, waitMs: 0, ...work }]))
 
-/** The last estimate after calls that were made for so many seconds, ten in each of them. */
+/** The last estimate after this many seconds with ten calls in each. */
 function estimated(work: ReadonlyMap<string, CaseWork>, seconds: number, tookMs = 5): string | undefined {
   const { progress, pass, written } = progressOn(true)
   progress.start(work.size, work.size, work)

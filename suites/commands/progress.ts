@@ -239,7 +239,7 @@ function newMade() {
     },
     /** How many were made since a case ended. */
     sinceEnd: () => calls - atLastEnd,
-    /** The first case starts; calls before it are none of a case. */
+    /** The first case starts. Calls before it belong to no case. */
     begin(nowMs: number): void {
       if (lastMs === undefined) speed.note(0, 0)
       lastMs ??= nowMs
@@ -271,7 +271,7 @@ function secondsLeft(tally: Tally, nowMs: number): number | undefined {
   return (casesMs + modelMs) / 1000
 }
 
-/** The model has up to so many calls under way at once: one that is made alone takes so many times as long at most. */
+/** How many calls the model has under way at most. A call that is made alone takes at most this many times as long. */
 const mostLanes = 4
 
 /** How long the cases take that have not ended. @param ofModelMs how long a call of the model took lately, which is later than those of the cases */

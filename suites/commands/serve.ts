@@ -6,7 +6,7 @@ import * as flag from '../run/flags.ts'
 import { type ServerOptions, serve } from '../targets/bundled.ts'
 
 const serveFlags = {
-  port: flag.preset('--port <port>', 'port to listen on; 0: any free port', '0', flag.number.portNumber),
+  port: flag.preset('--port <port>', 'port to listen on; 0: any free port', '0', flag.number.port),
   host: flag.preset('--host <host>', 'address to listen on', '127.0.0.1'),
   scheme: flag.value('--scheme <word>', 'scheme word of signatures', flag.schemeWord),
   tokenPrefix: flag.value('--token-prefix <word>', 'word before an access token; "" for no word'),
@@ -41,11 +41,7 @@ const serveFlags = {
     '--control',
     'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
   ),
-  controlPort: flag.value(
-    '--control-port <port>',
-    'port for it to listen on; 0: any free port',
-    flag.number.portNumber,
-  ),
+  controlPort: flag.value('--control-port <port>', 'port for it to listen on; 0: any free port', flag.number.port),
   controlToken: flag.value('--control-token <token>', 'token that it requires; random by default', notEmpty('token')),
   virtualClock: flag.mark('--virtual-clock', 'stop the clock; only the control port moves it'),
   now: flag.value('--now <ms>', 'start time of the clock, in milliseconds since 1970', flag.number.positive),

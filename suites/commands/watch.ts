@@ -25,9 +25,9 @@ const watchFlags = {
     answerTimeout: flag.value(
       '--answer-timeout <seconds>',
       `answer 504 if the server is silent for this long; ${defaultAnswerSeconds} by default`,
-      flag.number.someSeconds,
+      flag.number.seconds,
     ),
-    timeout: flag.value('--timeout <seconds>', 'end after this time, as Ctrl-C does', flag.number.someSeconds),
+    timeout: flag.value('--timeout <seconds>', 'end after this time, as Ctrl-C does', flag.number.seconds),
     save: flag.value('--save <file>', 'write every call as a line of JSON, without secrets; "judge" reads it'),
     quiet: flag.mark('--quiet', 'print no line for each call'),
   }),
@@ -125,7 +125,7 @@ function readProxyOptions(flags: flag.Values<typeof watchFlags>, typed: flag.Typ
   return {
     url,
     host,
-    port: flag.number.portNumber(port, '--listen'),
+    port: flag.number.port(port, '--listen'),
     tls: readTls(named),
     certificate:
       tlsCert === null || tlsKey === null

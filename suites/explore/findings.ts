@@ -216,7 +216,7 @@ function findingOf(
   }
 }
 
-/** A text for readers: what names stand for is there as it was sent, but for secrets. */
+/** A text for readers: each name is replaced by what was sent, with secrets shortened. */
 function asSent(x: Explorer, text: string, redactor: Redactor): string {
   const resolved = text.replace(reference, (name) => {
     const value = textBehind(x, name)

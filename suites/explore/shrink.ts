@@ -107,7 +107,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   })
 }
 
-/** The longest time after which something is tried again that shorter pauses did not show. In ms. */
+/** What shorter pauses did not show is tried again with pauses of this length in all, at most. In ms. */
 const mostPatienceMs = 20_000
 
 /** The same with all of the time between its steps: a server may forget after ten seconds what it kept for five. Once, because each try takes that long. */

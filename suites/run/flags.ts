@@ -172,13 +172,13 @@ const numberThat =
 const isDigits = (text: string): boolean => /^\d+$/.test(text)
 
 const positive = numberThat('a number, 0 or more', (number) => number >= 0)
-const someSeconds = numberThat('a number of seconds above 0', (number) => number > 0)
+const seconds = numberThat('a number of seconds above 0', (number) => number > 0)
 const count = numberThat(
   'a whole number, 1 or more',
   (number, text) => isDigits(text) && Number.isSafeInteger(number) && number >= 1,
 )
 /** Decides an order that a later run can repeat. */
-const wholeSeed = numberThat(`a whole number below ${2 ** 32}`, (number, text) => isDigits(text) && number < 2 ** 32)
+const seed = numberThat(`a whole number below ${2 ** 32}`, (number, text) => isDigits(text) && number < 2 ** 32)
 
 const upTo =
   (most: number): Read<number> =>
@@ -189,10 +189,10 @@ const upTo =
   }
 
 /** 0: any free port. */
-const portNumber = upTo(65_535)
+const port = upTo(65_535)
 
 /** Numbers that flags take. */
-export const number = { positive, someSeconds, count, wholeSeed, upTo, portNumber }
+export const number = { positive, seconds, count, seed, upTo, port }
 
 /** `I/N`, 1 ≤ I ≤ N. */
 export function shard(text: string, name: string): { index: number; count: number } {

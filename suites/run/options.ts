@@ -63,7 +63,7 @@ export const runFlags = {
   ...targetFlags({
     plan: flag.mark('--plan', 'print what the run would do, and stop'),
     ...callFlags,
-    timeout: flag.value('--timeout <seconds>', 'end the whole run after this time', flag.number.someSeconds),
+    timeout: flag.value('--timeout <seconds>', 'end the whole run after this time', flag.number.seconds),
   }),
   ...flag.grouped('What to run', {
     only: flag.many('--only <id>', 'run only the cases of this id prefix or requirement; repeatable'),
@@ -72,7 +72,7 @@ export const runFlags = {
     watch: flag.mark('--watch', 'run the failed cases again whenever the target comes back after a restart'),
     bail: flag.value('--bail <number>', 'stop after this many failures', flag.number.count),
     fixtures: flag.value('--fixtures <folder>', 'add your own scenarios'),
-    seed: flag.value('--seed <number>', 'use the order of an earlier run', flag.number.wholeSeed),
+    seed: flag.value('--seed <number>', 'use the order of an earlier run', flag.number.seed),
     explore: flag.value(
       '--explore',
       'let the model of the document make further calls; on with --disposable',

@@ -190,7 +190,7 @@ export async function stillValidKeys(
   return valid
 }
 
-/** The pauses before it is tried again whether keys work, in ms: a server may lock them for some seconds after wrong calls. */
+/** The pauses between checks of whether keys work, in ms: a server may lock them for some seconds after wrong calls. */
 const pausesOfLock = [2000, 4000, 8000]
 
 /** After many wrong calls: waits until root and the kept test keys work, no longer than most locks last. */

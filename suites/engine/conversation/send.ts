@@ -154,7 +154,7 @@ function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, req
   const isSoonAfterWrong = [...tries.values()].some(
     ({ id, wrongAtMs }) => id === key.id && wrongAtMs !== undefined && answeredAtMs - wrongAtMs < lateLockMs,
   )
-  // A right creation beyond the limit is no attempt to guess a secret, but others than its key may be why it is refused.
+  // A creation with the right credentials guesses no secret, and may be refused for the limit of keys: it says nothing about a lock.
   if (spec.method === 'manager/createApiKey' && isRightly(spec)) return
   const kind = isRight && !isSoonAfterWrong ? 'right' : 'wrong'
   tries.set(name, { ...known, refused: known.refused + 1, ...(isRight ? {} : { wrongAtMs: answeredAtMs }) })

@@ -95,7 +95,7 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
     const choice: Choice = { index, learned: () => learn(state, call, answer, span, known) }
     // Unsound for open calls, because the model learns from their answers.
     if (verdict.is !== 'open' && !changes(call)) return [choice]
-    // A call beside it may be why it is refused, and not what the model would learn from it: after that call it is no riddle any more.
+    // A call beside it may be why it is refused. After that call the refusal is explained, and teaches nothing wrong.
     if (verdict.is === 'open' && answer.kind === 'refused') unclear.push(choice)
     else choices.push(choice)
   }
