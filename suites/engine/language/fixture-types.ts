@@ -125,7 +125,7 @@ export type CallStep = StepCommon &
     but?: { [param: string]: string } | string
     /** Other calls at the same time; nothing is expected of them. */
     beside?: BesideCall[]
-    /** A value that an earlier step may have kept: then this step is left out. */
+    /** `$name`: this step is left out if an earlier step kept a value under this name. */
     unless?: string
   }
 
