@@ -31,9 +31,9 @@ const diffFlags = {
     allow: flag.value('--allow <classes>', 'sessions: also grant tokens'),
     disposable: flag.mark('--disposable', 'these instances may be filled'),
     rate: flag.value('--rate <number>', 'maximum number of calls a second'),
-    wait: flag.value('--wait <seconds>', 'how long to wait for a server to come up', flag.number.positive),
+    wait: flag.value('--wait <seconds>', 'how long to wait for a server to come up', flag.number.notNegative),
     calls: flag.value('--calls <number>', 'how many calls to make to each server; 150 by default', flag.number.count),
-    seed: flag.value('--seed <number>', 'another order of the calls', flag.number.positive),
+    seed: flag.value('--seed <number>', 'another order of the calls', flag.number.notNegative),
   }),
 }
 

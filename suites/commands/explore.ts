@@ -29,7 +29,7 @@ const exploreFlags = {
   ...flag.grouped('How long', {
     for: flag.value('--for <seconds>', 'how long to make calls; 60 by default', flag.number.seconds),
     exploreCalls: flag.value('--explore-calls <number>', 'maximum number of calls', flag.number.count),
-    seed: flag.value('--seed <number>', 'make the same calls again', flag.number.positive),
+    seed: flag.value('--seed <number>', 'make the same calls again', flag.number.notNegative),
   }),
   ...flag.grouped('What to print', {
     save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),

@@ -19,11 +19,11 @@ const factsFlags = {
   ...targetFlags(
     {
       plan: flag.mark('--plan', 'print the plan, and stop'),
-      wait: flag.value('--wait <seconds>', 'how long to wait for the server to come up', flag.number.positive),
+      wait: flag.value('--wait <seconds>', 'how long to wait for the server to come up', flag.number.notNegative),
       nonceWait: flag.value(
         '--nonce-wait <seconds>',
         'how long to wait to see when a nonce is forgotten; 0 by default',
-        flag.number.positive,
+        flag.number.notNegative,
       ),
     },
     'Target',

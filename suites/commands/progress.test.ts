@@ -82,13 +82,13 @@ test.each<[string, Partial<CaseWork>, number, string]>([
   expect(estimated(workOf(['a', work]), 20, tookMs)).toBe(left)
 })
 
-test('the calls of a case that is run once more are made again', () => {
+test('a case that runs again makes all of its calls again', () => {
   const { progress, pass, written } = progressOn(true)
   progress.start(2, 2, workOf(['again', { beside: 100 }], ['other', { beside: 200 }]))
   progress.listener({ kind: 'case-started', key: 'again' })
   for (let at = 0; at < 20; at += 1) {
     pass(1000)
-    if (at === 5) progress.listener({ kind: 'case-postponed', key: 'again' })
+    if (at === 5) progress.listener({ kind: 'case-requeued', key: 'again' })
     progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
   }
   // 200 calls were made, and 400 will be.
@@ -117,7 +117,7 @@ test('the calls of the model are counted, and what they take is no part of the e
   const { progress, endCase, pass, written } = progressOn(true)
   progress.start(40, 40, new Map(), true)
   for (let number = 0; number < 32; number += 1) endCase(`a/${number}`)
-  expect(written()).toContain('20 of 40 cases, about 20 s left without the model')
+  expect(written()).toContain('20 of 40 cases, about 20 s left, not counting the model')
   expect(written()).not.toContain('about 19 s left')
   for (let calls = 1; calls <= 50; calls += 1) {
     pass(1000)

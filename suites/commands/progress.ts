@@ -63,7 +63,7 @@ function startTally(...[total, shown, work = new Map(), hasModel = false]: Param
     planned: left.calls,
     hasModel,
     /** The calls that the cases made. */
-    made: newMade(),
+    caseCalls: newCaseCalls(),
     /** How many calls the model made lately. */
     modelSpeed: newSpeed(),
     forecast: newForecast(),
@@ -118,18 +118,18 @@ export function startProgress(stream: Stream, { now, wall } = machine): Progress
 
 /** Counts an event of the run. @param nowMs on a monotonic clock */
 function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
-  const { running, waiting, verdicts, work, left, made } = tally
+  const { running, waiting, verdicts, work, left, caseCalls } = tally
   if (event.kind === 'case-started') {
-    made.begin(nowMs)
+    caseCalls.begin(nowMs)
     running.add(event.key)
-  } else if (event.kind === 'case-postponed') {
-    // The calls that it has made were made besides those that are left.
+  } else if (event.kind === 'case-requeued') {
+    // The case will make all of its calls again, so they are added to the plan.
     const { beside, alone, atOnce } = work.get(event.key) ?? oneCall
     if (work.size > 0) tally.planned += beside + alone + atOnce
   } else if (event.kind === 'calls-made') {
-    if (work.size > 0) made.note(nowMs, event.calls, event.tookMs)
+    if (work.size > 0) caseCalls.note(nowMs, event.calls, event.tookMs)
   } else if (event.kind === 'exchange-made') {
-    if (work.size > 0) made.note(nowMs, 1, event.answeredAtMs - event.sentAtMs)
+    if (work.size > 0) caseCalls.note(nowMs, 1, event.answeredAtMs - event.sentAtMs)
   } else if (event.kind === 'model-called') {
     const { calls, most, likely, leftMs } = event
     if (tally.model === null) tally.forecast.forget()
@@ -142,15 +142,15 @@ function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
     running.delete(key)
     waiting.delete(key)
     if (!verdicts.has(key)) addWork(left, work.get(key) ?? oneCall, -1)
-    if (work.size === 0) made.note(nowMs, 1, 0)
-    made.endCase()
+    if (work.size === 0) caseCalls.note(nowMs, 1, 0)
+    caseCalls.endCase()
     verdicts.set(key, verdict)
   }
   tally.forecast.note(nowMs, () => secondsLeft(tally, nowMs))
 }
 
-/** A shorter time is not told where the model makes its calls after it. In seconds. */
-const leastBeforeModel = 20
+/** While the model has yet to begin, a time left below this is not shown. */
+const leastSecondsBeforeModel = 20
 
 /** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
 function sentence({ total, shown, verdicts, model, hasModel, forecast }: Tally, nowMs: number): string {
@@ -162,7 +162,7 @@ function sentence({ total, shown, verdicts, model, hasModel, forecast }: Tally, 
   if (model !== null)
     return `${cases}, and ${model.calls} of at most ${model.most} calls of the model${timeLeft(seconds)}`
   if (!hasModel) return `${cases}${timeLeft(seconds)}`
-  return seconds < leastBeforeModel ? cases : `${cases}${timeLeft(seconds)} without the model`
+  return seconds < leastSecondsBeforeModel ? cases : `${cases}${timeLeft(seconds)}, not counting the model`
 }
 
 /**
@@ -201,7 +201,7 @@ function newSpeed() {
       // The last one before the window is kept: the work began then.
       while ((samples[1]?.[0] ?? nowMs) <= nowMs - latelyMs) samples.shift()
     },
-    /** How long one took lately; undefined as long as that means nothing, because it is too short or was spent on waiting. In ms. */
+    /** How long one took lately; undefined while too little time was measured, or most of it was spent on waiting. In ms. */
     eachMs(): number | undefined {
       const [firstMs = 0, before = 0] = samples[0] ?? []
       const [lastMs = 0, done = 0] = samples.at(-1) ?? []
@@ -213,11 +213,11 @@ function newSpeed() {
   }
 }
 
-/** How many answers show how long one takes. */
-const fewAnswers = 20
+/** The median time of this many latest answers counts as the time of one. */
+const recentAnswers = 20
 
 /** The calls of the cases, and how long they take. */
-function newMade() {
+function newCaseCalls() {
   const speed = newSpeed()
   const took: number[] = []
   let calls = 0
@@ -247,7 +247,7 @@ function newMade() {
     note(nowMs: number, more: number, tookMs: number): void {
       if (lastMs === undefined) return
       took.push(tookMs)
-      if (took.length > fewAnswers) took.shift()
+      if (took.length > recentAnswers) took.shift()
       busyMs += Math.min(nowMs - lastMs, Math.max(longestGapMs, 2 * answerMs()))
       lastMs = nowMs
       calls += more
@@ -259,36 +259,36 @@ function newMade() {
 
 /** Estimates the time until the end; that of the model only once it makes calls. */
 function secondsLeft(tally: Tally, nowMs: number): number | undefined {
-  const { model, modelSpeed, made } = tally
+  const { model, modelSpeed, caseCalls } = tally
   const eachMs = modelSpeed.eachMs()
   const casesMs = caseMs(tally, eachMs)
   if (model === null || casesMs === undefined) return casesMs && casesMs / 1000
   // The cases that come after it are under way: little is left for the model.
-  if (made.lastMs() > model.lastMs) return casesMs / 1000
+  if (caseCalls.lastMs() > model.lastMs) return casesMs / 1000
   if (eachMs === undefined) return undefined
   // It ends with its calls or with its time.
   const modelMs = Math.min((model.likely - model.calls) * eachMs, Math.max(0, model.endsMs - nowMs))
   return (casesMs + modelMs) / 1000
 }
 
-/** How many calls the model has under way at most. A call that is made alone takes at most this many times as long. */
+/** How many calls the model has under way at most. So a call made alone takes at most this many times the average time for one of its calls. */
 const mostLanes = 4
 
 /** How long the cases take that have not ended. @param ofModelMs how long a call of the model took lately, which is later than those of the cases */
 function caseMs(
-  { total, verdicts, work, left, planned, made }: Tally,
+  { total, verdicts, work, left, planned, caseCalls }: Tally,
   ofModelMs = Number.POSITIVE_INFINITY,
 ): number | undefined {
   if (verdicts.size >= total) return 0
-  const eachMs = made.eachMs()
+  const eachMs = caseCalls.eachMs()
   if (eachMs === undefined) return undefined
-  const aloneMs = Math.min(Math.max(eachMs, made.answerMs()), mostLanes * ofModelMs)
-  const atOnceMs = Math.min(made.quickestMs(), ofModelMs)
+  const aloneMs = Math.min(Math.max(eachMs, caseCalls.answerMs()), mostLanes * ofModelMs)
+  const atOnceMs = Math.min(caseCalls.quickestMs(), ofModelMs)
   // Cases under way have made some of their calls, and some that have ended are told only when all have.
-  const ahead = Math.max(0, made.calls() - (planned - left.calls))
+  const ahead = Math.max(0, caseCalls.calls() - (planned - left.calls))
   const besideLeft = Math.max(0, left.beside - ahead)
   // The case that runs alone has made no more than what was made since the one before it ended.
-  const aloneLeft = Math.max(0, left.alone - Math.min(made.sinceEnd(), Math.max(0, ahead - left.beside)))
+  const aloneLeft = Math.max(0, left.alone - Math.min(caseCalls.sinceEnd(), Math.max(0, ahead - left.beside)))
   const callsMs = besideLeft * eachMs + aloneLeft * aloneMs + left.atOnce * atOnceMs
   // Cases wait while others make their calls.
   const waits = besideLeft === 0 ? [] : [...work].map(([key, { waitMs }]) => (verdicts.has(key) ? 0 : waitMs))
@@ -297,34 +297,34 @@ function caseMs(
 
 /** Estimates are made this often. In ms. */
 const estimateEveryMs = 500
-/** An estimate is shown when those before it have named about the same end for so long: a part of what it says is left, and no less than this. */
+/** An estimate is shown once earlier ones have agreed with it for `part` of the time that it says is left, and for `leastMs` at least. */
 const agreement = { part: 0.5, leastMs: 5000 }
-/** The end that an earlier estimate named is about the same if it is so near, as parts of the time that is left. */
+/** Two estimates agree if the earlier one leaves between `from` and `to` times the time that the later one leaves. */
 const sameEnd = { from: 0.6, to: 1.5 }
 
 /** Estimates of the end, shown only once they agree: the first ones rest on the first cases, which are unlike the others. */
 function newForecast() {
-  let made: { atMs: number; endMs: number }[] = []
+  let estimates: { atMs: number; endMs: number }[] = []
   let triedMs = Number.NEGATIVE_INFINITY
   return {
     forget: (): void => {
-      made = []
+      estimates = []
     },
     /** @param estimate in seconds from now */
     note(nowMs: number, estimate: () => number | undefined): void {
       if (nowMs - triedMs < estimateEveryMs) return
       triedMs = nowMs
       const seconds = estimate()
-      if (seconds !== undefined) made.push({ atMs: nowMs, endMs: nowMs + seconds * 1000 })
-      else made = []
+      if (seconds !== undefined) estimates.push({ atMs: nowMs, endMs: nowMs + seconds * 1000 })
+      else estimates = []
     },
     seconds(nowMs: number): number | undefined {
-      const last = made.at(-1)
+      const last = estimates.at(-1)
       if (last === undefined) return undefined
       const leftMs = last.endMs - last.atMs
       const isOther = ({ endMs }: { endMs: number }): boolean =>
         endMs < last.atMs + sameEnd.from * leftMs || endMs > last.atMs + sameEnd.to * leftMs
-      const since = made[made.findLastIndex(isOther) + 1] ?? last
+      const since = estimates[estimates.findLastIndex(isOther) + 1] ?? last
       const isAgreed = last.atMs - since.atMs >= Math.max(agreement.leastMs, agreement.part * leftMs)
       return isAgreed ? Math.max(0, last.endMs - nowMs) / 1000 : undefined
     },

@@ -7,8 +7,8 @@ import { startProgress } from './progress.ts'
 interface Second {
   server: string
   second: number
-  /** When these cases were put off to be run again; 0: they were not. A second has one row for each such time. */
-  postponed: number
+  /** The second in which it was decided that these cases run again; 0: they did not. A second has one row for each such time. */
+  requeued: number
   ended: number
   beside: number
   alone: number
@@ -45,22 +45,26 @@ function shownIn(run: readonly Second[]): Shown[] {
     return true
   }
   const { start, listener } = startProgress({ isTTY: true, write }, { now: () => nowMs, wall: () => nowMs })
-  const keyOf = ({ second, postponed }: Second): string => `ended in second ${second}, put off in ${postponed}`
+  const keyOf = ({ second, requeued }: Second): string => `ended in second ${second}, requeued in ${requeued}`
   const work = new Map(run.filter(({ ended }) => ended > 0).map((one) => [keyOf(one), one]))
   start(work.size, work.size, work, true)
   listener({ kind: 'case-started', key: 'first' })
   return run.flatMap((one, at) => {
     const { second, ended, calls, tookMs, model, likely, leftMs } = one
     nowMs = second * 1000
-    const postponed = second === run[at - 1]?.second ? [] : run.filter((other) => other.postponed === second)
-    for (const other of postponed) listener({ kind: 'case-postponed', key: keyOf(other) })
+    const requeued = second === run[at - 1]?.second ? [] : run.filter((other) => other.requeued === second)
+    for (const other of requeued) listener({ kind: 'case-requeued', key: keyOf(other) })
     if (calls > 0) listener({ kind: 'calls-made', calls, tookMs })
     if (ended > 0) listener({ kind: 'case-ended', outcome: madeUpCase({ key: keyOf(one) }) })
     if (model > 0) listener({ kind: 'model-called', calls: model, most: 16_000, likely, leftMs })
     const [, number, unit] = /about (\d+) (s|min) left/.exec(text) ?? []
     if (number === undefined) return []
     return [
-      { second, estimate: Number(number) * (unit === 'min' ? 60 : 1), isWithoutModel: / without the model/.test(text) },
+      {
+        second,
+        estimate: Number(number) * (unit === 'min' ? 60 : 1),
+        isWithoutModel: /, not counting the model/.test(text),
+      },
     ]
   })
 }

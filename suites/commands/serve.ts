@@ -44,7 +44,7 @@ const serveFlags = {
   controlPort: flag.value('--control-port <port>', 'port for it to listen on; 0: any free port', flag.number.port),
   controlToken: flag.value('--control-token <token>', 'token that it requires; random by default', notEmpty('token')),
   virtualClock: flag.mark('--virtual-clock', 'stop the clock; only the control port moves it'),
-  now: flag.value('--now <ms>', 'start time of the clock, in milliseconds since 1970', flag.number.positive),
+  now: flag.value('--now <ms>', 'start time of the clock, in milliseconds since 1970', flag.number.notNegative),
   journal: flag.value('--journal <calls>', 'number of calls that the journal holds', flag.number.upTo(1_000_000)),
   cors: flag.many('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', originOf),
 }

@@ -9,8 +9,8 @@ export const callPath = '/api'
 /** The three methods that the document describes (part 4). */
 const documentedMethods: readonly string[] = ['manager/createApiKey', 'manager/auth', 'solution/listSolutions']
 
-/** The document describes the result of these methods; the type of any other result is not judged. */
-export function hasDocumentedResult(method: string): boolean {
+/** The document describes these methods, and so the type of their results. No other type is judged. */
+export function isDocumentedMethod(method: string): boolean {
   return documentedMethods.includes(method)
 }
 

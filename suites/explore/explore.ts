@@ -64,7 +64,7 @@ export interface ExploreOptions
   /** How many random sequences at most. */
   readonly walks: number
   readonly requirements: readonly Requirement[]
-  /** The time by which it ends, in ms on a clock that is never set; that of this machine by default. */
+  /** Returns the time on a monotonic clock, from which the end is computed; by default, on the clock of this machine. In ms. */
   monotonicMs?(): number
   say(line: string): void
   /** Called with each finding as soon as it is shortened. */
@@ -99,7 +99,7 @@ interface Stages {
   readonly table: ReturnType<typeof openTable>
   /** Draws a number below another. */
   pick(count: number): number
-  /** How many parts of the worlds come before only the table, the matrix, walks and the last stages are left. */
+  /** How many parts of the worlds are still to run before the rest of the table. */
   partsLeft: number
   /** The last stages may use what is reserved for them. */
   isEnding: boolean
@@ -393,8 +393,8 @@ const callsBeside = 0.6
 
 /**
  * During a pause only calls are made that grant no token, because a grant may count as a session; and of the table only what the budget reaches,
- * so that the rest of it loses no calls to them. As many for each pause as a near target answers in its time, so that a seed makes the same ones; a slow
- * machine makes the rest of them after the pauses.
+ * so that the rest of it loses no calls to them. Each pause gets as many calls as a near target answers in it, so that a seed makes the same calls on
+ * every machine; a slow one makes the rest of them after the pauses.
  */
 async function meanwhile(all: Stages, ms: number): Promise<void> {
   const { x } = all.caller
@@ -529,7 +529,7 @@ async function lastStages(all: Stages): Promise<void> {
   await worlds(all, 'own keys removed')
 }
 
-/** The parts of the worlds before the rest of the table: first, sessions, tokens, scopes, races and keys. */
+/** How many parts of the worlds run before the rest of the table: first, sessions, tokens, scopes, races and keys. */
 const partsBefore = 6
 
 /** How many calls there will be: fewer than the budget where a target grants nothing, which leaves the worlds little to do. */

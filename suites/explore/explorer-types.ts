@@ -85,7 +85,7 @@ export interface ExplorerOptions {
   onCall?(calls: number): void
   /** Milliseconds of real time that are left, whatever the target's clock says. */
   timeLeftMs(): number
-  /** How long after that calls may be made that repeat findings; no limit by default. In ms. */
+  /** How long calls may still be made once `timeLeftMs()` is 0, to end the last stages and to repeat findings; no limit by default. In ms. */
   readonly overtimeMs?: number
 }
 

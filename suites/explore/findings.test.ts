@@ -39,11 +39,11 @@ async function takeOnceRefused(change: (x: Explorer) => void): Promise<boolean[]
   return isRepeated
 }
 
-test('refusals that are never seen again are tried again only so often', async () => {
+test('refusals that are never seen again are tried at most eight times', async () => {
   expect(await takeOnceRefused(() => {})).toEqual([...Array(8).fill(true), false, false])
 })
 
-test('and not for longer than half of the time that is left', async () => {
+test('refusals that are never seen again are not tried for longer than half of the remaining time', async () => {
   const isRepeated = await takeOnceRefused((x) => {
     let ms = x.options.clock.now()
     const now = () => {

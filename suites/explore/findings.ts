@@ -1,6 +1,6 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
-import { hasDocumentedResult } from '../engine/document.ts'
+import { isDocumentedMethod } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
@@ -57,7 +57,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   const found: Found[] = []
   /** How often each was seen, including the first time. */
   const seen = new Map<string, number>()
-  /** Those of which another finding tells. */
+  /** Ids of candidates that another finding already reports. */
   const told = new Set<string>()
   /** By the id before a simpler form was tried, which may have another. */
   const reportedTimes = new Map<string, number>()
@@ -117,16 +117,16 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   }
 }
 
-/** Whether both tell of one call that breaks one requirement, perhaps with what else follows. */
+/** Whether the other finding says the same about the same requirement, perhaps with more behind a colon. */
 const saysTheSame = (one: Found, other: Found): boolean =>
   one.requirement === other.requirement &&
   one.id !== other.id &&
   (one.message === other.message || other.message.startsWith(`${one.message}: `))
 
-/** What the tries of answers that are not seen again may take in any case. */
+/** Tries of a finding that is not seen again may always take this long. In ms. */
 const leastTriesMs = 7000
 
-/** Whether trying what was not seen again took half of the time that is left: with pauses between sessions each try takes seconds. */
+/** Whether such tries took longer than that, and longer than half of the remaining time: with pauses between sessions each of them takes seconds. */
 const hasTakenTooLong = ({ options: { clock, timeLeftMs } }: Explorer, ms: number): boolean =>
   !clock.controlled && ms > Math.max(leastTriesMs, timeLeftMs() / 2)
 
@@ -227,10 +227,10 @@ function asSent(x: Explorer, text: string, redactor: Redactor): string {
   return resolved.replace(/(?<=\bsession:)[\w-]+(?=[\s",]|$)/g, (name) => sessionSent(x.state(), name))
 }
 
-/** Of a key or a pair; all others may be secrets, or hold one. */
+/** The members of a key or a pair that are shown whole; any other may be a secret, or contain one. */
 const shownMembers = /\.(?:id|name|publicKey|tokenType)\}?$/
 
-/** @returns undefined where it stands for no text */
+/** @returns undefined if the name does not stand for a string */
 function textBehind(x: Explorer, name: string): string | undefined {
   try {
     const value = resolve(name, x.lookUp)
@@ -526,7 +526,7 @@ const acceptedCalls = ({ seen }: Entry): CallStep[] =>
 
 /** A creation, or a method that the document does not name and that is about a key. */
 const changesKeys = (call: CallStep): boolean =>
-  isCreation(call) || (!hasDocumentedResult(call.call) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
+  isCreation(call) || (!isDocumentedMethod(call.call) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
 
 /** The keys that a call names, and those to which its pairs were granted. */
 const keysOf = (call: CallStep, find: FindMade): string[] => [

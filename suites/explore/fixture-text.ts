@@ -2,7 +2,7 @@
  * A finding as a scenario: its steps are steps of the fixture language already. Test keys stand for most keys, names become such that a reader can
  * follow, and right calls before the judged one show that the server is not out of order.
  */
-import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
+import { isDocumentedMethod, sessionLimit } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
 import { defined } from '../engine/json.ts'
 import { type RawStep, shortened, writtenOut } from '../engine/language/corpus.ts'
@@ -372,7 +372,7 @@ function controlsOf(judged: CallStep | BurstStep, input: FixtureInput, keys: Key
     .flatMap((step, at) => (isCall(step) && outcomes[at] === 'refused' ? [step.call] : []))
   return [
     ...(isBurst(judged) ? [rootCall('solution/listSolutions')] : controlsFor(judged, input, keys)),
-    ...[...new Set(refused)].filter((method) => hasDocumentedResult(method)).map(rootCall),
+    ...[...new Set(refused)].filter((method) => isDocumentedMethod(method)).map(rootCall),
   ]
 }
 

@@ -101,8 +101,8 @@ describe('a finding is tried again', () => {
   })
 
   test.each([
-    ['sessions are told only if they are seen again', 'sessions/removed-refresh', 1],
-    ['others are told as seen once', 'refresh/revokes-access', 0],
+    ['sessions are reported only if they are seen again', 'sessions/removed-refresh', 1],
+    ['others are reported as seen once', 'refresh/revokes-access', 0],
   ])('if the time is over, findings about %s', async (_what, requirement, tries) => {
     const { x, found } = await foundIn({ rules: { revokedTokenWorks: () => true } }, (caller) =>
       useAfterRefresh(caller, 'pair0'),

@@ -3,7 +3,7 @@
  * self-contained.
  */
 
-import { hasDocumentedResult, sessionLimit } from '../engine/document.ts'
+import { isDocumentedMethod, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/judge.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
@@ -102,17 +102,20 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     // A finding that rests on a creation cannot be repeated without another creation.
     if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate)))
       return once(x, withGaps(x, short, candidate.entry))
-    const patient = failed === 0 ? await afterAsLong(x, candidate, short) : null
+    const patient = failed === 0 ? await showWithFullPauses(x, candidate, short) : null
     return patient === null ? { ...last, failed, tries } : { ...patient, failed: 1, tries: 1 }
   })
 }
 
-/** What shorter pauses did not show is tried again with pauses of this length in all, at most. In ms. */
-const mostPatienceMs = 20_000
+/** The longest sum of the pauses when a finding is tried again with the pauses that it first had. In ms. */
+const longestFullPausesMs = 20_000
 
-/** The same with all of the time between its steps: a server may forget after ten seconds what it kept for five. Once, because each try takes that long. */
-async function afterAsLong(x: Explorer, candidate: Candidate, short: readonly Step[]): Promise<Shown | null> {
-  const steps = withGaps(x, short, candidate.entry, mostPatienceMs)
+/**
+ * Tries the steps once more with the full pauses between them, because a server may forget after ten seconds what it kept for five. Only once,
+ * because it takes long.
+ */
+async function showWithFullPauses(x: Explorer, candidate: Candidate, short: readonly Step[]): Promise<Shown | null> {
+  const steps = withGaps(x, short, candidate.entry, longestFullPausesMs)
   const lastsMs = steps.reduce((sum, step) => sum + (isWait(step) ? waitMs(step) : 0), 0)
   const isOfAnswer = candidate.kind === 'accepted' || candidate.kind === 'refused'
   if (!isOfAnswer || lastsMs <= longestGapMs || x.isOver({ calls: steps.length, ms: lastsMs })) return null
@@ -562,7 +565,7 @@ const sendsFirst = ({ step }: Entry, names: readonly string[]): boolean =>
 const endsOneOf = ({ step, script }: Entry, names: readonly string[]): boolean =>
   script === scriptOfEndedKeys &&
   isCall(step) &&
-  !hasDocumentedResult(step.call) &&
+  !isDocumentedMethod(step.call) &&
   namesIn(step).some((name) => name !== 'root' && names.includes(name))
 
 function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
@@ -574,7 +577,11 @@ function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: bo
   )
 }
 
-/** The steps in the order of the log, each once, with the time that passed between them. @param mostMs of all pauses; each is shorter unless this is given */
+/**
+ * The steps in the order of the log, each once, with the time that passed between them.
+ *
+ * @param mostMs the longest sum of all pauses; without it each pause is also limited to `longestGapMs`, and the sum to `longestWaitMs`
+ */
 function withGaps(x: Explorer, steps: readonly Step[], at: number, mostMs?: number): Step[] {
   const own = new Set(steps)
   const timed = x.log.slice(0, at + 1).filter((one) => own.has(one.step))

@@ -96,7 +96,7 @@ function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generato
   for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)
 }
 
-/** Two of the ordinary mistakes, or a rare one with a frequent one, or one in the body with one in what stands around it. */
+/** Two ordinary mistakes; a rare one with a frequent one; one in the body with one around it; or a body that is written again and then changed. */
 function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const ordinary = before.flatMap((mistake) => with1(none, mistake))
@@ -111,7 +111,7 @@ function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candida
   const others = [...ordinary.filter((one) => !frequent.includes(one)), ...unusual]
   for (const [at, first] of others.entries()) {
     for (const second of others.slice(at + 1))
-      if (!ordinary.includes(second) && areOfOneRequest(first, second)) yield* pairOf(right, first, second)
+      if (!ordinary.includes(second) && goTogether(first, second)) yield* pairOf(right, first, second)
   }
 }
 
@@ -299,8 +299,8 @@ const isLater = ({ id }: KnownMistake): boolean =>
   spellingIds.has(id) || /nulls$|printed-by|-bits$|latin-1|windows|question-marks$/.test(id)
 const isOfTable = (mistake: KnownMistake): boolean => mistake.stage === 'data' && mistakeById(mistake.id) === mistake
 
-/** Whether two mistakes are a body and what stands around it, or a body that is written again and then changed. */
-function areOfOneRequest(one: Candidate, other: Candidate): boolean {
+/** Whether to try two mistakes together: one in the body with one around it, or a body that is written again and then changed. */
+function goTogether(one: Candidate, other: Candidate): boolean {
   if (isOfBody(one) && isOfBody(other)) return isSpelling(one) !== isSpelling(other)
   return (isOfBody(one) && isAroundBody(other)) || (isAroundBody(one) && isOfBody(other))
 }

@@ -65,11 +65,14 @@ export async function exploreUrl(target: TargetOptions, effort: Effort) {
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
-/** About how long a call of the model takes, by which a plan announces its time. It makes one after another. In ms. */
+/** About how long a call of the model takes, from which a plan computes the model's time: as if one followed another, although some are made at once. In ms. */
 const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
-/** The calls bound what the model does. It stops earlier only if they take twice the announced time, what it repeats included. */
+/** Without `--timeout`, the model stops before it has made all of its calls only if they take twice the announced time, those that repeat findings included. */
 const timesAnnounced = 2
-/** The part of that time which is kept for the last stages and for repeating what was found; of a very short one they take more. In ms. */
+/**
+ * How much of that time is kept for the last stages and for repeating findings: a `share` of it, but not more than `mostMs`. They get `leastMs`
+ * in any case, even if the model then takes longer than twice the announced time.
+ */
 const overtime = { share: 1 / 8, leastMs: 8000, mostMs: 30_000 }
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */

@@ -123,7 +123,7 @@ export function isSameFile(one: string, other: string): boolean {
   return placeOf(one) === placeOf(other)
 }
 
-/** Where a file is or would be made, as the system finds it: behind links, also behind those to nothing yet. */
+/** Returns the path at which a file is or would be created, after following symbolic links, also those to files that do not exist yet. */
 function placeOf(file: string): string {
   const there = unlessFailing(() => realpathSync.native(file))
   const folder = dirname(file)

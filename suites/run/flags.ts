@@ -171,7 +171,7 @@ const numberThat =
 
 const isDigits = (text: string): boolean => /^\d+$/.test(text)
 
-const positive = numberThat('a number, 0 or more', (number) => number >= 0)
+const notNegative = numberThat('a number, 0 or more', (number) => number >= 0)
 const seconds = numberThat('a number of seconds above 0', (number) => number > 0)
 const count = numberThat(
   'a whole number, 1 or more',
@@ -183,7 +183,7 @@ const seed = numberThat(`a whole number below ${2 ** 32}`, (number, text) => isD
 const upTo =
   (most: number): Read<number> =>
   (text, name) => {
-    const number = positive(text, name)
+    const number = notNegative(text, name)
     if (Number.isInteger(number) && number <= most) return number
     throw cannotUse(text, name, `a whole number from 0 to ${most}`)
   }
@@ -192,7 +192,7 @@ const upTo =
 const port = upTo(65_535)
 
 /** Numbers that flags take. */
-export const number = { positive, seconds, count, seed, upTo, port }
+export const number = { notNegative, seconds, count, seed, upTo, port }
 
 /** `I/N`, 1 ≤ I ≤ N. */
 export function shard(text: string, name: string): { index: number; count: number } {

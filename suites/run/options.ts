@@ -45,7 +45,7 @@ export const targetFlags = <F extends flag.Table>(
       variable: 'SVC_ALLOW',
     },
     disposable: flag.mark('--disposable', 'this instance is fresh and may be filled: allows all three'),
-    rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.number.positive),
+    rate: flag.value('--rate <number>', 'maximum number of calls a second', flag.number.notNegative),
     ...more,
   }),
 })
@@ -55,7 +55,7 @@ const callFlags = {
   wait: flag.value(
     '--wait <seconds>',
     'the longest wait: for the target to come up, or for a lifetime to pass',
-    flag.number.positive,
+    flag.number.notNegative,
   ),
 }
 

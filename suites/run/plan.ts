@@ -159,8 +159,9 @@ function workOf(item: Item, atOnce: number): number {
 export interface CaseWork {
   /** Calls that are made while other cases make theirs. */
   readonly beside: number
-  /** Calls that are made one after another while no other case runs, and those of them that are made at once. */
+  /** Calls that are made one after another while no other case runs. */
   readonly alone: number
+  /** Calls that are made at once while no other case runs; `alone` does not count them. */
   readonly atOnce: number
   readonly waitMs: number
 }
@@ -240,7 +241,7 @@ interface PlannedCall {
   refused: number
   /** The document leaves open whether they are accepted. */
   isOpen: boolean
-  /** They are made at once, unless the target is near. */
+  /** Made at once: with `parallel` always; with `repeat` or `for` only where several calls may be under way. */
   isTogether?: boolean
 }
 

@@ -277,7 +277,7 @@ describe('before the last cases of a run', () => {
   const kept = { id: 'kept', secret: 'its-secret', name: 'erin', member: 'erin' }
   const corpus = { ...noCorpus, testKeys: [{ name: 'erin', key: 'secret' as const, scope: ['solution'], proves: [] }] }
 
-  /** @returns how long is waited for keys of which this one is locked for so long */
+  /** Returns how long the run waits if this key is locked for `lockMs`. */
   async function waitedMs(locked: string, lockMs: number): Promise<number> {
     let endsMs = Number.POSITIVE_INFINITY
     const isOfLocked = (authorization = ''): boolean => authorization.includes(` ${locked};`)
@@ -293,9 +293,9 @@ describe('before the last cases of a run', () => {
   }
 
   test.each([
-    ['no key is waited for that works', 'root', 0, 0],
-    ['the lock of the root key is waited out', 'root', 5000, 6000],
-    ['and so is that of a test key', kept.id, 10_000, 14_000],
+    ['the run does not wait if all keys work', 'root', 0, 0],
+    ['the run waits until the root key is no longer locked', 'root', 5000, 6000],
+    ['the run waits until a test key is no longer locked', kept.id, 10_000, 14_000],
   ])('%s', async (_what, locked, lockMs, expectedMs) => {
     expect(await waitedMs(locked, lockMs)).toBe(expectedMs)
   })

@@ -204,7 +204,7 @@ async function runWithModel(
   await model.ask()
   const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
   const goesOn = filling.length > 0 && ending.reason === null
-  if (goesOn) await keysWorkAgain(options, later, ending)
+  if (goesOn) await waitUntilKeysWork(options, later, ending)
   const last = goesOn
     ? await runHere(heard, later, { ending, noteKeys: listener })
     : { ...first, outcomes: notReached(filling, ending.reason), defects: [] }
@@ -220,8 +220,12 @@ async function runWithModel(
   }
 }
 
-/** The model's wrong calls may have locked keys that cases need. */
-async function keysWorkAgain(options: TargetOptions, request: WorkerRequest, ending: Endings['cases']): Promise<void> {
+/** Waits until the keys that cases need work, because the model's wrong calls may have locked them. */
+async function waitUntilKeysWork(
+  options: TargetOptions,
+  request: WorkerRequest,
+  ending: Endings['cases'],
+): Promise<void> {
   const { facts } = request
   if (facts === undefined) return
   const [{ waitForKeys }, { urlTarget }] = await Promise.all([import('./run.ts'), import('../targets/url.ts')])

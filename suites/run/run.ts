@@ -89,7 +89,7 @@ export async function openRun(setup: RunSetup) {
   const countFailure = failureCounter(setup, run)
   const runner = createRunner(run, items, capabilities, {
     started: ({ key }) => run.emit({ kind: 'case-started', key }),
-    again: ({ key }) => run.emit({ kind: 'case-postponed', key }),
+    requeued: ({ key }) => run.emit({ kind: 'case-requeued', key }),
     ended: (outcome) => {
       run.emit({ kind: 'case-ended', outcome })
       countFailure(outcome)

@@ -170,15 +170,15 @@ function runnerOf(scenarios: ReturnType<typeof scenario>[], answer: Answering, t
   const cases = allItems(corpus).filter(({ kind }) => kind === 'case')
   const items = scenarios.flatMap(({ id }) => cases.filter(({ key }) => key === id))
   const offered = { ...capabilities, testKeys: ['root', 'dave'].map((name) => ({ ...root, name })) }
-  const postponed: string[] = []
-  const watch = { started: () => {}, again: ({ key }: Item) => void postponed.push(key), ended: () => {} }
+  const requeued: string[] = []
+  const watch = { started: () => {}, requeued: ({ key }: Item) => void requeued.push(key), ended: () => {} }
   const runner = createRunner(runOf(target, { corpus }), items, offered, watch)
   const inTurn = async () => {
     const outcomes = []
     for (const item of items) outcomes.push(await runner.runItem(item))
     return outcomes
   }
-  return { inTurn, atOnce: () => Promise.all(items.map((item) => runner.runItem(item))), postponed }
+  return { inTurn, atOnce: () => Promise.all(items.map((item) => runner.runItem(item))), requeued }
 }
 
 test('cases that wait start first, and others run while they wait', async () => {
@@ -256,11 +256,11 @@ test('as soon as a case with tokens does not pass, every such case that ran at t
     if (method === 'solution/two' && refusals-- > 0) return { status: 401 }
     return accepting()
   }
-  const { atOnce, postponed } = runnerOf(['one', 'two', 'three'].map(withToken), answer, [root], 4)
+  const { atOnce, requeued } = runnerOf(['one', 'two', 'three'].map(withToken), answer, [root], 4)
   const outcomes = await atOnce()
   expect(outcomes.map(({ verdict, problem }) => problem ?? verdict)).toEqual(['passed', 'passed', 'passed'])
   const calls = called.filter((method) => method.startsWith('solution/'))
   expect(calls.filter((method) => method === 'solution/one').length).toBe(2)
   expect(calls.filter((method) => method === 'solution/three').length).toBe(2)
-  expect(postponed.sort()).toEqual(['a/one', 'a/three', 'a/two'])
+  expect(requeued.sort()).toEqual(['a/one', 'a/three', 'a/two'])
 })

@@ -21,8 +21,8 @@ interface Runner {
 /** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
 interface Watch {
   started(item: Item): void
-  /** It runs once more, from its beginning. */
-  again(item: Item): void
+  /** The item will run again, from its beginning. */
+  requeued(item: Item): void
   ended(outcome: CaseOutcome): void
 }
 
@@ -67,10 +67,10 @@ function createSchedule(
   const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
     const mayRepeat = mayAskAgain(slot) && run.stopping.reason === null
     if (mayRepeat && slot.sharedTokens && isDoubtful(outcome) && mayBeOfOthers !== 'time')
-      for (const one of doubt(board)) watch.again(one.item)
+      for (const one of doubt(board)) watch.requeued(one.item)
     slot.isAgain = mayRepeat && (mayBeOfOthers !== undefined || (slot.sharedTokens && board.isDoubted))
     slot.state = slot.isAgain ? 'pending' : 'done'
-    if (slot.isAgain) watch.again(slot.item)
+    if (slot.isAgain) watch.requeued(slot.item)
     else {
       watch.ended(outcome)
       if (mayRepeat && slot.sharedTokens) slot.held = outcome
@@ -159,8 +159,8 @@ async function createTestKeys(talk: Conversation, items: readonly Item[]): Promi
 
 // One item.
 
-/** The fewest free places for keys with which a case that creates some begins on a target without a clean-up method: one of them stays free. */
-const placesKept = 2
+/** On a target without a clean-up method, a case that creates keys needs this many free places, so that one is still free after an ordinary creation. */
+const fewestPlaces = 2
 
 /** Runs one item of a run. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
 async function runItem(run: Run, item: Item): Promise<RanCase> {
@@ -171,12 +171,12 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
     const { keys } = talk.createdKeys
     const places = keyLimit - keys.length
-    if (places < placesKept) {
+    if (places < fewestPlaces) {
       const wrongly = keys.filter(({ member, scope }) => member === undefined && scope === undefined).length
       return unjudged(scenario, testCase, 'not-testable', {
         kind: 'few-places-for-keys',
-        places: placesKept,
-        ...(places + wrongly >= placesKept ? { wrongly: true } : {}),
+        places: fewestPlaces,
+        ...(places + wrongly >= fewestPlaces ? { wrongly: true } : {}),
       })
     }
   }

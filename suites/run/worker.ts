@@ -87,9 +87,9 @@ export function openMainSide(name: string, ending: Ending, listener: RunListener
 }
 
 /** Which cases run, and which of them wait: vitest knows only which have ended. */
-const ofProgress: readonly RunEvent['kind'][] = ['case-started', 'case-postponed', 'wait-started', 'wait-ended']
+const ofProgress: readonly RunEvent['kind'][] = ['case-started', 'case-requeued', 'wait-started', 'wait-ended']
 
-/** Calls are counted, because one message for each of them would take as long as a call to a near server. In ms. */
+/** How often the number of calls is sent: a message for each call would take as long as a call to a near server. In ms. */
 const countEveryMs = 250
 
 /**

@@ -6,7 +6,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { hasDocumentedResult } from '../engine/document.ts'
+import { isDocumentedMethod } from '../engine/document.ts'
 import { type Printable, printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Begun, Judged } from './follow.ts'
@@ -196,8 +196,7 @@ function linesOf(
   const what = [...said, ...status, ...took].join(' ')
   const whyNot = answer === 'no-call' ? '  not judged: the document shows POST alone' : ''
   // Nothing foreign stands in the line of an accepted call but the id of its key.
-  const isPlain =
-    answer === 'accepted' && hasDocumentedResult(method) && wrong.length === 0 && oursBecause === undefined
+  const isPlain = answer === 'accepted' && isDocumentedMethod(method) && wrong.length === 0 && oursBecause === undefined
   const secrets = trace || isPlain ? [] : [...secretsIn(observed)]
   const redact = secrets.length === 0 ? (text: string) => text : createRedactor(secrets).text
   const line = (text: string): Printable => printable(redact(text))

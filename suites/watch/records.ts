@@ -3,7 +3,7 @@
  * as browsers, proxies and test drivers write it. What a record lacks is never guessed: it stays unknown, and is said once.
  */
 import type { Exchange } from '../client/journal.ts'
-import { callPath, hasDocumentedResult } from '../engine/document.ts'
+import { callPath, isDocumentedMethod } from '../engine/document.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { countBy, counted } from '../engine/group.ts'
 import { isObject, type JsonObject, membersOf, parseJson } from '../engine/json.ts'
@@ -298,7 +298,7 @@ function baseOf(entries: readonly Entry[]): string | undefined {
     const { text, encoding } = membersOf(request.postData)
     const rpc = membersOf(parseJson(fromUtf8(bytesOf(text, encoding)) ?? ''))
     const base = url.slice(0, -callPath.length)
-    counts.set(base, (counts.get(base) ?? 0) + (hasDocumentedResult(String(rpc.method)) ? entries.length : 1))
+    counts.set(base, (counts.get(base) ?? 0) + (isDocumentedMethod(String(rpc.method)) ? entries.length : 1))
   }
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
 }

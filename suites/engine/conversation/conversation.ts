@@ -23,8 +23,8 @@ import type { TargetFacts } from './target-facts.ts'
 
 export type RunEvent =
   | { kind: 'case-started'; key: string }
-  /** What a case has shown does not count, because others may have disturbed it: it is run once more. */
-  | { kind: 'case-postponed'; key: string }
+  /** The result of a case does not count, because other cases may have disturbed it, so the case runs again. */
+  | { kind: 'case-requeued'; key: string }
   /** A case waits until a time on the clock of the calling machine, and makes no call meanwhile. In ms since 1970. */
   | { kind: 'wait-started'; key: string; untilMs: number }
   | { kind: 'wait-ended'; key: string }
@@ -478,7 +478,7 @@ const fastEnough = 500
 const leastCallsPerSecond = 5
 /** Refusals of one burst count once. */
 const burstMs = 500
-/** A pace that is this new does not know how many calls others made before: the preflight, the cases, the model. In ms. */
+/** At first a pace does not know how many calls the preflight, the cases or the model made just before it. In ms. */
 const newMs = 1000
 /** A target that throttles more of the latest calls is called too fast, even if each of them is accepted when it is made again. */
 const rareShare = 0.1
@@ -560,7 +560,7 @@ function createPace({ limit, start, facts, random }: PaceOptions) {
         return
       }
       freeAtMs = Math.max(freeAtMs, atMs + Math.min(retryAfterMs, longestBackOffMs))
-      // The calls of others shortly before count for the target, so that the few made here do not show what it bears.
+      // The target also counts calls that others made just before, so the few calls made here do not show its limit.
       const isNew = tries === 0 && retryAfterMs > 0 && atMs - (beganAtMs ?? atMs) < newMs
       if (!isNew && atMs - slowedAtMs >= burstMs) slowDown(nowMs, count)
     },

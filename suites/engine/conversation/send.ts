@@ -155,18 +155,17 @@ function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, req
     ({ id, wrongAtMs }) => id === key.id && wrongAtMs !== undefined && answeredAtMs - wrongAtMs < lateLockMs,
   )
   // A creation with the right credentials guesses no secret, and may be refused for the limit of keys: it says nothing about a lock.
-  if (spec.method === 'manager/createApiKey' && isRightly(spec)) return
+  if (spec.method === 'manager/createApiKey' && hasRightCredentials(spec)) return
   const kind = isRight && !isSoonAfterWrong ? 'right' : 'wrong'
   tries.set(name, { ...known, refused: known.refused + 1, ...(isRight ? {} : { wrongAtMs: answeredAtMs }) })
   for (const [other, { firstRefused = kind, ...one }] of tries)
     if (one.id === key.id && (!isRight || one.way === key.way)) tries.set(other, { ...one, firstRefused })
 }
 
-/** Only what is wrong with its key can have it refused. */
-const isOrdinary = (spec: CallSpec): boolean => spec.method === 'solution/listSolutions' && isRightly(spec)
+/** A call with right credentials that is refused only if something is wrong with the key. */
+const isOrdinary = (spec: CallSpec): boolean => spec.method === 'solution/listSolutions' && hasRightCredentials(spec)
 
-/** With right credentials. */
-const isRightly = (spec: CallSpec): boolean =>
+const hasRightCredentials = (spec: CallSpec): boolean =>
   typeof spec.auth === 'object' && !('header' in spec.auth) && !isSpoilt(spec)
 
 const isSpoilt = ({ auth, changes = [], mustBeRefused = false }: CallSpec): boolean =>

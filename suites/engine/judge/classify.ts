@@ -1,4 +1,4 @@
-import { hasDocumentedResult } from '../document.ts'
+import { isDocumentedMethod } from '../document.ts'
 import { deepestNesting, defined, isNestedTooDeep, isObject, type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { WireAnswer } from '../target.ts'
 import type { AnswerSummary, EnvelopeProblem } from './problem.ts'
@@ -129,7 +129,7 @@ export function envelopeProblems(answer: Classified, sentId: unknown, method: st
     problems.push({ kind: 'wrong-id', sent: showJson(sentId), got: showJson(id) })
   }
   const { result } = answer
-  if (hasDocumentedResult(method) && !isObject(result)) {
+  if (isDocumentedMethod(method) && !isObject(result)) {
     problems.push({ kind: 'wrong-result-type', method, got: showJson(result) })
   }
   return problems

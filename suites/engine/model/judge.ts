@@ -1,6 +1,6 @@
 /** Judges one call by the document: `facts` lists all that its acceptance depends on, and the verdict follows from these facts. */
 
-import { hasDocumentedResult } from '../document.ts'
+import { isDocumentedMethod } from '../document.ts'
 import { isObject, isStrings, type JsonObject } from '../json.ts'
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
 import { ed25519Verifier, withLowS } from '../signer/ed25519.ts'
@@ -200,14 +200,14 @@ function methodFact(state: State, method: string): Fact {
   if (isKnownMethod(state, method)) return yes('envelope/method-names', method)
   if (state.terms.otherMethods?.has(method) === true) return unsure('envelope/unknown-method')
   // A reader may skip white space around a name; another letter makes another name.
-  const near = hasDocumentedResult(method.trim())
+  const near = isDocumentedMethod(method.trim())
   const plausible = /^\w+\/(list|get|create|update|delete|add|remove|set|enable|disable|auth)[A-Z]\w*$/.test(method)
   return near || plausible ? unsure('envelope/unknown-method') : no('envelope/unknown-method')
 }
 
 /** The document describes the method, or the user names it. */
 export const isKnownMethod = ({ terms }: Pick<State, 'terms'>, method: unknown): boolean =>
-  typeof method === 'string' && (hasDocumentedResult(method) || terms.probes.has(method))
+  typeof method === 'string' && (isDocumentedMethod(method) || terms.probes.has(method))
 
 /** The kind and size of a body: an accepted body shows that others like it are accepted. */
 export function kindOfBody(body: ReadBody): string {
@@ -670,12 +670,15 @@ function lifeFacts(state: State, pair: Pair, span: Span): Fact[] {
 
 /**
  * How many pairs there were, of its key and of all, when an older token still worked: no limit on live tokens had ended this one by then. A server
- * on which few tokens of a key outlive a newer one may end them for other reasons than their number, so nothing follows there.
+ * on which few tokens of a key work beside newer ones may end them for other reasons than their number, so nothing follows there.
  */
-function lastKnownAlive({ outlived, terms }: State, pair: Pair): { readonly ofKey: number; readonly ofAll: number } {
+function lastKnownAlive(
+  { oldTokensAlive, terms }: State,
+  pair: Pair,
+): { readonly ofKey: number; readonly ofAll: number } {
   let { countOfKey: ofKey, countOfAll: ofAll } = pair
   if ((terms.liveTokens ?? 0) <= safeNewer.ofKey) return { ofKey, ofAll }
-  for (const seen of outlived) {
+  for (const seen of oldTokensAlive) {
     if (seen.pair.countOfAll > pair.countOfAll) continue
     ofAll = Math.max(ofAll, seen.ofAll)
     if (seen.pair.key === pair.key) ofKey = Math.max(ofKey, seen.ofKey)

@@ -1,5 +1,5 @@
 /** Learns from answers, and says whether an accepted one looks as the document says. Every function takes a state and returns the next one. */
-import { hasDocumentedResult, sessionLimit } from '../document.ts'
+import { isDocumentedMethod, sessionLimit } from '../document.ts'
 import { countBy } from '../group.ts'
 import { isObject, isStrings, type JsonObject, membersOf } from '../json.ts'
 import { publicKeyFromPem } from '../signer/pem.ts'
@@ -157,21 +157,23 @@ function useAccess(state: State, { read, known, verdict, span }: Learnt, how: 'a
     if (verdict.is === 'accepted') return withStanding(state, pair, 'unknown')
     return others.every(mayBeUse) ? touched(state, pair, 'perhaps used', span) : state
   }
-  const seen = outliving(observed(state, pair, 'live', span), pair)
+  const seen = noteOldToken(observed(state, pair, 'live', span), pair)
   const isRevoked = pair.standing === 'dead' || pair.standing === 'let in'
   return withStanding(touched(seen, pair, 'used', span), pair, isRevoked ? 'let in' : 'newest')
 }
 
-/** No more of them are kept than this: what the latest show covers most of what earlier ones did. */
-const mostOutlived = 8
+/** How many old tokens are kept: the latest show nearly all that the earlier ones showed. */
+const mostOldTokens = 8
 
-/** limits/live-tokens: a token without a session worked after newer ones were made. */
-function outliving(state: State, pair: Pair): State {
+/** limits/live-tokens: a token without a session worked after newer ones were granted. */
+function noteOldToken(state: State, pair: Pair): State {
   const [ofKey, ofAll] = [state.grants.get(pair.key) ?? 0, state.grants.get('') ?? 0]
   const isOld = ofKey - pair.countOfKey > safeNewer.ofKey || ofAll - pair.countOfAll > safeNewer.ofAll
   if (!isOld || wordsBehind(pair.scope, 'session:').length > 0) return state
-  const others = state.outlived.filter((one) => one.pair.key !== pair.key || one.pair.countOfKey < pair.countOfKey)
-  return { ...state, outlived: [...others, { pair, ofKey, ofAll }].slice(-mostOutlived) }
+  const others = state.oldTokensAlive.filter(
+    (one) => one.pair.key !== pair.key || one.pair.countOfKey < pair.countOfKey,
+  )
+  return { ...state, oldTokensAlive: [...others, { pair, ofKey, ofAll }].slice(-mostOldTokens) }
 }
 
 /** A token that is refused for its scope, or for what is called, may count as used. */
@@ -550,7 +552,7 @@ export function shape(state: State, call: Call, answer: Answer, span: Span): Pro
   if (Number.isSafeInteger(body.id) && !body.isOdd && answer.id !== body.id)
     problems.push(problem('envelope/id-echo', `The request has the id ${show(body.id)}, the answer ${show(answer.id)}`))
   const { result } = answer
-  if (hasDocumentedResult(String(body.method))) {
+  if (isDocumentedMethod(String(body.method))) {
     if (!isObject(result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
     else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, read, result))
     else if (body.method === 'manager/auth') problems.push(...grantShape(state, read, result, span))
@@ -609,7 +611,7 @@ function grantShape(state: State, call: ReadCall, result: JsonObject, made: Span
     ...issuedTwice(state, read, old, key),
     ...withinKey(state, key, result.scope),
     ...lifetimeShape(state, asked, read, made),
-    ...(old === undefined ? [] : expiredAlready(state, read, made)),
+    ...(old === undefined ? [] : findExpiredPair(state, read, made)),
     ...(isPlainRefresh && isStrings(result.scope) ? scopeKept(found.pair.granted, result.scope) : []),
   ]
 }
@@ -676,10 +678,15 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
   return problems
 }
 
-/** refresh/new-pair: whatever lifetime the tokens of a refresh have, they work at first. */
-function expiredAlready({ tokenClock: clock }: State, { accessTokenExpiry: ends }: Result, made: Span): Problem[] {
+/** refresh/new-pair: a refresh may give its tokens any lifetime, but the access token must not have expired already. */
+function findExpiredPair({ tokenClock: clock }: State, { accessTokenExpiry: ends }: Result, made: Span): Problem[] {
   if (clock === null || !isMoment(ends) || ends - clock.from >= made.from - slackMs) return []
-  return [problem('refresh/new-pair', 'A refresh returned an access token that had expired before it was asked for')]
+  return [
+    problem(
+      'refresh/new-pair',
+      'A refresh returned an access token that had already expired when the refresh was sent',
+    ),
+  ]
 }
 
 /** The clock of the server is known from other expiries alone, so an expiry is compared with them, and no lifetime is measured. */

@@ -311,7 +311,7 @@ describe('tokens', () => {
     expect([verdict(state, named, 9), verdict(long, named, 9)]).toEqual([is, isWhereLong])
   })
 
-  test('a few newer tokens may have ended one without a session, unless others were outlived before', () => {
+  test('a few newer tokens may have ended one without a session, unless older ones worked beside newer ones before', () => {
     const newest = (terms: object) => {
       const two = afterGrants(newState(terms), ['n0', 'n1'], ['solution'])
       // Shows that a grant without a session does not end the one before.
@@ -322,7 +322,7 @@ describe('tokens', () => {
     expect(newest({ liveTokens: 15 })).toBe('accepted')
   })
 
-  test('no limit ended a token while an older one works, where tokens outlive newer ones', () => {
+  test('no limit ended a token while an older one works, where tokens work beside newer ones', () => {
     const youngerAfter = (terms: object, shown: readonly Parameters<typeof after>[1][] = []) => {
       const many = Array.from({ length: 50 }, (_, index) => `n${index}`)
       const state = after(afterGrants(newState(terms), many, ['solution']), ...shown)
@@ -554,7 +554,7 @@ test.each([
   expect(shape(newState(), grantCall(['solution']), pairWith(name, value), at(0))).toMatchObject([{ message }])
 })
 
-test('a refresh gives no access token that has expired already', () => {
+test('a refresh must not return an access token that has already expired', () => {
   const state = afterGrants(newState(), ['a'], ['solution'])
   const renewedFor = (lifeMs: number) =>
     shape(state, refreshCall(tokensOf('a').refresh), pairAnswer('b', ['solution'], at(20_000), lifeMs), at(20_000))

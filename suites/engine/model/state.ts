@@ -122,7 +122,7 @@ export interface Terms {
   readonly otherMethods?: ReadonlySet<string>
   /** Nobody else uses the target, and nothing was created on it before. */
   readonly fresh: boolean
-  /** How many newer tokens of its key a token without a session outlived (limits/live-tokens); absent: not known. */
+  /** A token without a session was shown to work after this many newer ones of its key (limits/live-tokens); absent: not known. */
   readonly liveTokens?: number
   /** The misuses after which a token was refused; absent: not known. */
   readonly withdraws?: ReadonlySet<Misuse>
@@ -132,8 +132,8 @@ export interface Terms {
   readonly hasSurplusSessions?: boolean
 }
 
-/** A token without a session that worked after newer ones were made: the counts of its pair, and those of that moment. */
-interface Outlived {
+/** A token without a session that worked after newer ones were granted: the counts of its pair, and those of that moment. */
+interface OldTokenAlive {
   readonly pair: Pick<Pair, 'key' | 'countOfKey' | 'countOfAll'>
   readonly ofKey: number
   readonly ofAll: number
@@ -159,8 +159,8 @@ export interface State {
   /** The pairs of each line, by index. */
   readonly lines: Layered<number, readonly number[]>
   readonly grants: ReadonlyMap<string, number>
-  /** Tokens that outlived others, the latest last: no limit on live tokens had ended a younger one by then. */
-  readonly outlived: readonly Outlived[]
+  /** Old tokens without a session that still worked, the latest last: by then no limit on live tokens had ended a younger one. */
+  readonly oldTokensAlive: readonly OldTokenAlive[]
   readonly nonces: ReadonlySet<string>
   /** Names of sessions in lower case: the effect of a repeated name is open. */
   readonly sessionNames: Layered<string, true>
@@ -202,7 +202,7 @@ export function initialState(terms: Terms, root: Key): State {
     looks: layered(),
     lines: layered(),
     grants: new Map(),
-    outlived: [],
+    oldTokensAlive: [],
     nonces: new Set(),
     sessionNames: layered(),
     sessions: everySessionTable(),
