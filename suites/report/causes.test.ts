@@ -155,6 +155,9 @@ describe('a defect is told in one line', () => {
     expect(told(opened('inbox', 'store', 'stream'))).toEqual(['failed inbox store stream'])
     const other = about('hmac', accepted, 'signatures/hmac', 'Bearer', 'a/b')
     expect(told([...opened('inbox', 'store'), other])).toHaveLength(3)
+    const found = ['solution', 'thread', 'store'].map((area) => finding('let-in', `scopes/${area}`))
+    expect(told([], found)).toHaveLength(1)
+    expect(told([], found.slice(1))).toHaveLength(2)
   })
 
   test('under the sentence that most cases with one answer break', () => {

@@ -130,9 +130,9 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
       side === 'kept out' && problem?.kind === 'wrong-outcome' ? problem.got : null,
     ),
     // One method that tokens of at least three scopes open: it looks at no scope.
-    sameCalls(wrong, ({ side, broken }) =>
-      side === 'let in' && broken.every((id) => id.startsWith('scopes/')) ? side : null,
-    ),
+    sameCalls(wrong, (one) => (letsInBeyondScope(one) ? one.side : null)),
+    // Findings about at least three scopes, whatever the method: such tokens are not limited.
+    severalFindings(wrong.filter(letsInBeyondScope)),
   ]
   const explains = (one: Wrong, other: Wrong): boolean => {
     const mayHold = one.verdict === other.verdict || (one.verdict === 'failed' && other.verdict === 'warned')
@@ -190,6 +190,16 @@ function isLetInAnotherWay(one: Wrong, other: Wrong): boolean {
 }
 
 const severalWays = 3
+
+const letsInBeyondScope = ({ side, broken }: Wrong): boolean =>
+  side === 'let in' && broken.every((id) => id.startsWith('scopes/'))
+
+/** The findings among these, if they are about at least three sentences. */
+function severalFindings(wrong: readonly Wrong[]): Set<Wrong> {
+  const findings = wrong.filter(({ problem }) => problem === null)
+  const isSeveral = new Set(findings.flatMap(({ broken }) => broken)).size >= severalWays
+  return new Set(isSeveral ? findings : [])
+}
 
 /** Lines about the same method for which `trait` is the same. @param trait null where a line does not count */
 function sameCalls(wrong: readonly Wrong[], trait: (one: Wrong) => unknown): Set<Wrong> {
