@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import supertest from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
 import { createHandler } from './handler.ts'
 import { createApp } from './http-server.ts'
@@ -70,18 +69,16 @@ test('a token is bound to the address it came for', async () => {
 
 test('the express edge gives the same answers below any mount point', async () => {
   const { handle, context } = createHandler({ clock: 'virtual', profile: { basePath: '/auth' } })
-  const app = await createApp(handle, { maxBodyBytes: 1024 })
-  const server = createServer(app).listen(0, '127.0.0.1')
-  onTestFinished(() => server.close().closeAllConnections())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/api`
+  const app = supertest(await createApp(handle, { maxBodyBytes: 1024 }))
   const body = `${listing}\r\n`
   const authorization = signedHeader(context.root, body, context.now())
-  const answer = await httpCall(url, { headers: { authorization, 'content-type': 'application/json' }, body })
-  expect(answer.json.result.list).toHaveLength(2)
-  expect(answer.headers.date).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
-  expect((await httpCall(url, { body: 'x'.repeat(2000) })).status).toBe(413)
-  expect((await httpCall(url, { method: 'GET' })).status).toBe(404)
+  const call = (text: string) =>
+    app.post('/auth/api').set({ authorization, 'content-type': 'application/json' }).send(text)
+  const { body: answer, headers } = await call(body)
+  expect(answer.result.list).toHaveLength(2)
+  expect(headers.date).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
+  expect((await call('x'.repeat(2000))).status).toBe(413)
+  expect((await app.get('/auth/api')).status).toBe(404)
 })
 
 test('CORS is closed unless origins are named', async () => {

@@ -170,7 +170,7 @@ interface OpenedTarget {
 /** @param target null: the bundled server in memory, with a clock of its own */
 export async function openTarget(target: UrlTargetOptions | null): Promise<OpenedTarget> {
   if (target === null) return openBundled()
-  const opened = await urlTarget({ ...target, isBare: true }).open()
+  const opened = await urlTarget({ ...target, namesConnections: true }).open()
   const loopback = /^127\.\d+\.\d+\.\d+$/.test(new URL(opened.baseUrl).hostname)
   return { instance: { ...opened, settings: target.settings }, loopback, values: systemRandom }
 }

@@ -134,7 +134,7 @@ describe('two witnesses that share no code', () => {
 describe('each package has one home', () => {
   const homes: [name: string, home: RegExp][] = [
     ['express', /^mock-server\/http-server\.ts$/],
-    ['supertest', /^suites\/targets\//],
+    ['supertest', /^mock-server\/[\w-]+\.test\.ts$/],
     ['httpxy', /^suites\/watch\/proxy\.ts$/],
     ['yaml', /^suites\/engine\/language\/|\.test\.ts$/],
     ['ajv', /^suites\/engine\/(language|judge)\/|^suites\/build-steps|\.test\.ts$/],

@@ -110,11 +110,7 @@ async function startBundled(options: ServerOptions, settings: Partial<TargetSett
   if (withSockets) return started
   const { openInProcess } = await import('./in-memory.ts')
   const send = openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress })
-  // The few others go out as they are, so that supertest, which takes time to load, is not needed.
-  return {
-    ...started,
-    wire: { ...wire, send: (request: WireRequest) => send(request) ?? wire.send({ ...request, raw: true }) },
-  }
+  return { ...started, wire: { ...wire, send: (request: WireRequest) => send(request) ?? wire.send(request) } }
 }
 
 async function stop({ server, wire }: Bundled): Promise<void> {

@@ -237,16 +237,15 @@ describe('http', async () => {
   })
 
   test.each([
-    ['dropped', () => url, { path: '/drop', raw: true, connection: 'fresh' as const }, false],
-    ['refused', () => 'http://127.0.0.1:1', { raw: true }, true],
-    ['refused, and raw bytes are not wanted', () => 'http://127.0.0.1:1', { raw: false }, true],
+    ['dropped', () => url, { path: '/drop', connection: 'fresh' as const }, false],
+    ['refused', () => 'http://127.0.0.1:1', {}, true],
   ])('no answer is a value where the connection was %s', async (_what, to, more, refusedConnection) => {
     const answer = await wireTo(to()).send(request(odd, more))
     expect(answer).toMatchObject({ kind: 'none', refusedConnection, stale: false })
   })
 })
 
-describe('bare', async () => {
+describe('a connection with a name', async () => {
   const lengths: (string | undefined)[] = []
   const ports = new Set<number | undefined>()
   const server = http.createServer((request, response) => {
@@ -263,7 +262,7 @@ describe('bare', async () => {
   afterAll(close)
 
   const open = (path = '') =>
-    wireTo(url + path, { requestTimeoutMs: 60_000, maxAnswerBytes: 1000, isBare: true, mostIdleMs: 1000 })
+    wireTo(url + path, { requestTimeoutMs: 60_000, maxAnswerBytes: 1000, opensSpares: false, mostIdleMs: 1000 })
   const request: WireRequest = {
     method: 'POST',
     path: '/api',
@@ -320,7 +319,6 @@ const request: WireRequest = {
 const ways: readonly [string, (wire: Wire) => Promise<WireAnswer | undefined>][] = [
   ['on a kept connection', (wire) => wire.send({ ...request, connection: 'kept' })],
   ['on a new connection', (wire) => wire.send({ ...request, connection: 'fresh' })],
-  ['byte for byte', (wire) => wire.send({ ...request, raw: true })],
   ['in a race', async (wire) => (await wire.sendTogether([request, request]))[1]],
 ]
 

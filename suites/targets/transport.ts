@@ -71,7 +71,7 @@ async function sendRequest(
   limits: Limits,
 ): Promise<WireAnswer> {
   try {
-    const outgoing = request.raw ? openRequest(baseUrl, request, agent) : await openOrdinary(baseUrl, request, agent)
+    const outgoing = openRequest(baseUrl, request, agent)
     const answer = answerTo(outgoing, request, limits)
     sendBody(outgoing, request)
     return await answer
@@ -79,15 +79,6 @@ async function sendRequest(
     // Node refuses to send what a server may have put into a token or an id.
     return noAnswer(error, false)
   }
-}
-
-/** A request as supertest writes it. Its answer is read by us, since a JSON parser that rejects bad JSON would hide it. */
-async function openOrdinary(baseUrl: string, request: WireRequest, agent: http.Agent): Promise<http.ClientRequest> {
-  // A bundled run never gets here, and loading it takes time.
-  const { default: supertest } = await import('supertest')
-  const test = supertest(baseUrl).post(request.path).agent(agent).set(withLength(request))
-  const { request: write } = test as unknown as { request(): http.ClientRequest }
-  return write.call(test).removeAllListeners('error')
 }
 
 /** A body whose length is not announced is sent in two chunks. As latin1 text, bytes go out in one write with the headers. */
@@ -260,17 +251,17 @@ interface WireOptions extends Route {
   maxAnswerBytes?: number | undefined
   /** The local address for requests `from: second-address`. */
   secondAddress?: string | undefined
-  /** Every request goes over node:http alone: of thousands of small calls, supertest would take most of the time. */
-  isBare?: boolean | undefined
+  /** Opens connections in advance for calls that need an unused one; true unless given. Not through a proxy. */
+  opensSpares?: boolean | undefined
   /** A connection with a name that carried nothing for so long is not used again. In ms. */
   mostIdleMs?: number | undefined
 }
 
 type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'endRaces'>> & { close(): void }
 
-/** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
+/** Opens the way to a base URL: ordinary calls go over kept connections, races over connections of their own. */
 export function openWire(options: WireOptions): Wire {
-  const { baseUrl, proxy = null, isBare = false } = options
+  const { baseUrl, proxy = null, opensSpares = true } = options
   const limits = {
     requestTimeoutMs: options.requestTimeoutMs,
     maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes,
@@ -282,7 +273,7 @@ export function openWire(options: WireOptions): Wire {
   /** How many calls were under way at once at most; more connections in advance are never needed. */
   let mostAtOnce = 0
   const spares =
-    proxy === null && !isBare ? openSpares(pool.of('unused', undefined).agent, () => mostAtOnce) : undefined
+    proxy === null && opensSpares ? openSpares(pool.of('unused', undefined).agent, () => mostAtOnce) : undefined
   const isIdle = (): boolean => Object.keys(kept.agent.freeSockets).length > 0
   return {
     send: async (request) => {
@@ -290,8 +281,7 @@ export function openWire(options: WireOptions): Wire {
       underWay += 1
       mostAtOnce = Math.max(mostAtOnce, underWay)
       const lane = pool.of(request.connection === 'warm' ? 'kept' : (request.connection ?? 'kept'), request.from)
-      const sent = isBare ? { ...request, raw: true } : request
-      const answer = await sendRequest(baseUrl, sent, lane.agent, limits)
+      const answer = await sendRequest(baseUrl, request, lane.agent, limits)
       lane.usedAtMs = performance.now()
       underWay -= 1
       // A server that serves one connection at a time would not answer on another one.

@@ -76,7 +76,7 @@ describe.skipIf(withoutOpenssl !== '')(`https://localhost${withoutOpenssl}`, () 
     })
     const { port, close: closeServer } = await listening(server)
     const { send, sendTogether, close } = await targetAt(`https://${host}:${port}`, tls(pair.cert)).open()
-    const answers: WireAnswer[] = [await send(ping), await send({ ...ping, raw: true, connection: 'fresh' })]
+    const answers: WireAnswer[] = [await send(ping), await send({ ...ping, connection: 'fresh' })]
     answers.push(...(await sendTogether([ping])))
     await close()
     closeServer()

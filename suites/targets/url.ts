@@ -12,8 +12,8 @@ export interface UrlTargetOptions extends Pick<Parameters<typeof openWire>[0], '
   requestTimeoutMs: number
   /** A longer answer is not read. */
   maxAnswerBytes?: number
-  /** Thousands of small calls are made, on connections with names. */
-  isBare?: boolean
+  /** Its calls name their connections, as those of the model do, so none is opened in advance. */
+  namesConnections?: boolean
   /** The user says that nothing was created on it before. */
   disposable: boolean
 }
@@ -23,7 +23,7 @@ const mostIdleMs = 2500
 
 /** A running server at a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
-  const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy, isBare } = options
+  const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy, namesConnections = false } = options
   const open = async (): Promise<Instance> => {
     const address = await addressOfLocalhost(url)
     // On [::1] the server sees an address that no ipAddr scope can name.
@@ -36,7 +36,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
       secondAddress: settings.secondAddress,
       tls,
       proxy,
-      ...(isBare === true ? { isBare, mostIdleMs } : {}),
+      ...(namesConnections ? { opensSpares: false, mostIdleMs } : {}),
     })
     return {
       ...wire,
