@@ -160,6 +160,17 @@ describe('a defect is told in one line', () => {
     expect(told([], found.slice(1))).toHaveLength(2)
   })
 
+  test('of findings that explain each other, under the one of the fewest steps', () => {
+    const found = ['solution', 'thread', 'store'].map((area) => finding('let-in', `scopes/${area}`))
+    const [long, short, longer] = found.map((one, at) => ({ ...one, steps: Array(at === 1 ? 1 : 3).fill('a step') }))
+    expect(
+      told(
+        [],
+        [long, short, longer].flatMap((one) => one ?? []),
+      ),
+    ).toEqual(['failed found/scopes/thread/let-in found/scopes/solution/let-in found/scopes/store/let-in'])
+  })
+
   test('under the sentence that most cases with one answer break', () => {
     const broken = ['signatures/ecc', 'signatures/hmac', 'signatures/hmac']
     const cases = broken.map((id, at) => about(`case ${at}`, refused, id))

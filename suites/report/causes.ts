@@ -32,13 +32,15 @@ interface ToldLine {
   blocks: string[]
 }
 
-type Findings = readonly Pick<Finding, 'id' | 'requirement' | 'level' | 'known' | 'reproduced'>[]
+type Findings = readonly Pick<Finding, 'id' | 'requirement' | 'level' | 'known' | 'reproduced' | 'steps'>[]
 
 /** Something that is wrong, and what else is told with it. */
 interface Wrong extends ToldLine {
   broken: readonly string[]
   /** Of the first; null for a finding. */
   problem: Problem | null
+  /** How many steps a finding needs; 0 for a case. */
+  steps: number
   /** Whether a call was accepted that had to be refused, or the other way around; otherwise a value is wrong. */
   side: 'let in' | 'kept out' | 'value'
 }
@@ -78,15 +80,24 @@ const byVerdict = (one: ToldLine, other: ToldLine): number =>
 function wrongOf({ first, others }: Cause): Wrong {
   const { verdict, key, problem } = first
   const broken = problem?.requirements ?? []
-  return { verdict, first: key, others: others.map(keyOf), blocks: [], broken, problem, side: sideOf(problem) }
+  return {
+    verdict,
+    first: key,
+    others: others.map(keyOf),
+    blocks: [],
+    broken,
+    problem,
+    steps: 0,
+    side: sideOf(problem),
+  }
 }
 
 function wrongFinding(finding: Findings[number]): Wrong {
-  const { id, requirement } = finding
+  const { id, requirement, steps } = finding
   const [, , fact = ''] = id.split(/^found\/([^/]+\/[^/]+)\//)
   const side = fact.startsWith('let-in') ? 'let in' : fact.startsWith('refused') ? 'kept out' : 'value'
   const verdict = verdictOfFinding(finding)
-  return { verdict, first: id, others: [], blocks: [], broken: [requirement], problem: null, side }
+  return { verdict, first: id, others: [], blocks: [], broken: [requirement], problem: null, steps: steps.length, side }
 }
 
 function sideOf(problem: Problem | null): Wrong['side'] {
@@ -166,12 +177,17 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
   return wrong.filter((one) => leads.get(rootOf(one)) === one)
 }
 
-/** A case is reported before a finding: it has an exchange, and a command that repeats it alone. Of several, the one that no other explains. */
+/**
+ * A case is reported before a finding: it has an exchange, and a command that repeats it alone. Of several, the one that no other explains; of
+ * findings that explain each other, the one of the fewest steps.
+ */
 function leadOf(root: Wrong, mine: readonly Wrong[], explains: (one: Wrong, other: Wrong) => boolean): Wrong {
   if (root.problem !== null) return root
   const cases = mine.filter(({ problem, verdict }) => problem !== null && verdict === root.verdict)
   const isExplained = (one: Wrong): boolean => cases.some((other) => explains(other, one) && !explains(one, other))
-  return cases.find((one) => !isExplained(one)) ?? cases[0] ?? root
+  const asGood = mine.filter((one) => one === root || (explains(one, root) && explains(root, one)))
+  const [shortest = root] = asGood.sort((one, other) => one.steps - other.steps)
+  return cases.find((one) => !isExplained(one)) ?? cases[0] ?? shortest
 }
 
 /**
@@ -400,6 +416,7 @@ function reasonKey(problem: ReportedProblem): unknown {
     step: _at,
     where: _in,
     hint: _hint,
+    token: _used,
     exchanges: _shown,
     ...facts
   } = problem

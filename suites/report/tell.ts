@@ -1,6 +1,6 @@
 /** What the reports for people and for test tools tell of a run: one value, made once, that each markup lays out. */
 import { countBy, counted, fewOf, firstFew, groupBy } from '../engine/group.ts'
-import type { Verdict } from '../engine/judge/problem.ts'
+import type { UsedToken, Verdict } from '../engine/judge/problem.ts'
 import { type Printable, printable, printed } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
 import {
@@ -169,12 +169,13 @@ function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySe
     ]
     return { ...told, blocks: [{ kind: 'facts', items: facts }, command] }
   }
-  const { step, where, message, hint, exchanges } = problem
+  const { step, where, message, hint, token, exchanges } = problem
   const ids = problem.requirements.length > 0 ? problem.requirements : proves
   const facts = [
     ...fact('At', step === '' ? null : where === undefined ? step : [`${step} (`, code(where, to), ')']),
     ...(where === undefined ? fixture : []),
     ...fact(verdict === 'not-testable' ? 'Why' : 'But', message),
+    ...fact('Token', token && tokenWords(token)),
     ...fact('Hint', hint?.message),
     ...fact('Known', known && knownWords(known)),
   ]
@@ -187,6 +188,11 @@ function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySe
       command,
     ],
   }
+}
+
+function tokenWords({ scope, refreshes }: UsedToken): string {
+  const often = refreshes === 1 ? 'once' : counted(refreshes, 'time')
+  return `granted for the scope "${scope}"${refreshes === 0 ? '' : `; its pair was refreshed ${often}`}`
 }
 
 function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {

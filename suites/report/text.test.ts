@@ -35,6 +35,16 @@ test('a failure shows its sentence, step, received answer, hint, bytes and the c
 `)
 })
 
+test.each([
+  [0, 'Token granted for the scope "context session:one"'],
+  [1, 'Token granted for the scope "context session:one"; its pair was refreshed once'],
+  [3, 'Token granted for the scope "context session:one"; its pair was refreshed 3 times'],
+])('a failure with a token that was refreshed %i times shows what it was granted for', (refreshes, line) => {
+  const [testCase] = report.cases.filter(({ problem }) => problem?.hint !== undefined)
+  const problem = { ...testCase?.problem, token: { scope: 'context session:one', refreshes } }
+  expect(told({ findings: [], cases: [{ ...testCase, problem } as CaseReport] })).toContain(`  ${line}\n`)
+})
+
 test('failures of one cause are reported once, with the keys of the others', () => {
   const testCase = report.cases.find((one) => one.problem?.hint !== undefined) as (typeof report.cases)[number]
   const twice = told({ findings: [], cases: [testCase, { ...testCase, key: 'signatures/other' }] })

@@ -1,10 +1,10 @@
 /** Turns what an attempt showed into the outcome of a case: verdicts and evidence, without secrets. */
-import { defined } from '../json.ts'
+import { defined, isStrings, membersIn, membersOf } from '../json.ts'
 import { type Attempt, type CaseStop, type Exchanged, type JunkControl, judgeCase } from '../judge/judge-case.ts'
-import type { CaseOutcome, Hint, Problem } from '../judge/problem.ts'
+import type { CaseOutcome, Hint, Problem, UsedToken } from '../judge/problem.ts'
 import type { Case, Scenario } from '../language/fixture-types.ts'
 import { redactExchange, redactValue } from '../redact.ts'
-import type { Exchange } from '../target.ts'
+import type { Exchange, WireAnswer } from '../target.ts'
 import { provesOf, unjudged } from './cases.ts'
 import { type Conversation, isMustIn } from './conversation.ts'
 import { showExchange } from './exchange.ts'
@@ -66,15 +66,32 @@ function problemOf(
     return { told: { ...facts, requirements: [], step: '', exchanges: [] }, shown: all }
   }
   const { step, called, problem, proves, inPreparation } = because.stop
+  const token = called[0] && tokenUsedBy(called[0], callsOf(attempt))
   const told = {
     ...problem,
-    ...defined({ inPreparation, hint }),
+    ...defined({ inPreparation, hint, token }),
     requirements: proves,
     step: nameOfStep(step),
     where: `${scenario.file}:${step.at.line}:${step.at.column}`,
     exchanges: [],
   }
   return { told, shown: all.length > 0 ? all : called.slice(0, shownExchanges) }
+}
+
+/** The grant and the refreshes among these calls that led to the token of a call; undefined for other calls and tokens. */
+function tokenUsedBy({ request }: Exchanged, calls: readonly Exchanged[]): UsedToken | undefined {
+  const [, header = ''] = request.headers.find(([name]) => name.toLowerCase() === 'authorization') ?? []
+  const resultOf = (wire: WireAnswer) => membersOf(wire.kind === 'answer' ? membersIn(wire.body).result : undefined)
+  const giving = (member: string, token: unknown) => calls.find(({ wire }) => resultOf(wire)[member] === token)
+  const [token] = header.split(' ').slice(-1)
+  let call = token ? giving('accessToken', token) : undefined
+  // A server may give one token for another in a circle.
+  for (let refreshes = 0; call !== undefined && refreshes < calls.length; refreshes += 1) {
+    const { grantType, scope, refreshToken } = membersOf(membersIn(call.request.body).params)
+    if (grantType !== 'refresh_token') return isStrings(scope) ? { scope: scope.join(' '), refreshes } : undefined
+    call = giving('refreshToken', refreshToken)
+  }
+  return undefined
 }
 
 function nameOfStep(step: CaseStop['step']): string {

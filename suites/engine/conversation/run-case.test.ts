@@ -255,6 +255,28 @@ ${right}`
     expect((await ask(answering(expiring, { dated: false }), waiting)).verdict).toBe('not-testable')
   })
 
+  test('a problem with a token tells the scope of its grant, and how often its pair was refreshed', async () => {
+    let given = 0
+    const own = [basicOf('root', 'not-a-secret'), /^Bearer access-\d$/]
+    const run = answering(({ method, params, authorization = '' }) => {
+      if (method !== 'manager/auth') return own.some((one) => authorization.match(one)) ? accepting() : refused
+      if (params.grantType !== 'refresh_token' && params.apiKeySecret !== 'not-a-secret') return refused
+      given += 1
+      return { result: { accessToken: `access-${given}`, refreshToken: `refresh-${given}` } }
+    })
+    const auth = (params: string) =>
+      `  - { call: manager/auth, auth: none, params: ${params}, keep: { pair: result } }\n`
+    const key = 'apiKeyId: root, apiKeySecret: not-a-secret'
+    const granted = auth(`{ grantType: api_key_credentials, ${key}, scope: [context, "session:one"] }`)
+    const refreshed = auth('{ grantType: refresh_token, refreshToken: $pair.refreshToken }')
+    const used = '  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: refused }\n'
+    const tokenOf = async (steps: string) => (await ask(run, steps)).problem?.token
+    const scope = 'context session:one'
+    expect(await tokenOf(granted + used)).toEqual({ scope, refreshes: 0 })
+    expect(await tokenOf(granted + refreshed + refreshed + used)).toEqual({ scope, refreshes: 2 })
+    expect(await tokenOf(`${granted}  - { call: a/b, auth: none, expect: refused }\n`)).toBeUndefined()
+  })
+
   /** Accepts signatures of its own time only, and sends the time in every answer. */
   function strictInTime(jumps: (calls: number) => number) {
     let calls = 0

@@ -454,7 +454,7 @@ function othersIfAny(cases: readonly JudgedCase[], isLeftOut: (one: JudgedCase) 
 function reasonsOf(cases: readonly JudgedCase[]): RequirementReason[] {
   return cases.flatMap(({ problem }) => {
     if (problem === null) return []
-    const { requirements: _of, step: _at, where: _in, hint: _hint, exchanges: _shown, ...facts } = problem
+    const { requirements: _of, step: _at, where: _in, hint: _hint, token: _used, exchanges: _shown, ...facts } = problem
     return [facts as RequirementReason]
   })
 }

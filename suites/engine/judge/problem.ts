@@ -231,7 +231,16 @@ export type Problem = ProblemFacts & {
   /** fixtures/…yaml:line:column of the step. */
   where?: string
   hint?: Hint
+  /** The access token of the first call that is shown, if a grant of the same case led to it. */
+  token?: UsedToken
   exchanges: Exchange[]
+}
+
+export interface UsedToken {
+  /** What the grant asked for, joined by spaces. */
+  scope: string
+  /** How often its pair was refreshed since. */
+  refreshes: number
 }
 
 /** What an observing step saw. */
