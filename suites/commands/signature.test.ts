@@ -290,12 +290,6 @@ describe('diagnose', () => {
     expect((await asJson('diagnose', curl(`--data-binary @${several}`, signed), ...secret)).valid).toBe(true)
   })
 
-  test('a right signature over a body in chunks is valid', async () => {
-    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-    const header = `POST /api HTTP/1.1\r\nTransfer-Encoding: chunked\r\nAuthorization: ${right}\r\n\r\n${chunks}`
-    expect((await asJson('diagnose', header, ...secret)).valid).toBe(true)
-  })
-
   const start = `curl -H 'Authorization: ${right}' http://h/api`
   const notClosed = (quote: string, at: number) =>
     `Cannot read "--header": the quote ${quote} at character ${at} of the curl line is not closed; paste the whole line`

@@ -46,57 +46,25 @@ const pythonDump = JSON.stringify(json, null, 1)
 const pythonText =
   "{'jsonrpc': '2.0', 'id': 2, 'method': 'manager/createApiKey', 'params': {'scope': ['apikey'], 'name': 'Zoë & <co>'}}"
 const pythonBytes = `b' ${sent.trim().replace('ë', '\\xc3\\xab')} '`
-
-const sorted =
-  '{"id":2,"jsonrpc":"2.0","method":"manager/createApiKey","params":{"name":"Zoë & <co>","scope":["apikey"]}}'
 const reordered = { method: json.method, jsonrpc: json.jsonrpc, params: json.params, id: json.id }
-const plainHash = createHash('sha256').update(secret).update(data()).digest()
 
 const byHand: [id: string, header: string][] = [
-  ['data/without-final-newline', header(hmac(text.slice(0, -1)))],
-  ['data/with-doubled-newline', header(hmac(`${text}\n`))],
-  ['data/with-crlf', header(hmac(text.replace('POST\n/api\n', 'POST\r\n/api\r\n').replace(/\n$/, '\r\n')))],
-  ['data/with-lowercase-method', header(hmac(data({ method: 'post' })))],
-  ['data/without-method', header(hmac(text.replace('POST\n', '')))],
-  ['data/with-full-url', header(hmac(data({ uri: url })))],
-  ['data/with-path-without-slash', header(hmac(data({ uri: 'api' })))],
   ['data/with-query', header(hmac(data({ uri: '/api?verbose=1' })))],
   ['data/with-base-path', header(hmac(data({ uri: '/base/api' })))],
-  ['data/with-body-compact', header(hmac(data({ body: JSON.stringify(json) })))],
-  ['data/with-body-spaced', header(hmac(data({ body: pythonDump })))],
   ['data/with-body-python-escapes', header(hmac(data({ body: escaped(pythonDump, /[^\0-\x7f]/g) })))],
   ['data/with-body-go-escapes', header(hmac(data({ body: escaped(JSON.stringify(json), /[<>&]/g) })))],
-  ['data/with-body-sorted', header(hmac(data({ body: sorted })))],
-  ['data/with-body-trimmed', header(hmac(data({ body: sent.trim() })))],
-  ['data/with-body-latin-1', header(hmac(data({ body: Buffer.from(sent, 'latin1') })))],
-  ['data/with-body-bom', header(hmac(data({ body: `\ufeff${sent}` })))],
-  ['data/with-empty-body', header(hmac(data({ body: '' })))],
   ['data/with-body-as-json-text', header(hmac(data({ body: JSON.stringify(sent) })))],
-  ['data/with-body-utf8-twice', header(hmac(data({ body: Buffer.from(Buffer.from(sent).toString('latin1')) })))],
-  ['data/with-timestamp-in-seconds', header(hmac(data({ at: '1795154904' })))],
   ['fields/timestamp-in-seconds', header(hmac(data({ at: '1795154904' })), '1795154904')],
   ['data/with-timestamp-in-milliseconds', header(hmac(data({ at: '1795154904000' })), '1795154904')],
-  ['data/with-timestamp-in-microseconds', header(hmac(data({ at: `${time}000` })))],
   ['data/with-nonce-without-padding', header(hmac(data({ once: nonce.replaceAll('=', '') })))],
   ['data/with-padded-nonce', header(hmac(data()), time, nonce.replaceAll('=', ''))],
-  ['data/with-decoded-nonce', header(hmac(data({ once: Buffer.from(nonce, 'base64') })))],
-  ['data/with-commas', header(hmac(text.replace(';', ',').replace(';', ',')))],
-  ['data/with-colons', header(hmac(text.replace(';', ':').replace(';', ':')))],
-  ['data/with-nonce-first', header(hmac(text.replace(`${time};${nonce}`, `${nonce};${time}`)))],
-  ['signature/sha1', header(hmac(data(), secret, 'sha1'))],
-  ['signature/sha512', header(hmac(data(), secret, 'sha512'))],
-  ['signature/arguments-swapped', header(hmac(secret, data()))],
   ['key/hex-decoded', header(hmac(data(), Buffer.from(secret, 'hex')))],
   ['key/base64-decoded', header(hmac(data(), Buffer.from(secret, 'base64')))],
   ['key/id-as-secret', header(hmac(data(), keyId))],
   ['key/another-key', header(hmac(data(), 'the-old-secret'))],
   ['signature/untruncated', header(mac(data()).toString('base64'))],
-  ['signature/last-20-bytes', header(mac(data()).subarray(12).toString('base64'))],
   ['signature/cut-hex-text', header(mac(data()).toString('hex').slice(0, 20))],
   ['signature/cut-hex', header(Buffer.from(mac(data()).toString('hex').slice(0, 20)).toString('base64'))],
-  ['signature/in-hex', header(mac(data()).subarray(0, 20).toString('hex'))],
-  ['signature/unpadded', header(hmac(data()).replace('=', ''))],
-  ['signature/plain-hash', header(plainHash.subarray(0, 20).toString('base64'))],
   ['data/with-body-printed-by-python', header(hmac(data({ body: pythonText })))],
   ['data/with-body-python-bytes', header(hmac(data({ body: pythonBytes })))],
   ['data/without-body-member', header(hmac(data({ body: JSON.stringify({ ...json, id: undefined }) })))],
@@ -110,12 +78,9 @@ const byHand: [id: string, header: string][] = [
   ['signature/hmac-over-hex-hash', header(hmac(createHash('sha256').update(data()).digest('hex')))],
   ['signature/printed-object', header('[object Promise]')],
   ['signature/python-bytes', header(`b'${hmac(data())}'`)],
-  ['fields/with-commas', header(hmac(data())).replaceAll(';', ',')],
-  ['fields/one-too-few', header(hmac(data())).replace(';1;', ';')],
   ['fields/other-version', header(hmac(data())).replace(';1;', ';2;')],
   ['fields/in-another-order', `svc-hmac-sha256 ${keyId};${time};${nonce};1;${hmac(data())}`],
   ['fields/without-scheme', header(hmac(data())).replace('svc-hmac-sha256 ', '')],
-  ['fields/other-scheme', header(hmac(data())).replace('svc', 'SVC')],
 ]
 
 const ask = (refused: string, more: Partial<DiagnoseInput> = {}): DiagnoseInput => ({
@@ -158,17 +123,6 @@ describe('by hand, with a secret', () => {
     expect(idsOf(ask(refused))).toEqual([id])
   })
 
-  test('base64url, with a nonce whose signature shows it', () => {
-    for (let count = 0; ; count++) {
-      const once = `nonce-${count}`
-      const right = hmac(data({ once }))
-      if (!/[+/]/.test(right)) continue
-      const refused = header(right.replaceAll('+', '-').replaceAll('/', '_'), time, once)
-      expect(idsOf(ask(refused))).toEqual(['signature/base64url'])
-      return
-    }
-  })
-
   test('three at once, and the whole MAC in hex', () => {
     const wrong = text.slice(0, -1).replace('POST', 'post').replace('/api', 'api')
     const ofData = ['data/with-lowercase-method', 'data/with-path-without-slash', 'data/without-final-newline']
@@ -194,8 +148,6 @@ describe('by hand, with a private key', () => {
   const ecc: [id: string, signature: string][] = [
     ['data/without-final-newline', sign(text.slice(0, -1)).toString('base64')],
     ['data/with-body-python-escapes', sign(data({ body: escaped(pythonDump, /[^\0-\x7f]/g) })).toString('base64')],
-    ['signature/over-hash', sign(hash('sha256', data())).toString('base64')],
-    ['signature/over-sha512', sign(hash('sha512', data())).toString('base64')],
     ['signature/in-hex', sign(data()).toString('hex')],
     ['signature/ed25519-cut-to-20-bytes', sign(data()).subarray(0, 20).toString('base64')],
     ['signature/hmac-with-seed', hmac(data(), seed)],
@@ -219,10 +171,6 @@ describe('by hand, with a private key', () => {
   )
 
   test('signed rightly', () => expect(diagnose(ask(header(sign(data()).toString('base64')), { key })).valid).toBe(true))
-
-  test('ECC where HMAC is due', () => {
-    expect(idsOf(ask(header(sign(data()).toString('base64'))))).toEqual(['signature/ecc-for-hmac'])
-  })
 
   test.skipIf(!isProof)(onlyInProof('another private key'), () => {
     const other = sign(data(), Buffer.alloc(32, 7)).toString('base64')

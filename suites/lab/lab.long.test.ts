@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { chromiumMissing, launchChromium, obstaclesOn } from '../self/chromium.ts'
-import { partUnlessProof } from '../self/proof-form.ts'
 import { labResult } from './compute.ts'
 import { buildLab, serveLab } from './lab-page.ts'
 
@@ -127,23 +126,13 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
 
   test('a vector can be loaded, and is judged as it should be', async () => {
     const { valid, invalid } = loadVectors(packageRoot)
-    const judged = invalid.filter((vector) => vector['fails-at'] !== 'key-id')
-    const notValidAt = (stage: string) => expect.stringContaining(`Not valid at ${stage}`)
-    const wanted = [
-      ...valid.map(({ id }): [string, unknown] => [id, 'Valid: every stage is right']),
-      ...judged.map(({ id, ...vector }): [string, unknown] => [id, notValidAt(vector['fails-at'])]),
-    ]
-    const some = partUnlessProof(wanted, 16)
-    const shown = await page.getByLabel('Load a vector').evaluate(
-      (select: HTMLSelectElement, ids) =>
-        ids.map((id) => {
-          select.value = id
-          select.dispatchEvent(new Event('change', { bubbles: true }))
-          return [id, document.getElementById('verdict')?.textContent]
-        }),
-      some.map(([id]) => id),
-    )
-    expect(shown).toEqual(some)
+    for (const [vector, verdict] of [
+      [valid.at(-1), 'Valid: every stage is right'],
+      [invalid.find((one) => one['fails-at'] === 'length'), 'Not valid at length'],
+    ] as const) {
+      await page.getByLabel('Load a vector').selectOption(vector?.id ?? '')
+      await says(verdict)
+    }
   })
 
   test('the example shows a mistake that is found, and another secret leads to the own data', async () => {
