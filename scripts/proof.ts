@@ -41,7 +41,6 @@ const quickProofs: readonly Proof[] = [
     'suites/self/facts.test.ts',
     'suites/self/recipes.test.ts',
     'suites/self/run-lifecycle.test.ts',
-    'suites/self/saved-scenarios.test.ts',
   ),
   whole(
     'every mutant is caught at the requirement that it breaks, and only idle scenarios say why',

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { parseScenario } from '../engine/language/corpus.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
 import { changeBytes, changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
@@ -7,7 +6,6 @@ import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { exploreInMemory } from '../self/explore-in-memory.ts'
 import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
-import { serverNamed } from '../self/server-named.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import type { Exploration } from './explore.ts'
 import { isLocked } from './findings.ts'
@@ -130,18 +128,6 @@ describe('an exploration', () => {
     expect(made.length).toBeGreaterThan(5)
   })
 
-  const findable = [
-    ['whole-mac-expected', 'signatures/hmac'],
-    ['no-authorization-taken', 'authorization/required'],
-  ] as const
-  test.each(partUnlessProof(findable, 1, 1))('finds %s', async (id, requirement) => {
-    const { findings } = await exploreServer(await serverNamed(id), shortCalls)
-    expect(findings.map((finding) => finding.requirement)).toContain(requirement)
-    const found = findings.find((finding) => finding.requirement === requirement)
-    expect(found).toMatchObject({ level: 'must', reproduced: { failed: 3, tries: 3 } })
-    if (found?.fixture != null) expect(parseScenario(found.fixture, 'found/x.yaml').proves).toContain(requirement)
-  })
-
   test('finds that each use prolongs a token, on a clock that nobody can move', async () => {
     const ends = new Map<string, number>()
     const accessExpired: Rules['accessExpired'] = (pair, nowMs) => {
@@ -151,16 +137,6 @@ describe('an exploration', () => {
     }
     const { findings } = await exploreServer({ rules: { accessExpired } }, 1000, false)
     expect(findings.map(({ requirement }) => requirement)).toContain('expires-in/enforced')
-  })
-
-  test.skipIf(!isProof)(onlyInProof('finds that one new session of four removes none'), async () => {
-    let overflows = 0
-    const sessionsRemoved: Rules['sessionsRemoved'] = (live, surplus) => {
-      overflows += 1
-      return overflows % 4 === 2 ? [] : live.slice(0, surplus)
-    }
-    const { findings } = await exploreServer({ rules: { sessionsRemoved } }, 1500)
-    expect(findings.map(({ requirement }) => requirement)).toContain('sessions/oldest-removed')
   })
 
   test('ends if no authorization is accepted', async () => {
@@ -246,40 +222,6 @@ describe('the matrix', () => {
 test('a seed draws the same sequences again', () => {
   expect(sequences(5, 4)).toEqual(sequences(5, 4))
   expect(sequences(5, 4)).not.toEqual(sequences(6, 4))
-})
-
-/** Explores a server that refuses Basic credentials of a key for a while after wrong ones in a row, and nothing else. */
-async function exploreLocking(most: number, ms: number): Promise<Exploration & { locked: number }> {
-  const { handle, context } = createHandler({ clock: 'virtual' })
-  const wrong = new Map<string, number>()
-  const until = new Map<string, number>()
-  let locked = 0
-  const locking: typeof handle = async (request) => {
-    const [, blob] = /^Basic (.*)$/.exec(request.headers.authorization ?? '') ?? []
-    if (blob === undefined) return handle(request)
-    // What Node decodes of any text.
-    const [key = ''] = Buffer.from(blob.slice(0, 400), 'base64').toString('latin1').split(':')
-    if (context.now() < (until.get(key) ?? 0)) {
-      locked += 1
-      return handle({ ...request, headers: { ...request.headers, authorization: 'Basic Og==' } })
-    }
-    const answer = await handle(request)
-    const isRight = answer.status === 200 && answer.body.includes('"result"')
-    const count = isRight ? 0 : (wrong.get(key) ?? 0) + 1
-    wrong.set(key, count % most)
-    if (count === most) until.set(key, context.now() + ms)
-    return answer
-  }
-  return { ...(await exploreInMemory({ handle: locking, context }, { maxCalls: 3000 })), locked }
-}
-
-test.skipIf(!isProof).each([
-  [6, 2000],
-  [8, 30_000],
-])(onlyInProof('nothing is found where %i wrong Basic credentials in a row lock them for %i ms'), async (most, ms) => {
-  const { findings, locked } = await exploreLocking(most, ms)
-  expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
-  expect(locked).toBeGreaterThan(0)
 })
 
 test.each([
