@@ -66,11 +66,6 @@ describe('wrong usage: one sentence and exit code 2', () => {
     [['serve', '--port'], 'Option "--port <port>" argument missing\n'],
     [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535\n'],
     [['serve', '--set', 'batch'], 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"\n'],
-    [['run', '--known', folder], `Cannot read the baseline "${folder}": it is a folder, name a file in it\n`],
-    [
-      ['run', '--known', folder, '--update-known'],
-      `Cannot read the baseline "${folder}": it is a folder, name a file in it\n`,
-    ],
     [
       ['run', '--target', testKeysIsFolder, '--plan'],
       `Cannot read the record of created keys "${folder}": it is a folder, name a file in it\n`,
@@ -93,10 +88,6 @@ describe('wrong usage: one sentence and exit code 2', () => {
     expect(await complaint(...argv)).toBe(sentence)
     expect(captured.out).toBe('')
   })
-})
-
-test('sign: the curl line calls below the base URL', async () => {
-  expect(await printed(...signing, '--url', 'http://h/base/')).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
 })
 
 test.each([

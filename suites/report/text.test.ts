@@ -45,13 +45,6 @@ test.each([
   expect(told({ findings: [], cases: [{ ...testCase, problem } as CaseReport] })).toContain(`  ${line}\n`)
 })
 
-test('failures of one cause are reported once, with the keys of the others', () => {
-  const testCase = report.cases.find((one) => one.problem?.hint !== undefined) as (typeof report.cases)[number]
-  const twice = told({ findings: [], cases: [testCase, { ...testCase, key: 'signatures/other' }] })
-  expect(twice).toContain('  Also  1 more, most likely for the same cause:\n        signatures/other\n')
-  expect(twice.match(/> POST/g)).toHaveLength(1)
-})
-
 test('cases that are blocked by one cause are reported once', () => {
   expect(text.match(/The control was refused/g)).toHaveLength(1)
   expect(text).toContain('  Also  2 more, most likely for the same cause:\n        tokens/three\n        tokens/two\n')

@@ -18,14 +18,6 @@ const withSignature = (change: (signature: string) => string) => (right: string)
   right.replace(/[^;]*$/, (signature) => change(signature))
 const bytesOf = (signature: string): Buffer => Buffer.from(signature, 'base64')
 
-// With a nonce that gives a signature with + or /.
-const markedNonce = Array.from({ length: 40 }, (_, index) => `nonce-${index}`).find((one) =>
-  /[+/]/.test(signed(0, one).authorization ?? ''),
-)
-const urlSafe = (text: string): string => text.replaceAll('+', '-').replaceAll('/', '_')
-const named = (right: string): string =>
-  right.replace(/key-1;1;(\d+);([^;]*);(.*)$/, 'id="key-1";v=1;ts=$1;nonce="$2";sig="$3"')
-
 test('every check of a signature is tried', () => {
   const ids = signatureChecks.map(({ id }) => id).filter((id) => id.startsWith('signature/'))
   expect(ids.toSorted()).toEqual(checks.map((check) => `signature/${check}`).toSorted())
@@ -38,13 +30,7 @@ describe('a signature', () => {
     ['with a nonce without its padding', (right) => right.replace('bm9uY2U=;', 'bm9uY2U;'), []],
     // Hex is valid BASE64 text, too.
     ['in hex', withSignature((signature) => bytesOf(signature).toString('hex')), ['base64']],
-    ['in base64url', withSignature(urlSafe), ['base64'], markedNonce],
-    ['with commas', (right) => right.replaceAll(';', ','), ['five-fields']],
-    ['with the nonce first', (right) => right.replace(/;1;(\d+);([^;]*)/, ';1;$2;$1'), ['five-fields']],
-    ['of version 2', (right) => right.replace(';1;', ';2;'), ['five-fields']],
     ['after another scheme', (right) => right.replace('svc-hmac-sha256', 'hmac-sha256'), ['five-fields']],
-    ['with names of its fields', named, ['five-fields']],
-    ['with four fields', (right) => right.replace(';1;', ';'), ['five-fields']],
     ['with six fields', (right) => right.replace(/;1;(\d+);/, ';1;$1;POST;'), ['five-fields']],
     // Nothing explains it, so that nothing is shown to be right.
     ['of another nonce', (right) => right.replace('bm9uY2U=', 'b3RoZXI='), checks],

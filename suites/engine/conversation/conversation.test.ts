@@ -9,8 +9,6 @@ import {
   madeUpTarget,
   runOf,
 } from '../../self/made-up-target.ts'
-import { startMockServer } from '../../targets/bundled.ts'
-import { openWire } from '../../targets/transport.ts'
 import { createRedactor } from '../redact.ts'
 import { seededRandom } from '../signer/random.ts'
 import { bareSettings, type Instance, type TargetSettings, type WireAnswer, type WireRequest } from '../target.ts'
@@ -178,27 +176,15 @@ describe('a call that is sent again', () => {
   })
 })
 
-test('a report shows where the reference server refused', async () => {
-  const server = await startMockServer({ explain: true })
-  const wire = openWire({ baseUrl: server.url, requestTimeoutMs: 5000 })
-  try {
-    const request = {
-      method: 'POST',
-      path: '/api',
-      headers: Object.entries({ 'content-type': 'application/json', authorization: 'Basic bm8==' }),
-      body: Buffer.from('{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'),
-    }
-    const { answer } = showExchange(request, await wire.send(request), undefined)
-    expect(answer.find((line) => line.startsWith('x-refused-at: '))).toBeDefined()
-  } finally {
-    wire.close()
-    await server.close()
-  }
+const request = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
+
+test('a report shows where the reference server refused', () => {
+  const { answer } = showExchange(request, answered(401, {}, { 'x-refused-at': 'signature/mac' }), undefined)
+  expect(answer).toContain('x-refused-at: signature/mac')
 })
 
 test('a long body is shown by its beginning, its end, its length and its SHA-256', () => {
   const body = new TextEncoder().encode(`begin${'x'.repeat(1_000_000)}end`)
-  const request = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
   const { answer } = showExchange(request, cutAnswer({ kind: 'answer', status: 200, headers: {}, body }), undefined)
   expect(answer[1]).toMatch(/^beginx+$/)
   expect(answer[2]).toBe(`… (1000008 bytes in all, SHA-256 ${createHash('sha256').update(body).digest('hex')})`)
@@ -412,11 +398,6 @@ describe('pace', () => {
     const talk = await openConversation(answering(accepting, { callMs: 0, fresh: false }))
     expect((await calling(talk, 20)).tookMs).toBeGreaterThanOrEqual(900)
     expect((await calling(talk, 2000)).tookMs).toBeLessThan(12_000)
-  })
-
-  test('a target with a limit throttles ever more rarely', async () => {
-    const { throttled } = await calling(await openConversation(limited(40, {})), 8000)
-    expect(throttled.filter((times) => times > 0).length).toBeLessThan(30)
   })
 
   const fiftieth = (call: number): boolean => call % 50 === 0
