@@ -64,6 +64,15 @@ describe('spare connections', () => {
     return { server, sockets, spares, opened, used, get, untilOpened }
   }
 
+  test('none are opened ahead unless that is allowed, and some as soon as it is', async () => {
+    const { spares, get, untilOpened } = await open()
+    for (let made = 0; made < 3; made += 1) await get()
+    await untilOpened(3)
+    spares.allow()
+    spares.allow()
+    await untilOpened(5)
+  })
+
   test('connections that were opened ahead carry one call each', async () => {
     const { spares, opened, used, get, untilOpened } = await open()
     spares.allow()
