@@ -141,11 +141,7 @@ describe('http', async () => {
 
   test.each([
     ['raw bytes', odd, true],
-    [
-      'JSON text with white space, CR LF and multi-byte characters',
-      Buffer.from('  {"a" : "ö鍵🔑",\r\n "b":1}\n'),
-      false,
-    ],
+    ['JSON text with white space, CR LF and others', Buffer.from('  {"a" : "ö鍵🔑",\r\n "b":1}\n'), false],
   ])('%s arrive as they are', async (_what, body, raw) => {
     expect(textOf(await wireTo(url).send(request(body, { raw })))).toBe(hexOf(body))
   })
@@ -349,26 +345,24 @@ async function ask(
 }
 
 const head = (...headers: string[]): string => `HTTP/1.1 200 OK\r\n${headers.join('\r\n')}\r\n\r\n`
+const says =
+  (...bytes: (string | Buffer)[]) =>
+  (socket: Socket): void => {
+    for (const one of bytes) socket.write(one)
+  }
+const saysAtEnd = (bytes: string) => (socket: Socket) => void socket.end(bytes)
 const zipped = gzipSync(body)
+const zippedHead = head(`Date: ${date}`, 'Content-Encoding: gzip', `Content-Length: ${zipped.length}`)
 const filler = `x-filler: ${'x'.repeat(8000)}`
 
 const plain = head(`Date: ${date}`, `Content-Length: ${body.length}`) + body
-const inChunks = [...body].map((character) => `1\r\n${character}\r\n`).join('')
+const inChunks = `${[...body].map((character) => `1\r\n${character}\r\n`).join('')}0\r\n\r\n`
 const speakers: Speakers = [
-  ['HTTP/1.0 and the end of the connection', (socket) => socket.end(`HTTP/1.0 200 OK\r\nDate: ${date}\r\n\r\n${body}`)],
-  [
-    'chunks of one byte',
-    (socket) => socket.write(`${head(`Date: ${date}`, 'Transfer-Encoding: chunked')}${inChunks}0\r\n\r\n`),
-  ],
-  [
-    'gzip, whether the request allows it or not',
-    (socket) => {
-      socket.write(head(`Date: ${date}`, 'Content-Encoding: gzip', `Content-Length: ${zipped.length}`))
-      socket.write(zipped)
-    },
-  ],
-  ['large headers', (socket) => socket.write(head(`Date: ${date}`, filler, `Content-Length: ${body.length}`) + body)],
-  ['early hints first', (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${plain}`)],
+  ['HTTP/1.0 and the end of the connection', saysAtEnd(`HTTP/1.0 200 OK\r\nDate: ${date}\r\n\r\n${body}`)],
+  ['chunks of one byte', says(head(`Date: ${date}`, 'Transfer-Encoding: chunked'), inChunks)],
+  ['gzip, whether the request allows it or not', says(zippedHead, zipped)],
+  ['large headers', says(head(`Date: ${date}`, filler, `Content-Length: ${body.length}`), body)],
+  ['early hints first', says(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${plain}`)],
 ]
 
 test.each(inEveryWay(speakers))('$name is understood $way', async ({ speak, send }) => {
@@ -377,41 +371,32 @@ test.each(inEveryWay(speakers))('$name is understood $way', async ({ speak, send
   expect(answer?.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(body)
 })
 
+/** Sends these bytes again and again, until the connection ends. */
+const saysForEver = (first: string, again: string, everyMs: number) => (socket: Socket) => {
+  socket.write(first)
+  const timer = setInterval(() => socket.write(again), everyMs)
+  socket.on('close', () => clearInterval(timer))
+}
+const bomb = gzipSync(' '.repeat(1_000_000))
+const bombHead = head('Content-Encoding: gzip', `Content-Length: ${bomb.length}`)
+const endless = saysForEver(head('Transfer-Encoding: chunked'), `1000\r\n${' '.repeat(4096)}\r\n`, 1)
+const tooLong: Speakers = [
+  ['a body that never ends', endless],
+  ['a small body that is large when it is unpacked', says(bombHead, bomb)],
+]
+
 test.each(ways)('an answer that never ends counts as no answer, %s', async (_way, send) => {
-  const dripping = (socket: Socket): void => {
-    socket.write(head('Content-Length: 100000'))
-    const timer = setInterval(() => socket.write(' '), 5)
-    socket.on('close', () => clearInterval(timer))
-  }
+  const dripping = saysForEver(head('Content-Length: 100000'), ' ', 5)
   const answer = await ask(dripping, send, { requestTimeoutMs: 60 })
   expect(answer).toMatchObject({ kind: 'none', refusedConnection: false, timedOut: true })
 })
-
-const bomb = gzipSync(' '.repeat(1_000_000))
-const tooLong: Speakers = [
-  [
-    'a body that never ends',
-    (socket) => {
-      socket.write(`${head('Transfer-Encoding: chunked')}`)
-      const timer = setInterval(() => socket.write(`1000\r\n${' '.repeat(4096)}\r\n`), 1)
-      socket.on('close', () => clearInterval(timer))
-    },
-  ],
-  [
-    'a small body that is large when it is unpacked',
-    (socket) => {
-      socket.write(head('Content-Encoding: gzip', `Content-Length: ${bomb.length}`))
-      socket.write(bomb)
-    },
-  ],
-]
 
 test.each(inEveryWay(tooLong))('$name is not read to its end $way', async ({ speak, send }) => {
   expect(await ask(speak, send)).toMatchObject({ kind: 'unread', status: 200, limitBytes: 10_000 })
 })
 
 test('answers that are in memory together share the bytes of four', async () => {
-  const speak = (socket: Socket): void => void socket.write(head('Content-Length: 900') + ' '.repeat(900))
+  const speak = says(head('Content-Length: 900'), ' '.repeat(900))
   const shared = (sharedBy: number) =>
     ask(speak, (wire) => wire.send({ ...request, sharedBy }), { maxAnswerBytes: 1000 })
   expect(await shared(4)).toMatchObject({ kind: 'answer' })
@@ -420,7 +405,7 @@ test('answers that are in memory together share the bytes of four', async () => 
 
 test('long answers that come at the same time are all read, a few at a time', async () => {
   const long = 600_000
-  const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${long}`) + ' '.repeat(long))
+  const speak = says(head(`Content-Length: ${long}`), ' '.repeat(long))
   const lengths: unknown[] = []
   const race = async (wire: Wire): Promise<undefined> => {
     for (const answer of await wire.sendTogether(Array.from({ length: 10 }, () => request)))
@@ -430,19 +415,16 @@ test('long answers that come at the same time are all read, a few at a time', as
   expect(lengths).toEqual(Array(10).fill(long))
 })
 
+const beginning = `${head('Content-Length: 100')}{"jsonrpc"`
+const resetWithin = (socket: Socket): void => {
+  socket.write(beginning)
+  setTimeout(() => socket.resetAndDestroy(), 5)
+}
+const noGzip = `${head('Content-Encoding: gzip', 'Content-Length: 4')}what`
 const cutShort: Speakers = [
-  [
-    'a reset within the answer',
-    (socket) => {
-      socket.write(`${head('Content-Length: 100')}{"jsonrpc"`)
-      setTimeout(() => socket.resetAndDestroy(), 5)
-    },
-  ],
-  ['a body that is shorter than it says', (socket) => socket.end(`${head('Content-Length: 100')}{"jsonrpc"`)],
-  [
-    'bytes that are not the gzip they are called',
-    (socket) => socket.end(`${head('Content-Encoding: gzip', 'Content-Length: 4')}what`),
-  ],
+  ['a reset within the answer', resetWithin],
+  ['a body that is shorter than it says', saysAtEnd(beginning)],
+  ['bytes that are not the gzip they are called', saysAtEnd(noGzip)],
 ]
 
 test.each(inEveryWay(cutShort))('$name is an answer or none $way, and nothing is printed', async ({ speak, send }) => {
@@ -460,7 +442,7 @@ const speaksIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({
 const withoutIPv6 = speaksIPv6 ? '' : ' (NOT RUN: needs the address ::1)'
 
 test.skipIf(!speaksIPv6).each(ways)(`an address of IPv6 is called %s${withoutIPv6}`, async (_way, send) => {
-  expect(await ask((socket) => socket.write(plain), send, { host: '::1' })).toMatchObject({
+  expect(await ask(says(plain), send, { host: '::1' })).toMatchObject({
     kind: 'answer',
     status: 200,
   })

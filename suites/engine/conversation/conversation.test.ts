@@ -400,6 +400,11 @@ describe('pace', () => {
     expect((await calling(talk, 2000)).tookMs).toBeLessThan(12_000)
   })
 
+  test('a target with a limit throttles ever more rarely', async () => {
+    const { throttled } = await calling(await openConversation(limited(40, {})), 8000)
+    expect(throttled.filter((times) => times > 0).length).toBeLessThan(30)
+  })
+
   const fiftieth = (call: number): boolean => call % 50 === 0
   test.each<[string, (call: number) => boolean, MadeUpAnswer, number]>([
     // At the slowest pace it would take 400 s.
