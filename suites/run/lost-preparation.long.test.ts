@@ -34,37 +34,17 @@ const sixteenMore = `  - wait: 2s
 `
 
 const first = grant(', "session:first-$unique"')
-const causes: [string, string, string, string][] = [
-  [
-    'its session was removed by newer ones',
-    `steps:\n${first}${use}${sixteenMore}${use}`,
-    'session-removed',
-    'its token was removed, because 16 newer ones of its key were created since it was last used (sessions/oldest-removed)',
-  ],
-  [
-    'its session was removed during the preparation',
-    `given:\n${first}${use}${sixteenMore}${use}steps:\n${use}`,
-    'session-removed',
-    '(sessions/oldest-removed)',
-  ],
-  [
-    'its pair was refreshed',
-    `steps:\n${grant('')}${use}${refresh}${use}`,
-    'pair-refreshed',
-    'its token had been exchanged for a new pair (refresh/revokes-access)',
-  ],
-  [
-    'its refresh token was used',
-    `steps:\n${grant('')}${use}${refresh}${refresh}`,
-    'pair-refreshed',
-    '(refresh/revokes-refresh)',
-  ],
-  [
-    'its token expired',
-    `steps:\n${grant(', "expiresIn:5000"')}${use}  - wait: 10s\n${use}`,
-    'token-expired',
-    'its token had expired at least 5.0 s before (expires-in/enforced)',
-  ],
+const ofRemoved = '16 newer ones of its key were created since it was last used (sessions/oldest-removed)'
+const ofExpired = 'its token had expired at least 5.0 s before (expires-in/enforced)'
+const given = `given:\n${first}${use}${sixteenMore}${use}`
+const refreshed = `${grant('')}${use}${refresh}`
+const expiring = `${grant(', "expiresIn:5000"')}${use}  - wait: 10s\n`
+const causes: [what: string, steps: string, kind: string, text: string][] = [
+  ['its session was removed by newer ones', `steps:\n${first}${use}${sixteenMore}${use}`, 'session-removed', ofRemoved],
+  ['it was removed during the preparation', `${given}steps:\n${use}`, 'session-removed', '(sessions/oldest-removed)'],
+  ['its pair was refreshed', `steps:\n${refreshed}${use}`, 'pair-refreshed', 'new pair (refresh/revokes-access)'],
+  ['its refresh token was used', `steps:\n${refreshed}${refresh}`, 'pair-refreshed', '(refresh/revokes-refresh)'],
+  ['its token expired', `steps:\n${expiring}${use}`, 'token-expired', ofExpired],
 ]
 
 test.each(causes)('a case whose preparation no longer holds is not testable: %s', async (_what, steps, kind, text) => {

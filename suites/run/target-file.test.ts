@@ -13,13 +13,11 @@ function refusal(text: string): string {
 }
 
 describe('an error never shows a secret', () => {
+  const ofRoot =
+    '3:3: "Authorization" cannot be sent with every call: cases set this header themselves; name the key in "root"'
   test.each([
     ['a misspelt key', `root: { id: x, sercet: ${secret} }`, '1:16: unknown key "sercet", did you mean "secret"?'],
-    [
-      'on a separate line',
-      `root:\n  id: x\n  sercet: ${secret}\n`,
-      '3:3: unknown key "sercet", did you mean "secret"?',
-    ],
+    ['on a line of its own', `root:\n  id: x\n  sercet: ${secret}\n`, '3:3: unknown key "sercet", did you mean'],
     ['a wrong type', `root: { id: x, secret: [${secret}] }`, '1:24: this is not an API key secret in quotes'],
     ['a missing id', `root: { secret: ${secret} }`, '1:7: missing key "id" in the key that the run uses'],
     ['two kinds of keys', `root: { id: x, secret: ${secret}, privateKeyFile: z }`, 'name one of "secret" and'],
@@ -28,11 +26,7 @@ describe('an error never shows a secret', () => {
     ['a header', `headers: { x-key: ["${secret}"] }`, '1:19: this is not a text in quotes'],
     ['a list of words', `allow: [${secret}]`, '1:9: this is not a safety class: "sessions", "keys", "limits"'],
     ['a word that hides another', `allow: ["a; expected ${secret}"]`, '1:9: this is not a safety class'],
-    [
-      'a header that cases send themselves',
-      `headers:\n  X-Tenant: a\n  Authorization: ${secret}\n`,
-      '3:3: "Authorization" cannot be sent with every call: cases set this header themselves; name the key in "root"',
-    ],
+    ['a header that cases send themselves', `headers:\n  X-Tenant: a\n  Authorization: ${secret}\n`, ofRoot],
     ['root is misspelt', `rot: { id: x, secret: ${secret} }`, '1:1: unknown key "rot", did you mean "root"?'],
     ['after an anchor', `headers: { a: &s ${secret} }\nrate: *s\n`, '2:7: this is not a number of calls a second'],
     ['where a key should be', `root: { id: x, ${secret}: y }`, '1:16: unknown key, expected one of "id", "secret"'],
@@ -60,10 +54,14 @@ describe('mistakes that would only show after the run are found at once', () => 
     ['cleanup: { method: a/b, params: { id: $key } }', 'unknown reference "$key", expected "$id"'],
     ['probes: { disable: { method: a/b } }', 'missing reference "$id"'],
     ['probes: { solution-context: { method: a/b } }', 'as in "params: { solution: $solution }"'],
-    [
-      'probes: { context: { method: a/b, params: { at: $id } } }',
-      'unknown reference "$id", its params are sent as they are',
-    ],
+    ['probes: { context: { method: a/b, params: { at: $id } } }', 'unknown reference "$id", its params are sent as'],
+    ['probes: { context: { params: {} } }', 'missing key "method" in a call: method, params'],
+    ['url: 7', 'this is not a base URL, http or https; calls go to {url}/api'],
+    ['secondAddress: localhost', 'this is not an IPv4 address, such as 127.0.0.2'],
+    ['clientAddress: 300.0.0.1', 'this is not an IPv4 address, such as 127.0.0.2'],
+    ['headers: { "a b": c }', '"a b" is not a header name'],
+    ['requestTimeoutMs: 1.5', 'this is not a number of milliseconds, 1 or more'],
+    ['- url', 'this is not a map of what is known about the target'],
     ['headers: { Host: a }', '1:12: "Host" cannot be sent with every call: it follows from "url"'],
     ['headers: { CONTENT-TYPE: text/plain }', '1:12: "CONTENT-TYPE" cannot be sent with every call'],
     ['headers: { content-length: "1" }', '1:12: "content-length" cannot be sent with every call'],
