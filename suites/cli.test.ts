@@ -28,64 +28,62 @@ async function complaint(...argv: string[]): Promise<string> {
 const signing = ['sign', '--key-id', 'k', '--secret-file', secretFile, '--body', '{}']
 captureCli()
 
+const secretInFlag =
+  'give the secret in a variable or in a file, as "--help" says, because every process list shows flags'
+const commandNames =
+  '"run", "explore", "facts", "client", "watch", "judge", "serve", "init", "show", "keys", "list", "compare", "diff", "vectors", "sign", "verify", "diagnose", "lab"'
+const wrongId =
+  'it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials'
+const serve = (...flags: string[]): string[] => ['serve', ...flags]
+const mutants = (...ids: string[]): string[] => serve(...ids.flatMap((id) => ['--mutant', id]))
+const belowFile = join(import.meta.filename, 'x')
+const bothMacs = '"sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"'
+const noPublicKey = 'it is not an ED25519 public key in PEM form'
+const fileAbove = 'a file stands where a folder should be'
+const isFolder = 'it is a folder, name a file in it'
+const fileInFolder = `it is a folder; name a file in it, such as "${at('svc-target.yaml')}"`
+
 describe('wrong usage: one sentence and exit code 2', () => {
-  test.each([
-    [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
-    [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"\n'],
-    [
-      ['run', '--secret', 'x'],
-      'Unknown flag "--secret": give the secret in a variable or in a file, as "--help" says, because every process list shows flags\n',
-    ],
-    [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
-    [['help', 'lst'], 'Unknown command "lst", did you mean "list"?\n'],
-    [
-      ['help', 'nosuch'],
-      'Unknown command "nosuch", expected one of "run", "explore", "facts", "client", "watch", "judge", "serve", "init", "show", "keys", "list", "compare", "diff", "vectors", "sign", "verify", "diagnose", "lab"\n',
-    ],
-    [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"\n'],
-    [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"\n'],
-    [['compare'], 'Missing required argument "reports"\n'],
-    [['serve', 'extra'], 'Too many arguments for "serve": expected 0, got 1\n'],
-    [['serve', '--mutant', 'whole-mac'], 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?\n'],
-    [['serve', '--mutant', 'nope'], 'Unknown mutant "nope"; "svc-conformance list --mutants" shows them\n'],
-    [
-      ['serve', '--public-key', 'README.md'],
-      'Cannot use "README.md" for "--public-key": it is not an ED25519 public key in PEM form\n',
-    ],
-    [
-      ['serve', '--mutant', 'sha1-expected', '--mutant', 'whole-mac-expected', '--mutant', 'sha1-taken-too'],
-      'Cannot serve "sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"\n',
-    ],
-    [['serve', '--base-path', 'foo'], 'Cannot use "foo" for "--base-path": expected a path like "/service/v1"\n'],
-    [['serve', '--scheme', ''], 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"\n'],
-    [['serve', '--seed', ''], 'Give "--seed" a word that is not empty\n'],
+  test.each<[argv: string[], sentence: string]>([
+    [serve('--prot', '1'), 'Unknown flag "--prot", did you mean "--port"?'],
+    [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"'],
+    [['run', '--secret', 'x'], `Unknown flag "--secret": ${secretInFlag}`],
+    [['lst'], 'Unknown command "lst", did you mean "list"?'],
+    [['help', 'lst'], 'Unknown command "lst", did you mean "list"?'],
+    [['help', 'nosuch'], `Unknown command "nosuch", expected one of ${commandNames}`],
+    [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"'],
+    [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"'],
+    [['compare'], 'Missing required argument "reports"'],
+    [serve('extra'), 'Too many arguments for "serve": expected 0, got 1'],
+    [mutants('whole-mac'), 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?'],
+    [mutants('nope'), 'Unknown mutant "nope"; "svc-conformance list --mutants" shows them'],
+    [serve('--public-key', 'README.md'), `Cannot use "README.md" for "--public-key": ${noPublicKey}`],
+    [mutants('sha1-expected', 'whole-mac-expected', 'sha1-taken-too'), `Cannot serve ${bothMacs}`],
+    [serve('--base-path', 'foo'), 'Cannot use "foo" for "--base-path": expected a path like "/service/v1"'],
+    [serve('--scheme', ''), 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
+    [serve('--seed', ''), 'Give "--seed" a word that is not empty'],
     ...['', 'a;b', 'a:b'].map((id): [string[], string] => [
-      ['serve', '--key-id', id],
-      `Cannot use "${id}" for "--key-id": it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials\n`,
+      serve('--key-id', id),
+      `Cannot use "${id}" for "--key-id": ${wrongId}`,
     ]),
-    [['serve', '--port'], 'Option "--port <port>" argument missing\n'],
-    [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535\n'],
-    [['serve', '--set', 'batch'], 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"\n'],
+    [serve('--port'), 'Option "--port <port>" argument missing'],
+    [serve('--port', '70000'), 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535'],
+    [serve('--set', 'batch'), 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"'],
     [
       ['run', '--target', testKeysIsFolder, '--plan'],
-      `Cannot read the record of created keys "${folder}": it is a folder, name a file in it\n`,
+      `Cannot read the record of created keys "${folder}": ${isFolder}`,
     ],
-    [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
-    [['init', at('no', 'such.yaml')], `Cannot write "${at('no', 'such.yaml')}": there is no such folder\n`],
-    ...(process.platform === 'linux' ? ['/proc/no/such.html'] : []).map((file): [string[], string] => [
-      ['lab', '--out', file],
-      `Cannot write the page "${file}": there is no such folder\n`,
-    ]),
+    [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file'],
+    [['init', at('no', 'such.yaml')], `Cannot write "${at('no', 'such.yaml')}": there is no such folder`],
+    [['lab', '--out', belowFile], `Cannot write the page "${belowFile}": ${fileAbove}`],
     [
-      ['explore', '--save', join(import.meta.filename, 'x')],
-      `Cannot write the scenarios "${join(import.meta.filename, 'x', 'language.yaml')}": a file stands where a folder should be\n`,
+      ['explore', '--save', belowFile],
+      `Cannot write the scenarios "${join(belowFile, 'language.yaml')}": ${fileAbove}`,
     ],
-    ...[[], ['--force']].map((force): [string[], string] => [
-      ['init', folder, ...force],
-      `Cannot write "${folder}": it is a folder; name a file in it, such as "${at('svc-target.yaml')}"\n`,
-    ]),
+    [['init', folder], `Cannot write "${folder}": ${fileInFolder}`],
+    [['init', folder, '--force'], `Cannot write "${folder}": ${fileInFolder}`],
   ])('%j', async (argv, sentence) => {
-    expect(await complaint(...argv)).toBe(sentence)
+    expect(await complaint(...argv)).toBe(`${sentence}\n`)
     expect(captured.out).toBe('')
   })
 })
@@ -157,6 +155,12 @@ describe('list', () => {
 })
 
 describe('show', () => {
+  const partOfTable = [
+    'a call with Basic credentials and changes one part of it: basic-secret',
+    'basic/credentials: Authorization: Basic',
+    ' changes (fixtures/deviations.yaml):\n    ',
+  ]
+  const letIn = 'The target accepted a call that must be refused'
   test.each([
     ['signatures/hmac', ['must, part 5.1', '    whole-mac-expected\n', '  open questions about signatures:']],
     ['basic/secret-of-another', ['fixtures/scenarios/basic/secret-of-another.yaml', '  proves:\n']],
@@ -164,22 +168,11 @@ describe('show', () => {
     ['whole-mac-expected', ['a server that breaks signatures/hmac', 'serve --mutant whole-mac-expected']],
     ['test-keys/bob', ['the creation of a test key']],
     ['table/basic', ['\n  table/basic/basic-secret\n']],
-    [
-      'table/basic/basic-secret',
-      [
-        'a call with Basic credentials and changes one part of it: basic-secret',
-        'basic/credentials: Authorization: Basic',
-        ' changes (fixtures/deviations.yaml):\n    ',
-        'first-half',
-      ],
-    ],
+    ['table/basic/basic-secret', [...partOfTable, 'first-half']],
     ['matrix/1', [/^matrix\/1: one combination.*\n {4}address +\S+\n(?: {4}.+\n)* {4}way +\S/]],
     [
       'found/refresh/new-pair/let-in-twice',
-      [
-        'a finding of the model about refresh/new-pair\n  refresh/new-pair: The grant',
-        'The target accepted a call that must be refused',
-      ],
+      ['a finding of the model about refresh/new-pair\n  refresh/new-pair: The', letIn],
     ],
     ['refresh', ['refresh/new-pair  A refresh returns a pair']],
   ])('%s', async (id, parts) => {

@@ -38,21 +38,14 @@ describe('the file', () => {
     expect(parse('# nothing yet\n')).toEqual([])
   })
 
+  const ofExpiry = '- scenario: tokens/expiry'
+  const list = 'a list of known failures (such as "- scenario: tokens/accepted" with a "reason")'
   test.each([
-    [
-      '- scenario: tokens/expiri\n  reason: r',
-      'known.yaml:1:13: unknown scenario "tokens/expiri", did you mean "tokens/expiry"?',
-    ],
-    [
-      '- scenario: tokens/expiry\n  reason: r\n  requirement: tokens/expires',
-      'known.yaml:3:16: unknown requirement "tokens/expires", did you mean "tokens/expire"?',
-    ],
+    ['- scenario: tokens/expiri\n  reason: r', '1:13: unknown scenario "tokens/expiri", did you mean "tokens/expiry"?'],
+    [`${ofExpiry}\n  reason: r\n  requirement: tokens/expires`, '3:16: unknown requirement "tokens/expires", did you'],
     ['- scenario: tokens/expiry\n  reson: r', 'known.yaml:2:3: unknown key "reson", did you mean "reason"?'],
     ['- scenario: tokens/expiry', 'missing key "reason" in a known failure'],
-    [
-      'scenario: tokens/expiry',
-      'known.yaml:1:1: expected a list of known failures (such as "- scenario: tokens/accepted" with a "reason"), got a mapping',
-    ],
+    ['scenario: tokens/expiry', `known.yaml:1:1: expected ${list}, got a mapping`],
     ['nothing', 'got a text'],
   ])('%s', (text, message) => {
     expect(() => parse(`${text}\n`)).toThrow(message)

@@ -144,6 +144,10 @@ describe('preflight', () => {
 
   const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
   const always = (status: number): Target => madeUpTarget({ answer: () => ({ status }) })
+  const api = 'http://host/api'
+  const belowApi = changed(always(404), () => ({ baseUrl: api }))
+  const asks = 'is the base URL right? Calls go to {url}/api; did you mean --url http://host?'
+  const tooLong = changed(always(200), () => ({ send: async () => unread }))
   test.each<[what: string, target: Target, advice: string]>([
     ['HTTP 404', always(404), 'is the base URL right?'],
     ['HTTP 501', always(501), 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
@@ -151,14 +155,10 @@ describe('preflight', () => {
     ['HTTP 403', always(403), 'whether something in front of the service refuses these calls'],
     [
       'HTTP 404, and the base URL may be the address of the calls',
-      changed(always(404), () => ({ baseUrl: 'http://host/api' })),
-      'the answer from http://host/api/api was HTTP 404: is the base URL right? Calls go to {url}/api; did you mean --url http://host?',
+      belowApi,
+      `the answer from ${api}/api was HTTP 404: ${asks}`,
     ],
-    [
-      'an answer that is too long to be read',
-      changed(always(200), () => ({ send: async () => unread })),
-      'longer than 100 bytes; raise maxAnswerBytes in the target file',
-    ],
+    ['an answer that is too long', tooLong, 'longer than 100 bytes; raise maxAnswerBytes in the target file'],
   ])('the error says what the answer to everything may mean: %s', async (_what, target, advice) => {
     await expect(look(target, [])).rejects.toThrow(advice)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { brokenServers, conformingServers } from '../servers/table.ts'
-import { isCatch, missedGoals, type ProofFinding, type ProofLine, proofSummary, prove } from './explore-proof.ts'
+import { isCatch, missedGoals, type ProofFinding, type ProofLine, prove } from './explore-proof.ts'
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
@@ -83,31 +83,4 @@ describe('the goals', () => {
     expect(missedGoals([line('right', '', [warning])])).toEqual(['1 false alarm'])
     expect(missedGoals([line('right', '', [{ ...warning, by: 'case' }])])).toEqual([])
   })
-})
-
-test('each set has a row, and each missed server a reason', () => {
-  const broken = [line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', [])]
-  const sets = new Map([
-    ['first', new Set(['old', 'right'])],
-    ['second', new Set(['new'])],
-  ])
-  const text = proofSummary([...broken, line('right', '', [])], sets, new Map([['new', 'nobody looks there']]))
-  expect(text.split('\n')).toEqual([
-    '| set | broken servers | cases alone | and the model listens | and it makes calls: a disposable run | conforming servers accused |',
-    '| --- | --- | --- | --- | --- | --- |',
-    '| first | 1 | 0 (0), 0.0 % | 0 (0), 0.0 % | 1 (1), 100.0 % | 0 of 1 |',
-    '| second | 1 | 0 (0), 0.0 % | 0 (0), 0.0 % | 0 (0), 0.0 % | 0 of 0 |',
-    '| all | 2 | 0 (0), 0.0 % | 0 (0), 0.0 % | 1 (1), 50.0 % | 0 of 1 |',
-    '',
-    '| missed by a disposable run | why |',
-    '|---|---|',
-    '| `new` | nobody looks there |',
-  ])
-})
-
-test('a set without broken servers has counts of accused ones only', () => {
-  const sets = new Map([['sixth', new Set(['right', 'accused'])]])
-  const text = proofSummary([line('right', '', []), line('accused', '', [finding])], sets)
-  expect(text).toContain('| sixth | 0 | – | – | – | 1 of 2 |')
-  expect(text).not.toContain('missed by')
 })
