@@ -139,13 +139,14 @@ describe('an exploration', () => {
     expect(findings.map(({ requirement }) => requirement)).toContain('expires-in/enforced')
   })
 
-  test('ends if no authorization is accepted', async () => {
+  test('ends if no authorization is accepted, and says that nothing could be shown', async () => {
     const refusing: ServerOptions = { around: () => () => ({ status: 401, headers: {}, body: '' }) }
     const {
       rootAccepted,
-      explored: { calls },
+      explored: { calls, unproved },
     } = await exploreServer(refusing, 500)
     expect(rootAccepted).toBe(false)
+    expect(unproved).toEqual([expect.stringMatching(/^anything: .* the initial key was refused/)])
     expect(calls).toBeLessThan(100)
   })
 })

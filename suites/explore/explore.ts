@@ -193,7 +193,10 @@ export function openExploration(options: ExploreOptions) {
           pairs: { covered: matrix.covered.size, all: matrix.all.length },
           parts: [...parts].map(([name, count]) => ({ case: name, ...count })),
           skipped: [...skipped],
-          unproved: options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : [],
+          unproved: [
+            ...(rootAccepted || gone !== null || x.isOver({ calls: 0, ms: 0 }) ? [] : [refusedRoot]),
+            ...(options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : []),
+          ],
         },
         matrix,
         rootAccepted,
@@ -207,6 +210,8 @@ export function openExploration(options: ExploreOptions) {
 
 const unknownAddress =
   'addresses/bound: which address of ours the target sees is not known, as behind a proxy; set clientAddress in the target file'
+
+const refusedRoot = 'anything: when it began, the initial key was refused in every way, as a locked key is'
 
 const onlyOf = ({ only = null }: ExploreOptions): readonly string[] | null => only
 

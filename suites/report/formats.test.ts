@@ -257,8 +257,8 @@ test('HTML lists what is not testable, with the reasons', () => {
 test('text, Markdown and HTML say how many calls the model made, and for what it had too few calls or too little time', () => {
   const parts = [{ case: 'table/basic/basic-secret', asked: 3, all: 9 }]
   const explored = { calls: 14_040, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
-  const rendered = (skipped: string[]): string[] => {
-    const whole = { ...report, explored: { ...explored, skipped } }
+  const rendered = (skipped: string[], unproved: string[] = []): string[] => {
+    const whole = { ...report, explored: { ...explored, skipped, unproved } }
     expect(problemWith(JSON.parse(json(whole)), 'report')).toBeUndefined()
     const texts = ['text', 'markdown', 'html'].map((format) => renderers[format]?.(whole) ?? '')
     return texts.map((text) => text.replaceAll(/\s+/g, ' '))
@@ -266,6 +266,8 @@ test('text, Markdown and HTML say how many calls the model made, and for what it
   const sentence = 'Too few calls or too little time for: '
   for (const text of rendered(['a', 'b', 'c', 'd', 'e', 'f', 'g']))
     expect(text).toContain(`${sentence}a, b, c, d, e and 2 more`)
+  for (const text of rendered([], ['anything at all']))
+    expect(text).toContain('Not shown by the model: anything at all')
   for (const text of rendered([])) {
     expect(text).not.toContain(sentence)
     // What was found is told with its requirement, not with the row that found it.

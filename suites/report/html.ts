@@ -259,8 +259,8 @@ function exploredDetails(explored: Explored): Markup {
   const rows = explored.parts.map(
     ({ case: name, asked, all }) => html`<li><code>${name}</code> ${asked} of ${all}</li>`,
   )
-  const [covered, ...skipped] = exploredLines(explored)
-  const soft = skipped.map((text) => html`<p class="soft">${text}</p>`)
+  const [covered, ...gaps] = exploredLines(explored)
+  const soft = gaps.map((text) => html`<p class="soft">${text}</p>`)
   return html`<details class="explored"><summary>${covered}</summary><ul>${rows}</ul></details>${soft}`
 }
 

@@ -507,13 +507,13 @@ function dateWords(iso: string): string {
 }
 
 /**
- * Describes how much was covered: parts of calls, changes of them, and pairs of the matrix. After it, the first sequences that the model
- * left out, if it did not make all.
+ * Describes how much was covered: parts of calls, changes of them, and pairs of the matrix. After it, what no answer could show, and the
+ * first sequences that the model left out, if it did not make all.
  *
  * @param seconds how long it took, where that is said
  */
-export function exploredLines(explored: Explored, seconds?: number): [covered: string, ...skipped: string[]] {
-  const { calls, repeated, changes, pairs, parts, skipped = [] } = explored
+export function exploredLines(explored: Explored, seconds?: number): [covered: string, ...gaps: string[]] {
+  const { calls, repeated, changes, pairs, parts, skipped = [], unproved = [] } = explored
   const begun = parts.filter(({ asked }) => asked > 0).length
   const time = seconds === undefined ? '' : ` in ${seconds.toFixed(1)} s`
   const again = repeated === 0 ? '' : `, and ${inWords(repeated)} to repeat findings`
@@ -521,6 +521,7 @@ export function exploredLines(explored: Explored, seconds?: number): [covered: s
   const tried = `tried ${shareOf(pairs.covered, pairs.all)} combinations`
   return [
     `The model made ${inWords(calls)} calls${time}${again}. It changed ${changed}, and ${tried}`,
+    ...unproved.map((what) => `Not shown by the model: ${what}`),
     ...(skipped.length === 0 ? [] : [`Too few calls or too little time for: ${fewOf(skipped, shownSkipped)}`]),
   ]
 }

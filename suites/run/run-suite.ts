@@ -180,6 +180,7 @@ async function runWithModel(
   const ending = endings.cases
   const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
   const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
+  await waitUntilKeysWork(options, { ...request, keptTestKeys: testKeys, earlierKeys: entries }, ending)
   const { openModelOfRun } = await load()
   const race = lostRaceOfSessions(suite, first.outcomes)
   if (race !== undefined)
@@ -220,7 +221,7 @@ async function runWithModel(
   }
 }
 
-/** Waits until the keys that cases need work, because the model's wrong calls may have locked them. */
+/** Waits until root and the test keys work, because wrong calls before may have locked them. */
 async function waitUntilKeysWork(
   options: TargetOptions,
   request: WorkerRequest,
