@@ -77,13 +77,6 @@ describe('sign', () => {
     })
   })
 
-  test('the stages for people, with the first 20 bytes marked', async () => {
-    const text = await printed(...signing, ...secret, ...withBody, '--url', 'http://h:1')
-    expect(text).toContain('  1702555410352;q83vEjRWeJCrze8=;POST␊\n  /api␊\n')
-    expect(text).toContain('[0846dc767661511937c40d3e45a0be52eb2a3424] 4fe1a342e75cf2e0dec53da5')
-    expect(text).toContain(`curl -sS -X POST 'http://h:1/api'`)
-  })
-
   test('body from stdin or a file, secret from a file, private key', async () => {
     const typed = { keyId: 'hmac-key-1', secrets: [ofFile], ...fresh }
     expect(sign(signInputOf(typed, () => utf8(body))).header).toBe(right)
@@ -198,27 +191,20 @@ describe('diagnose', () => {
   const wrong = signedWrongly({ data: 'without-final-newline' })
 
   test('the mistake, the sentence and the fix', async () => {
-    const requirement = 'signatures/request-line-feeds'
     const mistake = {
       id: 'data/without-final-newline',
       title: 'The data to sign lacks the line feed after the body',
-      requirement,
+      requirement: 'signatures/request-line-feeds',
       fix: 'End method, URI and body with exactly one LF each',
     }
     const found = { valid: false, explained: true, mistakes: [mistake], ruledOut: [] }
     expect(await asJson('diagnose', wrong, ...secret, ...withBody)).toEqual(found)
-    expect(await checked('diagnose', wrong, ...secret, ...withBody)).toContain(
-      `Sentence  ${requirement}: Method, URI and body each end with exactly one LF`,
-    )
   })
 
   test('another secret', async () => {
     const text = await checked('diagnose', wrong, ...other, ...withBody)
-    const unexplained = /None of \d{3} known mistakes reproduces this: the secret, the body or the data differ\n\nNext/
-    expect(text).toMatch(unexplained)
     expect(text).toContain('Next  Write the data that your code signs to a file')
     expect(text).toContain('Then  Give the URL')
-    expect(text).not.toContain('data/without-final-newline')
     const { ruledOut } = await asJson('diagnose', wrong, ...other, ...withBody)
     expect(ruledOut).toContain('data/without-final-newline')
     const listed = /Ruled out, alone and together with others \(\d+\):\n {2}data\/without-final-newline/
@@ -239,9 +225,6 @@ describe('diagnose', () => {
     expect(await named(signature.toString('base64'))).toEqual(differences)
     expect(await named(signature.toString('hex'))).toEqual([...differences, 'signature/in-hex'])
     expect(await named(Buffer.alloc(20, 7).toString('base64'))).toEqual([])
-    const nonces = '"q83vEjRWeJCrze8=" in the header, "another-nonce" in the data'
-    const text = await checked('diagnose', right, ...secret, ...withBody, ...own)
-    expect(text).toContain(`Header and data have different nonces: ${nonces}`)
   })
 
   test.each([

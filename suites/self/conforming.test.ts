@@ -1,8 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { allItems } from '../engine/conversation/cases.ts'
-import { seededRandom } from '../engine/signer/random.ts'
-import { openCorpus } from '../run/corpus-cache.ts'
-import { openRun } from '../run/run.ts'
 import { conformingServers } from '../servers/table.ts'
 import {
   compatible,
@@ -13,7 +9,7 @@ import {
   runVariant,
   variantsToTryAlone,
 } from './conforming-run.ts'
-import { isProof, lastingServer, partUnlessProof, turnUnlessProof } from './proof-form.ts'
+import { isProof, lastingServer, partUnlessProof } from './proof-form.ts'
 
 const variants = await conformingServers('own')
 /** Outside of a proof each run gets another part of the cases. */
@@ -78,39 +74,4 @@ describe('nothing fails on one server for the whole run', () => {
     const { departures, messages, wasRun } = await runVariant(variant, { lasting: lastingServer, part: part(2) })
     expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
   })
-})
-
-describe('nothing fails on one server with several calls at once', () => {
-  const counting = ['every-grant-a-session', 'one-user-for-all-keys', 'longest-unused-session-removed']
-  const atOnce = variants
-    .filter(({ id }) => counting.includes(id))
-    .map((variant, index) => ({ ...variant, atOnce: index === 0 ? 16 : 4 }))
-  test.each(partUnlessProof(atOnce, 1))('$id, $atOnce at once', async ({ atOnce: concurrency, ...variant }) => {
-    const how = { lasting: lastingServer, concurrency, part: part(1) }
-    const { departures, messages, wasRun } = await runVariant(variant, how)
-    expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
-  })
-})
-
-/** Each run begins with them, so a conforming server that refuses one would fail every run. */
-test('no conforming server of another author is accused when the test keys are created', async () => {
-  const corpus = await openCorpus()
-  const items = allItems(corpus).filter(({ kind }) => kind === 'test-key')
-  const accused: string[] = []
-  const isAboutKeys = (question: string): boolean => /^(keys|scopes|grants)\//.test(question)
-  const servers = (await conformingServers('others')).filter(({ questions }) => questions.some(isAboutKeys))
-  expect(servers.length).toBeGreaterThan(50)
-  for (const { id, settings, create } of turnUnlessProof(servers, 12, 0)) {
-    const target = lastingServer(create(), settings)
-    const drawn = { seed: 1, random: seededRandom(1), unique: 'k1' }
-    const run = await openRun({ target, corpus, items, ...drawn, allow: ['sessions', 'keys', 'limits'] })
-    for (const item of run.items) {
-      const { verdict, key } = await run.runItem(item)
-      if (verdict === 'failed') accused.push(`${id}: ${key}`)
-    }
-    await run.end()
-    await target.close?.()
-  }
-  expect(items.length).toBeGreaterThan(3)
-  expect(accused).toEqual([])
 })

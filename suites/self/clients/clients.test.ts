@@ -108,27 +108,6 @@ test('right clients survive what servers do', async () => {
   }
 })
 
-describe('a broken client starts, and ends as an adapter does', () => {
-  test.concurrent.each(partUnlessProof(cases('broken'), 12))('$name', ({ client, auth }) =>
-    withServer(auth, {}, async (_server, env) => {
-      const { lines, complaints } = await runHere(client, env)
-      expect(lines).toHaveLength(3)
-      for (const line of lines) expect(line).toMatch(/^(ok|error)$/)
-      expect(complaints).not.toMatch(/^ {4}at /m)
-    }),
-  )
-})
-
-describe('an inert client gets nothing accepted', () => {
-  test.concurrent.each(cases('inert'))('$name', ({ client, auth }) =>
-    withServer(auth, {}, async (server, env) => {
-      const { complaints } = await run(client.command, env)
-      expect(server.journal.entries()).toEqual([])
-      expect(complaints).not.toMatch(/^ {4}at /m)
-    }),
-  )
-})
-
 /** The adapters of fixtures/clients/ work: every call is accepted, and they survive what servers do. */
 
 for (const [index, { language, build, auth: supported, missing }] of adapters.entries())
