@@ -90,10 +90,7 @@ function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>) {
 }
 
 /** Whether the order of two exchanges matters: of one line of pairs one is a refresh, or one makes what the other uses up. */
-function conflict(state: State, a: CaseCall, b: CaseCall): boolean {
-  const [one, other] = [touchedBy(state, a), touchedBy(state, b)]
-  return dependsOn(one, other) || dependsOn(other, one)
-}
+const conflict = (one: Touched, other: Touched): boolean => dependsOn(one, other) || dependsOn(other, one)
 
 function dependsOn(one: Touched, other: Touched): boolean {
   if (other.line === undefined) return one.isCreation && other.hasKey
@@ -229,7 +226,8 @@ const mostOrders = 300
 /** Whether their order does not matter. */
 export function isIndependent(state: State, calls: readonly CaseCall[]): boolean {
   if (calls.length > longestHistory) return false
-  return calls.every((one, at) => calls.slice(at + 1).every((other) => !conflict(state, one, other)))
+  const touched = calls.map((one) => touchedBy(state, one))
+  return touched.every((one, at) => touched.slice(at + 1).every((other) => !conflict(one, other)))
 }
 
 export function explainCaseCalls(state: State, calls: readonly CaseCall[]): ReturnType<typeof explain> {
