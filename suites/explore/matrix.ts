@@ -13,7 +13,12 @@ import { Missing, stepOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWritten } from './worlds.ts'
 
-export const readMatrix = (): Matrix => readPackageYaml('fixtures/matrix.yaml').value as Matrix
+export function readMatrix(): Matrix {
+  packaged ??= readPackageYaml('fixtures/matrix.yaml').value as Matrix
+  return packaged
+}
+
+let packaged: Matrix | undefined
 
 /** What the rows of a matrix showed about its pairs. */
 interface MatrixCoverage {
@@ -60,7 +65,7 @@ export async function callMatrix({
   only,
   isOver,
 }: MatrixOptions): Promise<void> {
-  const { rows, impossible } = coveringArray(matrix, seededRandom(seed))
+  const { rows, impossible } = drawnRows(matrix, seed)
   const { covered, reasons } = coverage
   const values = valuesOf(caller, sizes)
   let at = 0
@@ -201,6 +206,46 @@ const candidates = 16
 /** How many random rows are drawn for a pair before it counts as impossible. */
 const draws = 400
 
+const drawn = new WeakMap<Matrix, Map<number, ReturnType<typeof coveringArray>>>()
+
+/** The rows of a seed. Each is drawn once, because that takes as long as a call; another reader begins with those that are drawn. */
+function drawnRows(matrix: Matrix, seed: number): ReturnType<typeof coveringArray> {
+  const bySeed = drawn.get(matrix) ?? new Map<number, ReturnType<typeof coveringArray>>()
+  drawn.set(matrix, bySeed)
+  const known = bySeed.get(seed)
+  if (known !== undefined) return known
+  const { rows, impossible } = coveringArray(matrix, seededRandom(seed))
+  const made = { rows: replayed(rows[Symbol.iterator]()), impossible }
+  bySeed.set(seed, made)
+  return made
+}
+
+/** The same items to each reader. */
+function replayed<Item>(items: Iterator<Item>): Iterable<Item> {
+  const kept: Item[] = []
+  return {
+    *[Symbol.iterator]() {
+      for (let at = 0; ; at += 1) {
+        if (at === kept.length) {
+          const next = items.next()
+          if (next.done === true) return
+          kept.push(next.value)
+        }
+        yield kept[at] as Item
+      }
+    },
+  }
+}
+
+/** Draws as many rows as an exploration needs, while there is time. */
+export function drawAhead(seed: number): void {
+  let count = 0
+  for (const _ of drawnRows(readMatrix(), seed).rows) if (++count === rowsAhead) return
+}
+
+/** More than 16,000 calls use. */
+const rowsAhead = 400
+
 /**
  * The first rows hold every pair once; further ones hold it again beside other values.
  *
@@ -208,7 +253,11 @@ const draws = 400
  * @returns `rows`: drawn one by one, because a small budget needs few of them; `impossible`: the pairs that are in no row, each with the reason,
  * whole when the rows have ended
  */
-export function coveringArray(matrix: Matrix, random: Random, times = rowsOfPair) {
+export function coveringArray(
+  matrix: Matrix,
+  random: Random,
+  times = rowsOfPair,
+): { rows: Iterable<Row>; impossible: Map<string, string> } {
   const impossible = new Map<string, string>()
   return { rows: drawRows(matrix, random, times, impossible), impossible }
 }

@@ -11,7 +11,13 @@ import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { lintContext } from '../engine/language/lint.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import { isLoopback, type TargetSettings } from '../engine/target.ts'
-import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
+import {
+  type Exploration,
+  type ExploreOptions,
+  explore,
+  openExploration,
+  prepareExploration,
+} from '../explore/explore.ts'
 import { solutionKeys } from '../explore/keyring.ts'
 import { openTarget } from '../explore/open.ts'
 import { isShownAgain, type Plan } from '../report/report.ts'
@@ -152,6 +158,9 @@ export function timeOfModel(calls: number, url: string, leftMs = Number.POSITIVE
   const keptMs = Math.min(overtime.share * mostMs, overtime.mostMs)
   return { seconds: (mostMs - keptMs) / 1000, overtimeMs: Math.max(keptMs, overtime.leastMs) }
 }
+
+/** So that the model need not begin with it. */
+export const prepareModel = (): void => prepareExploration(seedOfRelease)
 
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(

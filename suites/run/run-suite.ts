@@ -157,10 +157,13 @@ async function runWithModel(
 ): Promise<Omit<SuiteResult, 'left'>> {
   const { keptTestKeys = [], earlierKeys = [] } = request
   const entries: CreatedKeysEntry[] = [...earlierKeys]
-  // This thread waits for the cases, so it has time to load the model.
+  // This thread waits for the cases, so it has time to load and prepare the model.
   let loading: Promise<typeof import('./explore.ts')> | undefined
   const load = (): Promise<typeof import('./explore.ts')> => {
-    loading ??= import('./explore.ts')
+    loading ??= import('./explore.ts').then((model) => {
+      model.prepareModel()
+      return model
+    })
     return loading
   }
   const heard: SuiteRun = {
