@@ -50,12 +50,8 @@ function resultOf(text: string) {
 
 /** Makes the same calls to any server, and returns all answers as one text. */
 async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: ConformingServer['settings']) {
-  const server = createHandler({
-    clock: 'virtual',
-    seed: 'conforming',
-    rootKey: { id: 'root-0001', secret: 'secret-0001' },
-    ...options(),
-  })
+  const root = { id: 'root-0001', secret: 'secret-0001' }
+  const server = createHandler({ clock: 'virtual', seed: 'conforming', rootKey: root, ...options() })
   const { context } = server
   const answers: unknown[] = []
   let lastId = 0
@@ -75,14 +71,12 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
   const list = () => call('solution/listSolutions', {})
   const basic = (key: { id?: unknown; secret?: unknown }) =>
     `Basic ${Buffer.from(`${key.id}:${key.secret}`).toString('base64')}`
-  const root = { id: 'root-0001', secret: 'secret-0001' }
   const use = (token: unknown, more = {}) => send(list(), `${tokenPrefix} ${token}`.trim(), more)
   const sign = (key: Parameters<typeof signedHeader>[0], aheadMs = 0, nonce?: string) => {
     lastNonce += 1
     const body = list()
-    const header = signedHeader(key, body, context.now() + aheadMs, {
-      nonce: nonce ?? `nonce-of-calls-${lastNonce + 1000}`,
-    })
+    const once = nonce ?? `nonce-of-calls-${lastNonce + 1000}`
+    const header = signedHeader(key, body, context.now() + aheadMs, { nonce: once })
     return send(body, header.replace('svc-hmac-sha256', context.profile.scheme))
   }
   const wait = (ms: number) => context.clock.advance(ms)
@@ -132,28 +126,10 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
   for (const scope of [['context'], ['solution']])
     await send(call('manager/createApiKey', { name: 'b', scope }), basic(made))
   // Grants, tokens and refreshes.
-  const scopes = [
-    'expiresIn:50000',
-    'expiresIn:0',
-    'expiresIn:1.5',
-    'expiresIn:90000000',
-    'expiresIn:900000000000',
-    'APIKEY',
-  ]
-  const bound = [
-    'ipAddr:127.0.0.1',
-    'ipAddr:127.1',
-    'ipAddr:::ffff:127.0.0.1',
-    'ipAddr:203.0.113.1',
-    'solution:no',
-    'solution:*',
-    'elsewhere',
-  ]
-  for (const scope of [
-    ['expiresIn:9000'],
-    [],
-    ...[...scopes, ...bound, 'session:Odd%20 Name'].map((word) => ['solution', word]),
-  ]) {
+  const lifetimes = ['50000', '0', '1.5', '90000000', '900000000000'].map((ms) => `expiresIn:${ms}`)
+  const addresses = ['127.0.0.1', '127.1', '::ffff:127.0.0.1', '203.0.113.1'].map((address) => `ipAddr:${address}`)
+  const words = [...lifetimes, 'APIKEY', ...addresses, 'solution:no', 'solution:*', 'elsewhere', 'session:Odd%20 Name']
+  for (const scope of [['expiresIn:9000'], [], ...words.map((word) => ['solution', word])]) {
     const first = await grant(scope)
     wait(1200)
     for (const text of [first.accessToken, String(first.accessToken).toUpperCase(), `${first.accessToken}x`])
@@ -202,11 +178,9 @@ async function play(options: () => ServerOptions, { tokenPrefix = 'Bearer' }: Co
   }
   // Places, states of keys, rates and locks.
   for (let count = 0; count < 11; count++) await create(`more ${count}`, ['solution'])
-  for (const [method, params] of [
-    ['update', { enabled: false }],
-    ['update', { enabled: true }],
-    ['delete', {}],
-  ] as const) {
+  const ofKey = { disable: { enabled: false }, enable: { enabled: true }, delete: {} }
+  for (const [what, params] of Object.entries(ofKey)) {
+    const method = what === 'delete' ? 'delete' : 'update'
     await send(call(`manager/${method}ApiKey`, { id: made.id, ...params }), basic(root))
     await send(list(), basic(made))
   }
