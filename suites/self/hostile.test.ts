@@ -6,32 +6,11 @@ import { attackKinds, attacks } from './hostile/attacks.ts'
 import { attacksOfOutput } from './hostile/attacks-on-commands.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
 
-const short = [
-  'evil-error-message',
-  'reset-in-body',
-  'ctrl-c-in-silence',
-  'token-with-line-feeds',
-  'report-is-link-to-target',
-  'secret-behind-anchor',
-  'target-is-pipe',
-  'full-disk-of-serve',
-  'key-not-on-the-curve',
-  'explore-not-http',
-  'explore-objects-as-texts',
-  'explore-echoes-secrets',
-  'redirect-with-credentials',
-  'facts-of-escapes',
-  'keys-of-another-hand',
-]
-
 /** `npm run hostile` holds the limits of time. Here other tests run beside, so only a run that does not end is noticed. */
 const patience = 5
 
-test('the short form has an attack of every kind', () => {
-  const left = attackKinds.filter((kind) => !short.some((id) => id in kind))
-  // secrets.test.ts has a server of its own for these.
-  expect(left).toEqual([attacksOfOutput])
-})
+/** One of every kind; secrets.test.ts has a server of its own for those of the output. */
+const short = attackKinds.flatMap((kind) => (kind === attacksOfOutput ? [] : Object.keys(kind).slice(0, 1)))
 
 /** Outside of a proof one each of files, signals, sockets and answers. */
 const tried = isProof ? short : ['full-disk-of-serve', 'ctrl-c-in-silence', 'reset-in-body', 'token-with-line-feeds']

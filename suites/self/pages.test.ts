@@ -8,7 +8,7 @@ import { parseTargetFile } from '../run/target-file.ts'
 import { countAll, numbersTable } from './numbers.ts'
 import { freePorts } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
-import { blockIn, withBlock } from './sources.ts'
+import { blockIn } from './sources.ts'
 
 /**
  * Runs every ```console block of the README and of docs/, each as one shell session in a folder of its own, and demands that it
@@ -136,12 +136,6 @@ function endGroup(leader: number | undefined): void {
 
 const table = numbersTable(await countAll())
 const readme = join(packageRoot, 'README.md')
-
-test('a block can be written between its markers and read back', () => {
-  const text = 'a\n<!-- numbers:begin -->\nold\n<!-- numbers:end -->\nb\n'
-  expect(blockIn(withBlock(text, 'numbers', table), 'numbers')).toBe(table)
-  expect(() => withBlock('no markers', 'numbers', table)).toThrow('numbers:begin')
-})
 
 test('the numbers in README.md are up to date; npm run numbers -- --write renews them', () => {
   expect(existsSync(readme)).toBe(true)
