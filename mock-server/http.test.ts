@@ -2,6 +2,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { ServerOptions } from './context.ts'
 import { type MockServer, startMockServer } from './start.ts'
 import { basicOf, httpCall, listAt, listing } from './test-client.ts'
 
@@ -158,6 +159,19 @@ test('a recording holds both sides of an exchange, its times and its connection'
   const times = [first, second].flatMap((one) => [one?.startedMs, one?.receivedMs, one?.answeredMs, one?.deliveredMs])
   expect(times).toEqual([...times].sort((one, other) => Number(one) - Number(other)))
   expect(Math.abs(Number(first?.startedMs) - Date.now())).toBeLessThan(60_000)
+})
+
+test('whoever answers sees the connection of a call', async () => {
+  const seen: unknown[] = []
+  const around: ServerOptions['around'] = (handle) => (request) => {
+    seen.push(request.connection)
+    return handle(request)
+  }
+  await using server = await startMockServer({ around })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => agent.destroy())
+  for (const by of [agent, agent, false] as const) await post(server, by)
+  expect(seen).toEqual([1, 1, 2])
 })
 
 test('a fault is named, and the answer before it is kept', async () => {

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { startMockServer } from '../../mock-server/start.ts'
 import { createTestClient } from '../../mock-server/test-client.ts'
 import { brokenServers } from './table.ts'
 
@@ -45,30 +43,4 @@ describe('broken servers', () => {
       'solution-scope-opens-nothing',
     ])
   })
-
-  it('see the connection of a call', async () => {
-    const server = await startMockServer({
-      clock: 'virtual',
-      ...broken.find(({ id }) => id === 'connection-stays-authorized')?.create(),
-    })
-    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
-    const { id, secret } = server.rootKey
-    const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
-    const url = `${server.url}/api`
-    expect(await listing(url, kept, { authorization })).toContain('"result"')
-    expect(await listing(url, kept)).toContain('"result"')
-    expect(await listing(url, new Agent())).toContain('"error"')
-    kept.destroy()
-    await server.close()
-  })
 })
-
-/** The body of the answer to a listing. */
-function listing(url: string, agent: Agent, headers: { [name: string]: string } = {}): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const call = request(url, { agent, method: 'POST', headers }, async (answer) => {
-      resolve((await answer.toArray()).join(''))
-    })
-    call.on('error', reject).end('{"jsonrpc":"2.0","id":7,"method":"solution/listSolutions","params":{}}')
-  })
-}
