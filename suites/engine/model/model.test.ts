@@ -32,11 +32,13 @@ import {
   use,
   verdict,
 } from '../../self/made-up-calls.ts'
+import { membersOf, parseJson } from '../json.ts'
 import { packageRoot } from '../language/package-root.ts'
 import { readYaml } from '../language/yaml-source.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { contradicts, levelOf } from './judge.ts'
 import { mayStemFrom, shape } from './learn.ts'
+import { readBody } from './read-call.ts'
 import type { Span } from './sessions.ts'
 import type { Answer, Call, State } from './state.ts'
 
@@ -88,6 +90,26 @@ describe('a member that is written twice', () => {
       expect(verdict(newState(), { ...grant, body: text })).toBe('open')
     }
   })
+})
+
+test('bodies that differ in their ids alone are each read as they stand', () => {
+  const rests = [
+    '"method":"a/b","params":{"id":5}}',
+    '"method":"a/b","id":7}',
+    '"Method":"a/b"}',
+    '"method":"a/b"',
+    '"params":[1]}',
+  ]
+  const ids = ['1', '007', '0', '12.5', '1e3', '123456789012345', '1234567890123456789', '"1"', '-1']
+  for (const rest of rests)
+    for (const id of [...ids, ...ids]) {
+      const body = `{"jsonrpc":"2.0","id":${id},${rest}`
+      // The reader keeps the latest one.
+      const { id: read, members, json, bytes } = readBody(body)
+      const value: unknown = parseJson(body)
+      expect([json, read, bytes], body).toEqual([value !== undefined, membersOf(value).id, body.length])
+      if (!rest.startsWith('"Method')) expect(members ?? undefined, body).toEqual(value)
+    }
 })
 
 describe('names of members in another letter case', () => {

@@ -194,8 +194,37 @@ let last: { readonly body: string; readonly read: ReadBody } | undefined
 /** Part 1: the request envelope. */
 export function readBody(body: string): ReadBody {
   if (last?.body === body) return last.read
-  const read = parseBody(body)
+  const read = readAlike(body)
   last = { body, read }
+  return read
+}
+
+/** How nearly all bodies begin. */
+const beginning = /^\{"jsonrpc":"2\.0","id":(0|[1-9]\d{0,14}),/
+/** What was read of bodies that begin so, by what follows: most calls differ from others in their ids alone. */
+const readByRest = new Map<string, { readonly read: ReadBody; readonly headLength: number }>()
+const mostKept = 200
+const longestKept = 2000
+
+function readAlike(body: string): ReadBody {
+  const [head, digits] = beginning.exec(body) ?? []
+  if (head === undefined || body.length > longestKept) return parseBody(body)
+  const rest = body.slice(head.length)
+  const known = readByRest.get(rest)
+  if (known !== undefined) {
+    const { read, headLength } = known
+    const id = Number(digits)
+    return {
+      ...read,
+      id,
+      members: read.members && { ...read.members, id },
+      bytes: read.bytes + head.length - headLength,
+    }
+  }
+  if (readByRest.size >= mostKept) readByRest.clear()
+  const read = parseBody(body)
+  // A second id would count instead, and what is no JSON has none.
+  if (read.members !== null && !read.isOdd) readByRest.set(rest, { read, headLength: head.length })
   return read
 }
 
