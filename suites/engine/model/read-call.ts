@@ -290,8 +290,20 @@ export function looseBytes(text: string): string {
   return atob(letters.length % 4 === 1 ? letters.slice(0, -1) : letters)
 }
 
+const keptLooks = new Map<string, readonly string[]>()
+
 /** The looks of a text: two texts that share one may be the same value to a server that decodes, trims or ignores case (tokens/spelling). */
-export function looksOf(text: string): string[] {
+export function looksOf(text: string): readonly string[] {
+  // The credentials of one key are looked up with every call.
+  const kept = keptLooks.get(text)
+  if (kept !== undefined) return kept
+  if (keptLooks.size >= mostKept) keptLooks.clear()
+  const looks = looksIn(text)
+  if (text.length <= longestKept) keptLooks.set(text, looks)
+  return looks
+}
+
+function looksIn(text: string): string[] {
   const plain = percentDecoded(text).normalize('NFKC').trim()
   const skipping = text.replaceAll('=', '')
   return [
