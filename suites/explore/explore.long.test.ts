@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readDeviations } from '../engine/language/deviations.ts'
-import { changeBytes, changeText } from '../engine/signer/operations.ts'
+import { changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -160,22 +160,6 @@ describe('the table', () => {
     expect(operations.fields.filter(({ breaks }) => !known.has(breaks))).toEqual([])
   })
 
-  test.each([
-    ['first-character-changed', 'abcdef', 'dbcdef'],
-    ['without-last-character', 'abcdef', 'abcde'],
-    ['case-swapped', 'aBc', 'AbC'],
-    ['semicolon-2-moved-left', 'a;bc;d', 'a;b;cd'],
-    ['last-three-zero', '1700000000123', '1700000000000'],
-    ['parts-0-and-1-exchanged', 'a;b;c', 'b;a;c'],
-    ['percent-encoded', 'a/b', 'a%2Fb'],
-    ['full-width-letter', 'ab', 'ａb'],
-    ['words-with-underscores', 'apiKeyId', 'api_key_id'],
-    ['words-with-hyphens', 'apiKeyId', 'api-key-id'],
-    ['changed-and-repeated', 'ab', 'db'.repeat(24)],
-  ])('%s', (name, before, after) => {
-    expect(changeText(before, operations.text(name))).toBe(after)
-  })
-
   test('operations on one character and on nothing do no harm', () => {
     for (const field of operations.fields)
       for (const { operation = '' } of operations.changesOf(field).filter(() => field.operations === 'text'))
@@ -192,12 +176,6 @@ describe('the table', () => {
       expect(tried.flatMap(({ user }) => user ?? [])).toEqual(users)
       expect(tried.filter(({ creates }) => creates)).toHaveLength(1)
     }
-  })
-
-  test('bytes', () => {
-    expect([...changeBytes(Uint8Array.of(1, 2, 3), operations.bytes('last-bit-flipped'))]).toEqual([1, 2, 2])
-    expect([...changeBytes(Uint8Array.of(1, 2, 3), operations.bytes('without-first-byte'))]).toEqual([2, 3])
-    expect([...changeBytes(Uint8Array.of(1, 2, 3, 4), operations.bytes('halves-exchanged'))]).toEqual([3, 4, 1, 2])
   })
 })
 

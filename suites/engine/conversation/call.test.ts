@@ -21,23 +21,6 @@ describe('alter', () => {
   test.each(Object.keys(alterWords))('%s changes every secret', (word) => {
     for (const sample of samples) expect(alterWords[word]?.(sample)).not.toBe(sample)
   })
-
-  test.each(['lower-case-letter', 'upper-case-letter', 'digit'])(
-    'a changed %s keeps the length and the ends, so that no encoding can hide it',
-    (what) => {
-      const token = 'eyJhbGciOiJIUzI1NiJ9abcDEF0123456789'
-      const altered = alterWords[`${what}-changed`]?.(token) ?? ''
-      expect(altered).toHaveLength(token.length)
-      expect([...altered].filter((character, index) => character !== token[index])).toHaveLength(1)
-      expect(altered.slice(-2)).toBe(token.slice(-2))
-    },
-  )
-
-  test('a JWT without its signature keeps its claims and says that it has none', () => {
-    const [head = '', ...rest] = alterWords['without-signature']?.(jwt).split('.') ?? []
-    expect(JSON.parse(atob(head))).toEqual({ alg: 'none', typ: 'JWT' })
-    expect(rest).toEqual(['eyJzdWIiOiIxIn0', ''])
-  })
 })
 
 describe('prepare changed', () => {
@@ -52,18 +35,10 @@ describe('prepare changed', () => {
     return { calls, problem, verdict }
   }
 
-  const altered = (alter: string, more = '') =>
-    `{ call: solution/listSolutions, auth: { basic: root${more} }, alter: { ${alter} }, expect: refused }`
-
-  test('several parts of a call are changed', async () => {
-    const changes = 'basic-word: lower-case, basic-secret: { value: other }, param name: { value: [1] }'
-    const { calls } = await madeBy(altered(changes))
-    expect(calls).toMatchObject([{ authorization: `basic ${btoa('root:other')}`, params: { name: [1] } }])
-  })
-
   test('a change with no effect makes the case not testable, and is named', async () => {
     const reason = 'Cannot change this call: what is sent stays as it is'
-    const made = await madeBy(altered('basic-word: { value: Basic }'))
+    const unchanged = 'auth: { basic: root }, alter: { basic-word: { value: Basic } }'
+    const made = await madeBy(`{ call: solution/listSolutions, ${unchanged}, expect: refused }`)
     expect(made).toMatchObject({ calls: [], verdict: 'not-testable', problem: { reason } })
   })
 
