@@ -1,70 +1,62 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { runRenderers } from '../report/formats.ts'
+import { captureCli, captured } from '../self/captured-cli.ts'
 import { madeUpReport } from '../self/made-up-report.ts'
+import { openFolder } from '../self/temporary.ts'
 import { lookOfStdout, writeFormats } from './write-reports.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-reports-'))
+const { at, read, write } = openFolder()
 const report = madeUpReport()
 const writeReports = (requests: Parameters<typeof writeFormats>[2]) => writeFormats(report, runRenderers(), requests)
 
-const printed = { out: '', err: '' }
+captureCli()
+let complaints = ''
 beforeEach(() => {
-  printed.out = ''
-  printed.err = ''
-  const keep = (stream: 'out' | 'err') => (text: unknown) => {
-    printed[stream] += String(text)
+  complaints = ''
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    complaints += String(text)
     return true
-  }
-  vi.spyOn(process.stdout, 'write').mockImplementation(keep('out'))
-  vi.spyOn(process.stderr, 'write').mockImplementation(keep('err'))
+  })
 })
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.unstubAllEnvs()
-})
+afterEach(() => void vi.unstubAllEnvs())
 
 test('every report is made from the same data, and missing folders are created', () => {
-  const file = (name: string): string => join(folder, 'a', 'b', name)
+  const file = (name: string): string => at('a', 'b', name)
   const formats = ['json', 'junit', 'html', 'markdown', 'text'] as const
   writeReports([{ format: 'text', file: null }, ...formats.map((format) => ({ format, file: file(format) }))])
-  expect(JSON.parse(readFileSync(file('json'), 'utf8'))).toEqual(JSON.parse(JSON.stringify(report)))
-  expect(readFileSync(file('text'), 'utf8')).toBe(printed.out)
-  for (const format of formats) expect(readFileSync(file(format), 'utf8'), format).toContain('keys/warned')
-  expect(printed.err).toBe('')
+  expect(JSON.parse(read('a/b/json'))).toEqual(JSON.parse(JSON.stringify(report)))
+  expect(read('a/b/text')).toBe(captured.out)
+  for (const format of formats) expect(read(`a/b/${format}`), format).toContain('keys/warned')
+  expect(complaints).toBe('')
 })
 
 test('colours are for stdout, not for files', () => {
-  const file = join(folder, 'plain.txt')
   vi.stubEnv('NO_COLOR', '')
   vi.stubEnv('TERM', 'xterm')
   onTerminal(true, () =>
     writeReports([
       { format: 'text', file: null },
-      { format: 'text', file },
+      { format: 'text', file: at('plain.txt') },
     ]),
   )
-  expect(printed.out).toContain('\u001b[')
-  expect(readFileSync(file, 'utf8')).not.toContain('\u001b[')
+  expect(captured.out).toContain('\u001b[')
+  expect(read('plain.txt')).not.toContain('\u001b[')
 })
 
 test('if nothing goes to stdout, the verdict goes to stderr', () => {
-  writeReports([{ format: 'json', file: join(folder, 'r.json') }])
-  expect([printed.out, printed.err.split('\n')[0]]).toEqual(['', 'Verdict: does not conform (exit code 1)'])
+  writeReports([{ format: 'json', file: at('r.json') }])
+  expect([captured.out, complaints.split('\n')[0]]).toEqual(['', 'Verdict: does not conform (exit code 1)'])
 })
 
 test('a file that cannot be written is reported, and the others are written', () => {
-  const taken = join(folder, 'taken')
-  writeFileSync(taken, '')
-  const good = join(folder, 'good.json')
+  const taken = write('taken', '')
   const requests = [
     { format: 'json' as const, file: join(taken, 'r.json') },
-    { format: 'json' as const, file: good },
+    { format: 'json' as const, file: at('good.json') },
   ]
   expect(() => writeReports(requests)).toThrow(`Cannot write the report "${join(taken, 'r.json')}"`)
-  expect(readFileSync(good, 'utf8')).toContain('"verdict"')
+  expect(read('good.json')).toContain('"verdict"')
 })
 
 function onTerminal(isTTY: boolean, act: () => void): void {

@@ -1,14 +1,12 @@
 /// <reference lib="dom" />
-import { mkdtempSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
 import { chromiumMissing, launchChromium, obstaclesOn } from '../self/chromium.ts'
+import { openFolder } from '../self/temporary.ts'
 import { labResult } from './compute.ts'
 import { buildLab, serveLab } from './lab-page.ts'
 
@@ -66,15 +64,15 @@ describe('what the page shows', () => {
 })
 
 describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
-  const file = join(folder, 'lab.html')
+  const { at, write } = openFolder()
+  const file = at('lab.html')
   let browser: Browser
   let page: Page
   const requests: string[] = []
   const complaints: string[] = []
 
   beforeAll(async () => {
-    writeFileSync(file, await buildLab())
+    write('lab.html', await buildLab())
     browser = await launchChromium()
     page = await browser.newPage()
     page.on('request', (request) => requests.push(request.url()))

@@ -1,10 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium, obstaclesOn, windowFor } from '../self/chromium.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
+import { openFolder } from '../self/temporary.ts'
 import { renderHtml } from './html.ts'
 
 const report = madeUpReport()
@@ -12,15 +10,15 @@ const sources = new Map([
   ['spec/interface.md', 'Text.\n- <a id="signatures-hmac"></a>**Must.** The MAC is cut, see [there](#x).\n'],
   ['fixtures/scenarios/signatures/hmac-accepted.yaml', `scenario: A\nsteps:\n${'  - step: one\n'.repeat(10)}`],
 ])
-const file = join(mkdtempSync(join(tmpdir(), 'svc-html-')), 'report.html')
+const { at, write } = openFolder()
 
 describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, () => {
   let browser: Browser
   let open: Awaited<ReturnType<typeof windowFor>>
   beforeAll(async () => {
-    writeFileSync(file, renderHtml(report, sources))
+    write('report.html', renderHtml(report, sources))
     browser = await launchChromium()
-    open = await windowFor(browser, file)
+    open = await windowFor(browser, at('report.html'))
   })
   afterAll(() => browser?.close())
   const visible = (page: Page): Promise<string[]> =>
@@ -198,7 +196,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
   })
 
   test('shows everything without script', async () => {
-    const { page } = await (await windowFor(browser, file, { javaScriptEnabled: false }))()
+    const { page } = await (await windowFor(browser, at('report.html'), { javaScriptEnabled: false }))()
     expect(await page.locator('.case:not(.finding)').count()).toBe(12)
     expect(await page.locator('.filters').isVisible()).toBe(false)
   })

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import fs, { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { openConversation, type RunEvent } from '../engine/conversation/conversation.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { type Answering, accepting, answering, madeUpTarget } from '../self/made-up-target.ts'
+import { newFolder } from '../self/temporary.ts'
 import { createEnding } from './ending.ts'
 import { stateFolder } from './files.ts'
 import {
@@ -127,8 +127,6 @@ const owner = { url: 'http://a.example', rootId: 'root' }
 const bob = { id: 'i', name: 'n', secret: 'a-secret', member: 'bob' }
 const { secret: _secret, ...bobWithoutSecret } = bob
 const other = { id: 'j', name: 'm' }
-
-const newFolder = (): string => mkdtempSync(join(tmpdir(), 'svc-keys-'))
 
 type Target = Parameters<typeof openKeysOfTarget>[0]
 

@@ -1,7 +1,6 @@
 /** Plants secrets by the dozen, with a broken server so that much is printed, and searches every output for them. */
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/conversation/cases.ts'
@@ -12,8 +11,9 @@ import { startMockServer } from '../targets/bundled.ts'
 import { bodyOf, listening } from './local-server.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 import { runBuilt } from './printed-by.ts'
+import { newFolder } from './temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-secrets-'))
+const folder = newFolder()
 
 const rootSecret = 'Planted/Root+Secret=0123456789'
 const broken = ['old-access-token-lives-on', 'seventeen-sessions-kept', 'basic-never-taken']

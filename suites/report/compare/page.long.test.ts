@@ -1,17 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium, obstaclesOn, windowFor } from '../../self/chromium.ts'
 import { hostile, madeUpReport, mended } from '../../self/made-up-report.ts'
+import { openFolder } from '../../self/temporary.ts'
 import type { Report } from '../report.ts'
 import { comparisonPage } from './build-comparison.ts'
 import { addReport, noComparison } from './comparison.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-compare-'))
-const file = join(folder, 'page.html')
-const ownFile = join(folder, 'own.json')
+const { at, write } = openFolder()
 
 const first = madeUpReport()
 const second: Report = { ...mended(first), meta: { ...first.meta, started: '2026-02-02T00:00:00.000Z' } }
@@ -23,10 +19,10 @@ describe.skipIf(chromiumMissing !== '')(`the page of many servers in Chromium${c
   let open: Awaited<ReturnType<typeof windowFor>>
   beforeAll(async () => {
     const comparison = [first, elsewhere, second].reduce(addReport, noComparison)
-    writeFileSync(file, await comparisonPage(comparison, { version: '0.1.0', made: new Date(0) }))
-    writeFileSync(ownFile, JSON.stringify(own))
+    write('page.html', await comparisonPage(comparison, { version: '0.1.0', made: new Date(0) }))
+    write('own.json', JSON.stringify(own))
     browser = await launchChromium()
-    open = await windowFor(browser, file)
+    open = await windowFor(browser, at('page.html'))
   })
   afterAll(() => browser?.close())
 
@@ -69,12 +65,11 @@ describe.skipIf(chromiumMissing !== '')(`the page of many servers in Chromium${c
 
   test('takes a report of your own, as text and not as markup', async () => {
     const { page, complaints } = await open()
-    await page.locator('#file').setInputFiles(ownFile)
+    await page.locator('#file').setInputFiles(at('own.json'))
     await page.locator('#servers li.own').waitFor()
     expect(await page.locator('#servers li.own .name').textContent()).toContain('http://mine.example/<script>')
     expect(await page.locator('#status').textContent()).toContain('it stays in your browser')
-    writeFileSync(join(folder, 'no.json'), '{}')
-    await page.locator('#file').setInputFiles(join(folder, 'no.json'))
+    await page.locator('#file').setInputFiles(write('no.json', '{}'))
     await expect.poll(() => page.locator('#status').textContent()).toContain('no.json is not a JSON report')
     expect(complaints).toEqual([])
   })
