@@ -312,19 +312,19 @@ describe('recipes', () => {
       await page.addScriptTag({ type: 'module', content: `${source}\nglobalThis.sign = sign` })
       await page.waitForFunction(() => 'sign' in globalThis)
       const made = await page.evaluate(
-        async (requests) => {
+        (requests) => {
           const { sign } = globalThis as unknown as { sign: WebSign }
           const bytes = (numbers: number[]) => new Uint8Array(numbers)
-          const whole = ({ body, pkcs8, ...rest }: (typeof requests)[number]) =>
-            pkcs8 === undefined ? { ...rest, body: bytes(body) } : { ...rest, body: bytes(body), pkcs8: bytes(pkcs8) }
-          return Promise.all(requests.map((request) => sign(whole(request))))
+          return Promise.all(
+            requests.map(({ body, pkcs8, ...rest }) =>
+              sign({ ...rest, body: bytes(body), ...(pkcs8 && { pkcs8: bytes(pkcs8) }) }),
+            ),
+          )
         },
         // Typed arrays cannot be passed to a page.
-        cases.map(requestOf).map(({ body, pkcs8, ...rest }) => ({
-          ...rest,
-          body: [...body],
-          ...(pkcs8 === undefined ? {} : { pkcs8: [...pkcs8] }),
-        })),
+        cases.map(requestOf).map(({ body, pkcs8, ...rest }) => {
+          return { ...rest, body: [...body], ...(pkcs8 && { pkcs8: [...pkcs8] }) }
+        }),
       )
       expect(made).toEqual(headers)
     } finally {
