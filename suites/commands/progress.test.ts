@@ -82,37 +82,6 @@ test.each<[string, Partial<CaseWork>, number, string]>([
   expect(estimated(workOf(['a', work]), 20, tookMs)).toBe(left)
 })
 
-test('a case that runs again makes all of its calls again', () => {
-  const { progress, pass, written } = progressOn(true)
-  progress.start(2, 2, workOf(['again', { beside: 100 }], ['other', { beside: 200 }]))
-  progress.listener({ kind: 'case-started', key: 'again' })
-  for (let at = 0; at < 20; at += 1) {
-    pass(1000)
-    if (at === 5) progress.listener({ kind: 'case-requeued', key: 'again' })
-    progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
-  }
-  // 200 calls were made, and 400 will be.
-  expect(written().split('\r').at(-1)).toContain('about 20 s left')
-})
-
-test('a time in which every case waits says nothing about the pace', () => {
-  const { progress, pass, written } = progressOn(true)
-  const work = workOf(['a', { beside: 300 }])
-  progress.start(1, 1, work)
-  progress.listener({ kind: 'case-started', key: 'a' })
-  for (const ms of [...Array.from({ length: 18 }, () => 1000), 30_000, 1000]) {
-    pass(ms)
-    progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
-  }
-  // The end is another than before the wait, so that it is not shown yet.
-  expect(written().split('\r').at(-1)).not.toContain('left')
-  for (let at = 0; at < 5; at += 1) {
-    pass(1000)
-    progress.listener({ kind: 'calls-made', calls: 10, tookMs: 5 })
-  }
-  expect(written().split('\r').at(-1)).toContain('about 5 s left')
-})
-
 test('the calls of the model are counted, and what they take is no part of the estimate for the cases', () => {
   const { progress, endCase, pass, written } = progressOn(true)
   progress.start(40, 40, new Map(), true)
@@ -125,18 +94,6 @@ test('the calls of the model are counted, and what they take is no part of the e
   }
   // 40 calls of the model at one a second, and eight cases.
   expect(written()).toContain('32 of 40 cases, and 50 of at most 100 calls of the model, about 48 s left')
-})
-
-test('the model ends with its time where that is shorter than its calls take', () => {
-  const { progress, endCase, pass, written } = progressOn(true)
-  progress.start(2, 2, new Map(), true)
-  for (const key of ['a/1', 'a/2']) endCase(key)
-  for (let calls = 1; calls <= 30; calls += 1) {
-    pass(1000)
-    progress.listener({ kind: 'model-called', calls, most: 16_000, likely: 16_000, leftMs: 60_000 - 1000 * calls })
-  }
-  // The calls would take more than four hours.
-  expect(written()).toContain('30 of at most 16000 calls of the model, about 30 s left')
 })
 
 test('while the model waits, its calls do not show how long the others take', () => {
