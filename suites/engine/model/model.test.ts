@@ -656,6 +656,14 @@ describe('a signature of a key', () => {
     expect(ruling(newState(), call)).toContain('refused: signatures/hmac-length')
   })
 
+  test('white space around the id of its key may be a spelling of it; around other fields it is refused', () => {
+    const signature = mac.subarray(0, 20).toString('base64')
+    for (const id of [`${rootKey.id} `, ` ${rootKey.id}`])
+      expect(ruling(newState(), withSignature(id, signature))).toContain('open')
+    const spaced = withSignature(rootKey.id, ` ${signature}`)
+    expect(ruling(newState(), spaced)).toContain('refused: signatures/header-exact')
+  })
+
   const { publicKeyPem: publicKey, privateKeyPem } = ed25519KeyPair(new Uint8Array(32).fill(9))
   test.each([
     [rootKey.id, mac.subarray(0, 20)],

@@ -5,7 +5,6 @@ const reasons: readonly (readonly [why: string, ...ids: string[]])[] = [
     'found, but as a warning, because the sentence that shows it is only implied',
     'refreshed-access-token-outlives-removed-session',
     'text-behind-mac-ignored',
-    'blanks-behind-key-id-ignored-in-signatures',
     'dot-for-slash-in-method-name-taken',
     'result-of-grant-to-created-key-tells-scope-of-key',
     'refused-eleventh-creation-sets-scope-of-last-key',

@@ -421,10 +421,6 @@ export const signedData: BrokenRows = {
         ),
       ),
     ),
-    // The collation of the column pads with blanks.
-    'blanks-behind-key-id-ignored-in-signatures': by.fourth({
-      keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
-    }),
     'secret-of-previous-signer-signs-for-next-key': by.fifth((seen, previous?: ApiKey) => ({
       ...onAccepted(({ authorization }) => {
         if (authorization?.startsWith('svc-')) previous = seen.caller

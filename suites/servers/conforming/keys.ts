@@ -374,6 +374,9 @@ export const keysRows: ConformingRows = {
     'keys/id-spelling',
     alsoNamedInGrant((id) => id.trimEnd()),
   ),
+  'blanks-behind-key-id-ignored-in-signatures': by.fourth('keys/id-spelling', {
+    keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
+  }),
   'letter-case-of-key-id-ignored-in-basic': by.first('keys/id-spelling', {
     keyNamed: (id, find, all, means) =>
       means === 'basic' ? all().find((key) => key.id.toLowerCase() === id.toLowerCase()) : find(id),
