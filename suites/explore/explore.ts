@@ -21,7 +21,7 @@ import {
   solutionKeys,
   waysToEndKeys,
 } from './keyring.ts'
-import { callMatrix, drawAhead, isNamedBy, noCoverage, readMatrix } from './matrix.ts'
+import { callMatrix, isNamedBy, noCoverage, readMatrix } from './matrix.ts'
 import { keyPairMaker, openExplorer } from './open.ts'
 import {
   findWorkingAuthorization,
@@ -105,13 +105,6 @@ interface Stages {
   isEnding: boolean
   /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
   stage(name: string, run: () => Promise<unknown>, pausesMs?: number): Promise<void>
-}
-
-/** Reads and draws what an exploration of this seed begins with; another one need not do it again. */
-export function prepareExploration(seed: number): void {
-  readDeviations()
-  readWorlds()
-  drawAhead(seed)
 }
 
 /** An exploration in two parts, so that others may use the target between them. */

@@ -13,7 +13,7 @@ import { hintText } from '../report/problem-text.ts'
 import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
 import { bodySigned, isSignedOtherBody, sessionSent } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
-import { type FixtureInput, fixtureText, ownerOf } from './fixture-text.ts'
+import { fixtureText, ownerOf } from './fixture-text.ts'
 import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
 import { findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
 import { areAccepted, closure, inSequence, isRefusal, plainCallsOf, reproduce, unreported } from './shrink.ts'
@@ -257,7 +257,7 @@ function lastOutcome(x: Explorer, { kind, entry }: Candidate): string {
 
 const mostOfAnswer = 120
 
-function written(input: FixtureInput): Pick<Found, 'fixture' | 'whyNoFixture'> {
+function written(input: Parameters<typeof fixtureText>[0]): Pick<Found, 'fixture' | 'whyNoFixture'> {
   const made = fixtureText(input)
   return 'text' in made ? { fixture: made.text } : { fixture: null, whyNoFixture: made.why }
 }

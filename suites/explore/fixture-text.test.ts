@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type FixtureInput, fixtureText } from './fixture-text.ts'
+import { fixtureText } from './fixture-text.ts'
 import {
   anyCall,
   atOnce,
@@ -17,6 +17,8 @@ import {
   type Step,
   token,
 } from './step.ts'
+
+type FixtureInput = Parameters<typeof fixtureText>[0]
 
 const textIn = (made: ReturnType<typeof fixtureText>): string => ('text' in made ? made.text : '')
 const about = { part: '3', sentence: 'A refresh revokes the old access token', message: 'A call was accepted' }

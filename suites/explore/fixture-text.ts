@@ -67,7 +67,7 @@ interface Counts {
 /** The calls that make a key; none where nobody knows them. */
 type CreationOf = (key: string) => readonly Step[]
 
-export interface FixtureInput {
+interface FixtureInput {
   readonly requirement: string
   /** The part of the document that says so. */
   readonly part: string

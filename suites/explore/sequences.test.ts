@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Candidate } from './explorer-types.ts'
-import { type FixtureInput, fixtureText } from './fixture-text.ts'
+import { fixtureText } from './fixture-text.ts'
 import { crowdOf, type Shown } from './sequences.ts'
 import { atOnce, type CallStep, grant, list, named, pause, type Step, token } from './step.ts'
 import { headline } from './words.ts'
+
+type FixtureInput = Parameters<typeof fixtureText>[0]
 
 const session = (name: string): CallStep => grant('root', ['solution', `session:${name}`], { as: name })
 const calls = Array.from({ length: 20 }, (_, at) => session(`crowd9x${at}`))

@@ -1,6 +1,6 @@
 /** What the reports for people and for test tools tell of a run: one value, made once, that each markup lays out. */
 import { countBy, counted, fewOf, firstFew, groupBy } from '../engine/group.ts'
-import type { UsedToken, Verdict } from '../engine/judge/problem.ts'
+import type { Problem, Verdict } from '../engine/judge/problem.ts'
 import { type Printable, printable, printed } from '../engine/printable.ts'
 import type { Exchange } from '../engine/target.ts'
 import {
@@ -190,7 +190,7 @@ function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySe
   }
 }
 
-function tokenWords({ scope, refreshes }: UsedToken): string {
+function tokenWords({ scope, refreshes }: NonNullable<Problem['token']>): string {
   const often = refreshes === 1 ? 'once' : counted(refreshes, 'time')
   return `granted for the scope "${scope}"${refreshes === 0 ? '' : `; its pair was refreshed ${often}`}`
 }

@@ -7,19 +7,16 @@ import {
 import { keyLimit } from '../engine/document.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { lintErrors, readScenario } from '../engine/language/corpus.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { lintContext } from '../engine/language/lint.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import { isLoopback, type TargetSettings } from '../engine/target.ts'
-import {
-  type Exploration,
-  type ExploreOptions,
-  explore,
-  openExploration,
-  prepareExploration,
-} from '../explore/explore.ts'
+import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
 import { solutionKeys } from '../explore/keyring.ts'
+import { drawAhead } from '../explore/matrix.ts'
 import { openTarget } from '../explore/open.ts'
+import { readWorlds } from '../explore/world-steps.ts'
 import { isShownAgain, type Plan } from '../report/report.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
@@ -159,8 +156,12 @@ export function timeOfModel(calls: number, url: string, leftMs = Number.POSITIVE
   return { seconds: (mostMs - keptMs) / 1000, overtimeMs: Math.max(keptMs, overtime.leastMs) }
 }
 
-/** So that the model need not begin with it. */
-export const prepareModel = (): void => prepareExploration(seedOfRelease)
+/** Reads and draws what the model begins with; it need not do it again. */
+export function prepareModel(): void {
+  readDeviations()
+  readWorlds()
+  drawAhead(seedOfRelease)
+}
 
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(

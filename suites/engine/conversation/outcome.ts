@@ -1,7 +1,7 @@
 /** Turns what an attempt showed into the outcome of a case: verdicts and evidence, without secrets. */
 import { defined, isStrings, membersIn, membersOf } from '../json.ts'
 import { type Attempt, type CaseStop, type Exchanged, type JunkControl, judgeCase } from '../judge/judge-case.ts'
-import type { CaseOutcome, Hint, Problem, UsedToken } from '../judge/problem.ts'
+import type { CaseOutcome, Hint, Problem } from '../judge/problem.ts'
 import type { Case, Scenario } from '../language/fixture-types.ts'
 import { redactExchange, redactValue } from '../redact.ts'
 import type { Exchange, WireAnswer } from '../target.ts'
@@ -79,7 +79,7 @@ function problemOf(
 }
 
 /** The grant and the refreshes among these calls that led to the token of a call; undefined for other calls and tokens. */
-function tokenUsedBy({ request }: Exchanged, calls: readonly Exchanged[]): UsedToken | undefined {
+function tokenUsedBy({ request }: Exchanged, calls: readonly Exchanged[]): Problem['token'] {
   const [, header = ''] = request.headers.find(([name]) => name.toLowerCase() === 'authorization') ?? []
   const resultOf = (wire: WireAnswer) => membersOf(wire.kind === 'answer' ? membersIn(wire.body).result : undefined)
   const giving = (member: string, token: unknown) => calls.find(({ wire }) => resultOf(wire)[member] === token)

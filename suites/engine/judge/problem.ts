@@ -232,15 +232,13 @@ export type Problem = ProblemFacts & {
   where?: string
   hint?: Hint
   /** The access token of the first call that is shown, if a grant of the same case led to it. */
-  token?: UsedToken
+  token?: {
+    /** What the grant asked for, joined by spaces. */
+    scope: string
+    /** How often its pair was refreshed since. */
+    refreshes: number
+  }
   exchanges: Exchange[]
-}
-
-export interface UsedToken {
-  /** What the grant asked for, joined by spaces. */
-  scope: string
-  /** How often its pair was refreshed since. */
-  refreshes: number
 }
 
 /** What an observing step saw. */
