@@ -35,12 +35,6 @@ const first = inDocumentOrder(grant('by-ecc', ['solution'], { as: 'pair7' }))
 const last = list(token('pair7'))
 const steps: readonly Step[] = [first, refresh('pair7', { as: 'pair8' }), last]
 
-test('grants and refreshes have short forms, and names that a reader can follow', () => {
-  const grant = '  - { grant: erin, scope: [ solution ], expect: accepted, keep: { pair: result } }'
-  const both = `${grant}\n  - { refresh: $pair, expect: accepted }`
-  expect(textOf(steps.map(inDocumentOrder))).toContain(both)
-})
-
 test('where the order of the params matters, they are written as they were sent', () => {
   const key = { apiKeySecret: '$root.secret', apiKeyId: '$root.id' }
   const params = { scope: ['solution'], grantType: 'api_key_credentials', ...key }
@@ -115,13 +109,6 @@ const written = (steps: readonly Step[], more: Partial<FixtureInput> = {}): stri
 const insideSecret = { field: 'basic-secret', operation: 'inside-changed' }
 const wrongSecret = changed(right, insideSecret, { field: 'basic-word', operation: 'upper-case' })
 
-test('every change has a word, and the same call without it is the control', () => {
-  expect(written([wrongSecret])).toEqual([
-    'call: solution/listSolutions, auth: { basic: root }, expect: accepted',
-    'call: solution/listSolutions, auth: { basic: root }, alter: { basic-secret: inside-changed, basic-word: upper-case }, expect: refused',
-  ])
-})
-
 test('a finding that a server counts up to is repeated as often', () => {
   const [control, judged] = written([wrongSecret], { before: { refused: 2, accepted: 5 } })
   expect(control).toMatch(/^repeat: 5, /)
@@ -178,12 +165,6 @@ test('what was refused on the way must be refused again, after a right call', ()
   const lines = written(steps, { outcomes: ['refused', 'accepted'] })
   expect(lines.at(-2)).toContain('expect: refused, if-accepted: the finding rests on the refusal of this call')
   expect(lines.slice(0, -2).every((line) => line.endsWith('expect: accepted'))).toBe(true)
-})
-
-test('a server may refuse a form of the body to everybody, so root makes such a call first', () => {
-  const judged: CallStep = list(hmac('root'), { body: 'with-numbers' })
-  const [control] = written([judged], { expect: 'accepted' })
-  expect(control).toBe('call: solution/listSolutions, auth: { basic: root }, body: with-numbers, expect: accepted')
 })
 
 test('solutions and addresses of this target are those of another one there', () => {
