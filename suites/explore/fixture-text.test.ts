@@ -167,6 +167,12 @@ test('what was refused on the way must be refused again, after a right call', ()
   expect(lines.slice(0, -2).every((line) => line.endsWith('expect: accepted'))).toBe(true)
 })
 
+test('a server may refuse a form of the body to everybody, so root makes such a call first', () => {
+  const judged: CallStep = list(hmac('root'), { body: 'with-numbers' })
+  const [control] = written([judged], { expect: 'accepted' })
+  expect(control).toBe('call: solution/listSolutions, auth: { basic: root }, body: with-numbers, expect: accepted')
+})
+
 test('solutions and addresses of this target are those of another one there', () => {
   const addresses = { '127.0.0.1': '$client.address', '127.0.0.12': '$second.address' }
   const ofTarget = new Map(Object.entries({ '0a1b': '$solutions.0', ...addresses }))
