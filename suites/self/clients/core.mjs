@@ -106,12 +106,18 @@ export function savePair(client, pair) {
   writeFileSync(fileOf(client), JSON.stringify(pair), { mode: 0o600 })
 }
 
-export function removeOldFiles({ env }) {
-  const folder = folderOf(env)
+/** The pair that an earlier process saved, if there is one; removes old files. */
+export function readPairFile(client) {
+  const folder = folderOf(client.env)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)
     if (Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > oldMs) rmSync(file, { force: true })
+  }
+  try {
+    return JSON.parse(readFileSync(fileOf(client), 'utf8'))
+  } catch {
+    return undefined
   }
 }
 
@@ -318,9 +324,8 @@ const tokenParts = {
 
   /** Returns the new pair; undefined when the refresh token is refused, or its answer was lost twice: the token is spent then. */
   async refresh(client, { refreshToken }) {
-    const { parts } = client
     for (let tries = 1; tries <= 2; tries += 1) {
-      const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
+      const outcome = await askOnce(client, refreshToken)
       if (outcome.kind === 'accepted') return outcome.pair
       if (outcome.kind === 'refused') return undefined
     }
@@ -381,6 +386,14 @@ const tokenParts = {
   },
 }
 
+/** Asks for a refresh once; the client handles the outcome. */
+export const askOnce = (client, refreshToken) =>
+  client.parts.askForPair(client, 'refresh', client.parts.refreshParams(client, refreshToken))
+
+/** Whether a token is past the middle of its life. */
+export const isPastHalfLife = (client, { expiryMs, receivedAtMs }) =>
+  client.parts.now(client) >= receivedAtMs + Math.max(0, expiryMs - receivedAtMs) / 2
+
 /** These entries restrict a token, and servers need not repeat them in the granted scope. */
 const isRestriction = (entry) => /^(session|ipAddr|expiresIn):/.test(entry)
 
@@ -422,8 +435,16 @@ export const defaultParts = {
   ...tokenParts,
 }
 
-/** Makes rows of the catalogue: clients with these ways to authorize and, if they are broken, the check that they do not pass. */
-export const clientOf = (auth, check) => (id, about, parts) => ({ id, auth, check, about, parts })
+/**
+ * Makes rows of the catalogue: clients with these ways to authorize and, if they are broken, the check that they do not pass. `partsOf` makes
+ * the replaced parts of what the row gives.
+ */
+export const clientOf =
+  (auth, check, partsOf = (parts) => parts) =>
+  (id, about, given) => ({ id, auth, check, about, parts: partsOf(given) })
+
+/** The only part that is replaced. */
+export const part = (name) => (value) => ({ [name]: value })
 
 /** @param env the environment that the contract names (`SVC_URL`, …) */
 export function createClient(env, parts = {}) {

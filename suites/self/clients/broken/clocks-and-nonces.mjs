@@ -1,8 +1,8 @@
 /** Clients whose nonces repeat, or that trust a wrong clock. */
-import { clientOf, defaultParts } from '../core.mjs'
+import { clientOf, defaultParts, part } from '../core.mjs'
 
 const auth = ['hmac', 'ecc']
-const unique = clientOf(auth, 'nonce/unique')
+const unique = clientOf(auth, 'nonce/unique', part('nonce'))
 const skew = clientOf(auth, 'clock/skew-survived')
 
 /** The sequence of a generator whose seed is the same at every start. */
@@ -14,28 +14,26 @@ function seeded() {
   }
 }
 
+function forgetClock(client) {
+  client.clock = { lowest: -Infinity, highest: Infinity, offsetMs: 0 }
+}
+
 const nextSeeded = seeded()
 const nonceOfProcess = defaultParts.nonce()
 let counter = 0
 
 export const clockClients = [
-  unique('nonce-constant', 'Sends the same nonce for ever', { nonce: () => 'nonce' }),
-  unique('nonce-of-process', 'Makes one nonce at its start and keeps it', { nonce: () => nonceOfProcess }),
-  unique('nonce-of-the-second', 'Uses the second of the clock as its nonce', {
-    nonce: () => String(Math.floor(Date.now() / 1000)),
+  unique('nonce-constant', 'Sends the same nonce for ever', () => 'nonce'),
+  unique('nonce-of-process', 'Makes one nonce at its start and keeps it', () => nonceOfProcess),
+  unique('nonce-of-the-second', 'Uses the second of the clock as its nonce', () =>
+    String(Math.floor(Date.now() / 1000)),
+  ),
+  unique('nonce-of-one-digit', 'Draws its nonces from ten digits', () => String(Math.floor(Math.random() * 10))),
+  unique('nonce-counted-from-one', 'Counts its nonces from 1 at every start', () => {
+    counter += 1
+    return String(counter)
   }),
-  unique('nonce-of-one-digit', 'Draws its nonces from ten digits', {
-    nonce: () => String(Math.floor(Math.random() * 10)),
-  }),
-  unique('nonce-counted-from-one', 'Counts its nonces from 1 at every start', {
-    nonce() {
-      counter += 1
-      return String(counter)
-    },
-  }),
-  unique('nonce-of-a-fixed-seed', 'Draws its nonces from a generator with the same seed at every start', {
-    nonce: nextSeeded,
-  }),
+  unique('nonce-of-a-fixed-seed', 'Draws its nonces from a generator with the same seed at every start', nextSeeded),
 
   skew('own-clock-trusted', 'Never looks at the Date of an answer', { learnClock: () => false }),
   skew('skew-with-wrong-sign', 'Moves its clock the wrong way', {
@@ -55,12 +53,10 @@ export const clockClients = [
   skew('skew-forgotten', 'Moves its clock for the retry, and forgets that for the next call', {
     triesAgain(client, made) {
       const again = defaultParts.triesAgain(client, made)
-      if (!again) client.clock = { lowest: -Infinity, highest: Infinity, offsetMs: 0 }
+      if (!again) forgetClock(client)
       return again
     },
-    noteAccepted(client) {
-      client.clock = { lowest: -Infinity, highest: Infinity, offsetMs: 0 }
-    },
+    noteAccepted: forgetClock,
     learnClock(client, answer, sentAtMs) {
       const isRefusal = answer.status >= 400 || /"error"/.test(answer.text ?? '')
       return isRefusal && defaultParts.learnClock(client, answer, sentAtMs)

@@ -1,11 +1,7 @@
 /** Clients that call `manager/auth` wrongly: interface.md §4.2. */
-import { clientOf, defaultParts } from '../core.mjs'
+import { clientOf, defaultParts, part } from '../core.mjs'
 
 const auth = ['token']
-const noAuthorization = clientOf(auth, 'grants/no-authorization')
-const params = clientOf(auth, 'grants/params')
-const noScope = clientOf(auth, 'refresh/no-scope')
-
 const refreshWith = (further) => ({
   refreshParams: (client, refreshToken) => ({
     ...defaultParts.refreshParams(client, refreshToken),
@@ -13,66 +9,51 @@ const refreshWith = (further) => ({
   }),
 })
 
-export const grantClients = [
-  noAuthorization('grant-with-basic', 'Sends Basic credentials with manager/auth', {
-    authorizationOfAuth: (client) => defaultParts.basic(client),
-  }),
-  noAuthorization('grant-signed', 'Signs its calls of manager/auth', {
-    authorizationOfAuth: (client, _request, wire) => defaultParts.signed(client, wire),
-  }),
-  noAuthorization('refresh-with-old-token', 'Sends the old access token with a refresh', {
-    authorizationOfAuth: (client) => client.pair && defaultParts.bearer(client, client.pair.accessToken),
-  }),
-  noAuthorization('grant-with-undefined-token', 'Sends "Bearer undefined" with its first grant', {
-    authorizationOfAuth: (client) => defaultParts.bearer(client, client.pair?.accessToken),
-  }),
+const noAuthorization = clientOf(auth, 'grants/no-authorization', part('authorizationOfAuth'))
+const params = clientOf(auth, 'grants/params', (change) => ({
+  grantParams: (client) => change(defaultParts.grantParams(client), client),
+}))
+const noScope = clientOf(auth, 'refresh/no-scope', refreshWith)
 
-  params('grant-type-of-oauth', 'Asks with the grant type client_credentials', {
-    grantParams: (client) => ({ ...defaultParts.grantParams(client), grantType: 'client_credentials' }),
-  }),
-  params('credentials-of-oauth', 'Sends client_id and client_secret', {
-    grantParams: (client) => {
-      const { apiKeyId, apiKeySecret, ...rest } = defaultParts.grantParams(client)
-      return { ...rest, client_id: apiKeyId, client_secret: apiKeySecret }
-    },
-  }),
-  params('scope-as-text', 'Sends the scope as one text with spaces', {
-    grantParams: (client) => ({ ...defaultParts.grantParams(client), scope: client.scope.join(' ') }),
-  }),
-  params('scope-left-out', 'Asks for a token without a scope', {
-    grantParams: (client) => {
-      const { scope: _, ...rest } = defaultParts.grantParams(client)
-      return rest
-    },
-  }),
-  params('grant-type-left-out', 'Leaves grantType out of the first grant', {
-    grantParams: (client) => {
-      const { grantType: _, ...rest } = defaultParts.grantParams(client)
-      return rest
-    },
-  }),
-  params('refresh-token-of-oauth', 'Sends refresh_token in place of refreshToken', {
+export const grantClients = [
+  noAuthorization('grant-with-basic', 'Sends Basic credentials with manager/auth', (client) =>
+    defaultParts.basic(client),
+  ),
+  noAuthorization('grant-signed', 'Signs its calls of manager/auth', (client, _request, wire) =>
+    defaultParts.signed(client, wire),
+  ),
+  noAuthorization(
+    'refresh-with-old-token',
+    'Sends the old access token with a refresh',
+    (client) => client.pair && defaultParts.bearer(client, client.pair.accessToken),
+  ),
+  noAuthorization('grant-with-undefined-token', 'Sends "Bearer undefined" with its first grant', (client) =>
+    defaultParts.bearer(client, client.pair?.accessToken),
+  ),
+
+  params('grant-type-of-oauth', 'Asks with the grant type client_credentials', (right) => ({
+    ...right,
+    grantType: 'client_credentials',
+  })),
+  params('credentials-of-oauth', 'Sends client_id and client_secret', ({ apiKeyId, apiKeySecret, ...rest }) => ({
+    ...rest,
+    client_id: apiKeyId,
+    client_secret: apiKeySecret,
+  })),
+  params('scope-as-text', 'Sends the scope as one text with spaces', (right, { scope }) => ({
+    ...right,
+    scope: scope.join(' '),
+  })),
+  params('scope-left-out', 'Asks for a token without a scope', ({ scope: _, ...rest }) => rest),
+  params('grant-type-left-out', 'Leaves grantType out of the first grant', ({ grantType: _, ...rest }) => rest),
+  clientOf(auth, 'grants/params')('refresh-token-of-oauth', 'Sends refresh_token in place of refreshToken', {
     refreshParams: (_client, refreshToken) => ({ grantType: 'refresh_token', refresh_token: refreshToken }),
   }),
 
-  noScope(
-    'refresh-with-scope',
-    'Sends the scope with a refresh too',
-    refreshWith(({ scope }) => ({ scope })),
-  ),
-  noScope(
-    'refresh-with-empty-scope',
-    'Sends an empty scope with a refresh',
-    refreshWith(() => ({ scope: [] })),
-  ),
-  noScope(
-    'refresh-with-null-scope',
-    'Sends the scope null with a refresh',
-    refreshWith(() => ({ scope: null })),
-  ),
-  noScope(
-    'refresh-with-granted-scope',
-    'Sends the granted scope with a refresh',
-    refreshWith(({ pair }) => ({ scope: pair.scope })),
-  ),
+  noScope('refresh-with-scope', 'Sends the scope with a refresh too', ({ scope }) => ({ scope })),
+  noScope('refresh-with-empty-scope', 'Sends an empty scope with a refresh', () => ({ scope: [] })),
+  noScope('refresh-with-null-scope', 'Sends the scope null with a refresh', () => ({ scope: null })),
+  noScope('refresh-with-granted-scope', 'Sends the granted scope with a refresh', ({ pair }) => ({
+    scope: pair.scope,
+  })),
 ]

@@ -1,6 +1,5 @@
 /** Clients that use or renew a pair of tokens wrongly: interface.md §3, §4.2 and §5.3. */
-import { readFileSync } from 'node:fs'
-import { clientOf, defaultParts, fileOf, removeOldFiles, savePair } from '../core.mjs'
+import { askOnce, clientOf, defaultParts, isPastHalfLife, readPairFile, savePair } from '../core.mjs'
 
 const auth = ['token']
 const oldPairGone = clientOf(auth, 'refresh/old-pair-gone')
@@ -9,14 +8,19 @@ const notANewGrant = clientOf(auth, 'refresh/not-a-new-grant')
 const noExpiredToken = clientOf(auth, 'refresh/no-expired-token-sent')
 const lostAnswer = clientOf(auth, 'refresh/lost-answer')
 
-const isPastHalfLife = (client, { expiryMs, receivedAtMs }) =>
-  client.parts.now(client) >= receivedAtMs + Math.max(0, expiryMs - receivedAtMs) / 2
-
 /** Keeps the old pair next to the new one when a pair is renewed. */
 function keepBoth(client, pair) {
   client.memory.old = client.memory.newest
   client.memory.newest = pair
   client.pair = pair
+}
+
+/** Makes no further call once a refresh says that all is over. */
+const untilLost = (refresh) => async (client, pair) => {
+  const refreshed = client.memory.isOver ? { isOver: true } : await refresh(client, pair)
+  client.memory.isOver = refreshed.isOver
+  if (refreshed.isOver) throw new Error('Logged out')
+  return refreshed.pair
 }
 
 export const refreshClients = [
@@ -70,12 +74,8 @@ export const refreshClients = [
     'Writes only the granted pair to its file; a second start goes on with the old one',
     {
       async start(client) {
-        removeOldFiles(client)
-        try {
-          client.pair = { ...JSON.parse(readFileSync(fileOf(client), 'utf8')), isSent: true }
-        } catch {
-          client.pair = undefined
-        }
+        const pair = readPairFile(client)
+        client.pair = pair && { ...pair, isSent: true }
       },
       async grant(client) {
         const pair = await defaultParts.grant(client)
@@ -138,9 +138,8 @@ export const refreshClients = [
 
   lostAnswer('lost-refresh-repeated-five-times', 'Repeats a refresh whose answer was lost up to five times', {
     async refresh(client, { refreshToken }) {
-      const { parts } = client
       for (let tries = 1; tries <= 6; tries += 1) {
-        const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
+        const outcome = await askOnce(client, refreshToken)
         if (outcome.kind === 'accepted') return outcome.pair
         client.memory.isLost ||= outcome.kind === 'broken'
         if (outcome.kind === 'refused' && !client.memory.isLost) return undefined
@@ -149,35 +148,21 @@ export const refreshClients = [
     },
   }),
   lostAnswer('lost-refresh-ends-all', 'Gives up for good when the answer to a refresh is lost', {
-    async refresh(client, { refreshToken }) {
-      const { parts } = client
-      if (client.memory.isOver) throw new Error('Logged out')
-      const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
-      client.memory.isOver = outcome.kind === 'broken'
-      if (client.memory.isOver) throw new Error('Logged out')
-      return outcome.pair
-    },
+    refresh: untilLost(async (client, { refreshToken }) => {
+      const outcome = await askOnce(client, refreshToken)
+      return { isOver: outcome.kind === 'broken', pair: outcome.pair }
+    }),
   }),
   lostAnswer('lost-refresh-without-grant', 'Repeats a lost refresh, and takes no grant when that is refused', {
-    async refresh(client, pair) {
-      if (client.memory.isOver) throw new Error('Logged out')
+    refresh: untilLost(async (client, old) => {
       let isLost = false
-      const outcomes = { ...client.parts }
-      const watched = {
-        ...client,
-        parts: {
-          ...outcomes,
-          async askForPair(_watched, purpose, params) {
-            const outcome = await outcomes.askForPair(client, purpose, params)
-            isLost ||= outcome.kind === 'broken'
-            return outcome
-          },
-        },
+      const askForPair = async (_watched, purpose, params) => {
+        const outcome = await client.parts.askForPair(client, purpose, params)
+        isLost ||= outcome.kind === 'broken'
+        return outcome
       }
-      const refreshed = await defaultParts.refresh(watched, pair)
-      client.memory.isOver = isLost && refreshed === undefined
-      if (client.memory.isOver) throw new Error('Logged out')
-      return refreshed
-    },
+      const pair = await defaultParts.refresh({ ...client, parts: { ...client.parts, askForPair } }, old)
+      return { isOver: isLost && pair === undefined, pair }
+    }),
   }),
 ]

@@ -1,14 +1,10 @@
 /** Clients that renew too often: two at once, after a late refusal, after a refused refresh. */
-import { clientOf, defaultParts } from '../core.mjs'
+import { askOnce, clientOf, defaultParts } from '../core.mjs'
 
 const auth = ['token']
 const singleFlight = clientOf(auth, 'refresh/single-flight')
 const lateLoser = clientOf(auth, 'refresh/late-loser-keeps-the-newer-pair')
 const noLoop = clientOf(auth, 'refresh/no-loop-after-refusal')
-
-/** Tries once; the client handles the outcome. */
-const askOnce = (client, refreshToken) =>
-  client.parts.askForPair(client, 'refresh', client.parts.refreshParams(client, refreshToken))
 
 /** Renews without a lock; a loser keeps the pair that another worker got. */
 async function renewWithoutLock(client) {

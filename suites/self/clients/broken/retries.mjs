@@ -3,29 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { call, clientOf, defaultParts } from '../core.mjs'
 
 const afterIsKept = clientOf(['hmac', 'token'], 'retry/after-is-kept')
-const signedAnew = clientOf(['hmac', 'ecc'], 'retry/signed-anew')
+const readsAfter = clientOf(['hmac', 'token'], 'retry/after-is-kept', (change) => ({
+  retryAfterMs: (text, date) => change(defaultParts.retryAfterMs(text, date)),
+}))
+const signedAnew = clientOf(['hmac', 'ecc'], 'retry/signed-anew', resend)
 const keyNotRepeated = clientOf(['hmac', 'token'], 'retry/create-key-not-repeated')
 
-const retryAfter = (retryAfterMs) => ({
-  retryAfterMs: (text, date) => retryAfterMs(defaultParts.retryAfterMs(text, date)),
-})
-
 export const retryClients = [
-  afterIsKept(
-    'retry-after-ignored',
-    'Tries again 20 ms after a 429, whatever Retry-After says',
-    retryAfter(() => 20),
-  ),
-  afterIsKept(
-    'retry-after-as-milliseconds',
-    'Reads the seconds of Retry-After as milliseconds',
-    retryAfter((ms) => ms / 1000),
-  ),
-  afterIsKept(
-    'retry-after-capped',
-    'Waits at most 300 ms, whatever Retry-After says',
-    retryAfter((ms) => Math.min(ms, 300)),
-  ),
+  readsAfter('retry-after-ignored', 'Tries again 20 ms after a 429, whatever Retry-After says', () => 20),
+  readsAfter('retry-after-as-milliseconds', 'Reads the seconds of Retry-After as milliseconds', (ms) => ms / 1000),
+  readsAfter('retry-after-capped', 'Waits at most 300 ms, whatever Retry-After says', (ms) => Math.min(ms, 300)),
   afterIsKept('retry-after-only-for-the-call', 'Fails the call that was throttled, and makes the next one at once', {
     noteThrottled: () => undefined,
     triesAgain: (client, made) => made.outcome.kind !== 'throttled' && defaultParts.triesAgain(client, made),
@@ -52,15 +39,21 @@ export const retryClients = [
     },
   }),
 
-  signedAnew('throttled-call-resent', 'Sends the same bytes again after a 429 or a 503, in its transport', {
-    exchange: resend(({ status }) => status === 429 || status === 503),
-  }),
-  signedAnew('lost-call-resent', 'Sends the same bytes again when an answer is lost, in its transport', {
-    exchange: resend(({ broken }) => broken !== undefined),
-  }),
-  signedAnew('retry-of-the-same-bytes', 'Sends the same bytes again whatever went wrong, in its transport', {
-    exchange: resend(({ status }) => status !== 200),
-  }),
+  signedAnew(
+    'throttled-call-resent',
+    'Sends the same bytes again after a 429 or a 503, in its transport',
+    ({ status }) => status === 429 || status === 503,
+  ),
+  signedAnew(
+    'lost-call-resent',
+    'Sends the same bytes again when an answer is lost, in its transport',
+    ({ broken }) => broken !== undefined,
+  ),
+  signedAnew(
+    'retry-of-the-same-bytes',
+    'Sends the same bytes again whatever went wrong, in its transport',
+    ({ status }) => status !== 200,
+  ),
   clientOf(['hmac', 'ecc'], 'nonce/unique')(
     'retry-with-old-nonce',
     'Uses the old nonce for a retry, with a new timestamp and signature',
@@ -98,7 +91,7 @@ export const retryClients = [
 
 /** A transport that sends a request again, byte for byte, when its answer asks for that. */
 function resend(isWanted) {
-  return async (client, wire, request) => {
+  const exchange = async (client, wire, request) => {
     for (let tries = 1; ; tries += 1) {
       const answer = await defaultParts.exchange(client, wire).catch((error) => ({ broken: error.message }))
       const mayResend = tries <= 3 && (answer.broken === undefined || client.parts.isSafe(request.method))
@@ -106,4 +99,5 @@ function resend(isWanted) {
       await sleep(client.parts.retryAfterMs(answer.headers?.['retry-after'] ?? '0', answer.headers?.date) + 10)
     }
   }
+  return { exchange }
 }

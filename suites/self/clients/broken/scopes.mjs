@@ -4,31 +4,30 @@ import { Agent } from 'node:http'
 import { call, clientOf, createClient, defaultParts } from '../core.mjs'
 
 const auth = ['token']
-const lifetime = clientOf(auth, 'scopes/lifetime')
-const addressAndSession = clientOf(auth, 'scopes/address-and-session')
-const least = clientOf(auth, 'scopes/least')
-const grantedIsRead = clientOf(auth, 'scopes/granted-is-read')
-const reused = clientOf(auth, 'limits/keys-and-sessions-reused')
 
 const elsewhere = new Agent({ localAddress: '127.0.0.12' })
 
 const asks = (alter) => ({ scopeAsked: ({ scope, memory }) => alter(scope, memory) })
 const without = (prefix) => asks((scope) => scope.filter((entry) => !entry.startsWith(prefix)))
-const rewrites = (prefix, rewrite) =>
-  asks((scope) => scope.map((entry) => (entry.startsWith(prefix) ? rewrite(entry.slice(prefix.length)) : entry)))
-const adds = (...entries) => asks((scope) => [...new Set([...scope, ...entries])])
+const rewrites = (prefix, write) =>
+  asks((scope) => scope.map((entry) => (entry.startsWith(prefix) ? prefix + write(entry.slice(prefix.length)) : entry)))
+const adds = (entries) => asks((scope) => [...new Set([...scope, ...entries])])
 
 /** Requests another session than the one in the scope. */
 const sessionOf = (nameOf) =>
   asks((scope, memory) => [...scope.filter((entry) => !entry.startsWith('session:')), `session:${nameOf(memory)}`])
 
+const lifetime = clientOf(auth, 'scopes/lifetime')
+const writesLifetime = clientOf(auth, 'scopes/lifetime', (write) => rewrites('expiresIn:', write))
+const addressAndSession = clientOf(auth, 'scopes/address-and-session')
+const writesAddress = clientOf(auth, 'scopes/address-and-session', (write) => rewrites('ipAddr:', write))
+const least = clientOf(auth, 'scopes/least', adds)
+const grantedIsRead = clientOf(auth, 'scopes/granted-is-read')
+const namesSession = clientOf(auth, 'limits/keys-and-sessions-reused', sessionOf)
+
 export const scopeClients = [
   lifetime('lifetime-dropped', 'Leaves expiresIn out of the scope', without('expiresIn:')),
-  lifetime(
-    'lifetime-in-seconds',
-    'Writes expiresIn in seconds',
-    rewrites('expiresIn:', (ms) => `expiresIn:${Math.ceil(Number(ms) / 1000)}`),
-  ),
+  writesLifetime('lifetime-in-seconds', 'Writes expiresIn in seconds', (ms) => Math.ceil(Number(ms) / 1000)),
   lifetime('lifetime-as-param', 'Sends expiresIn as a separate param', {
     ...without('expiresIn:'),
     grantParams(client) {
@@ -37,23 +36,11 @@ export const scopeClients = [
       return entry ? { ...params, expiresIn: Number(entry.slice('expiresIn:'.length)) } : params
     },
   }),
-  lifetime(
-    'lifetime-with-unit',
-    'Writes a unit after the number of expiresIn',
-    rewrites('expiresIn:', (ms) => `expiresIn:${ms}ms`),
-  ),
+  writesLifetime('lifetime-with-unit', 'Writes a unit after the number of expiresIn', (ms) => `${ms}ms`),
 
   addressAndSession('address-dropped', 'Leaves ipAddr out of the scope', without('ipAddr:')),
-  addressAndSession(
-    'address-any',
-    'Asks for ipAddr:0.0.0.0 in place of its address',
-    rewrites('ipAddr:', () => 'ipAddr:0.0.0.0'),
-  ),
-  addressAndSession(
-    'address-with-mask',
-    'Writes a mask after the address',
-    rewrites('ipAddr:', (address) => `ipAddr:${address}/32`),
-  ),
+  writesAddress('address-any', 'Asks for ipAddr:0.0.0.0 in place of its address', () => '0.0.0.0'),
+  writesAddress('address-with-mask', 'Writes a mask after the address', (address) => `${address}/32`),
   addressAndSession('address-left', 'Sends its calls from another address than its grant', {
     exchange: (client, wire) =>
       defaultParts.exchange(wire.headers.authorization ? { ...client, agent: elsewhere } : client, wire),
@@ -62,13 +49,13 @@ export const scopeClients = [
   addressAndSession(
     'session-prefixed',
     'Puts its own name before the name of the session',
-    rewrites('session:', (name) => `session:svc-client-${name}`),
+    rewrites('session:', (name) => `svc-client-${name}`),
   ),
 
-  least('all-areas-asked', 'Asks for every area', adds('solution', 'context', 'thread', 'store', 'inbox', 'stream')),
-  least('all-contexts-asked', 'Adds solution:* to every grant', adds('solution:*')),
-  least('context-asked', 'Adds the area context to every grant', adds('context')),
-  least('key-management-asked', 'Adds apiKey to every grant', adds('apiKey')),
+  least('all-areas-asked', 'Asks for every area', ['solution', 'context', 'thread', 'store', 'inbox', 'stream']),
+  least('all-contexts-asked', 'Adds solution:* to every grant', ['solution:*']),
+  least('context-asked', 'Adds the area context to every grant', ['context']),
+  least('key-management-asked', 'Adds apiKey to every grant', ['apiKey']),
 
   grantedIsRead('narrow-grant-not-seen', 'Makes its calls with a token that was granted less', {
     checkGranted: () => undefined,
@@ -95,22 +82,17 @@ export const scopeClients = [
     },
   ),
 
-  reused('session-per-start', 'Asks for a session with a new random name at every start', {
-    ...sessionOf((memory) => {
-      memory.session ??= randomUUID()
-      return memory.session
-    }),
+  namesSession('session-per-start', 'Asks for a session with a new random name at every start', (memory) => {
+    memory.session ??= randomUUID()
+    return memory.session
   }),
-  reused('session-per-grant', 'Asks for a session with a new random name at every grant', {
-    ...sessionOf(() => randomUUID()),
-  }),
-  reused('session-of-process', 'Names its session after its process', { ...sessionOf(() => `pid-${process.pid}`) }),
-  {
-    ...reused('key-per-start', 'Creates an API key for itself at every start', {
-      start: (client) => createKey(client),
-    }),
-    auth: ['hmac', 'token'],
-  },
+  namesSession('session-per-grant', 'Asks for a session with a new random name at every grant', () => randomUUID()),
+  namesSession('session-of-process', 'Names its session after its process', () => `pid-${process.pid}`),
+  clientOf(['hmac', 'token'], 'limits/keys-and-sessions-reused')(
+    'key-per-start',
+    'Creates an API key for itself at every start',
+    { start: createKey },
+  ),
 ]
 
 const isNarrow = ({ scope: asked }, { scope }) =>

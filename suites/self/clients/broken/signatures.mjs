@@ -1,71 +1,88 @@
 /** Clients that make the signature or its header wrong: interface.md §5.1, steps 1, 3, 4 and 5. */
 import { createHash, createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { clientOf, defaultParts } from '../core.mjs'
+import { clientOf, defaultParts, part } from '../core.mjs'
 
-const twentyBytes = clientOf(['hmac'], 'signature/twenty-bytes')
-const base64 = clientOf(['hmac', 'ecc'], 'signature/base64')
-const fiveFields = clientOf(['hmac', 'ecc'], 'signature/five-fields')
+const twentyBytes = clientOf(['hmac'], 'signature/twenty-bytes', part('shortenMac'))
+const base64 = clientOf(['hmac', 'ecc'], 'signature/base64', part('encodeSignature'))
+const fiveFields = clientOf(['hmac', 'ecc'], 'signature/five-fields', (fieldsOf) => ({
+  signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+    `${scheme} ${fieldsOf(keyId, timestamp, nonce, signature).join(';')}`,
+}))
 const valuesAsSigned = clientOf(['hmac', 'ecc'], 'signature/values-as-signed')
-const timestampMs = clientOf(['hmac', 'ecc'], 'signature/timestamp-ms')
+const timestampMs = clientOf(['hmac', 'ecc'], 'signature/timestamp-ms', (write) => ({
+  timestamp: (client) => write(client.parts.now(client)),
+}))
 const signsOnly = clientOf(['ecc'], 'keys/public-key-signs-only')
 
 export const signatureClients = [
-  twentyBytes('whole-mac', 'Sends all 32 bytes of the MAC', { shortenMac: (mac) => mac }),
-  twentyBytes('last-twenty-bytes', 'Sends the last 20 bytes of the MAC', { shortenMac: (mac) => mac.subarray(12) }),
-  twentyBytes('twenty-one-bytes', 'Sends 21 bytes of the MAC: reads "0 to 20" as inclusive', {
-    shortenMac: (mac) => mac.subarray(0, 21),
-  }),
-  twentyBytes('sixteen-bytes', 'Sends the first 16 bytes of the MAC', { shortenMac: (mac) => mac.subarray(0, 16) }),
-  twentyBytes('twenty-characters', 'Sends the first 20 characters of the BASE64 text of the whole MAC', {
-    shortenMac: (mac) => mac,
-    encodeSignature: (bytes) => bytes.toString('base64').slice(0, 20),
-  }),
+  twentyBytes('whole-mac', 'Sends all 32 bytes of the MAC', (mac) => mac),
+  twentyBytes('last-twenty-bytes', 'Sends the last 20 bytes of the MAC', (mac) => mac.subarray(12)),
+  twentyBytes('twenty-one-bytes', 'Sends 21 bytes of the MAC: reads "0 to 20" as inclusive', (mac) =>
+    mac.subarray(0, 21),
+  ),
+  twentyBytes('sixteen-bytes', 'Sends the first 16 bytes of the MAC', (mac) => mac.subarray(0, 16)),
+  clientOf(['hmac'], 'signature/twenty-bytes')(
+    'twenty-characters',
+    'Sends the first 20 characters of the BASE64 text of the whole MAC',
+    {
+      shortenMac: (mac) => mac,
+      encodeSignature: (bytes) => bytes.toString('base64').slice(0, 20),
+    },
+  ),
 
-  base64('hex-signature', 'Writes the signature in hex', { encodeSignature: (bytes) => bytes.toString('hex') }),
-  base64('upper-case-hex-signature', 'Writes the signature in upper-case hex', {
-    encodeSignature: (bytes) => bytes.toString('hex').toUpperCase(),
-  }),
-  base64('base64url-signature', 'Writes the signature in the URL-safe alphabet', {
-    encodeSignature: (bytes) => bytes.toString('base64url'),
-  }),
-  base64('unpadded-base64-signature', 'Leaves out the padding of the signature', {
-    encodeSignature: (bytes) => bytes.toString('base64').replace(/=+$/, ''),
-  }),
-  base64('base64-of-hex', 'Writes the BASE64 of the hex text', {
-    encodeSignature: (bytes) => Buffer.from(bytes.toString('hex')).toString('base64'),
-  }),
-  base64('base64-twice', 'Writes the signature in BASE64 twice', {
-    encodeSignature: (bytes) => Buffer.from(bytes.toString('base64')).toString('base64'),
-  }),
-  base64('percent-encoded-signature', 'Writes the BASE64 with percent escapes, as for a URL', {
-    encodeSignature: (bytes) => encodeURIComponent(bytes.toString('base64')),
-  }),
+  base64('hex-signature', 'Writes the signature in hex', (bytes) => bytes.toString('hex')),
+  base64('upper-case-hex-signature', 'Writes the signature in upper-case hex', (bytes) =>
+    bytes.toString('hex').toUpperCase(),
+  ),
+  base64('base64url-signature', 'Writes the signature in the URL-safe alphabet', (bytes) =>
+    bytes.toString('base64url'),
+  ),
+  base64('unpadded-base64-signature', 'Leaves out the padding of the signature', (bytes) =>
+    bytes.toString('base64').replace(/=+$/, ''),
+  ),
+  base64('base64-of-hex', 'Writes the BASE64 of the hex text', (bytes) =>
+    Buffer.from(bytes.toString('hex')).toString('base64'),
+  ),
+  base64('base64-twice', 'Writes the signature in BASE64 twice', (bytes) =>
+    Buffer.from(bytes.toString('base64')).toString('base64'),
+  ),
+  base64('percent-encoded-signature', 'Writes the BASE64 with percent escapes, as for a URL', (bytes) =>
+    encodeURIComponent(bytes.toString('base64')),
+  ),
 
-  fiveFields('version-left-out', 'Leaves the literal 1 out of the header', {
-    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
-      `${scheme} ${keyId};${timestamp};${nonce};${signature}`,
-  }),
-  fiveFields('version-two', 'Writes 2 as the second field', {
-    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
-      `${scheme} ${keyId};2;${timestamp};${nonce};${signature}`,
-  }),
-  fiveFields('fields-joined-by-commas', 'Joins the fields with commas', {
-    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
-      `${scheme} ${keyId},1,${timestamp},${nonce},${signature}`,
-  }),
-  fiveFields('nonce-before-timestamp', 'Writes the nonce before the timestamp', {
-    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
-      `${scheme} ${keyId};1;${nonce};${timestamp};${signature}`,
-  }),
-  fiveFields('sixth-field', 'Writes a sixth field, the name of the algorithm', {
-    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
-      `${scheme} ${keyId};1;${timestamp};${nonce};${signature};sha256`,
-  }),
-  fiveFields('named-fields', 'Writes the fields with names', {
-    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
-      `${scheme} id=${keyId};v=1;ts=${timestamp};nonce=${nonce};sig=${signature}`,
-  }),
+  fiveFields('version-left-out', 'Leaves the literal 1 out of the header', (id, time, nonce, mac) => [
+    id,
+    time,
+    nonce,
+    mac,
+  ]),
+  fiveFields('version-two', 'Writes 2 as the second field', (id, time, nonce, mac) => [id, 2, time, nonce, mac]),
+  fiveFields('fields-joined-by-commas', 'Joins the fields with commas', (id, time, nonce, mac) => [
+    [id, 1, time, nonce, mac].join(','),
+  ]),
+  fiveFields('nonce-before-timestamp', 'Writes the nonce before the timestamp', (id, time, nonce, mac) => [
+    id,
+    1,
+    nonce,
+    time,
+    mac,
+  ]),
+  fiveFields('sixth-field', 'Writes a sixth field, the name of the algorithm', (id, time, nonce, mac) => [
+    id,
+    1,
+    time,
+    nonce,
+    mac,
+    'sha256',
+  ]),
+  fiveFields('named-fields', 'Writes the fields with names', (id, time, nonce, mac) => [
+    `id=${id}`,
+    'v=1',
+    `ts=${time}`,
+    `nonce=${nonce}`,
+    `sig=${mac}`,
+  ]),
 
   valuesAsSigned('timestamp-read-twice', 'Reads the clock again for the header', {
     timestampSent: (timestamp) => String(Number(timestamp) + 1),
@@ -93,24 +110,16 @@ export const signatureClients = [
     },
   ),
 
-  timestampMs('timestamp-seconds', 'Signs and sends the time in seconds', {
-    timestamp: (client) => String(Math.floor(client.parts.now(client) / 1000)),
-  }),
-  timestampMs('timestamp-microseconds', 'Signs and sends the time in microseconds', {
-    timestamp: (client) => `${client.parts.now(client)}000`,
-  }),
-  timestampMs('timestamp-fraction', 'Signs and sends milliseconds with a fraction', {
-    timestamp: (client) => `${client.parts.now(client)}.25`,
-  }),
-  timestampMs('timestamp-iso', 'Signs and sends the time as ISO 8601 text', {
-    timestamp: (client) => new Date(client.parts.now(client)).toISOString(),
-  }),
+  timestampMs('timestamp-seconds', 'Signs and sends the time in seconds', (nowMs) => String(Math.floor(nowMs / 1000))),
+  timestampMs('timestamp-microseconds', 'Signs and sends the time in microseconds', (nowMs) => `${nowMs}000`),
+  timestampMs('timestamp-fraction', 'Signs and sends milliseconds with a fraction', (nowMs) => `${nowMs}.25`),
+  timestampMs('timestamp-iso', 'Signs and sends the time as ISO 8601 text', (nowMs) => new Date(nowMs).toISOString()),
 
   signsOnly(
     'ecc-key-by-basic',
     'Sends the id of a key with a public key by Basic, with the private key as the secret',
     {
-      signed: (client) => basicOf(client.env.SVC_KEY_ID, privateKeyText(client)),
+      signed: (client) => `Basic ${btoa(`${client.env.SVC_KEY_ID}:${privateKeyText(client)}`)}`,
     },
   ),
   signsOnly('ecc-key-by-hmac', 'Makes an HMAC with the text of the private key as the secret', {
@@ -127,5 +136,4 @@ export const signatureClients = [
   }),
 ]
 
-const basicOf = (id, secret) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 const privateKeyText = ({ env }) => readFileSync(env.SVC_PRIVATE_KEY_FILE, 'utf8')

@@ -1,31 +1,19 @@
 /** Right clients that differ in how they sign. The document only shows that nonces are strings. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { clientOf, defaultParts } from '../core.mjs'
+import { clientOf, defaultParts, part } from '../core.mjs'
 
 const signing = clientOf(['hmac', 'ecc'])
-const withNonce = (nonce) => ({ nonce })
+const withNonce = clientOf(['hmac', 'ecc'], undefined, part('nonce'))
 
 export const signingClients = [
-  signing(
-    'long-nonces',
-    'Makes nonces of 128 characters',
-    withNonce(() => randomBytes(64).toString('hex')),
+  withNonce('long-nonces', 'Makes nonces of 128 characters', () => randomBytes(64).toString('hex')),
+  withNonce('upper-case-hex-nonces', 'Makes nonces of upper-case hex digits', () =>
+    randomBytes(12).toString('hex').toUpperCase(),
   ),
-  signing(
-    'upper-case-hex-nonces',
-    'Makes nonces of upper-case hex digits',
-    withNonce(() => randomBytes(12).toString('hex').toUpperCase()),
-  ),
-  signing(
-    'uuid-nonces',
-    'Makes nonces that are UUIDs',
-    withNonce(() => randomUUID()),
-  ),
-  signing('counting-nonces', 'Makes nonces of a random part for each start and a counter', {
-    nonce() {
-      counter += 1
-      return `${start}-${counter}`
-    },
+  withNonce('uuid-nonces', 'Makes nonces that are UUIDs', () => randomUUID()),
+  withNonce('counting-nonces', 'Makes nonces of a random part for each start and a counter', () => {
+    counter += 1
+    return `${start}-${counter}`
   }),
   signing(
     'base64-nonces-unpadded-in-header',

@@ -1,6 +1,6 @@
 /** Right clients that differ in how they take, keep and renew tokens. */
-import { readFileSync, rmSync } from 'node:fs'
-import { clientOf, defaultParts, fileOf, removeOldFiles, savePair } from '../core.mjs'
+import { rmSync } from 'node:fs'
+import { askOnce, clientOf, defaultParts, fileOf, isPastHalfLife, readPairFile, savePair } from '../core.mjs'
 
 const withTokens = clientOf(['token'])
 
@@ -12,8 +12,7 @@ export const tokenClients = [
     isDue: (client, { expiryMs }) => client.parts.now(client) >= expiryMs,
   }),
   withTokens('refresh-at-half-life', 'Renews a token when half of its life is over', {
-    isDue: (client, { expiryMs, receivedAtMs }) =>
-      client.parts.now(client) >= receivedAtMs + Math.max(0, expiryMs - receivedAtMs) / 2,
+    isDue: isPastHalfLife,
   }),
   withTokens(
     'single-flight-by-queue',
@@ -35,11 +34,7 @@ export const tokenClients = [
     'Takes a new grant when the answer to a refresh is lost, without a repetition',
     {
       async refresh(client, { refreshToken }) {
-        const outcome = await client.parts.askForPair(
-          client,
-          'refresh',
-          client.parts.refreshParams(client, refreshToken),
-        )
+        const outcome = await askOnce(client, refreshToken)
         return outcome.kind === 'accepted' ? outcome.pair : undefined
       },
     },
@@ -78,12 +73,7 @@ export const tokenClients = [
   ),
   withTokens('pair-on-disk', 'Keeps its pair in a file, so that a second start goes on with it', {
     async start(client) {
-      removeOldFiles(client)
-      try {
-        client.pair = JSON.parse(readFileSync(fileOf(client), 'utf8'))
-      } catch {
-        client.pair = undefined
-      }
+      client.pair = readPairFile(client)
     },
     keepPair(client, pair) {
       defaultParts.keepPair(client, pair)
