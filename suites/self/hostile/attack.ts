@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, createServer as createNetServer, type Server, type Socket } from 'node:net'
+import { connect, createServer as createNetServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Random, seededRandom } from '../../engine/signer/random.ts'
 import { startMockServer } from '../../targets/bundled.ts'
+import { listening } from '../local-server.ts'
 import { builtBin } from '../printed-by.ts'
 
 /** What a process did under attack. */
@@ -60,17 +61,6 @@ export const endingWith = (exits: readonly number[], attacks: Attacks): Attacks 
 
 /** The most memory that a run may take, in MiB. */
 const mostMiB = 400
-
-/** The port that a server listens on, on 127.0.0.1. */
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : 0)
-    })
-  })
-}
 
 export interface Finding {
   ran: Ran
@@ -220,7 +210,7 @@ function attackWith(seed: number, only: string[]): Attack {
         args: [
           ...['run', '--target', file, '--disposable', '--no-explore', '--seed', String(seed)],
           ...['--timeout', String(timeoutSeconds)],
-          ...only.flatMap((id) => ['--only', id]),
+          ...onlyOf(...only),
           ...['--report', 'text'],
           ...Object.entries(reports).flatMap(([format, name]) => ['--report', `${format}=${join(folder, name)}`]),
         ],
@@ -317,14 +307,7 @@ export async function hostileServer(
     response.on('error', () => {})
   })
   server.on('clientError', (_error, socket) => socket.destroy())
-  const port = await listen(server)
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return listening(server)
 }
 
 /** Starts a plain TCP server: `onRequest` is called once for each chunk that arrives. */
@@ -348,12 +331,12 @@ export async function tcpServer(
     keep(socket)
     onSocket(socket, keep)
   })
-  const port = await listen(server)
+  const { url, close } = await listening(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     close: () => {
       for (const socket of sockets) socket.destroy()
-      server.close()
+      close()
     },
   }
 }
@@ -422,6 +405,17 @@ export const against =
 export const runs =
   (...more: string[]) =>
   (url: string): string[] => ['run', '--url', url, ...more]
+
+/** The arguments of a run that may create keys and removes them. @param more further lines of its target file */
+export function runsThatCleanUp(url: string, folder: string, more = ''): string[] {
+  const cleanup = 'cleanup: { method: manager/deleteApiKey, params: { id: $id } }'
+  const file = join(folder, 'target.yaml')
+  writeFileSync(file, [`url: ${url}`, 'allow: [sessions, keys]', cleanup, more, ''].join('\n'))
+  return ['run', '--target', file, '--only', 'test-keys']
+}
+
+/** The flags of a run of some scenarios only. */
+export const onlyOf = (...ids: string[]): string[] => ids.flatMap((id) => ['--only', id])
 
 /** Answers with JSON. */
 export function sendJson(response: ServerResponse, value: unknown, headers: { [name: string]: string } = {}): void {

@@ -16,16 +16,19 @@ const withFiles =
   }
 
 /** Starts the command line beside a named pipe, which nobody writes into. */
-const withPipe =
-  (name: string, args: string[]) =>
-  async (folder: string): Promise<Setup> => {
+const withPipe = (about: string, name: string, args: string[]): Attack => ({
+  about,
+  withinMs: 5000,
+  setUp: async (folder) => {
     execFileSync('mkfifo', [join(folder, name)])
     return { args }
-  }
+  },
+})
 
+/** Starts the command line, which must leave a file as it is. */
 const keeps =
-  (name: string, text: string) =>
-  async (folder: string, args: string[]): Promise<Setup> => {
+  (name: string, text: string, args: string[]) =>
+  async (folder: string): Promise<Setup> => {
     writeFileSync(join(folder, name), text)
     return {
       args,
@@ -33,10 +36,21 @@ const keeps =
     }
   }
 
+/** Starts a run with a target file that holds a secret. */
+const withTarget = (about: string, text: string): Attack => ({
+  about,
+  saysNot: showsSecret,
+  setUp: withFiles({ 'target.yaml': text }, runTarget),
+})
+
+/** Verifies a signature with this text as the public key. */
+const withKey = (about: string, text: string): Attack => ({ about, setUp: withFiles({ 'key.pem': text }, verifyKey) })
+
 const target = `url: ${url}\nroot: { id: some-id, secret: "${secret}" }\n`
 const baseline = '- scenario: sessions/race\n  reason: known\n'
 const usage = [2]
 const runTarget = ['run', '--target', 'target.yaml']
+const runKnown = ['run', '--known', 'known.yaml']
 const verifyKey = ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem']
 const signing = ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET']
 const showsSecret = new RegExp(secret)
@@ -58,27 +72,17 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
   'report-is-target-file': {
     about: 'a report that would overwrite the target file',
     saysNot: showsSecret,
-    setUp: (folder) => keeps('target.yaml', target)(folder, [...runTarget, '--report', 'json=target.yaml']),
+    setUp: keeps('target.yaml', target, [...runTarget, '--report', 'json=target.yaml']),
   },
   'report-is-baseline': {
     about: 'a report that would overwrite the baseline',
-    setUp: (folder) =>
-      keeps('known.yaml', baseline)(folder, [
-        'run',
-        '--url',
-        url,
-        '--known',
-        'known.yaml',
-        '--report',
-        'json=known.yaml',
-      ]),
+    setUp: keeps('known.yaml', baseline, [...runKnown, '--url', url, '--report', 'json=known.yaml']),
   },
   'report-is-link-to-target': {
     about: 'the same through a symbolic link',
     setUp: async (folder) => {
-      const setup = await keeps('target.yaml', target)(folder, [...runTarget, '--report', 'html=report.html'])
       symlinkSync(join(folder, 'target.yaml'), join(folder, 'report.html'))
-      return setup
+      return keeps('target.yaml', target, [...runTarget, '--report', 'html=report.html'])(folder)
     },
   },
   'two-reports-one-file': {
@@ -86,27 +90,20 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
     setUp: withFiles({}, ['run', '--report', 'json=a', '--report', 'html=a']),
   },
   'root-misspelt': {
-    about: 'a misspelt root in a target file, which holds a secret',
-    saysNot: showsSecret,
     says: /root/,
-    setUp: withFiles({ 'target.yaml': `url: ${url}\nrot: { id: some-id, secret: "${secret}" }\n` }, runTarget),
+    ...withTarget('a misspelt root in a target file, which holds a secret', target.replace('root', 'rot')),
   },
-  'secret-behind-anchor': {
-    about: 'a secret after an anchor',
-    saysNot: showsSecret,
-    setUp: withFiles(
-      { 'target.yaml': `url: ${url}\nx: &s "${secret}"\nroot: { id: some-id, secret: *s }\n` },
-      runTarget,
-    ),
-  },
-  'secret-in-broken-yaml': {
-    about: 'YAML that does not parse at the line of the secret',
-    saysNot: showsSecret,
-    setUp: withFiles({ 'target.yaml': `url: ${url}\nroot: { id: some-id, secret: "${secret}\n` }, runTarget),
-  },
+  'secret-behind-anchor': withTarget(
+    'a secret after an anchor',
+    `url: ${url}\nx: &s "${secret}"\nroot: { id: some-id, secret: *s }\n`,
+  ),
+  'secret-in-broken-yaml': withTarget(
+    'YAML that does not parse at the line of the secret',
+    `url: ${url}\nroot: { id: some-id, secret: "${secret}\n`,
+  ),
   'baseline-includes-itself': {
     about: 'a baseline whose anchor contains itself',
-    setUp: withFiles({ 'known.yaml': '&a [*a]\n' }, ['run', '--known', 'known.yaml']),
+    setUp: withFiles({ 'known.yaml': '&a [*a]\n' }, runKnown),
   },
   'billion-laughs': {
     about: 'YAML that grows a billionfold',
@@ -117,7 +114,7 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
           .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`)
           .join('\n')}\n`,
       },
-      ['run', '--known', 'known.yaml'],
+      runKnown,
     ),
   },
   'target-is-folder': {
@@ -127,11 +124,7 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
       return { args: runTarget }
     },
   },
-  'target-is-pipe': {
-    about: 'a named pipe as target file',
-    withinMs: 5000,
-    setUp: withPipe('target.yaml', runTarget),
-  },
+  'target-is-pipe': withPipe('a named pipe as target file', 'target.yaml', runTarget),
   'target-of-100-megabytes': {
     about: 'a target file of 100 MB',
     setUp: async (folder) => {
@@ -161,11 +154,15 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
     exits: [0, 2],
     setUp: async () => ({ args: ['list', '--json'], closesStdout: true }),
   },
-  'private-key-is-pipe': {
-    about: 'a named pipe as private key',
-    withinMs: 5000,
-    setUp: withPipe('key.pem', ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem']),
-  },
+  'private-key-is-pipe': withPipe('a named pipe as private key', 'key.pem', [
+    'sign',
+    '--body',
+    '{}',
+    '--key-id',
+    'k',
+    '--private-key',
+    'key.pem',
+  ]),
   'body-without-end-to-sign': {
     about: 'a device that never ends as body',
     withinMs: 5000,
@@ -182,11 +179,13 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
     withinMs: 10_000,
     setUp: withFiles({}, signing, { stdin: { text: ' '.repeat(100 * 1024 * 1024), afterMs: 0 } }),
   },
-  'baseline-of-a-client-is-pipe': {
-    about: 'a named pipe as baseline of a client',
-    withinMs: 5000,
-    setUp: withPipe('known.yaml', ['client', '--known', 'known.yaml', '--', 'true']),
-  },
+  'baseline-of-a-client-is-pipe': withPipe('a named pipe as baseline of a client', 'known.yaml', [
+    'client',
+    '--known',
+    'known.yaml',
+    '--',
+    'true',
+  ]),
   ...Object.fromEntries(
     Object.entries(oddFolders).map(([id, name]): [string, Attack] => [
       `installed-in-${id}`,
@@ -214,55 +213,39 @@ function installedIn(place: string): Setup {
 export const attacksOfKeys: Attacks = endingWith(usage, {
   'encrypted-private-key': {
     about: 'an encrypted private key',
-    setUp: withFiles(
-      {
-        'key.pem':
-          '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAi\n-----END ENCRYPTED PRIVATE KEY-----\n',
-      },
-      ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem'],
-    ),
+    setUp: withFiles({ 'key.pem': pem('ENCRYPTED PRIVATE KEY', 'MIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAi') }, [
+      'sign',
+      '--body',
+      '{}',
+      '--key-id',
+      'k',
+      '--private-key',
+      'key.pem',
+    ]),
   },
-  'certificate-as-key': {
-    about: 'a certificate where a public key belongs',
-    setUp: withFiles(
-      { 'key.pem': '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUX\n-----END CERTIFICATE-----\n' },
-      verifyKey,
-    ),
-  },
+  'certificate-as-key': withKey(
+    'a certificate where a public key belongs',
+    pem('CERTIFICATE', 'MIIBszCCAVmgAwIBAgIUX'),
+  ),
   'small-order-key': {
-    about: 'a public key of small order',
     exits: [1, 2],
-    setUp: withFiles(
-      {
-        'key.pem': pem(
-          Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from([1]), Buffer.alloc(31)]),
-        ),
-      },
-      verifyKey,
-    ),
+    ...withKey('a public key of small order', publicKey(Buffer.from([1, ...Array(31).fill(0)]))),
   },
-  'key-not-on-the-curve': {
-    about: 'a public key that is no point',
-    setUp: withFiles(
-      { 'key.pem': pem(Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.alloc(32, 0x02)])) },
-      verifyKey,
-    ),
-  },
+  'key-not-on-the-curve': withKey('a public key that is no point', publicKey(Buffer.alloc(32, 0x02))),
   'huge-header-to-diagnose': {
     about: 'a header of 1 MB to diagnose',
     exits: [1, 2, 3],
     setUp: withFiles({ 'header.txt': `svc-hmac-sha256 ${';'.repeat(1024 * 1024)}` }, [
-      'diagnose',
-      '--header',
-      '@header.txt',
-      '--body',
-      '{}',
-      '--secret-env',
-      'SVC_KEY_SECRET',
+      ...['diagnose', '--header', '@header.txt', '--body', '{}', '--secret-env', 'SVC_KEY_SECRET'],
     ]),
   },
 })
 
-function pem(der: Buffer): string {
-  return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`
+function pem(what: string, base64: string): string {
+  return `-----BEGIN ${what}-----\n${base64}\n-----END ${what}-----\n`
+}
+
+/** An ED25519 public key of these bytes (RFC 8410). */
+function publicKey(bytes: Buffer): string {
+  return pem('PUBLIC KEY', Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), bytes]).toString('base64'))
 }

@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import {
+  type Attack,
   type Attacks,
   against,
   hostileServer,
@@ -17,8 +19,9 @@ const mebibyte = 1024 * 1024
 const json = '{"jsonrpc":"2.0","id":1,"result":{}}'
 
 /** Sends these bytes for every request, then treats the connection as `after` says. */
-const bytes = (text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close') =>
-  against(
+const bytes = (about: string, text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close'): Attack => ({
+  about,
+  setUp: against(
     () =>
       rawServer((socket) => {
         socket.write(text, () => {
@@ -27,7 +30,11 @@ const bytes = (text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close
         })
       }),
     runs('--timeout', '10'),
-  )
+  ),
+})
+
+/** The beginning of an answer, and its body. */
+const answer = (head: string, body = json) => `HTTP/1.1 ${head}\r\n\r\n${body}`
 
 /** The reference server with other headers, called by a run. */
 const withHeaders = (headers: { [name: string]: string }, status = 200) =>
@@ -49,7 +56,7 @@ function chooser(): (count: number) => number {
   }
 }
 
-function oddAnswers(): ((received: Received, response: Parameters<Parameters<typeof hostileServer>[0]>[1]) => void)[] {
+function oddAnswers(): ((received: Received, response: ServerResponse) => void)[] {
   const body = (value: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: value })
   return [
     ({ body: { id } }, response) => sendJson(response, { jsonrpc: '2.0', id, result: {} }),
@@ -70,34 +77,32 @@ function oddAnswers(): ((received: Received, response: Parameters<Parameters<typ
 /** What HTTP allows an answer to be, and what it does not. */
 export const attacksOfHttp: Attacks = {
   'http-1-0': {
-    about: 'answers of HTTP/1.0 without a length',
     exits: [0, 1, 3],
-    setUp: bytes(`HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n${json}`),
-  },
-  'trailers-with-escapes': {
-    about: 'terminal escapes and a megabyte in the trailers of a chunked answer',
-    setUp: bytes(
-      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\n{}\r\n0\r\nx: \u001b[31mowned${'y'.repeat(mebibyte)}\r\n\r\n`,
+    ...bytes(
+      'answers of HTTP/1.0 without a length',
+      `HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n${json}`,
     ),
   },
-  'two-lengths': {
-    about: 'two lengths, and a length together with chunks',
-    setUp: bytes(
-      `HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 36\r\nTransfer-Encoding: chunked\r\n\r\n${json}`,
+  'trailers-with-escapes': bytes(
+    'terminal escapes and a megabyte in the trailers of a chunked answer',
+    answer(
+      '200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x',
+      `2\r\n{}\r\n0\r\nx: \u001b[31mowned${'y'.repeat(mebibyte)}\r\n\r\n`,
     ),
-  },
-  'switches-protocols': {
-    about: '101 Switching Protocols, and then bytes',
-    setUp: bytes(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n${json}`),
-  },
-  'status-beyond-999': {
-    about: 'a status of four digits',
-    setUp: bytes(`HTTP/1.1 2000 OK\r\nContent-Length: 36\r\n\r\n${json}`),
-  },
-  'no-content-with-content': {
-    about: '304 for a call, with a body all the same',
-    setUp: bytes(`HTTP/1.1 304 Not Modified\r\nContent-Length: 36\r\n\r\n${json}`),
-  },
+  ),
+  'two-lengths': bytes(
+    'two lengths, and a length together with chunks',
+    answer('200 OK\r\nContent-Length: 2\r\nContent-Length: 36\r\nTransfer-Encoding: chunked'),
+  ),
+  'switches-protocols': bytes(
+    '101 Switching Protocols, and then bytes',
+    answer('101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade'),
+  ),
+  'status-beyond-999': bytes('a status of four digits', answer('2000 OK\r\nContent-Length: 36')),
+  'no-content-with-content': bytes(
+    '304 for a call, with a body all the same',
+    answer('304 Not Modified\r\nContent-Length: 36'),
+  ),
   cookies: {
     about: 'a thousand cookies, none of which may come back',
     exits: [0, 1],
@@ -128,17 +133,14 @@ export const attacksOfHttp: Attacks = {
   },
   'redirect-with-credentials': {
     about: 'a redirect within the origin, with credentials and escapes in its address',
-    setUp: async () => {
+    setUp: async (folder) => {
       let followed = 0
-      const { url, close } = await hostileServer(({ request }, response) => {
+      const redirect = ({ request }: Received, response: ServerResponse) => {
         if (request.url !== '/api') followed += 1
         response.writeHead(302, { location: 'http://root:secret@127.0.0.1:1/\u009b31m' }).end()
-      })
-      return {
-        args: ['run', '--url', url, '--timeout', '10'],
-        check: () => (followed === 0 ? undefined : 'followed a redirect'),
-        cleanUp: close,
       }
+      const check = () => (followed === 0 ? undefined : 'followed a redirect')
+      return against(() => hostileServer(redirect), runs('--timeout', '10'), { check })(folder)
     },
   },
   'brotli-bomb': {
@@ -204,30 +206,23 @@ export const attacksOfHttp: Attacks = {
 
 /** Answers that break HTTP itself. */
 export const attacksOfBytes: Attacks = {
-  'short-body': {
-    about: 'less than Content-Length says',
-    setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"'),
-  },
-  'reset-in-body': {
-    about: 'a reset in the middle of an answer',
-    setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"', 'reset'),
-  },
-  'not-http': { about: 'bytes that are not HTTP', setUp: bytes('SSH-2.0-OpenSSH_9.2\r\n') },
-  'http-of-1991': { about: 'an answer without a status line', setUp: bytes('<html>hello</html>') },
-  'status-line-with-escapes': {
-    about: 'terminal escapes in the status line',
-    setUp: bytes('HTTP/1.1 500 \u001b[31mowned\r\nContent-Length: 0\r\n\r\n'),
-  },
-  'one-header-of-a-megabyte': {
-    about: 'a header field of 1 MB',
-    setUp: bytes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(mebibyte)}\r\n\r\n`),
-  },
-  'a-thousand-headers': {
-    about: '1,000 header fields',
-    setUp: bytes(
-      `HTTP/1.1 200 OK\r\n${Array.from({ length: 1000 }, (_, index) => `x-${index}: y\r\n`).join('')}Content-Length: 2\r\n\r\n{}`,
-    ),
-  },
+  'short-body': bytes('less than Content-Length says', answer('200 OK\r\nContent-Length: 1000', '{"jsonrpc"')),
+  'reset-in-body': bytes(
+    'a reset in the middle of an answer',
+    answer('200 OK\r\nContent-Length: 1000', '{"jsonrpc"'),
+    'reset',
+  ),
+  'not-http': bytes('bytes that are not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'),
+  'http-of-1991': bytes('an answer without a status line', '<html>hello</html>'),
+  'status-line-with-escapes': bytes(
+    'terminal escapes in the status line',
+    answer('500 \u001b[31mowned\r\nContent-Length: 0', ''),
+  ),
+  'one-header-of-a-megabyte': bytes('a header field of 1 MB', answer(`200 OK\r\nx: ${'y'.repeat(mebibyte)}`, '')),
+  'a-thousand-headers': bytes(
+    '1,000 header fields',
+    `HTTP/1.1 200 OK\r\n${Array.from({ length: 1000 }, (_, index) => `x-${index}: y\r\n`).join('')}Content-Length: 2\r\n\r\n{}`,
+  ),
   'headers-without-end': {
     about: 'header fields that never end',
     setUp: against(
@@ -241,23 +236,23 @@ export const attacksOfBytes: Attacks = {
     ),
   },
   'continue-for-ever': {
-    about: '100 Continue again and again',
-    setUp: bytes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(5000), 'stay'),
     withinMs: 15_000,
+    ...bytes('100 Continue again and again', answer('100 Continue', '').repeat(5000), 'stay'),
   },
-  'second-answer': {
-    about: 'a forged second answer on the same connection',
-    setUp: bytes(
-      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"jsonrpc":"2.0","id":2,"result":{}}',
-      'stay',
+  'second-answer': bytes(
+    'a forged second answer on the same connection',
+    answer(
+      '200 OK\r\nContent-Length: 2',
+      '{}HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"jsonrpc":"2.0","id":2,"result":{}}',
     ),
-  },
-  'huge-chunk-extension': {
-    about: 'a chunk extension of 1 MB',
-    setUp: bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;${'x'.repeat(mebibyte)}\r\n{}\r\n0\r\n\r\n`),
-  },
-  'wrong-chunk-length': {
-    about: 'a chunk length that is no number',
-    setUp: bytes('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'),
-  },
+    'stay',
+  ),
+  'huge-chunk-extension': bytes(
+    'a chunk extension of 1 MB',
+    answer('200 OK\r\nTransfer-Encoding: chunked', `2;${'x'.repeat(mebibyte)}\r\n{}\r\n0\r\n\r\n`),
+  ),
+  'wrong-chunk-length': bytes(
+    'a chunk length that is no number',
+    answer('200 OK\r\nTransfer-Encoding: chunked', 'zz\r\n{}\r\n0\r\n\r\n'),
+  ),
 }

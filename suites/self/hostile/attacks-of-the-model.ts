@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  type Attack,
   type Attacks,
   against,
   attackKey,
@@ -27,18 +28,19 @@ const explores =
   ]
 
 /** Explores the reference server with other members in every result. */
-const withMembers = (members: { [name: string]: unknown }) => against(() => serverWithMembers(members), explores())
+const withMembers = (about: string, members: { [name: string]: unknown }): Attack => ({
+  about,
+  setUp: against(() => serverWithMembers(members), explores()),
+})
 
 /** Answers with this text of an envelope, and with more text behind the members of the result. */
-const addingText = (envelope: string, more: string) =>
-  against(
-    () =>
-      spoiltServer((answer) => {
-        const result = JSON.stringify({ ...JSON.parse(answer.body).result }).slice(1, -1)
-        answer.body = `{${envelope},"result":{${result === '' ? '' : `${result},`}${more}}}`
-      }),
-    explores(),
-  )
+const addingText = (about: string, envelope: string, more: string): Attack => {
+  const spoil: Parameters<typeof spoiltServer>[0] = (answer) => {
+    const result = JSON.stringify({ ...JSON.parse(answer.body).result }).slice(1, -1)
+    answer.body = `{${envelope},"result":{${result === '' ? '' : `${result},`}${more}}}`
+  }
+  return { about, setUp: against(() => spoiltServer(spoil), explores()) }
+}
 const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
 
 /** A run whose model calls a server that becomes slow or silent after this many calls. */
@@ -112,10 +114,7 @@ export const attacksOfTheModel: Attacks = endingWith([0, 1, 3], {
       },
     ),
   },
-  'explore-large-results': {
-    about: '2 MB of text in every result',
-    setUp: withMembers({ list: 'x'.repeat(2 * mebibyte) }),
-  },
+  'explore-large-results': withMembers('2 MB of text in every result', { list: 'x'.repeat(2 * mebibyte) }),
   'explore-large-tokens': {
     about: 'tokens of 200 KB in every pair',
     setUp: against(() => {
@@ -130,34 +129,28 @@ export const attacksOfTheModel: Attacks = endingWith([0, 1, 3], {
       })
     }, explores()),
   },
-  'explore-deep-values': {
-    about: 'values nested 20,000 deep as id, jsonrpc, tokens, expiries and scope',
-    setUp: addingText(
-      `"jsonrpc":${deep},"id":${deep}`,
-      `"tokenType":${deep},"accessTokenExpiry":${deep},"scope":${deep}`,
-    ),
-  },
-  'explore-tokens-with-line-feeds': {
-    about: 'header fields smuggled into tokens, key ids and secrets',
-    setUp: withMembers({ accessToken: 'x\r\nx-evil: 1', id: 'y\r\nx-evil: 1', secret: 'z\r\n' }),
-  },
-  'explore-objects-as-texts': {
-    about: 'objects without toString as ids, secrets and tokens',
-    setUp: withMembers({
-      id: { toString: 'x' },
-      secret: { toString: 'x' },
-      accessToken: { toString: 'x' },
-      refreshToken: { toString: null },
-      name: { toString: 1 },
-    }),
-  },
-  'explore-prototype-members': {
-    about: 'ids, tokens and members called __proto__ and constructor',
-    setUp: addingText(
-      '"jsonrpc":"2.0","id":1,"__proto__":{"x":1}',
-      '"id":"__proto__","secret":"constructor","scope":["__proto__"],"__proto__":{"polluted":1}',
-    ),
-  },
+  'explore-deep-values': addingText(
+    'values nested 20,000 deep as id, jsonrpc, tokens, expiries and scope',
+    `"jsonrpc":${deep},"id":${deep}`,
+    `"tokenType":${deep},"accessTokenExpiry":${deep},"scope":${deep}`,
+  ),
+  'explore-tokens-with-line-feeds': withMembers('header fields smuggled into tokens, key ids and secrets', {
+    accessToken: 'x\r\nx-evil: 1',
+    id: 'y\r\nx-evil: 1',
+    secret: 'z\r\n',
+  }),
+  'explore-objects-as-texts': withMembers('objects without toString as ids, secrets and tokens', {
+    id: { toString: 'x' },
+    secret: { toString: 'x' },
+    accessToken: { toString: 'x' },
+    refreshToken: { toString: null },
+    name: { toString: 1 },
+  }),
+  'explore-prototype-members': addingText(
+    'ids, tokens and members called __proto__ and constructor',
+    '"jsonrpc":"2.0","id":1,"__proto__":{"x":1}',
+    '"id":"__proto__","secret":"constructor","scope":["__proto__"],"__proto__":{"polluted":1}',
+  ),
   'explore-echoes-secrets': {
     about: 'the secret of the root key in every member of a result; no report shows it',
     setUp: async (folder) => {

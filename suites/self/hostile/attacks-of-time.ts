@@ -1,13 +1,13 @@
-import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import {
+  type Attack,
   type Attacks,
   against,
   hostileServer,
   type Received,
   rawServer,
   runs,
+  runsThatCleanUp,
   type Setup,
   sendJson,
   serverBehind,
@@ -23,39 +23,32 @@ const throttling = (retryAfter: string, status: number, args: string[], more: Pa
     more,
   )
 
-/** A run takes at most its `--timeout` and one second, and the start of the process. */
-const deadline = (seconds: number) => (seconds + 1) * 1000 + busyStartMs
 /** A process takes half a second to start, and ten times as long on a busy machine. */
 const busyStartMs = 6000
 
+/** A run takes at most its `--timeout` and one second, and the start of the process. */
+const within = (seconds: number, about: string, setUp: (args: string[]) => Attack['setUp']): Attack => ({
+  about,
+  withinMs: (seconds + 1) * 1000 + busyStartMs,
+  setUp: setUp(['--timeout', `${seconds}`]),
+})
+
 /** Attacks of a server with time, and interruptions by the user. */
 export const attacksOfTime: Attacks = {
-  'never-answers': {
-    about: 'connections are taken and never answered',
-    withinMs: deadline(4),
-    setUp: silent(['--timeout', '4']),
-  },
+  'never-answers': within(4, 'connections are taken and never answered', (args) => silent(args)),
   'retry-after-a-day': {
-    about: '503 with Retry-After: 86400 from the first call',
     says: /86400|1 day|24 h/,
-    withinMs: deadline(3),
-    setUp: throttling('86400', 503, ['--timeout', '3']),
+    ...within(3, '503 with Retry-After: 86400 from the first call', (args) => throttling('86400', 503, args)),
   },
-  'retry-after-nonsense': {
-    about: 'Retry-After that is neither a number nor a date',
-    withinMs: deadline(4),
-    setUp: throttling('soon\u00ff', 503, ['--timeout', '4']),
-  },
-  'retry-after-beyond-numbers': {
-    about: 'Retry-After of 400 digits',
-    withinMs: deadline(3),
-    setUp: throttling('9'.repeat(400), 429, ['--timeout', '3']),
-  },
-  'retry-after-year-9999': {
-    about: 'Retry-After with a date in the year 9999',
-    withinMs: deadline(3),
-    setUp: throttling('Fri, 31 Dec 9999 23:59:59 GMT', 503, ['--timeout', '3']),
-  },
+  'retry-after-nonsense': within(4, 'Retry-After that is neither a number nor a date', (args) =>
+    throttling('soon\u00ff', 503, args),
+  ),
+  'retry-after-beyond-numbers': within(3, 'Retry-After of 400 digits', (args) =>
+    throttling('9'.repeat(400), 429, args),
+  ),
+  'retry-after-year-9999': within(3, 'Retry-After with a date in the year 9999', (args) =>
+    throttling('Fri, 31 Dec 9999 23:59:59 GMT', 503, args),
+  ),
   'ctrl-c-in-silence': {
     about: 'Ctrl-C while a server says nothing',
     exits: [130],
@@ -121,23 +114,14 @@ export const attacksOfTime: Attacks = {
         calls += 1
         answer.headers.date = new Date(calls % 2 === 0 ? 8.64e15 : 0).toUTCString()
       })
-      return { args: ['run', '--url', url, '--only', 'signatures', '--timeout', '15'], cleanUp: close }
+      return { args: runs('--only', 'signatures', '--timeout', '15')(url), cleanUp: close }
     },
   },
-  'clean-up-never-answers': {
-    about: 'the clean-up method is never answered; the keys that remain are named',
-    exits: [0, 1],
-    says: /API key [0-9a-f]{8}|deleteApiKey/,
-    withinMs: 40_000,
-    setUp: cleanUpAttack('silent'),
-  },
-  'clean-up-a-day-later': {
-    about: 'the clean-up method answers 503 with Retry-After of a day',
-    exits: [0, 1],
-    says: /API key [0-9a-f]{8}|deleteApiKey/,
-    withinMs: 40_000,
-    setUp: cleanUpAttack('later'),
-  },
+  'clean-up-never-answers': cleanUpAttack(
+    'the clean-up method is never answered; the keys that remain are named',
+    'silent',
+  ),
+  'clean-up-a-day-later': cleanUpAttack('the clean-up method answers 503 with Retry-After of a day', 'later'),
   'idle-connections': {
     about: 'a server that keeps our connections open for ever and answers none',
     exits: [1, 3],
@@ -153,21 +137,22 @@ export const attacksOfTime: Attacks = {
 }
 
 /** A run that may create keys, and a server that does not answer the method that deletes them. */
-function cleanUpAttack(how: 'silent' | 'later') {
+function cleanUpAttack(about: string, how: 'silent' | 'later'): Attack {
   const meets = ({ body }: Received, response: ServerResponse): boolean => {
     if (body.method !== 'manager/deleteApiKey') return false
     if (how === 'later') response.writeHead(503, { 'retry-after': '86400' }).end()
     return true
   }
-  return against(
-    () => serverBehind(meets),
-    (url, folder) => {
-      const file = join(folder, 'target.yaml')
-      writeFileSync(
-        file,
-        `url: ${url}\nallow: [sessions, keys]\nrequestTimeoutMs: 3000\ncleanup: { method: manager/deleteApiKey, params: { id: $id } }\n`,
-      )
-      return ['run', '--target', file, '--only', 'test-keys', '--timeout', '25']
-    },
-  )
+  const args = (url: string, folder: string) => [
+    ...runsThatCleanUp(url, folder, 'requestTimeoutMs: 3000'),
+    '--timeout',
+    '25',
+  ]
+  return {
+    about,
+    exits: [0, 1],
+    says: /API key [0-9a-f]{8}|deleteApiKey/,
+    withinMs: 40_000,
+    setUp: against(() => serverBehind(meets), args),
+  }
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../engine/language/package-root.ts'
+import { builtBin } from '../printed-by.ts'
 import {
   type Attacks,
   against,
@@ -9,6 +9,7 @@ import {
   type HostileServer,
   hostileServer,
   rawServer,
+  runsThatCleanUp,
   type Setup,
   sendJson,
   serverWithMembers,
@@ -30,6 +31,12 @@ const evilResult = {
 const evilServer = () =>
   hostileServer(({ body }, response) => sendJson(response, { jsonrpc: evilText, id: body.id, result: evilResult }))
 
+/** The reference server with so much text in every result. */
+const serverWithMuch = (bytes: number) =>
+  spoiltServer((answer) => {
+    answer.body = answer.body.replace('"result":{', `"result":{"much":"${'x'.repeat(bytes)}",`)
+  })
+
 const measuring = (start: () => Promise<HostileServer>, more: Partial<Setup> = {}) =>
   against(start, (url) => ['facts', '--url', url, '--allow', 'sessions,keys,limits'], more)
 
@@ -43,11 +50,7 @@ export const attacksOnCommands: Attacks = {
   'facts-of-megabytes': {
     about: '3 MB of text in every answer that facts measures',
     exits: [0, 3],
-    setUp: measuring(() =>
-      spoiltServer((answer) => {
-        answer.body = answer.body.replace('"result":{', `"result":{"much":"${'x'.repeat(3 * mebibyte)}",`)
-      }),
-    ),
+    setUp: measuring(() => serverWithMuch(3 * mebibyte)),
   },
   'facts-in-silence': {
     about: 'facts of a server that never answers, and Ctrl-C',
@@ -67,9 +70,7 @@ export const attacksOnCommands: Attacks = {
     exits: [0, 1, 3],
     setUp: async () => {
       const one = await evilServer()
-      const other = await spoiltServer((answer) => {
-        answer.body = answer.body.replace('"result":{', `"result":{"much":"${'x'.repeat(mebibyte)}",`)
-      })
+      const other = await serverWithMuch(mebibyte)
       return {
         args: ['diff', '--url', one.url, '--url', other.url, '--allow', 'sessions'],
         cleanUp: () => {
@@ -100,8 +101,7 @@ export const attacksOnCommands: Attacks = {
     withinMs: 30_000,
     setUp: async (folder) => {
       const file = join(folder, 'own.json')
-      const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
-      execFileSync(process.execPath, [bin, 'run', '--only', 'basic', '--report', `json=${file}`], {
+      execFileSync(process.execPath, [builtBin, 'run', '--only', 'basic', '--report', `json=${file}`], {
         env: { PATH: process.env.PATH, XDG_STATE_HOME: folder },
         stdio: 'ignore',
       })
@@ -145,13 +145,8 @@ export const attacksOfOutput: Attacks = {
         if (method !== 'manager/createApiKey' || body.result === undefined) return
         answer.body = JSON.stringify({ ...body, result: { ...body.result, id: "--help';$(touch owned)" } })
       })
-      const file = join(folder, 'target.yaml')
-      writeFileSync(
-        file,
-        `url: ${url}\nallow: [sessions, keys]\ncleanup: { method: manager/deleteApiKey, params: { id: $id } }\n`,
-      )
       return {
-        args: ['run', '--target', file, '--only', 'test-keys', '--timeout', '15'],
+        args: [...runsThatCleanUp(url, folder), '--timeout', '15'],
         check: ({ stdout, stderr }) => {
           const commands = [...(stdout + stderr).matchAll(/to remove it: curl (.*)/g)].map(([, words]) => words)
           // The shell gets the words as a user would paste them, and runs nothing but printf.
