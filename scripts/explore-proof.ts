@@ -39,7 +39,7 @@ import {
   type Way,
 } from '../suites/self/explore-proof.ts'
 import { writeBlock } from '../suites/self/sources.ts'
-import { origins } from '../suites/servers/operators.ts'
+import { origins } from '../suites/servers/rows.ts'
 import { brokenServers, conformingServers } from '../suites/servers/table.ts'
 import { isInPart, readArguments, readResults, wrongArgument } from './arguments.ts'
 

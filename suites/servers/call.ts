@@ -1,8 +1,10 @@
-/** A call as the rows of broken and conforming servers see it, and what they read in answers. */
 import { callerAddress } from '../../mock-server/caller.ts'
 import type { ServerContext } from '../../mock-server/context.ts'
 import type { MockAnswer, MockRequest } from '../../mock-server/http-server.ts'
+import type { Rules } from '../../mock-server/rules.ts'
 import type { ApiKey, State, TokenPair } from '../../mock-server/state.ts'
+
+/** A call as the rows of broken and conforming servers see it, and what they read in answers. */
 
 /** The members of a JSON object. */
 export type Members = { [name: string]: unknown }
@@ -167,3 +169,30 @@ export class Call {
     return { ...answer, headers: { ...answer.headers }, body }
   }
 }
+
+/** Reads the Authorization header; without one, reads credentials from another place, as a careless framework would. */
+export const headerOrElse =
+  (other: (call: Call) => string | undefined): Rules['headerOf'] =>
+  (request) =>
+    request.headers.authorization ?? other(new Call(request, undefined))
+
+/** A header with these credentials; undefined where one of them is missing. */
+export const asBasic = (id: unknown, secret: unknown): string | undefined =>
+  typeof id === 'string' && typeof secret === 'string' ? `Basic ${btoa(`${id}:${secret}`)}` : undefined
+
+/** A header with this token; an empty text is no token. */
+export const asToken = (token: unknown): string | undefined =>
+  typeof token === 'string' && token !== '' ? `Bearer ${token}` : undefined
+
+/** Reads `%41` as `A`; a text with a broken escape stays as it is. */
+export function decodeEscapes(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/i.test(word)
+
+export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)

@@ -4,8 +4,8 @@
  */
 import type { ServerOptions } from '../../mock-server/context.ts'
 import type { Profile } from '../../mock-server/profile.ts'
-import { type ConformingRows, joinChanges } from './conforming/operators.ts'
-import { authored, type BrokenRows, type Origin, optionsOf } from './operators.ts'
+import { type ConformingRows, joinChanges } from './conforming/rows.ts'
+import { authored, type BrokenRows, type Origin, optionsOf } from './rows.ts'
 
 type Made = Pick<ServerOptions, 'rules' | 'around' | 'profile'>
 

@@ -1,20 +1,11 @@
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  agreesAgain,
-  also,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  meet,
-  meeting,
-  onAccepted,
-  onGrant,
-  unless,
-} from '../operators.ts'
-import { forgivesOnCreation, tornApart } from './changes.ts'
-import { inSession, ofRefresh, onNewKey, shows, withApikeyScope, withLifetime } from './pairs.ts'
+import { onAccepted, onGrant, onNewKey } from '../events.ts'
+import { meet, meeting, tornApart } from '../in-flight.ts'
+import { agreesAgain, also, counts, unless } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change } from '../rows.ts'
+import { forgivesOnCreation } from './credentials.ts'
+import { inSession, ofRefresh, shows, withApikeyScope, withLifetime } from './pairs.ts'
 
 /** A token with addresses works where one of them fits. */
 const where = (fits: (address: string, remote: string) => boolean): Change => ({

@@ -2,37 +2,21 @@ import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.t
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  agreesAgain,
-  also,
-  answeredAgain,
-  answerThrough,
-  asBasic,
-  type BrokenRows,
-  by,
-  type Change,
-  decodeEscapes,
-  forKeysMade,
-  headerOrElse,
-  isAccepted,
-  meet,
-  meets,
-  mergeInFlight,
-  onGrant,
-  type Seen,
-  unless,
-  withCreators,
-} from '../operators.ts'
+import { answeredAgain, answerThrough, meets } from '../around.ts'
+import { asBasic, decodeEscapes, headerOrElse, isAccepted } from '../call.ts'
+import { onGrant, onRefresh } from '../events.ts'
+import { meet, mergeInFlight } from '../in-flight.ts'
+import { agreesAgain, also, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 import {
   alsoKey,
   alsoSecret,
   firstKeyForUnknownIds,
-  managesKeys,
   secretsOfPublicKeysTaken,
   without,
   wrongSecretsTaken,
-} from './changes.ts'
-import { onRefresh } from './pairs.ts'
+} from './credentials.ts'
+import { managesKeys } from './pairs.ts'
 
 /** A caller that is refused at one of these stages is treated as the initial key. */
 const forgiving = (...stages: string[]): Change => ({ forgives: (stage) => stages.includes(stage) })

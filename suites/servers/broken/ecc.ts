@@ -1,22 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  agreesAgain,
-  also,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  every,
-  firsts,
-  inARow,
-  meet,
-  meets,
-  unless,
-  withCreators,
-} from '../operators.ts'
-import { alsoEcc, bytes, sha256, text } from './changes.ts'
+import { meets } from '../around.ts'
+import { meet } from '../in-flight.ts'
+import { agreesAgain, also, counts, every, firsts, inARow, unless, withCreators } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change } from '../rows.ts'
+import { alsoEcc, bytes, sha256, text } from './signed-data.ts'
 
 const sha512 = (data: Uint8Array) => createHash('sha512').update(data).digest()
 

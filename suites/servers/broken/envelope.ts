@@ -1,17 +1,10 @@
 import { methods } from '../../../mock-server/methods.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
-import {
-  answerThrough,
-  type BrokenRows,
-  by,
-  type Change,
-  every,
-  isAccepted,
-  meets,
-  readMembers,
-  type Seen,
-} from '../operators.ts'
-import { race, twoMs } from './changes.ts'
+import { answerThrough, meets } from '../around.ts'
+import { isAccepted, readMembers } from '../call.ts'
+import { race, twoMs } from '../in-flight.ts'
+import { every } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown

@@ -1,27 +1,14 @@
 import { createHash } from 'node:crypto'
 import { identify } from '../../../mock-server/caller.ts'
+import type { TokenResult } from '../../../mock-server/rules.ts'
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  afterCalls,
-  agreesAgain,
-  also,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  day,
-  forKeysMade,
-  inARow,
-  isAccepted,
-  isOneSolution,
-  isRestriction,
-  meets,
-  mergeInFlight,
-  minute,
-  seconds,
-  unless,
-} from '../operators.ts'
+import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
+import { changingParams, meets } from '../around.ts'
+import { isAccepted, isOneSolution, isRestriction } from '../call.ts'
+import { afterCalls, onNewKey } from '../events.ts'
+import { mergeInFlight } from '../in-flight.ts'
+import { agreesAgain, also, counts, forKeysMade, inARow, unless } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, day, minute, seconds } from '../rows.ts'
 import {
   alsoKey,
   alsoSecret,
@@ -30,8 +17,19 @@ import {
   secretForPublicKeys,
   secretsOfPublicKeysTaken,
   wrongSecretsTaken,
-} from './changes.ts'
-import { asks, changingParams, granted, inSession, ofCreatedKey, onNewKey, withAddress, withLifetime } from './pairs.ts'
+} from './credentials.ts'
+import { asks, inSession, ofCreatedKey, withAddress, withLifetime } from './pairs.ts'
+
+/** Members that are replaced; undefined leaves one out. */
+type Changed = { [Member in keyof TokenResult]?: unknown }
+
+/** Members of the results of grants replaced. */
+const granted = (
+  change: (result: TokenResult) => Changed,
+  fits: (pair: TokenPair) => boolean = () => true,
+): Change => ({
+  grantResult: (result, pair) => (fits(pair) ? { ...result, ...change(result) } : result),
+})
 
 /** A grant accepts other secrets beside that of the key. */
 const alsoSecrets = (more: (key: ApiKey, all: () => ApiKey[]) => string[]): Change => ({

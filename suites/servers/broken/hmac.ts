@@ -1,23 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  agreesAgain,
-  also,
-  type BrokenRows,
-  by,
-  type Change,
-  every,
-  firsts,
-  forKeysMade,
-  isAccepted,
-  meets,
-  onGrant,
-  onRefused,
-  unless,
-  withCreators,
-} from '../operators.ts'
-import { joined, managesKeys, onlyData, request, sha256 } from './changes.ts'
+import { meets } from '../around.ts'
+import { isAccepted } from '../call.ts'
+import { onGrant, onRefused } from '../events.ts'
+import { agreesAgain, also, every, firsts, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change } from '../rows.ts'
+import { managesKeys } from './pairs.ts'
+import { joined, onlyData, request, sha256 } from './signed-data.ts'
 
 const base64 = (part: Uint8Array) => Buffer.from(part).toString('base64')
 

@@ -3,27 +3,14 @@ import { makeKey } from '../../../mock-server/context.ts'
 import { readPublicKey } from '../../../mock-server/encoding.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/state.ts'
-import {
-  afterCalls,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  day,
-  each,
-  firsts,
-  forKeysMade,
-  type Members,
-  meet,
-  meeting,
-  meets,
-  onAccepted,
-  readMembers,
-  type Seen,
-  seconds,
-} from '../operators.ts'
-import { creating, forgivesOnCreation, managesKeys, without } from './changes.ts'
-import { ofRefresh, onNewKey, shows, withAddress, withLifetime } from './pairs.ts'
+import { meets } from '../around.ts'
+import { type Members, readMembers } from '../call.ts'
+import { afterCalls, onAccepted, onNewKey } from '../events.ts'
+import { meet, meeting } from '../in-flight.ts'
+import { counts, firsts, forKeysMade } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, day, each, type Seen, seconds } from '../rows.ts'
+import { creating, forgivesOnCreation, without } from './credentials.ts'
+import { managesKeys, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 
 /** Accepts public keys other than ED25519 ones in PEM form. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Change => ({

@@ -1,25 +1,13 @@
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  also,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  day,
-  firsts,
-  forKeysMade,
-  hour,
-  isOneSolution,
-  meet,
-  minute,
-  onGrant,
-  onRefused,
-  unless,
-} from '../operators.ts'
-import { forgivesOnCreation, tornApart } from './changes.ts'
-import { asks, inSession, ofCreatedKey, ofRefresh, onRefresh, withAddress, withLifetime } from './pairs.ts'
+import { isOneSolution } from '../call.ts'
+import { onGrant, onRefresh, onRefused } from '../events.ts'
+import { meet, tornApart } from '../in-flight.ts'
+import { also, counts, firsts, forKeysMade, unless } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, day, hour, minute } from '../rows.ts'
+import { forgivesOnCreation } from './credentials.ts'
+import { asks, inSession, ofCreatedKey, ofRefresh, withAddress, withLifetime } from './pairs.ts'
 
 /** Access tokens of some pairs never end. */
 const endless = (fits: (pair: TokenPair) => boolean): Change => unless('accessExpired', fits)

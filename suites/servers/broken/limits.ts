@@ -1,21 +1,11 @@
 import { makeKey } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  each,
-  every,
-  forKeysMade,
-  hour,
-  type Seen,
-  unless,
-  withCreators,
-} from '../operators.ts'
-import { managesKeys, oneTurn, race, someMicrotasks, tornApart } from './changes.ts'
-import { onNewKey } from './pairs.ts'
+import { onNewKey } from '../events.ts'
+import { oneTurn, race, someMicrotasks, tornApart } from '../in-flight.ts'
+import { counts, every, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, each, hour, type Seen } from '../rows.ts'
+import { managesKeys } from './pairs.ts'
 
 /** Other keys take the places. */
 const placesOf = (keys: (all: ApiKey[]) => ApiKey[]): Change => ({

@@ -1,58 +1,35 @@
 import { createHash } from 'node:crypto'
+import type { TokenResult } from '../../../mock-server/rules.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
 import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
+import { answeredAgain, changingParams, meets } from '../around.ts'
+import { isAccepted, isOneSolution } from '../call.ts'
+import { onAccepted, onGrant, onNewKey, onRefresh, onRefused, onUse } from '../events.ts'
+import { meet, mergeInFlight, oneTurn, race, someMicrotasks, tornApart, twoMs } from '../in-flight.ts'
+import { also, counts, every, forKeysMade, unless } from '../replaced-rules.ts'
+import { type Around, type BrokenRows, by, type Change, hour, minute, type Seen, seconds } from '../rows.ts'
+import { alsoNamed, forgivesOnCreation, likeTokensTaken, newestFor, sameHalf } from './credentials.ts'
 import {
-  type Around,
-  also,
-  answeredAgain,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  every,
-  forKeysMade,
-  hour,
-  isAccepted,
-  isOneSolution,
-  meet,
-  meets,
-  mergeInFlight,
-  minute,
-  onAccepted,
-  onGrant,
-  onRefused,
-  type Seen,
-  seconds,
-  unless,
-} from '../operators.ts'
-import {
-  alsoNamed,
-  forgivesOnCreation,
-  likeTokensTaken,
-  newestFor,
-  oneTurn,
-  race,
-  someMicrotasks,
-  tornApart,
-  twoMs,
-} from './changes.ts'
-import {
-  changingParams,
   inSession,
   ofCreatedKey,
   ofOneSolution,
   ofRefresh,
-  onNewKey,
-  onRefresh,
-  onUse,
-  refreshed,
-  sameHalf,
   withAddress,
   withApikeyScope,
   withLifetime,
 } from './pairs.ts'
+
+/** Members that are replaced; undefined leaves one out. */
+type Changed = { [Member in keyof TokenResult]?: unknown }
+
+const any: Fits = () => true
+
+/** Members of the results of refreshes replaced; `fits` is asked about the old pair. */
+const refreshed = (change: (result: TokenResult) => Changed, fits = any): Change => ({
+  refreshResult: (result, old) => (fits(old) ? { ...result, ...change(result) } : result),
+})
 
 type Fits = (old: TokenPair) => boolean
 

@@ -2,30 +2,12 @@ import { type Area, type Rules, rules as right } from '../../../mock-server/rule
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
 import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  afterCalls,
-  agreesAgain,
-  also,
-  type BrokenRow,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  firsts,
-  forKeysMade,
-  isAccepted,
-  isOneSolution,
-  meeting,
-  onAccepted,
-  onGrant,
-  onRefused,
-  type Seen,
-  sessionIn,
-  unless,
-  withCreators,
-} from '../operators.ts'
-import { managesKeys } from './changes.ts'
-import { asks, inSession, ofCreatedKey, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
+import { isAccepted, isOneSolution, sessionIn } from '../call.ts'
+import { afterCalls, onAccepted, onGrant, onRefused } from '../events.ts'
+import { meeting } from '../in-flight.ts'
+import { agreesAgain, also, counts, firsts, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { type BrokenRow, type BrokenRows, by, type Change, type Seen } from '../rows.ts'
+import { asks, inSession, managesKeys, ofCreatedKey, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 
 const areas: string[] = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
 const isArea = (word: string): boolean => areas.includes(word)

@@ -2,34 +2,18 @@ import type { ServerContext } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Session, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  day,
-  every,
-  forKeysMade,
-  hour,
-  meet,
-  meeting,
-  meets,
-  minute,
-  onGrant,
-  onRefused,
-  type Seen,
-  sessionIn,
-} from '../operators.ts'
-import { someMicrotasks, tenMs, tornApart, twoMs, type Wait } from './changes.ts'
+import { meets } from '../around.ts'
+import { sessionIn } from '../call.ts'
+import { onGrant, onRefresh, onRefused, onRemoval, onUse } from '../events.ts'
+import { meet, meeting, someMicrotasks, tenMs, tornApart, twoMs, type Wait } from '../in-flight.ts'
+import { counts, every, forKeysMade } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, day, hour, minute, type Seen } from '../rows.ts'
 import {
   asks,
   inSession,
   ofCreatedKey,
   ofOneSolution,
   ofRefresh,
-  onRefresh,
-  onRemoval,
-  onUse,
   withAddress,
   withApikeyScope,
   withLifetime,

@@ -1,33 +1,39 @@
+import { createHash } from 'node:crypto'
 import { rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import {
-  agreesAgain,
-  type BrokenRows,
-  by,
-  type Change,
-  decodeEscapes,
-  firsts,
-  forKeysMade,
-  meet,
-  meeting,
-  meets,
-  onAccepted,
-  readMembers,
-  type Seen,
-  withCreators,
-} from '../operators.ts'
-import {
-  alsoEcc,
-  alsoKey,
-  bytes,
-  firstKeyForUnknownIds,
-  joined,
-  managesKeys,
-  onlyData,
-  request,
-  sha256,
-  text,
-} from './changes.ts'
+import { meets } from '../around.ts'
+import { decodeEscapes, readMembers } from '../call.ts'
+import { onAccepted } from '../events.ts'
+import { meet, meeting } from '../in-flight.ts'
+import { agreesAgain, firsts, forKeysMade, withCreators } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
+import { alsoKey, firstKeyForUnknownIds } from './credentials.ts'
+import { managesKeys } from './pairs.ts'
+
+export const sha256 = (data: Uint8Array | string) => createHash('sha256').update(data).digest()
+
+/** One character per byte, so that bytes can be changed as text. */
+export const text = (data: Uint8Array) => Buffer.from(data).toString('latin1')
+
+export const bytes = (latin1: string) => Buffer.from(latin1, 'latin1')
+
+/** Other data must be signed. */
+export const onlyData = (make: (parts: SignedParts, body: string) => string): Change => ({
+  dataToSign: (parts) => [bytes(make(parts, text(parts.body)))],
+})
+
+export const request = ({ httpMethod, uri }: SignedParts, body: string) => `${httpMethod}\n${uri}\n${body}\n`
+
+export const joined = (parts: SignedParts, body: string) => `${parts.timestamp};${parts.nonce};${request(parts, body)}`
+
+/** An ED25519 signature over other data is accepted too. */
+export const alsoEcc = (change: (data: Buffer, signature: Buffer) => Uint8Array | [Uint8Array, Buffer]): Change => ({
+  eccVerifies: (publicKey, data, signature) => {
+    const changed = change(Buffer.from(data), signature)
+    const [other, with_] = Array.isArray(changed) ? changed : [changed, signature]
+    return right.eccVerifies(publicKey, data, signature) || right.eccVerifies(publicKey, other, with_)
+  },
+})
 
 /** What a server in ASCII makes of a text. */
 const questionMarks = (body: string): string => body.replace(/[^\0-\x7f]/gu, '?')

@@ -1,31 +1,12 @@
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  asToken,
-  type BrokenRows,
-  by,
-  type Change,
-  counts,
-  day,
-  headerOrElse,
-  minute,
-  onGrant,
-  onRefused,
-  type Seen,
-} from '../operators.ts'
-import { alsoNamed, likeTokensTaken } from './changes.ts'
-import {
-  inSession,
-  ofCreatedKey,
-  ofRefresh,
-  onNewKey,
-  onRemoval,
-  onUse,
-  sameHalf,
-  withAddress,
-  withLifetime,
-} from './pairs.ts'
+import { asToken, headerOrElse } from '../call.ts'
+import { onGrant, onNewKey, onRefused, onRemoval, onUse } from '../events.ts'
+import { counts } from '../replaced-rules.ts'
+import { type BrokenRows, by, type Change, day, minute, type Seen } from '../rows.ts'
+import { alsoNamed, likeTokensTaken, sameHalf } from './credentials.ts'
+import { inSession, ofCreatedKey, ofRefresh, withAddress, withLifetime } from './pairs.ts'
 
 const newestAccess = ({ state }: Seen): string | undefined =>
   [...state.tokens.values()].findLast(({ kind }) => kind === 'access')?.text

@@ -1,26 +1,22 @@
-import { type Change, counts } from '../operators.ts'
+import { calls } from '../around.ts'
+import { counts } from '../replaced-rules.ts'
+import type { Change } from '../rows.ts'
 import {
   answers,
-  auth,
-  by,
-  type ConformingRows,
-  calls,
   changeJson,
-  create,
   errors,
   html,
   json,
-  list,
-  lockLongerEachTime,
-  nonces,
-  ofMethod,
   refusals,
   refuse,
   textAnswer,
-  throttle,
   withHeaders,
   withoutDate,
-} from './operators.ts'
+} from './answers.ts'
+import { lockLongerEachTime, ofMethod, throttle } from './limits.ts'
+import { auth, create, list } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
+import { nonces } from './signatures.ts'
 import {
   dropLongestUnused,
   withdrawAtForeignAddress,

@@ -1,25 +1,31 @@
 import { identify } from '../../../mock-server/caller.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Call, type Change, type Changing, counts, isAccepted, readMembers } from '../operators.ts'
+import { before, calls } from '../around.ts'
+import { type Call, isAccepted, readMembers } from '../call.ts'
+import { counts } from '../replaced-rules.ts'
+import type { Change, Changing } from '../rows.ts'
 import {
   answers,
-  auth,
-  before,
-  by,
-  type ConformingRows,
-  calls,
   changeJson,
-  create,
   errorAnswer,
   errorCode,
   html,
   httpDate,
-  list,
-  listing,
   refusals,
   textAnswer,
   withHeaders,
-} from './operators.ts'
+} from './answers.ts'
+import { auth, create, list } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
+
+interface Listing {
+  list: { id: string; name: string }[]
+}
+
+/** Another result of solution/listSolutions. */
+const listing = (shape: (result: Listing) => object): Change => ({
+  resultMember: (method, result) => (method === list ? shape(result as Listing) : result),
+})
 
 const reversed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reversed)

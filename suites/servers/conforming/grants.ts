@@ -1,7 +1,22 @@
 import { isIPv4 } from 'node:net'
+import type { Rules } from '../../../mock-server/rules.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import { type Change, type Changing, isRestriction } from '../operators.ts'
-import { auth, by, type ConformingRows, calls, echo, noGrantWith, results, withScope } from './operators.ts'
+import { calls } from '../around.ts'
+import { isRestriction } from '../call.ts'
+import type { Change, Changing } from '../rows.ts'
+import { auth, noGrantWith, withScope } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
+
+type Granted = Parameters<Rules['grantResult']>[0]
+
+/** Adds members to what grants and refreshes report, or replaces some. */
+function results(more: (result: Granted) => object): Change {
+  const changed = (result: Granted) => ({ ...result, ...more(result) })
+  return { grantResult: changed, refreshResult: changed }
+}
+
+/** Changes what grants and refreshes report as the scope. */
+const echo = (change: (scope: string[]) => string[]): Change => results(({ scope }) => ({ scope: change(scope) }))
 
 /** Changes the scope name and leaves the id behind a colon as it is. */
 const named = (entry: string, change: (word: string) => string): string => entry.replace(/^[^:]+/, change)

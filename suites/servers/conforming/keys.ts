@@ -5,20 +5,22 @@ import type { Profile } from '../../../mock-server/profile.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import { afterCalls, answeredAgain, type Call, type Change, type Changing, counts, isAccepted } from '../operators.ts'
-import {
-  auth,
-  by,
-  type ConformingRows,
-  calls,
-  errorAnswer,
-  errorCode,
-  html,
-  isOfLiveKey,
-  noEmptyKeys,
-  noKeyWith,
-  withScope,
-} from './operators.ts'
+import { answeredAgain, calls } from '../around.ts'
+import { type Call, isAccepted } from '../call.ts'
+import { afterCalls } from '../events.ts'
+import { counts } from '../replaced-rules.ts'
+import type { Change, Changing } from '../rows.ts'
+import { errorAnswer, errorCode, html } from './answers.ts'
+import { auth, create, isOfLiveKey, withScope } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
+
+/** Refuses params of manager/createApiKey. Absent ones are not looked at. */
+const noKeyWith = (refused: { [param: string]: (value: string, list: unknown[]) => unknown }): Change => ({
+  paramTaken: (method, name, value, valid) =>
+    valid && !(method === create && value !== undefined && refused[name]?.(String(value), [value].flat())),
+})
+
+const noEmptyKeys = noKeyWith({ scope: (_text, words) => words.length === 0 })
 
 const uuid = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 const digits = (hex: string): string => BigInt(`0x${hex}`).toString()

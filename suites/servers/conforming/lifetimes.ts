@@ -1,7 +1,26 @@
 import type { Profile } from '../../../mock-server/profile.ts'
 import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
-import { type Changing, day, hour, minute, type Seen } from '../operators.ts'
-import { accessAtMost, by, type ConformingRows, expiresInAtMost, pairToRefresh } from './operators.ts'
+import type { TokenPair } from '../../../mock-server/state.ts'
+import type { Call } from '../call.ts'
+import { type Change, type Changing, day, hour, minute, type Seen } from '../rows.ts'
+import { by, type ConformingRows } from './rows.ts'
+
+/** No access token lives longer than this, whatever is asked for. */
+const accessAtMost = (ms: number): Change => ({
+  accessLifeMs: (asked, profile) => Math.min(asked ?? profile.accessLifeMs, ms),
+})
+
+/** A longer expiresIn is refused. */
+const expiresInAtMost = (ms: number): Change => ({
+  expiresInMs: (text) => {
+    const asked = reference.expiresInMs(text)
+    return asked === undefined || asked > ms ? undefined : asked
+  },
+})
+
+/** The pair that a call wants to refresh. */
+const pairToRefresh = (call: Call): TokenPair | undefined =>
+  call.isRefresh ? call.state.tokens.get(String(call.params.refreshToken))?.pair : undefined
 
 const toSecond = (ms: number): number => Math.floor(ms / 1000) * 1000
 /** The default lifetime of access tokens, where no expiresIn is asked for. */

@@ -1,28 +1,110 @@
 import { letPass } from '../../../mock-server/handler.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
-import { answeredAgain, type Call, type Change, type Changing, counts, isAccepted, meets } from '../operators.ts'
-import {
-  answers,
-  atOnce,
-  auth,
-  by,
-  type ConformingRows,
-  calls,
-  create,
-  errorAnswer,
-  errorCode,
-  html,
-  httpDate,
-  json,
-  lock,
-  lockLongerEachTime,
-  ofMethod,
-  sessionWord,
-  signatureFields,
-  takes,
-  throttle,
-  waitAnswer,
-} from './operators.ts'
+import { answeredAgain, calls, meets } from '../around.ts'
+import { type Call, isAccepted } from '../call.ts'
+import { meet } from '../in-flight.ts'
+import { counts } from '../replaced-rules.ts'
+import type { Change, Changing } from '../rows.ts'
+import { answers, errorAnswer, errorCode, html, httpDate, json, waitAnswer } from './answers.ts'
+import { auth, create, sessionWord, signatureFields } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
+
+/** Calls take `ms`; those that `isSlow` names, where it is given. */
+const takes = (ms: number, isSlow: (call: Call) => boolean = () => true): Change =>
+  calls((call) => (isSlow(call) ? letPass(call.context, ms) : undefined))
+
+type Group = (call: Call) => string | undefined
+
+interface Throttle {
+  /** So many calls of a group are let through in any `withinMs`, 1000 by default. */
+  calls: number
+  withinMs?: number
+  /** Calls with the same name share the calls; undefined: the call is not counted. */
+  of?: Group
+  status?: number
+  locked?: (call: Call, waitMs: number) => MockAnswer
+}
+
+/** Limits the rate of calls. */
+export const throttle =
+  ({ calls: most, withinMs = 1000, of = () => 'all', status = 429, locked }: Throttle): Changing =>
+  (_seen, groups = new Map<string, number[]>()) =>
+    calls((call) => {
+      const name = of(call)
+      if (name === undefined) return undefined
+      const nowMs = call.nowMs
+      const recentMs = (groups.get(name) ?? []).filter((ms) => ms > nowMs - withinMs)
+      if (recentMs.length < most) {
+        groups.set(name, [...recentMs, nowMs])
+        return undefined
+      }
+      const waitMs = (recentMs[0] ?? nowMs) + withinMs - nowMs
+      return locked?.(call, waitMs) ?? waitAnswer(status, waitMs)
+    })
+
+/** A group of calls that only those of these methods belong to. */
+export const ofMethod =
+  (...methods: string[]): Group =>
+  (call) =>
+    methods.find((method) => call.is(method))
+
+interface Lock {
+  /** Whose wrong tries are counted, and who is locked; undefined: nobody. By default the named key. */
+  of?: Group
+  /** By default a refused authorization, which gets an HTTP status for it. */
+  isWrong?: (answer: MockAnswer, call: Call) => boolean
+  tries: number
+  /** Wrong tries are forgotten after this time; without it, they are forgotten after a right one. */
+  withinMs?: number
+  /** How long a lock lasts, by how many came before it without a right try in between. */
+  lockMs: number | ((earlier: number) => number)
+  locked?: (call: Call, leftMs: number) => MockAnswer
+}
+
+/** Locks a group of callers out for a time, after wrong tries. */
+const lock =
+  ({ of = ({ keyId }) => keyId, isWrong, tries, withinMs, lockMs, locked }: Lock): Changing =>
+  (_seen, records = new Map<string, { wrongMs: number[]; locks: number; untilMs: number }>()) => ({
+    ...(isWrong === undefined ? { profile: { refusalStatus: 'http' } } : {}),
+    around: meets(async (call, next) => {
+      const name = of(call)
+      if (name === undefined) return next()
+      const record = records.get(name) ?? { wrongMs: [], locks: 0, untilMs: 0 }
+      records.set(name, record)
+      const leftMs = record.untilMs - call.nowMs
+      if (leftMs > 0) return locked?.(call, leftMs) ?? waitAnswer(429, leftMs)
+      const answer = await next()
+      if (withinMs === undefined && isAccepted(answer)) Object.assign(record, { wrongMs: [], locks: 0 })
+      if (!(isWrong?.(answer, call) ?? answer.status === 401)) return answer
+      const nowMs = call.nowMs
+      record.wrongMs = [...record.wrongMs.filter((ms) => ms > nowMs - (withinMs ?? Number.POSITIVE_INFINITY)), nowMs]
+      if (record.wrongMs.length < tries) return answer
+      const forMs = typeof lockMs === 'number' ? lockMs : lockMs(record.locks)
+      Object.assign(record, { wrongMs: [], locks: record.locks + 1, untilMs: nowMs + forMs })
+      return answer
+    }),
+  })
+
+/** Of calls of a group in flight together, `most` are carried out, and the others get an answer at once. */
+const atOnce =
+  (most: number, of: Group, busy: (call: Call) => MockAnswer): Changing =>
+  (_seen, inWork = new Map<string, number>()) => ({
+    around: meets(async (call, next) => {
+      const name = of(call)
+      if (name === undefined) return next()
+      if ((inWork.get(name) ?? 0) >= most) return busy(call)
+      inWork.set(name, (inWork.get(name) ?? 0) + 1)
+      try {
+        await meet()
+        return await next()
+      } finally {
+        inWork.set(name, (inWork.get(name) ?? 1) - 1)
+      }
+    }),
+  })
+
+/** Five wrong tries in a row lock a key for a second, the next five for two seconds, and so on up to eight. */
+export const lockLongerEachTime = lock({ tries: 5, lockMs: (earlier) => Math.min(1000 * 2 ** earlier, 8000) })
 
 const addressOf = (call: Call): string => call.request.remoteAddress
 const keyIdOf = (call: Call): string | undefined => call.state.tokens.get(call.token)?.pair.key.id ?? call.keyId

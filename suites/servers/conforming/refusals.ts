@@ -1,11 +1,10 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
-import { type Call, type Change, counts, isAccepted } from '../operators.ts'
+import { type Call, isAccepted } from '../call.ts'
+import { counts } from '../replaced-rules.ts'
+import type { Change } from '../rows.ts'
 import {
   answers,
-  auth,
-  by,
-  type ConformingRows,
   errorAnswer,
   errorCode,
   errorInstead,
@@ -17,7 +16,9 @@ import {
   refusedJson,
   textAnswer,
   waitAnswer,
-} from './operators.ts'
+} from './answers.ts'
+import { auth } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
 
 const nested = (depth: number): object =>
   depth === 0 ? { reason: 'refused' } : depth % 2 === 1 ? { inner: nested(depth - 1) } : [nested(depth - 1)]

@@ -1,29 +1,12 @@
 import type { ApiKey, Session } from '../../../mock-server/state.ts'
-import {
-  type Call,
-  type Change,
-  type Changing,
-  counts,
-  day,
-  decodeEscapes,
-  hour,
-  isAccepted,
-  meets,
-  minute,
-  onGrant,
-  type Seen,
-  sessionIn,
-} from '../operators.ts'
-import {
-  before,
-  by,
-  type ConformingRows,
-  calls,
-  errorAnswer,
-  noGrantWith,
-  sessionWord,
-  waitAnswer,
-} from './operators.ts'
+import { before, calls, meets } from '../around.ts'
+import { type Call, decodeEscapes, isAccepted, sessionIn } from '../call.ts'
+import { onGrant } from '../events.ts'
+import { counts } from '../replaced-rules.ts'
+import { type Change, type Changing, day, hour, minute, type Seen } from '../rows.ts'
+import { errorAnswer, waitAnswer } from './answers.ts'
+import { noGrantWith, sessionWord } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
 
 /** Sessions are over at a time of their own, whatever the tokens of the session say. */
 const endsAt =

@@ -1,34 +1,72 @@
+import type { ServerContext } from '../../../mock-server/context.ts'
+import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
-import {
-  type Around,
-  answeredAgain,
-  answerThrough,
-  type Call,
-  type Change,
-  type Changing,
-  chain,
-  counts,
-  hour,
-  isAccepted,
-  minute,
-  onAccepted,
-  type Seen,
-} from '../operators.ts'
-import {
-  before,
-  by,
-  type ConformingRows,
-  clock,
-  dated,
-  httpDate,
-  isOfLiveKey,
-  nonces,
-  signatureFields,
-  timestamps,
-  waitAnswer,
-  whenRight,
-  withoutDate,
-} from './operators.ts'
+import { answeredAgain, answerThrough, before, chain, meets } from '../around.ts'
+import { type Call, isAccepted } from '../call.ts'
+import { onAccepted } from '../events.ts'
+import { counts } from '../replaced-rules.ts'
+import { type Around, type Change, type Changing, hour, minute, type Seen } from '../rows.ts'
+import { dated, errorCode, httpDate, waitAnswer, withoutDate } from './answers.ts'
+import { isOfLiveKey, signatureFields } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
+
+interface NonceStore {
+  /** How a nonce is written; two that are written alike count as one. */
+  as?: (nonce: string, call: Call) => string
+  /** Nonces of different groups do not meet. */
+  of?: (call: Call) => string | number
+  /** Whether the nonce of a call with this answer is used up; by default always. */
+  stored?: (answer: MockAnswer) => boolean
+  keptMs?: number
+  /** How many of the last nonces of a group are known. */
+  last?: number
+}
+
+/** A store of nonces that replaces that of the reference server. */
+export const nonces =
+  ({ as = (nonce) => nonce, of = () => '', stored = () => true, keptMs, last = 100_000 }: NonceStore) =>
+  (seen: Seen, groups = new Map<string | number, { text: string; ms: number }[]>()): Change => {
+    let group: string | number = ''
+    const known = () => (groups.get(group) ?? []).filter(({ ms }) => keptMs === undefined || ms > seen.nowMs - keptMs)
+    return {
+      around: meets(async (call, next) => {
+        const mine = of(call)
+        group = mine
+        const nonce = signatureFields(call)[3]
+        const used = nonce === undefined ? undefined : { text: as(nonce, call), ms: call.nowMs }
+        const answer = await next()
+        group = mine
+        if (used !== undefined && stored(answer)) groups.set(group, [...known(), used].slice(-last))
+        return answer
+      }),
+      nonceTaken: (nonce, profile) =>
+        reference.nonceTaken(nonce, profile) && !known().some(({ text }) => text === as(nonce, seen)),
+      usedNonceTaken: () => true,
+    }
+  }
+
+/** A nonce is used up unless the authorization was refused. */
+const whenRight = (answer: MockAnswer): boolean => errorCode(answer) !== 24879
+
+/** The timestamps that are taken: 13 digits, not older and not further ahead than this. */
+const timestamps = (oldMs: number, aheadMs: number): Change => ({
+  timestampTaken: (timestamp, nowMs) =>
+    /^[0-9]{13}$/.test(timestamp) && Number(timestamp) >= nowMs - oldMs && Number(timestamp) <= nowMs + aheadMs,
+})
+
+/** The clock of the server, changed by a function of the right time. */
+function clock(change: (nowMs: number) => number): Change {
+  const changed = new WeakSet<ServerContext>()
+  return {
+    around: (handle, context) => {
+      const { now } = context
+      // A reset of a server wraps its handler again, and keeps its clock.
+      if (!changed.has(context)) context.now = () => change(now())
+      changed.add(context)
+      return handle
+    },
+  }
+}
 
 /** Timestamps that are integers and fit, whatever else the reference server asks for. */
 const timestampsWith = (isTaken: (ms: number, nowMs: number) => boolean): Change => ({

@@ -1,20 +1,13 @@
 import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
-import {
-  answeredAgain,
-  asBasic,
-  asToken,
-  type Call,
-  type Change,
-  type Changing,
-  day,
-  headerOrElse,
-  onGrant,
-  onRefused,
-  readMembers,
-} from '../operators.ts'
-import { auth, by, type ConformingRows, calls, errorCode } from './operators.ts'
+import { answeredAgain, calls } from '../around.ts'
+import { asBasic, asToken, type Call, headerOrElse, readMembers } from '../call.ts'
+import { onGrant, onRefused } from '../events.ts'
+import { type Change, type Changing, day } from '../rows.ts'
+import { errorCode } from './answers.ts'
+import { auth } from './requests.ts'
+import { by, type ConformingRows } from './rows.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')

@@ -1,70 +1,17 @@
-/** What broken servers of several subjects change. */
+/** Callers, secrets, key ids and tokens that are taken, and should not be. */
+
 import { createHash } from 'node:crypto'
-import { type Rules, rules as right, type SignedParts } from '../../../mock-server/rules.ts'
+import type { Rules } from '../../../mock-server/rules.ts'
 import type { ApiKey, Means, Token, TokenKind } from '../../../mock-server/state.ts'
-import { also, type BrokenRow, type Change } from '../operators.ts'
+import { also } from '../replaced-rules.ts'
+import type { BrokenRow, Change } from '../rows.ts'
+
+/** What broken servers of several subjects change. */
 
 /** A kind of authorization that does not work on some methods. */
 export const without = (means: Means, on: (method: string) => boolean): Change => ({
   meansTaken: (used, method) => !(used === means && on(method)),
 })
-
-export const sha256 = (data: Uint8Array | string) => createHash('sha256').update(data).digest()
-
-/** One character per byte, so that bytes can be changed as text. */
-export const text = (data: Uint8Array) => Buffer.from(data).toString('latin1')
-
-export const bytes = (latin1: string) => Buffer.from(latin1, 'latin1')
-
-/** Other data must be signed. */
-export const onlyData = (make: (parts: SignedParts, body: string) => string): Change => ({
-  dataToSign: (parts) => [bytes(make(parts, text(parts.body)))],
-})
-
-export const request = ({ httpMethod, uri }: SignedParts, body: string) => `${httpMethod}\n${uri}\n${body}\n`
-
-export const joined = (parts: SignedParts, body: string) => `${parts.timestamp};${parts.nonce};${request(parts, body)}`
-
-/** An ED25519 signature over other data is accepted too. */
-export const alsoEcc = (change: (data: Buffer, signature: Buffer) => Uint8Array | [Uint8Array, Buffer]): Change => ({
-  eccVerifies: (publicKey, data, signature) => {
-    const changed = change(Buffer.from(data), signature)
-    const [other, with_] = Array.isArray(changed) ? changed : [changed, signature]
-    return right.eccVerifies(publicKey, data, signature) || right.eccVerifies(publicKey, other, with_)
-  },
-})
-
-type Effect = Parameters<Rules['beforeEffect']>[0]
-
-/** Accepts a value of another type, or a text, as the refresh token that was issued last. */
-export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({
-  paramTaken: (_method, name, param, valid) => valid || (name === 'refreshToken' && value(param)),
-  tokenNamed: (received, find, all, use) =>
-    find(received) ??
-    (use === 'refresh' && received === text ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
-})
-
-export type Wait = () => Promise<void>
-
-export const twoMs: Wait = () => new Promise((resolve) => setTimeout(resolve, 2))
-
-/** Calls that were sent together through sockets meet. */
-export const tenMs: Wait = () => new Promise((resolve) => setTimeout(resolve, 10))
-
-export const oneTurn: Wait = () => new Promise((resolve) => setImmediate(resolve))
-
-/** Shorter than the way of a call through a socket: only calls made inside one process meet in this window. */
-export const someMicrotasks: Wait = async () => {
-  for (let turn = 0; turn < 4; turn++) await undefined
-}
-
-/** The server waits between a decision and its effect. */
-export const tornApart = (wanted: Effect, wait: Wait): Change => ({
-  beforeEffect: (effect) => (effect === wanted ? wait() : undefined),
-})
-
-/** Whether a key may create others. */
-export const managesKeys = ({ scope }: Pick<ApiKey, 'scope'>): boolean => scope.some((word) => /^apikey$/i.test(word))
 
 export const creating = (method: string): boolean => method === 'manager/createApiKey'
 
@@ -136,6 +83,17 @@ export const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) 
     find(text) ?? (use === wanted ? all().find((token) => token.kind === use && fits(text, token)) : undefined),
 })
 
+export const sameHalf = (text: string, other: string): boolean =>
+  other.length === text.length && other.startsWith(text.slice(0, Math.floor(text.length / 2)))
+
+/** Accepts a value of another type, or a text, as the refresh token that was issued last. */
+export const newestFor = (text: string, value: (param: unknown) => boolean): Change => ({
+  paramTaken: (_method, name, param, valid) => valid || (name === 'refreshToken' && value(param)),
+  tokenNamed: (received, find, all, use) =>
+    find(received) ??
+    (use === 'refresh' && received === text ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
+})
+
 const sameBeginning = (text: string, token: Token, length: number): boolean =>
   text.length >= length && text.slice(0, length) === token.text.slice(0, length)
 
@@ -151,9 +109,3 @@ export const likeTokensTaken = (kind: TokenKind): { [id: string]: BrokenRow } =>
     (text, token) => text.slice(1) === token.text.slice(1),
   ),
 })
-
-/** Separates a decision from its effect, so that calls within a few milliseconds all succeed. */
-export const race =
-  (wanted: Effect): Rules['beforeEffect'] =>
-  (effect) =>
-    effect === wanted ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined
