@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
-import { type HostileServer, tcpServer } from '../../suites/self/hostile/attack.ts'
+import { type HostileServer, tcpServer } from '../../suites/self/hostile/hostile-servers.ts'
 import { builtBin, runBuilt } from '../../suites/self/printed-by.ts'
 import {
   besideEmptyTest,

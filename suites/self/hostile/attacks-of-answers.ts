@@ -1,19 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { startMockServer } from '../../targets/bundled.ts'
-import {
-  type Attack,
-  type Attacks,
-  against,
-  attackKey,
-  endingWith,
-  hostileServer,
-  onlyOf,
-  type Received,
-  runs,
-  sendJson,
-  serverWithMembers,
-} from './attack.ts'
+import { type Attack, type Attacks, against, endingWith, onlyOf, runs } from './attack.ts'
+import { attackKey, hostileServer, type Received, sendJson, serverWithMembers } from './hostile-servers.ts'
 
 /** Runs `run --url` against a server that answers every call in this way. */
 const answering = (

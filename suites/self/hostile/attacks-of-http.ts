@@ -1,19 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { type Attack, type Attacks, against, runs } from './attack.ts'
+import { evilText } from './attacks-of-answers.ts'
 import {
-  type Attack,
-  type Attacks,
-  against,
   hostileServer,
   type Received,
   rawServer,
-  runs,
   sendJson,
   serverBehind,
   spoiltServer,
   tcpServer,
-} from './attack.ts'
-import { evilText } from './attacks-of-answers.ts'
+} from './hostile-servers.ts'
 
 const mebibyte = 1024 * 1024
 const json = '{"jsonrpc":"2.0","id":1,"result":{}}'

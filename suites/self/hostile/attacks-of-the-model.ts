@@ -1,20 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Attack, type Attacks, against, endingWith, runs } from './attack.ts'
+import { evilText } from './attacks-of-answers.ts'
 import {
-  type Attack,
-  type Attacks,
-  against,
   attackKey,
-  endingWith,
   hostileServer,
   rawServer,
-  runs,
   sendJson,
   serverBehind,
   serverWithMembers,
   spoiltServer,
-} from './attack.ts'
-import { evilText } from './attacks-of-answers.ts'
+} from './hostile-servers.ts'
 
 const mebibyte = 1024 * 1024
 const reports = ['json', 'html', 'markdown', 'junit', 'text']

@@ -2,20 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtBin } from '../printed-by.ts'
+import { type Attacks, against, runsThatCleanUp, type Setup } from './attack.ts'
+import { evilText } from './attacks-of-answers.ts'
 import {
-  type Attacks,
-  against,
   attackKey,
   type HostileServer,
   hostileServer,
   rawServer,
-  runsThatCleanUp,
-  type Setup,
   sendJson,
   serverWithMembers,
   spoiltServer,
-} from './attack.ts'
-import { evilText } from './attacks-of-answers.ts'
+} from './hostile-servers.ts'
 
 const mebibyte = 1024 * 1024
 const html = '<script>alert(1)</script><img src=x onerror=alert(1)>'
