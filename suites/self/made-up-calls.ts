@@ -194,19 +194,11 @@ export const afterGrants = (state: State, names: readonly string[], scope: reado
 
 export type Conversation = ReturnType<typeof conversation>
 
-const state = {
-  ...initialState(
-    { scheme: 'svc-hmac-sha256', tokenPrefix: 'Bearer', uri: '/api', probes: new Map(), fresh: false },
-    rootKey,
-  ),
-  sessions: [],
-}
-
 /** A run whose calls and answers are made by hand, on a clock that the test moves. */
 export function conversation() {
   const { listener, judgeRefusal, counts, take } = listenToRun({
     isShared: true,
-    state,
+    state: { ...newState({ fresh: false }), sessions: [] },
     seenFrom: { first: '127.0.0.1', second: undefined },
     ownHeaders: new Set(),
     requirements: [],
@@ -218,7 +210,7 @@ export function conversation() {
   let nowMs = startMs
   let id = 0
   const begin = (method: string, params: object, authorize?: (text: string) => string, path = '/api'): WireRequest => {
-    const text = JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })
+    const text = body(method, params, ++id)
     const request: WireRequest = {
       method: 'POST',
       path,
@@ -226,7 +218,7 @@ export function conversation() {
         ['content-type', 'application/json'],
         ...(authorize === undefined ? [] : [['authorization', authorize(text)] as [string, string]]),
       ],
-      body: new TextEncoder().encode(text),
+      body: utf8(text),
     }
     listener({ kind: 'exchange-begun', request })
     return request
@@ -234,7 +226,7 @@ export function conversation() {
   const end = (request: WireRequest, result: object | null): void => {
     const { id } = JSON.parse(new TextDecoder().decode(request.body)) as { id: number }
     const text = JSON.stringify({ jsonrpc: '2.0', id, ...(result === null ? { error: { code: 1 } } : { result }) })
-    const answer = { kind: 'answer', status: 200, headers: {}, body: new TextEncoder().encode(text) } as const
+    const answer = { kind: 'answer', status: 200, headers: {}, body: utf8(text) } as const
     listener({ kind: 'exchange-made', request, answer, sentAtMs: nowMs, answeredAtMs: nowMs })
   }
   const made = (request: WireRequest, result: object | null): WireRequest => {

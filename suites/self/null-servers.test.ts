@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -5,9 +6,10 @@ import type { Target } from '../engine/target.ts'
 import type { Report } from '../report/report.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { type NullServer, nearlyNullServers, nullServers, serveNull } from '../servers/null-servers.ts'
+import { type NullServer, nearlyNullServers, nullServers } from '../servers/null-servers.ts'
 import { bundledSettings } from '../targets/bundled.ts'
 import { urlTarget } from '../targets/url.ts'
+import { bodyOf, listening } from './local-server.ts'
 import { madeUpRun } from './made-up-report.ts'
 import { turnUnlessProof } from './proof-form.ts'
 
@@ -56,11 +58,14 @@ const everyTurn = (server: NullServer): number => (nearlyNullServers.includes(se
 
 const shownBy = async (server: NullServer, clocked: (target: Target) => Target): Promise<Report | SuiteError> => {
   const at = [...nullServers, ...nearlyNullServers].indexOf(server)
-  const { url, close } = await serveNull(server)
+  const answering = createServer(async (request, response) => {
+    server.answer({ request, response, body: (await bodyOf(request)).toString() })
+  })
+  const { url, close } = await listening(answering)
   try {
     return await ask(clocked(targetOf(server, url)), turnUnlessProof(allItems(corpus), everyTurn(server), at))
   } finally {
-    await close()
+    close()
   }
 }
 

@@ -2,24 +2,18 @@ import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/n
 import type { CountedThing } from './numbers.ts'
 import { isProof } from './proof-form.ts'
 
-interface Confirmation {
-  /** The test files that confirm a number. */
-  files: RegExp
-  /** Outside of a proof they confirm a part of it. */
-  inPart: boolean
-}
-
-const behind: { readonly [what in CountedThing]?: Confirmation } = {
-  'Mutants caught at the requirement they break': { files: /\/self\/mutants\.test\.ts$/, inPart: true },
-  'Conforming variants without a failure': { files: /\/self\/conforming\.test\.ts$/, inPart: true },
-  'Null servers whose refusals count as proof': { files: /\/self\/null-servers\.test\.ts$/, inPart: true },
+/** The test files that confirm a number; outside of a proof they confirm a part of it. */
+const behind: { readonly [what in CountedThing]?: RegExp } = {
+  'Mutants caught at the requirement they break': /\/self\/mutants\.test\.ts$/,
+  'Conforming variants without a failure': /\/self\/conforming\.test\.ts$/,
+  'Null servers whose refusals count as proof': /\/self\/null-servers\.test\.ts$/,
 }
 
 /** Prints the numbers after the last test of a whole run, and which of them this run did not confirm. */
 export function numbersReporter(): Reporter {
   return {
     async onTestRunEnd(modules: readonly TestModule[]) {
-      const asked = Object.values(behind).every(({ files }) => modules.some(({ moduleId }) => files.test(moduleId)))
+      const asked = Object.values(behind).every((files) => modules.some(({ moduleId }) => files.test(moduleId)))
       if (!asked) return
       // Loaded late: the configuration of every run imports this file.
       const { countAll } = await import('./numbers.ts')
@@ -32,16 +26,16 @@ export function numbersReporter(): Reporter {
 }
 
 function doubt(what: string, modules: readonly TestModule[]): string {
-  const confirmation = behind[what as CountedThing]
-  if (confirmation === undefined) return ''
+  const files = behind[what as CountedThing]
+  if (files === undefined) return ''
   const tests = modules
-    .filter(({ moduleId }) => confirmation.files.test(moduleId))
+    .filter(({ moduleId }) => files.test(moduleId))
     .flatMap(({ children }) => [...children.allTests()])
   const skipped = tests.filter((test) => test.result().state === 'skipped').length
   const failed = tests.filter((test) => !test.ok()).length
   if (failed > 0) return ` — NOT CONFIRMED: ${failed} of ${tests.length} tests behind this number did not pass`
   const notRun = skipped > 0 ? [`${skipped} of ${tests.length} tests behind it not run here`] : []
-  const inPart = confirmation.inPart && !isProof ? ['in part here, in whole in npm run proof'] : []
+  const inPart = !isProof ? ['in part here, in whole in npm run proof'] : []
   const parts = [...notRun, ...inPart]
   return parts.length > 0 ? ` (${parts.join('; ')})` : ''
 }

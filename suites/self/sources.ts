@@ -69,28 +69,6 @@ export function drawImports(arrows: readonly Arrow[]): string {
   ].join('\n')
 }
 
-/** Returns the folders of one import circle, or an empty list if there is no circle. */
-export function findCircle(arrows: readonly Arrow[]): string[] {
-  const next = new Map<string, string[]>()
-  for (const { from, to } of arrows) next.set(from, [...(next.get(from) ?? []), to])
-  const done = new Set<string>()
-  const visit = (room: string, path: string[]): string[] => {
-    if (path.includes(room)) return [...path.slice(path.indexOf(room)), room]
-    if (done.has(room)) return []
-    for (const other of next.get(room) ?? []) {
-      const circle = visit(other, [...path, room])
-      if (circle.length > 0) return circle
-    }
-    done.add(room)
-    return []
-  }
-  for (const room of next.keys()) {
-    const circle = visit(room, [])
-    if (circle.length > 0) return circle
-  }
-  return []
-}
-
 /** Returns the arrows that do not lead down, and those of a folder that has no place among the layers. */
 export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
   return arrows.filter(({ from, to }) => !layers.includes(to) || layers.indexOf(from) <= layers.indexOf(to))

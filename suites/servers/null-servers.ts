@@ -1,6 +1,5 @@
 /** Servers that understand nothing. A suite that finds something good about one of them is fooled. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 interface Received {
   request: IncomingMessage
@@ -116,21 +115,3 @@ export const nearlyNullServers: readonly NullServer[] = [
     },
   },
 ]
-
-/** Serves on a free port of the loopback. */
-export async function serveNull(server: NullServer): Promise<{ url: string; close(): Promise<void> }> {
-  const http = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => server.answer({ request, response, body: Buffer.concat(chunks).toString() }))
-  })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        http.close(() => resolve())
-        http.closeAllConnections()
-      }),
-  }
-}

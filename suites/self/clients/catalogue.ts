@@ -32,19 +32,10 @@ export type TestClient =
 
 const folder = join(packageRoot, 'suites', 'self', 'clients')
 
-type Entry = { id: string; auth: ClientAuth[]; about: string } & (
-  | { kind: 'right' | 'inert' }
-  | { kind: 'broken'; check: string }
-)
-
 /** Reads the catalogue: the clients are plain JavaScript, so that they start at once on every supported Node. */
 export async function loadCatalogue(): Promise<TestClient[]> {
-  const { clients } = (await import(pathToFileURL(join(folder, 'index.mjs')).href)) as { clients: Entry[] }
-  return clients.map(({ id, auth, about, ...rest }) => {
-    const command = [process.execPath, join(folder, 'run.mjs'), id]
-    if (rest.kind === 'broken') return { id, auth, about, command, kind: rest.kind, check: rest.check }
-    return { id, auth, about, command, kind: rest.kind }
-  })
+  const { clients } = (await import(pathToFileURL(join(folder, 'index.mjs')).href)) as { clients: TestClient[] }
+  return clients.map((client) => ({ ...client, command: [process.execPath, join(folder, 'run.mjs'), client.id] }))
 }
 
 /** The clients of fixtures/clients/ as test clients: right ones, in three languages. */
