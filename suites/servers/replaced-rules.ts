@@ -24,6 +24,11 @@ export const also = <Name extends YesNo>(name: Name, more: (...given: Given<Name
 export const unless = <Name extends YesNo>(name: Name, but: (...given: Given<Name>) => boolean): Pick<Rules, Name> =>
   ruled(name, (...given) => rightly(name, given) === true && !but(...given))
 
+/** Things that something is known of: pairs, keys, texts, connections. */
+export const marks = () => new Set<unknown>()
+/** What is known of each thing. */
+export const table = <Known>() => new Map<unknown, Known>()
+
 /** Counts how often each thing came, or all of them together. */
 export function counts(): (thing?: unknown) => number {
   const known = new Map<unknown, number>()

@@ -10,22 +10,15 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-type caller struct {
-	scope []string
-	token bool
-}
+type caller struct{ scope []string }
 
 func (c caller) may(area string) bool {
-	for _, one := range c.scope {
-		if strings.EqualFold(one, area) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.scope, func(one string) bool { return strings.EqualFold(one, area) })
 }
 
 var unauthorized = &refusal{http.StatusUnauthorized, "unauthorized"}
@@ -43,26 +36,13 @@ func (s *server) authorize(r *http.Request, body []byte) (caller, *refusal) {
 			return caller{}, unauthorized
 		}
 		if subtle.ConstantTimeCompare([]byte(secret), []byte(known.secret)) != 1 {
-			return caller{}, s.failed(id)
+			return caller{}, unauthorized
 		}
-		return s.good(known)
+		return caller{known.scope}, nil
 	case scheme == "svc-hmac-sha256":
 		return s.bySignature(rest, r, body)
 	}
 	return caller{}, unauthorized
-}
-
-// failed and good keep count where a key is locked after many wrong secrets.
-func (s *server) failed(id string) *refusal {
-	s.failures[id]++
-	return unauthorized
-}
-
-func (s *server) good(known *apiKey) (caller, *refusal) {
-	if s.reads("lock-out") && s.failures[known.id] >= 25 {
-		return caller{}, unauthorized
-	}
-	return caller{scope: known.scope}, nil
 }
 
 var digits = regexp.MustCompile(`^[0-9]{13}$`)
@@ -70,16 +50,13 @@ var digits = regexp.MustCompile(`^[0-9]{13}$`)
 func (s *server) bySignature(rest string, r *http.Request, body []byte) (caller, *refusal) {
 	fields := strings.Split(rest, ";")
 	if s.broken == "trusted-header" && s.trusted[rest] {
-		return s.good(s.keys[fields[0]])
+		return caller{s.keys[fields[0]].scope}, nil
 	}
 	if len(fields) != 5 || fields[1] != "1" {
 		return caller{}, unauthorized
 	}
 	known, stamp, nonce := s.keys[fields[0]], fields[2], fields[3]
 	sent, err := strconv.ParseInt(stamp, 10, 64)
-	if s.reads("timestamp-as-number") {
-		stamp = strconv.FormatInt(sent, 10)
-	}
 	signature, encoding := base64.StdEncoding.Strict().DecodeString(fields[4])
 	if known == nil || err != nil || !digits.MatchString(stamp) || encoding != nil || nonce == "" {
 		return caller{}, unauthorized
@@ -99,14 +76,14 @@ func (s *server) bySignature(rest string, r *http.Request, body []byte) (caller,
 		mac := hmac.New(sha256.New, []byte(known.secret))
 		mac.Write(data)
 		if subtle.ConstantTimeCompare(mac.Sum(nil)[:20], signature) != 1 {
-			return caller{}, s.failed(known.id)
+			return caller{}, unauthorized
 		}
 	}
 	if s.reads("nonce-once") && s.nonces[nonce] {
 		return caller{}, unauthorized
 	}
 	s.nonces[nonce], s.trusted[rest] = true, true
-	return s.good(known)
+	return caller{known.scope}, nil
 }
 
 func (s *server) byToken(text string, r *http.Request) (caller, *refusal) {
@@ -124,16 +101,16 @@ func (s *server) byToken(text string, r *http.Request) (caller, *refusal) {
 			one.used, s.trusted[text] = s.turns, true
 		}
 	}
-	if len(p.addresses) > 0 && !contains(p.addresses, s.caller(r)) {
+	if len(p.addresses) > 0 && !slices.Contains(p.addresses, s.caller(r)) {
 		return caller{}, &refusal{http.StatusForbidden, "another address"}
 	}
 	if s.broken == "scope-shared" {
-		return caller{scope: s.latest[p.user], token: true}, nil
+		return caller{s.latest[p.user]}, nil
 	}
 	if s.broken == "widened-silently" {
-		return caller{scope: append(p.keyScope, p.scope...), token: true}, nil
+		return caller{append(p.keyScope, p.scope...)}, nil
 	}
-	return caller{scope: p.scope, token: true}, nil
+	return caller{p.scope}, nil
 }
 
 // caller is the address that the server sees; behind a gateway that is not the one the caller knows.
@@ -143,13 +120,4 @@ func (s *server) caller(r *http.Request) string {
 	}
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	return host
-}
-
-func contains(list []string, wanted string) bool {
-	for _, one := range list {
-		if one == wanted {
-			return true
-		}
-	}
-	return false
 }

@@ -46,15 +46,13 @@ func (s *server) answer(r *http.Request, body []byte, call *envelope) (any, *ref
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<22))
-	time.Sleep(time.Duration(*delayMs) * time.Millisecond)
 	s.Lock()
 	s.calls++
-	throttled := s.reads("throttled") && s.calls%9 == 0
 	unwell := s.reads("unwell") && s.calls%13 == 0
 	call := &envelope{}
 	var result any
 	var denied *refusal
-	if !throttled && !unwell {
+	if !unwell {
 		result, denied = s.answer(r, body, call)
 	}
 	s.Unlock()
@@ -63,9 +61,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Date"] = nil
 	}
 	switch {
-	case throttled:
-		w.Header().Set("Retry-After", "0")
-		w.WriteHeader(http.StatusTooManyRequests)
 	case unwell:
 		w.Header().Set("Retry-After", "0")
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -1,15 +1,15 @@
 // A server of the interface written from spec/interface.md alone, in another language and with other choices where the document
 // is silent. It shares nothing with the reference server, so what the suite says of it can be held against the document.
 //
-// The first line on stdout is JSON: {"url","id","secret"} or, with the reading root-public-key, {"url","id","privateKey"}.
+// The first line on stdout is JSON: {"url","id","secret"}.
 //
 // -readings NAME,… answers what the document leaves open otherwise than this server usually does:
 //
-//	answers:  errors-empty, errors-in-200, zipped, no-date, no-keep-alive, idle-closed, throttled, unwell, behind-a-gateway
-//	keys:     empty-secrets, initial-counts, refused-count, oldest-key-removed, lock-out, root-public-key
-//	scopes:   excess-left-out, own-address-only, life-cut, life-kept, milliseconds
+//	answers:  errors-empty, errors-in-200, zipped, no-date, unwell, behind-a-gateway
+//	keys:     empty-secrets, initial-counts, refused-count, oldest-key-removed
+//	scopes:   excess-left-out, own-address-only, life-cut, milliseconds
 //	sessions: every-grant-a-session, session-replaced, least-recently-used, one-user, family-revoked
-//	headers:  nonce-once, timestamp-as-number
+//	headers:  nonce-once
 //
 // -break NAME makes it wrong in one way:
 //
@@ -23,10 +23,8 @@ package main
 import (
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"flag"
 	"fmt"
 	"net"
@@ -71,7 +69,6 @@ type server struct {
 	pairs        map[string]*pair
 	sessions     map[string][]*session
 	nonces       map[string]bool
-	failures     map[string]int
 	trusted      map[string]bool
 	signing      []byte
 	calls, turns int64
@@ -84,18 +81,14 @@ const (
 	maxKeys     = 10
 	maxSessions = 16
 	windowMs    = 60_000
+	accessMs    = int64(45_000)
+	refreshMs   = int64(90_000)
 )
 
 var (
-	accessMs  = flag.Int64("access", 45_000, "default lifetime of an access token in ms")
-	refreshMs = flag.Int64("refresh", 90_000, "lifetime of a refresh token in ms")
-	skewMs    = flag.Int64("skew", 0, "how far the clock is ahead in ms")
-	delayMs   = flag.Int64("delay", 0, "time that every call takes in ms")
-	existing  = flag.Int("existing", 0, "keys that were created before")
-	rootScope = flag.String("root-scope", "apikey,solution,context,thread,store,inbox,stream,solution:*", "scopes of the initial key")
-	readings  = flag.String("readings", "", "other answers to open questions, see the code")
-	breakage  = flag.String("break", "", "one way of being wrong, see the code")
-	listen    = flag.String("listen", "127.0.0.1:0", "address and port")
+	skewMs   = flag.Int64("skew", 0, "how far the clock is ahead in ms")
+	readings = flag.String("readings", "", "other answers to open questions, see the code")
+	breakage = flag.String("break", "", "one way of being wrong, see the code")
 )
 
 func (s *server) reads(name string) bool { return s.readings[name] }
@@ -132,38 +125,18 @@ func main() {
 	flag.Parse()
 	s := &server{
 		keys: map[string]*apiKey{}, pairs: map[string]*pair{}, sessions: map[string][]*session{}, nonces: map[string]bool{},
-		failures: map[string]int{}, trusted: map[string]bool{}, latest: map[string][]string{}, readings: map[string]bool{}, signing: random(32), broken: *breakage,
+		trusted: map[string]bool{}, latest: map[string][]string{}, readings: map[string]bool{}, signing: random(32), broken: *breakage,
 	}
 	for _, name := range strings.Split(*readings, ",") {
 		s.readings[name] = true
 	}
-	told := map[string]any{}
-	scope := strings.Split(*rootScope, ",")
-	var root *apiKey
-	if s.reads("root-public-key") {
-		public, private, _ := ed25519.GenerateKey(rand.Reader)
-		der, _ := x509.MarshalPKCS8PrivateKey(private)
-		told["privateKey"] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-		root = s.addKey(scope, public)
-	} else {
-		root = s.addKey(scope, nil)
-		told["secret"] = root.secret
-	}
+	root := s.addKey(strings.Split("apikey,solution,context,thread,store,inbox,stream,solution:*", ","), nil)
 	s.order = nil
-	for n := 0; n < *existing; n++ {
-		s.addKey([]string{"solution"}, nil)
-	}
-	open, err := net.Listen("tcp", *listen)
+	open, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	told["url"], told["id"] = "http://"+open.Addr().String(), root.id
-	_ = json.NewEncoder(os.Stdout).Encode(told)
-	front := &http.Server{Handler: s}
-	if s.reads("idle-closed") {
-		front.IdleTimeout = 3 * time.Millisecond
-	}
-	front.SetKeepAlivesEnabled(!s.reads("no-keep-alive"))
-	_ = front.Serve(open)
+	_ = json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + open.Addr().String(), "id": root.id, "secret": root.secret})
+	_ = http.Serve(open, s)
 }

@@ -91,10 +91,7 @@ func (s *server) auth(params map[string]json.RawMessage, r *http.Request) (any, 
 			return nil, unauthorized
 		}
 		if subtle.ConstantTimeCompare([]byte(word("apiKeySecret")), []byte(known.secret)) != 1 {
-			return nil, s.failed(known.id)
-		}
-		if _, locked := s.good(known); locked != nil {
-			return nil, locked
+			return nil, unauthorized
 		}
 		var asked []string
 		if json.Unmarshal(params["scope"], &asked) != nil || asked == nil {
@@ -120,16 +117,14 @@ func (s *server) auth(params map[string]json.RawMessage, r *http.Request) (any, 
 		if s.broken == "address-lost" && renewed.refreshes > 1 {
 			renewed.addresses = nil
 		}
-		if !s.reads("life-kept") {
-			renewed.lifeMs = *accessMs
-		}
+		renewed.lifeMs = accessMs
 		return s.issue(&renewed), nil
 	}
 	return nil, bad("unknown grantType")
 }
 
 func (s *server) grant(known *apiKey, asked []string, r *http.Request) (any, *refusal) {
-	p := &pair{id: uuid(), user: known.id, keyScope: known.scope, lifeMs: *accessMs}
+	p := &pair{id: uuid(), user: known.id, keyScope: known.scope, lifeMs: accessMs}
 	if s.reads("one-user") {
 		p.user = "everyone"
 	}
@@ -145,7 +140,7 @@ func (s *server) grant(known *apiKey, asked []string, r *http.Request) (any, *re
 			p.addresses = append(p.addresses, value)
 		case restricts && kind == "expiresIn":
 			life, err := strconv.ParseInt(value, 10, 64)
-			most := *refreshMs
+			most := refreshMs
 			if s.broken == "cap-far" {
 				most = 3_000_000_000_000
 			}
@@ -153,7 +148,7 @@ func (s *server) grant(known *apiKey, asked []string, r *http.Request) (any, *re
 				return nil, bad("not a lifetime")
 			}
 			p.lifeMs = min(life, most)
-		case (caller{scope: known.scope}).may(one):
+		case (caller{known.scope}).may(one):
 			p.scope = append(p.scope, one)
 		case !s.reads("excess-left-out") && s.broken != "widened-silently":
 			return nil, &refusal{http.StatusForbidden, "beyond the key"}
@@ -175,7 +170,7 @@ func (s *server) grant(known *apiKey, asked []string, r *http.Request) (any, *re
 
 func (s *server) issue(p *pair) any {
 	s.pairs[p.id] = p
-	p.refreshUntil, p.accessUntil = s.now()+*refreshMs, s.now()+p.lifeMs
+	p.refreshUntil, p.accessUntil = s.now()+refreshMs, s.now()+p.lifeMs
 	if !s.reads("milliseconds") {
 		p.refreshUntil, p.accessUntil = p.refreshUntil/1000*1000, p.accessUntil/1000*1000
 	}

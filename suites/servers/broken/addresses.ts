@@ -1,8 +1,7 @@
 import { rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey } from '../../../mock-server/state.ts'
 import { onAccepted, onGrant, onNewKey } from '../events.ts'
 import { meet, meeting, tornApart } from '../in-flight.ts'
-import { agreesAgain, also, counts, unless } from '../replaced-rules.ts'
+import { agreesAgain, also, counts, marks, table, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change } from '../rows.ts'
 import { forgivesOnCreation } from './credentials.ts'
 import { inSession, ofRefresh, shows, withApikeyScope, withLifetime } from './pairs.ts'
@@ -42,12 +41,10 @@ export const addresses: BrokenRows = {
     ),
     // After one accepted token, tokens of other addresses work on the same connection.
     'address-checked-once-for-each-connection': by.second(agreesAgain('addressTaken', ({ connection }) => connection)),
-    'latest-grant-of-key-sets-address-of-all-its-tokens': by.second(
-      (seen, latest = new Map<ApiKey | undefined, string[]>()) => ({
-        ...onGrant(({ key, addresses }) => latest.set(key, addresses)),
-        addressTaken: (list, remote) => right.addressTaken(latest.get(seen.pair?.key) ?? list, remote),
-      }),
-    ),
+    'latest-grant-of-key-sets-address-of-all-its-tokens': by.second((seen, latest = table<string[]>()) => ({
+      ...onGrant(({ key, addresses }) => latest.set(key, addresses)),
+      addressTaken: (list, remote) => right.addressTaken(latest.get(seen.pair?.key) ?? list, remote),
+    })),
     // The address is kept in a variable of the server while a grant waits, so that the last grant sets it.
     'grants-in-flight-share-addresses': by.third((seen, shared: string[] = []) => ({
       ...tornApart('session', () => {
@@ -99,7 +96,7 @@ export const addresses: BrokenRows = {
     // With ipAddr:1.0.0.127 a token works from 127.0.0.1.
     'address-in-reverse-byte-order-taken-too': by.ninth(alsoFrom((list, remote) => list.includes(reversed(remote)))),
     'address-0-0-0-0-taken-for-any': by.ninth(alsoFrom((list) => list.includes('0.0.0.0'))),
-    'address-of-signed-call-trusted-for-tokens-of-key': by.ninth((seen, trusted = new Set<string>()) => ({
+    'address-of-signed-call-trusted-for-tokens-of-key': by.ninth((seen, trusted = marks()) => ({
       ...onAccepted(({ isSigned, keyId, address }) => isSigned && trusted.add(`${keyId} ${address}`)),
       ...alsoFrom((_list, remote) => trusted.has(`${seen.pair?.key.id} ${remote}`)),
     })),

@@ -6,7 +6,7 @@ import { answeredAgain, answerThrough, meets } from '../around.ts'
 import { asBasic, decodeEscapes, headerOrElse, isAccepted } from '../call.ts'
 import { onGrant, onRefresh } from '../events.ts'
 import { meet, mergeInFlight } from '../in-flight.ts'
-import { agreesAgain, also, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { agreesAgain, also, forKeysMade, marks, table, unless, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 import {
   alsoKey,
@@ -46,7 +46,7 @@ const alsoFor = (takes: (key: ApiKey) => boolean): Change =>
 /** After an authorized call, a refusal at this stage is forgiven on its connection. */
 const authorizedConnection =
   (refusedAt: string) =>
-  (seen: Seen, connections = new Set<number | undefined>()): Change => ({
+  (seen: Seen, connections = marks()): Change => ({
     meansTaken: () => {
       if (seen.connection !== undefined) connections.add(seen.connection)
       return true
@@ -95,7 +95,7 @@ export const basic: BrokenRows = {
       answeredAgain({ forMs: 1000, as: (call) => (call.lists ? call.request.body.toString() : undefined) }),
     ),
     // "Three ways to authorize a call to a method": a header of that call, and a grant before it is not one of them
-    'grant-authorizes-its-connection': by.fourth((seen, connections = new Set<number | undefined>()) => ({
+    'grant-authorizes-its-connection': by.fourth((seen, connections = marks()) => ({
       ...onGrant(() => seen.connection !== undefined && connections.add(seen.connection)),
       forgives: (stage) => stage === 'authorization/none' && connections.has(seen.connection),
     })),
@@ -165,7 +165,7 @@ export const basic: BrokenRows = {
       alsoSecret('basic', (received, expected) => seen.creates && received.slice(0, 24) === expected.slice(0, 24)),
     ),
     // The counter of wrong secrets of a key wraps after eight.
-    'ninth-wrong-secret-lets-in': by.first((_seen, wrong = new Map<string, number>()) => ({
+    'ninth-wrong-secret-lets-in': by.first((_seen, wrong = table<number>()) => ({
       secretMatches: (received, expected, means) => {
         if (right.secretMatches(received, expected, means)) return true
         if (means !== 'basic') return false
@@ -184,7 +184,7 @@ export const basic: BrokenRows = {
     ),
     'wrong-secret-on-authorized-connection-lets-in': by.first(authorizedConnection('basic/secret')),
     // "Authorization: Basic <BASE64(<api_key_id>:<api_key_secret>)>" authorizes calls, whatever else the key was used for
-    'basic-refused-after-tokens-of-key-were-refreshed': by.third((_seen, keys = new Set<ApiKey>()) => ({
+    'basic-refused-after-tokens-of-key-were-refreshed': by.third((_seen, keys = marks()) => ({
       ...onRefresh(({ key }) => keys.add(key)),
       ...unless('secretTakenFor', (key, means) => means === 'basic' && keys.has(key)),
     })),
@@ -204,18 +204,16 @@ export const basic: BrokenRows = {
       alsoSecret('basic', (received, expected) => decodeEscapes(received) === expected),
     ),
     // A caller who comes often is found in a cache by the id and the first half of the secret.
-    'basic-secret-compared-by-its-half-after-five-right-ones': by.fourth(
-      (_seen, times = new Map<string, number>()) => ({
-        secretMatches: (received, expected, means) => {
-          const isRight = right.secretMatches(received, expected, means)
-          const count = times.get(expected) ?? 0
-          if (isRight && means === 'basic') times.set(expected, count + 1)
-          return (
-            isRight || (means === 'basic' && count >= 5 && received.startsWith(expected.slice(0, expected.length / 2)))
-          )
-        },
-      }),
-    ),
+    'basic-secret-compared-by-its-half-after-five-right-ones': by.fourth((_seen, times = table<number>()) => ({
+      secretMatches: (received, expected, means) => {
+        const isRight = right.secretMatches(received, expected, means)
+        const count = times.get(expected) ?? 0
+        if (isRight && means === 'basic') times.set(expected, count + 1)
+        return (
+          isRight || (means === 'basic' && count >= 5 && received.startsWith(expected.slice(0, expected.length / 2)))
+        )
+      },
+    })),
     'text-in-front-of-secret-ignored-in-basic': by.fifth(
       alsoSecret('basic', (received, expected) => received.endsWith(expected)),
     ),
@@ -234,12 +232,10 @@ export const basic: BrokenRows = {
     ),
     'line-feed-behind-secret-ignored-in-basic': by.eighth(inBasic((secret) => secret.replace(/\r?\n$/, ''))),
     // A key that has just proved its secret in a grant is known for five seconds.
-    'wrong-secret-accepted-in-basic-just-after-grant-of-its-key': by.eighth(
-      (seen, grantedMs = new Map<unknown, number>()) => ({
-        ...onGrant(({ key }) => grantedMs.set(key, seen.nowMs)),
-        ...alsoSecret('basic', () => seen.nowMs < (grantedMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) + 5000),
-      }),
-    ),
+    'wrong-secret-accepted-in-basic-just-after-grant-of-its-key': by.eighth((seen, grantedMs = table<number>()) => ({
+      ...onGrant(({ key }) => grantedMs.set(key, seen.nowMs)),
+      ...alsoSecret('basic', () => seen.nowMs < (grantedMs.get(seen.named) ?? Number.NEGATIVE_INFINITY) + 5000),
+    })),
     // "Callers prove their identity with an API key (by signature or by credentials)": sessions do not change that
     'created-key-takes-no-basic-while-it-has-a-session': by.ninth((seen) =>
       unless('secretTakenFor', (key, means) => {
@@ -254,19 +250,17 @@ export const basic: BrokenRows = {
       ),
     ),
     // Answers to a call that is sent again come from a memory, which holds refusals only.
-    'refusal-kept-for-its-id-on-connection': by.tenth(
-      (_seen, refusals = new Map<string | undefined, MockAnswer>()) => ({
-        around: meets(async (call, next) => {
-          const { id } = call.members
-          const place = call.connection === undefined || typeof id !== 'number' ? undefined : `${call.connection} ${id}`
-          const known = refusals.get(place)
-          if (known !== undefined) return { ...known, headers: { ...known.headers } }
-          const answer = await next()
-          if (place !== undefined && !isAccepted(answer)) refusals.set(place, answer)
-          return answer
-        }),
+    'refusal-kept-for-its-id-on-connection': by.tenth((_seen, refusals = table<MockAnswer>()) => ({
+      around: meets(async (call, next) => {
+        const { id } = call.members
+        const place = call.connection === undefined || typeof id !== 'number' ? undefined : `${call.connection} ${id}`
+        const known = refusals.get(place)
+        if (known !== undefined) return { ...known, headers: { ...known.headers } }
+        const answer = await next()
+        if (place !== undefined && !isAccepted(answer)) refusals.set(place, answer)
+        return answer
       }),
-    ),
+    })),
     // Calls with a public key are left to the check of signatures, which sees no signature.
     'creation-with-public-key-needs-no-secret-in-basic': by.twelfth((seen) =>
       alsoSecret('basic', () => seen.creates && seen.params.publicKey !== undefined),
@@ -329,7 +323,7 @@ export const basic: BrokenRows = {
     ),
     'public-key-secret-accepted-on-key-creation': by.first((seen) => alsoFor(() => seen.creates)),
     // The first signature activates the public key.
-    'public-key-takes-basic-until-its-first-signature': by.fourth((seen, active = new Set<string | undefined>()) => ({
+    'public-key-takes-basic-until-its-first-signature': by.fourth((seen, active = marks()) => ({
       meansTaken: (means) => {
         if (means === 'ecc') active.add(seen.caller?.id)
         return true
@@ -338,7 +332,7 @@ export const basic: BrokenRows = {
     })),
     'basic-accepted-for-public-key-without-apikey-scope': by.fifth(alsoFor((key) => !managesKeys(key))),
     'public-key-created-in-session-takes-basic': by.eighth(forKeysMade('in-session', (made) => alsoFor(made))),
-    'basic-accepted-for-public-key-on-connection-of-its-signature': by.eighth((seen, places = new Set<string>()) => ({
+    'basic-accepted-for-public-key-on-connection-of-its-signature': by.eighth((seen, places = marks()) => ({
       around: meets(async (call, next) => {
         const answering = next()
         const signed = seen.byPublicKey ? seen.caller?.id : undefined

@@ -3,7 +3,7 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import { answerThrough, meets } from '../around.ts'
 import { isAccepted, readMembers } from '../call.ts'
 import { race, twoMs } from '../in-flight.ts'
-import { every } from '../replaced-rules.ts'
+import { every, marks, table } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
@@ -97,7 +97,7 @@ export const envelope: BrokenRows = {
     })),
     'dot-for-slash-in-method-name-taken': by.fourth({ methodName: (name) => name.replace('.', '/') }),
     // The router remembers for 100 ms that it found nothing, and looks that up by the group.
-    'unknown-method-hides-its-group-for-100-ms': by.ninth((seen, missedMs = new Map<string, number>()) => ({
+    'unknown-method-hides-its-group-for-100-ms': by.ninth((seen, missedMs = table<number>()) => ({
       methodName: (name) => {
         const isHidden = seen.nowMs - (missedMs.get(groupOf(name)) ?? Number.NEGATIVE_INFINITY) < 100
         if (!methods.has(name)) missedMs.set(groupOf(name), seen.nowMs)
@@ -115,15 +115,13 @@ export const envelope: BrokenRows = {
         return right.paramsTaken(value, profile) && !(isEmpty(value) && isToken)
       },
     })),
-    'empty-params-refused-behind-full-ones-on-connection': by.third(
-      (seen, connections = new Set<number | undefined>()) => ({
-        paramsTaken: (value, profile) => {
-          const taken = right.paramsTaken(value, profile)
-          if (taken && seen.connection !== undefined && !isEmpty(value)) connections.add(seen.connection)
-          return taken && !(isEmpty(value) && connections.has(seen.connection))
-        },
-      }),
-    ),
+    'empty-params-refused-behind-full-ones-on-connection': by.third((seen, connections = marks()) => ({
+      paramsTaken: (value, profile) => {
+        const taken = right.paramsTaken(value, profile)
+        if (taken && seen.connection !== undefined && !isEmpty(value)) connections.add(seen.connection)
+        return taken && !(isEmpty(value) && connections.has(seen.connection))
+      },
+    })),
     'empty-params-refused-in-ecc-calls': by.fourth((seen) => ({
       paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !(seen.byPublicKey && isEmpty(value)),
     })),
@@ -134,15 +132,13 @@ export const envelope: BrokenRows = {
       answerVersion: () => (seen.bodyHas('"refresh_token"') ? undefined : '2.0'),
     })),
     // The answer: "jsonrpc | string | `2.0`"
-    'answer-behind-refusal-on-connection-without-jsonrpc': by.third(
-      (_seen, connections = new Set<number | undefined>()) => ({
-        around: answerThrough((answer, call) => {
-          if (!isAccepted(answer) && call.connection !== undefined) connections.add(call.connection)
-          if (!isAccepted(answer) || !connections.delete(call.connection)) return answer
-          return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), jsonrpc: undefined }) }
-        }),
+    'answer-behind-refusal-on-connection-without-jsonrpc': by.third((_seen, connections = marks()) => ({
+      around: answerThrough((answer, call) => {
+        if (!isAccepted(answer) && call.connection !== undefined) connections.add(call.connection)
+        if (!isAccepted(answer) || !connections.delete(call.connection)) return answer
+        return { ...answer, body: JSON.stringify({ ...readMembers(answer.body), jsonrpc: undefined }) }
       }),
-    ),
+    })),
     'jsonrpc-is-a-number-in-answers-to-tokens': by.fourth((seen) => ({
       answerVersion: () => (seen.pair === undefined ? '2.0' : 2),
     })),
@@ -159,7 +155,7 @@ export const envelope: BrokenRows = {
     // A member whose value is zero is left out of what this method writes.
     'id-zero-left-out-of-grants': (seen) => ({ echoedId: (id) => (seen.isGrant && id === 0 ? undefined : id) }),
     // Only the second answer of a connection is wrong: it carries the id of the first.
-    'second-answer-on-connection-repeats-id': by.first((seen, answers = new Map<number | undefined, unknown[]>()) => ({
+    'second-answer-on-connection-repeats-id': by.first((seen, answers = table<unknown[]>()) => ({
       echoedId: (id) => {
         const ids = [...(answers.get(seen.connection) ?? []), id]
         if (seen.connection !== undefined) answers.set(seen.connection, ids)
@@ -186,7 +182,7 @@ export const envelope: BrokenRows = {
       }),
     }),
     // The answer is stored with the refresh token, and filled in again.
-    'refresh-answered-with-id-of-its-grant': by.fourth((_seen, ids = new Map<unknown, unknown>()) => ({
+    'refresh-answered-with-id-of-its-grant': by.fourth((_seen, ids = table<unknown>()) => ({
       around: meets(async (call, next) => {
         const answer = await next()
         if (!call.is('manager/auth') || !isAccepted(answer)) return answer
@@ -199,7 +195,7 @@ export const envelope: BrokenRows = {
     })),
     'id-of-key-creation-echoed-as-text': by.eighth((seen) => ({ echoedId: (id) => (seen.creates ? String(id) : id) })),
     // Ids must not fall, as those of a stream of messages.
-    'id-below-that-of-last-call-on-connection-refused': by.eighth((_seen, last = new Map<number, number>()) => ({
+    'id-below-that-of-last-call-on-connection-refused': by.eighth((_seen, last = table<number>()) => ({
       around: meets((call, next) => {
         const { connection } = call.request
         const { id } = call.members

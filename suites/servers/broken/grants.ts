@@ -7,7 +7,7 @@ import { changingParams, meets } from '../around.ts'
 import { isAccepted, isOneSolution, isRestriction } from '../call.ts'
 import { afterCalls, onNewKey } from '../events.ts'
 import { mergeInFlight } from '../in-flight.ts'
-import { agreesAgain, also, counts, forKeysMade, inARow, unless } from '../replaced-rules.ts'
+import { agreesAgain, also, counts, forKeysMade, inARow, marks, table, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, minute, seconds } from '../rows.ts'
 import {
   alsoKey,
@@ -107,12 +107,10 @@ export const grants: BrokenRows = {
         return call.isGrant ? JSON.stringify([apiKeyId, scope]) : undefined
       }),
     }),
-    'secret-of-newest-created-key-gets-grants-of-its-creator': by.fourth(
-      (seen, secrets = new Map<ApiKey, string>()) => ({
-        ...onNewKey(({ secret }) => seen.caller && secrets.set(seen.caller, secret)),
-        ...alsoSecrets((key) => [secrets.get(key) ?? key.secret]),
-      }),
-    ),
+    'secret-of-newest-created-key-gets-grants-of-its-creator': by.fourth((seen, secrets = table<string>()) => ({
+      ...onNewKey(({ secret }) => seen.caller && secrets.set(seen.caller, secret)),
+      ...alsoSecrets((key) => [secrets.get(key) ?? key.secret]),
+    })),
     'base64-of-secret-accepted-in-grant': by.fifth(
       alsoSecrets(({ secret }) => [Buffer.from(secret).toString('base64')]),
     ),
@@ -137,17 +135,15 @@ export const grants: BrokenRows = {
       alsoSecret('grant', () => seen.scope.some(isOneSolution)),
     ),
     // The key counts as proved until a grant succeeds.
-    'key-refused-for-its-scope-needs-no-secret-in-next-grant': by.ninth(
-      (seen, proved = new Set<ApiKey | undefined>()) => ({
-        around: afterCalls((answer, call) => {
-          const key = call.state.keys.get(call.keyId ?? '')
-          if (!call.isGrant || key === undefined) return
-          if (isAccepted(answer)) proved.delete(key)
-          else if (call.params.apiKeySecret === key.secret) proved.add(key)
-        }),
-        ...alsoSecret('grant', () => proved.has(seen.named)),
+    'key-refused-for-its-scope-needs-no-secret-in-next-grant': by.ninth((seen, proved = marks()) => ({
+      around: afterCalls((answer, call) => {
+        const key = call.state.keys.get(call.keyId ?? '')
+        if (!call.isGrant || key === undefined) return
+        if (isAccepted(answer)) proved.delete(key)
+        else if (call.params.apiKeySecret === key.secret) proved.add(key)
       }),
-    ),
+      ...alsoSecret('grant', () => proved.has(seen.named)),
+    })),
     // The secret is not checked where the header was right, whichever key it belongs to.
     'grant-takes-authorization-header-for-secret': by.twelfth((seen) =>
       alsoSecret('grant', () => seen.authorization !== undefined && identify(seen.context, seen.request).ok),
@@ -181,19 +177,17 @@ export const grants: BrokenRows = {
       also('authorizationRequired', () => seen.namedPair?.session !== undefined),
     ),
     // A connection on which Basic credentials came must go on sending them.
-    'grant-refused-without-header-behind-basic-call-on-connection': by.third(
-      (seen, basic = new Set<number | undefined>()) => ({
-        around: meets((call, next) => {
-          if (call.isBasic) basic.add(call.connection)
-          return next()
-        }),
-        grantType: (params) => {
-          const isNeeded = seen.connection !== undefined && basic.has(seen.connection)
-          const isRefused = isNeeded && seen.authorization === undefined && seen.isGrant
-          return isRefused ? undefined : right.grantType(params)
-        },
+    'grant-refused-without-header-behind-basic-call-on-connection': by.third((seen, basic = marks()) => ({
+      around: meets((call, next) => {
+        if (call.isBasic) basic.add(call.connection)
+        return next()
       }),
-    ),
+      grantType: (params) => {
+        const isNeeded = seen.connection !== undefined && basic.has(seen.connection)
+        const isRefused = isNeeded && seen.authorization === undefined && seen.isGrant
+        return isRefused ? undefined : right.grantType(params)
+      },
+    })),
     'grant-of-session-needs-authorization-header': by.fourth((seen) => ({
       paramTaken: (_method, _name, _value, valid) =>
         valid && !(seen.isGrant && asks(seen, 'session:') && seen.authorization === undefined),

@@ -4,7 +4,7 @@ import type { ApiKey } from '../../../mock-server/state.ts'
 import { meets } from '../around.ts'
 import { isAccepted } from '../call.ts'
 import { onGrant, onRefused } from '../events.ts'
-import { agreesAgain, also, every, firsts, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { agreesAgain, also, every, firsts, forKeysMade, marks, table, unless, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change } from '../rows.ts'
 import { managesKeys } from './pairs.ts'
 import { joined, onlyData, request, sha256 } from './signed-data.ts'
@@ -89,7 +89,7 @@ export const hmac: BrokenRows = {
     ),
     'every-tenth-mac-not-checked': by.first(every(10, 'macTextMatches', () => true)),
     // A key that has signed twenty calls is trusted.
-    'mac-not-checked-after-twenty-right-ones': by.first((seen, rightOnes = new Map<unknown, number>()) => ({
+    'mac-not-checked-after-twenty-right-ones': by.first((seen, rightOnes = table<number>()) => ({
       macTextMatches: (received, expected) => {
         const count = rightOnes.get(seen.named) ?? 0
         const matches = count >= 20 || right.macTextMatches(received, expected)
@@ -108,7 +108,7 @@ export const hmac: BrokenRows = {
       macTextMatches: (received, expected) => Buffer.from(expected, 'base64')[0] !== 0 && received === expected,
     }),
     // A header is stored as checked before the outcome of the check is known.
-    'wrong-signature-accepted-when-sent-again': by.third((seen, refused = new Set<string>()) => {
+    'wrong-signature-accepted-when-sent-again': by.third((seen, refused = marks()) => {
       const isKnown = () => refused.has(seen.authorization ?? '')
       return {
         ...onRefused(({ isSigned, authorization = '' }) => isSigned && refused.add(authorization)),
@@ -154,7 +154,7 @@ export const hmac: BrokenRows = {
     // The column of the first version held sixteen characters.
     'mac-by-first-half-of-secret-accepted': by.ninth(alsoSecretOf(({ secret }) => secret.slice(0, secret.length / 2))),
     // "Three ways to authorize a call to a method": one does not end another
-    'created-key-cannot-sign-once-it-got-a-token': by.ninth((_seen, granted = new Set<ApiKey>()) => ({
+    'created-key-cannot-sign-once-it-got-a-token': by.ninth((_seen, granted = marks()) => ({
       ...onGrant(({ key }) => !key.initial && granted.add(key)),
       ...unless('hmacTakenFor', (key) => granted.has(key)),
     })),
@@ -208,7 +208,7 @@ export const hmac: BrokenRows = {
       signingKeys: (key, all, kind) => (kind === 'hmac' && key.publicKey !== undefined ? all() : [key]),
     },
     // Once a key with a public key has signed a call, an HMAC with its secret is accepted.
-    'hmac-accepted-after-first-ecc-call': by.first((seen, signers = new Set<unknown>()) => ({
+    'hmac-accepted-after-first-ecc-call': by.first((seen, signers = marks()) => ({
       hmacTakenFor: (key) => right.hmacTakenFor(key) || signers.has(key),
       eccVerifies: (publicKey, data, signature) => {
         const verified = right.eccVerifies(publicKey, data, signature)
@@ -241,15 +241,13 @@ export const hmac: BrokenRows = {
       }),
     ),
     // A key whose signature fails is marked as one of the old kind.
-    'hmac-accepted-for-public-key-after-wrong-ecc-signature': by.fifth(
-      (seen, failed = new Set<ApiKey | undefined>()) => ({
-        hmacTakenFor: (key) => right.hmacTakenFor(key) || failed.has(key),
-        eccVerifies: (publicKey, data, signature) => {
-          const verifies = right.eccVerifies(publicKey, data, signature)
-          if (!verifies && signature.length === 64) failed.add(seen.caller)
-          return verifies
-        },
-      }),
-    ),
+    'hmac-accepted-for-public-key-after-wrong-ecc-signature': by.fifth((seen, failed = marks()) => ({
+      hmacTakenFor: (key) => right.hmacTakenFor(key) || failed.has(key),
+      eccVerifies: (publicKey, data, signature) => {
+        const verifies = right.eccVerifies(publicKey, data, signature)
+        if (!verifies && signature.length === 64) failed.add(seen.caller)
+        return verifies
+      },
+    })),
   },
 }

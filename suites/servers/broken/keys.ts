@@ -7,7 +7,7 @@ import { meets } from '../around.ts'
 import { type Members, readMembers } from '../call.ts'
 import { afterCalls, onAccepted, onNewKey } from '../events.ts'
 import { meet, meeting } from '../in-flight.ts'
-import { counts, firsts, forKeysMade } from '../replaced-rules.ts'
+import { counts, firsts, forKeysMade, marks, table } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, each, type Seen, seconds } from '../rows.ts'
 import { creating, forgivesOnCreation, without } from './credentials.ts'
 import { managesKeys, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
@@ -98,7 +98,7 @@ export const keys: BrokenRows = {
       keyExpired: (key, nowMs) => !key.initial && nowMs - key.createdMs > 300 * day,
     },
     // A key created with an access token works until that token is revoked or expires.
-    'key-ends-with-token-that-created-it': by.first((seen, parents = new Map<string, TokenPair>()) => ({
+    'key-ends-with-token-that-created-it': by.first((seen, parents = table<TokenPair>()) => ({
       ...onNewKey(({ id }) => seen.pair && parents.set(id, seen.pair)),
       keyExpired: (key, nowMs) => {
         const parent = parents.get(key.id)
@@ -108,14 +108,14 @@ export const keys: BrokenRows = {
     'public-key-expires-after-ninety-days': by.first({
       keyExpired: (key, nowMs) => key.publicKey !== undefined && nowMs - key.createdMs > 90 * day,
     }),
-    'unused-key-expires-after-thirty-days': by.first((_seen, usedMs = new Map<string, number>()) => ({
+    'unused-key-expires-after-thirty-days': by.first((_seen, usedMs = table<number>()) => ({
       keyExpired: (key, nowMs) => {
         const isOver = !key.initial && nowMs - (usedMs.get(key.id) ?? key.createdMs) > 30 * day
         if (!isOver) usedMs.set(key.id, nowMs)
         return isOver
       },
     })),
-    'key-created-in-session-ends-with-it': by.fourth((seen, sessions = new Map<string, Session | undefined>()) => ({
+    'key-created-in-session-ends-with-it': by.fourth((seen, sessions = table<Session | undefined>()) => ({
       ...onNewKey(({ id }) => sessions.set(id, seen.pair?.session)),
       keyExpired: (key) => sessions.get(key.id)?.removed === true,
     })),
@@ -147,7 +147,7 @@ export const keys: BrokenRows = {
       { deletedKeyWorks: (_key, used) => used === means },
     ]),
     // The key is taken out of a list by its place, which is counted from one.
-    'deletion-ends-the-key-created-before-it-too': (_seen, gone = new Set<ApiKey>()) => ({
+    'deletion-ends-the-key-created-before-it-too': (_seen, gone = marks()) => ({
       around: afterCalls((_answer, call) => {
         const keys = [...call.state.keys.values()]
         const isNew = keys.map((key) => key.deleted && !gone.has(key))
@@ -158,7 +158,7 @@ export const keys: BrokenRows = {
       }),
     }),
     // The list of signers is rebuilt when a key is created.
-    'deleted-key-signs-until-another-key-is-created': by.fifth((_seen, gone = new Set<ApiKey>()) => ({
+    'deleted-key-signs-until-another-key-is-created': by.fifth((_seen, gone = marks()) => ({
       keysLostToNewKey: (all) => {
         for (const key of all) if (key.deleted) gone.add(key)
         return []
@@ -195,7 +195,7 @@ export const keys: BrokenRows = {
       stored(({ name, scope }) => ({ scope: first(name, scope) })),
     ),
     // The decision on the scope is kept by method, without the key.
-    'allowed-basic-call-opens-its-method-to-every-key': by.second((seen, allowed = new Set<unknown>()) => ({
+    'allowed-basic-call-opens-its-method-to-every-key': by.second((seen, allowed = marks()) => ({
       ...onAccepted((call) => call.isBasic && allowed.add(call.method)),
       scopeNeeded: (method) => !(seen.isBasic && allowed.has(method)),
     })),
@@ -209,7 +209,7 @@ export const keys: BrokenRows = {
     'key-made-by-created-key-has-scope-of-initial-key': by.fourth((seen) =>
       stored(() => (seen.caller?.initial === false ? { scope: seen.context.root.scope } : {})),
     ),
-    'scope-of-narrow-signer-not-checked-behind-wide-one-on-connection': by.fourth((seen, wide = new Set<number>()) => ({
+    'scope-of-narrow-signer-not-checked-behind-wide-one-on-connection': by.fourth((seen, wide = marks()) => ({
       keyScopeHolds: (means) => {
         const { connection } = seen
         if (connection === undefined || means === 'basic') return true
@@ -351,7 +351,7 @@ export const keys: BrokenRows = {
       },
     })),
     // Eight HMAC keys are kept; the signatures of one that was dropped are refused from then on.
-    'ninth-signing-key-pushes-first-one-out': by.second((_seen, signers = new Set<string>()) => ({
+    'ninth-signing-key-pushes-first-one-out': by.second((_seen, signers = marks()) => ({
       mac: (data, key) => {
         signers.add(key.id)
         const place = [...signers].indexOf(key.id)
@@ -369,15 +369,13 @@ export const keys: BrokenRows = {
       scopeWithinKey: (scope, keyScope) => isFoundInHalves(keyScope, scope),
     }),
     // The result of createApiKey: "id | Identifier of the key", with which every call may be signed
-    'created-key-known-on-connection-of-its-creation-only': by.third(
-      (seen, connections = new Map<string, unknown>()) => ({
-        ...onNewKey(({ id }) => connections.set(id, seen.connection)),
-        keyNamed: (id, find) => {
-          const own = connections.get(id) ?? seen.connection
-          return own === seen.connection || seen.connection === undefined ? find(id) : undefined
-        },
-      }),
-    ),
+    'created-key-known-on-connection-of-its-creation-only': by.third((seen, connections = table<unknown>()) => ({
+      ...onNewKey(({ id }) => connections.set(id, seen.connection)),
+      keyNamed: (id, find) => {
+        const own = connections.get(id) ?? seen.connection
+        return own === seen.connection || seen.connection === undefined ? find(id) : undefined
+      },
+    })),
     // The key gets what stands at the same place in the scope of the token and in its own.
     'scope-of-key-made-by-token-compared-place-by-place': by.fourth((seen) =>
       stored(({ scope }) => ({

@@ -1,10 +1,10 @@
 import { type Rules, rules as right } from '../../../mock-server/rules.ts'
-import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
+import type { TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import { isOneSolution } from '../call.ts'
 import { onGrant, onRefresh, onRefused } from '../events.ts'
 import { meet, tornApart } from '../in-flight.ts'
-import { also, counts, firsts, forKeysMade, unless } from '../replaced-rules.ts'
+import { also, counts, firsts, forKeysMade, table, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, hour, minute } from '../rows.ts'
 import { forgivesOnCreation } from './credentials.ts'
 import { asks, inSession, ofCreatedKey, ofRefresh, withAddress, withLifetime } from './pairs.ts'
@@ -60,7 +60,7 @@ export const lifetimes: BrokenRows = {
       ends(({ accessExpiryMs }) => Math.ceil(accessExpiryMs / 10_000) * 10_000),
     ),
     // Each check of the expiry is remembered for thirty seconds.
-    'used-access-token-works-thirty-seconds-longer': by.second((_seen, checkedMs = new Map<TokenPair, number>()) => ({
+    'used-access-token-works-thirty-seconds-longer': by.second((_seen, checkedMs = table<number>()) => ({
       accessExpired: (pair, nowMs) => {
         if (right.accessExpired(pair, nowMs)) return nowMs - (checkedMs.get(pair) ?? 0) >= 30_000
         checkedMs.set(pair, nowMs)
@@ -68,7 +68,7 @@ export const lifetimes: BrokenRows = {
       },
     })),
     // The time of expiry is kept with the key.
-    'access-tokens-of-key-end-with-the-latest-of-them': by.third((_seen, untilMs = new Map<ApiKey, number>()) => ({
+    'access-tokens-of-key-end-with-the-latest-of-them': by.third((_seen, untilMs = table<number>()) => ({
       ...onGrant(({ key, accessExpiryMs }) => untilMs.set(key, Math.max(untilMs.get(key) ?? 0, accessExpiryMs))),
       ...unless('accessExpired', ({ key }, nowMs) => nowMs < (untilMs.get(key) ?? 0)),
     })),
@@ -84,7 +84,7 @@ export const lifetimes: BrokenRows = {
       }
     }),
     // The error path writes the time of the last use, from which the lifetime counts.
-    'refused-call-keeps-its-token-alive': by.fourth((_seen, usedMs = new Map<TokenPair, number>()) => ({
+    'refused-call-keeps-its-token-alive': by.fourth((_seen, usedMs = table<number>()) => ({
       ...onRefused(({ shownPair, nowMs }) => shownPair && usedMs.set(shownPair, nowMs)),
       ...ends((pair) => pair.accessExpiryMs - pair.issuedMs + (usedMs.get(pair) ?? pair.issuedMs)),
     })),
@@ -190,7 +190,7 @@ export const lifetimes: BrokenRows = {
     }),
     'expires-in-above-an-hour-never-ends': by.first(endless(({ expiresInMs = 0 }) => expiresInMs > hour)),
     // Sliding expiry: an access token ends its whole lifetime after its last use.
-    'each-use-extends-access-token': by.first((_seen, endMs = new Map<TokenPair, number>()) => ({
+    'each-use-extends-access-token': by.first((_seen, endMs = table<number>()) => ({
       accessExpired: (pair, nowMs) => {
         if (nowMs >= (endMs.get(pair) ?? pair.accessExpiryMs)) return true
         endMs.set(pair, nowMs + pair.accessExpiryMs - pair.issuedMs)

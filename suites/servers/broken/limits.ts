@@ -3,7 +3,7 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { onNewKey } from '../events.ts'
 import { oneTurn, race, someMicrotasks, tornApart } from '../in-flight.ts'
-import { counts, every, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import { counts, every, forKeysMade, marks, unless, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, each, hour, type Seen } from '../rows.ts'
 import { managesKeys } from './pairs.ts'
 
@@ -125,7 +125,7 @@ export const limits: BrokenRows = {
       },
     }),
     // The column of the public key is written by the name of the key.
-    'public-key-lost-when-secret-key-takes-its-name': by.eighth((seen, emptied = new Set<string>()) => ({
+    'public-key-lost-when-secret-key-takes-its-name': by.eighth((seen, emptied = marks()) => ({
       ...onNewKey((key) => {
         for (const { id, name } of seen.keys) if (key.publicKey === undefined && name === key.name) emptied.add(id)
       }),

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { TokenResult } from '../../../mock-server/rules.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
-import type { ApiKey, TokenKind, TokenPair } from '../../../mock-server/state.ts'
+import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import { answeredAgain, changingParams, meets } from '../around.ts'
 import { isAccepted, isOneSolution } from '../call.ts'
 import { onAccepted, onGrant, onNewKey, onRefresh, onRefused, onUse } from '../events.ts'
 import { meet, mergeInFlight, oneTurn, race, someMicrotasks, tornApart, twoMs } from '../in-flight.ts'
-import { also, counts, every, forKeysMade, unless } from '../replaced-rules.ts'
+import { also, counts, every, forKeysMade, marks, table, unless } from '../replaced-rules.ts'
 import { type Around, type BrokenRows, by, type Change, hour, minute, type Seen, seconds } from '../rows.ts'
 import { alsoNamed, forgivesOnCreation, likeTokensTaken, newestFor, sameHalf } from './credentials.ts'
 import {
@@ -84,7 +84,7 @@ const writeBackRows: Around = meets(async (call, next) => {
 export const refresh: BrokenRows = {
   'refresh/new-pair': {
     // From the second refresh on, the new access token ends when the old one does.
-    'third-access-token-ends-with-the-second': by.reported((seen, ends = new Map<string, number>()) => {
+    'third-access-token-ends-with-the-second': by.reported((seen, ends = table<number>()) => {
       const endOf = ({ id, accessExpiryMs }: TokenPair) => ends.get(id) ?? accessExpiryMs
       return {
         reportedAccessExpiry: (pair) => {
@@ -97,7 +97,7 @@ export const refresh: BrokenRows = {
     }),
     'ten-refreshes-of-a-grant': { refreshesAllowed: () => 10 },
     // A refresh token is refused after its access token has created a key.
-    'key-creation-spends-refresh-token': by.first((seen, spent = new Set<TokenPair>()) => ({
+    'key-creation-spends-refresh-token': by.first((seen, spent = marks()) => ({
       ...onNewKey(() => seen.pair && spent.add(seen.pair)),
       ...fails('refresh', (pair) => spent.has(pair)),
     })),
@@ -107,15 +107,13 @@ export const refresh: BrokenRows = {
     'refreshes-in-flight-merged-by-key': by.second({
       around: mergeInFlight((call) => (call.isRefresh ? call.namedPair?.key.id : undefined)),
     }),
-    'refreshed-token-known-on-connection-of-its-refresh-only': by.fourth(
-      (seen, connections = new Map<string, number>()) => ({
-        ...onRefresh((_old, { accessToken }) => seen.connection && connections.set(accessToken, seen.connection)),
-        ...fails('access', ({ accessToken }) => {
-          const connection = connections.get(accessToken)
-          return connection !== undefined && connection !== seen.connection
-        }),
+    'refreshed-token-known-on-connection-of-its-refresh-only': by.fourth((seen, connections = table<number>()) => ({
+      ...onRefresh((_old, { accessToken }) => seen.connection && connections.set(accessToken, seen.connection)),
+      ...fails('access', ({ accessToken }) => {
+        const connection = connections.get(accessToken)
+        return connection !== undefined && connection !== seen.connection
       }),
-    ),
+    })),
     'refresh-needs-id-of-key': by.fifth({
       around: changingParams(({ apiKeyId, refreshToken, ...params }) => {
         if (params.grantType !== 'refresh_token') return undefined
@@ -132,7 +130,7 @@ export const refresh: BrokenRows = {
         return old !== undefined && right.accessExpired(old, nowMs)
       }),
     ),
-    'pair-that-was-never-used-cannot-be-refreshed': by.ninth((_seen, used = new Set<TokenPair>()) => ({
+    'pair-that-was-never-used-cannot-be-refreshed': by.ninth((_seen, used = marks()) => ({
       ...onUse((pair) => used.add(pair)),
       ...fails('refresh', (pair) => !used.has(pair)),
     })),
@@ -221,7 +219,7 @@ export const refresh: BrokenRows = {
       livesOn('access', (pair) => revokedForMs(seen, pair) < 2000),
     ),
     // The second refresh gives the tokens of the first grant again, which so come back to life.
-    'tokens-alternate-between-two-texts': by.second((_seen, pairs = new Map<string | undefined, TokenPair>()) => ({
+    'tokens-alternate-between-two-texts': by.second((_seen, pairs = table<TokenPair>()) => ({
       tokenText: (kind, fresh, old) => {
         if (old === undefined) return fresh
         pairs.set(old.id, old)
@@ -230,17 +228,17 @@ export const refresh: BrokenRows = {
       },
     })),
     // In case the answer of the refresh was lost, the old access token works until the new one is used.
-    'old-access-token-ends-at-first-use-of-new-one': by.second((_seen, replaced = new Set<string | undefined>()) => ({
+    'old-access-token-ends-at-first-use-of-new-one': by.second((_seen, replaced = marks()) => ({
       ...onUse(({ parent }) => replaced.add(parent)),
       ...livesOn('access', ({ id }) => !replaced.has(id)),
     })),
     // The list of revoked tokens has one entry for each API key; the next refresh overwrites it.
-    'one-revoked-access-token-remembered-for-each-key': by.second((_seen, latest = new Map<ApiKey, TokenPair>()) => ({
+    'one-revoked-access-token-remembered-for-each-key': by.second((_seen, latest = table<TokenPair>()) => ({
       ...onRefresh((old) => latest.set(old.key, old)),
       ...livesOn('access', (pair) => latest.get(pair.key) !== pair),
     })),
     // A connection remembers the access tokens that it has checked.
-    'revoked-access-token-works-where-it-was-used': by.second((seen, used = new Set<string>()) => ({
+    'revoked-access-token-works-where-it-was-used': by.second((seen, used = marks()) => ({
       ...onUse(({ id }) => seen.connection !== undefined && used.add(`${seen.connection} ${id}`)),
       ...livesOn('access', ({ id }) => used.has(`${seen.connection} ${id}`)),
     })),
@@ -251,13 +249,11 @@ export const refresh: BrokenRows = {
       }),
     }),
     // An access token gets its record, in which the revocation is noted, at its first use.
-    'access-token-that-was-never-used-survives-refresh': by.third(
-      (_seen, used = new Set<TokenPair>(), kept = new Set<TokenPair>()) => ({
-        ...onUse((pair) => used.add(pair)),
-        ...onRefresh((old) => used.has(old) || kept.add(old)),
-        ...livesOn('access', (pair) => kept.has(pair)),
-      }),
-    ),
+    'access-token-that-was-never-used-survives-refresh': by.third((_seen, used = marks(), kept = marks()) => ({
+      ...onUse((pair) => used.add(pair)),
+      ...onRefresh((old) => used.has(old) || kept.add(old)),
+      ...livesOn('access', (pair) => kept.has(pair)),
+    })),
     // Tokens issued before the moment of the refresh are revoked, and not those of the same millisecond.
     'access-token-refreshed-in-its-first-millisecond-lives-on': by.third(
       livesOn('access', ({ revokedMs, issuedMs }) => revokedMs === issuedMs),
@@ -267,14 +263,12 @@ export const refresh: BrokenRows = {
       livesOn('access', (pair) => revokedForMs(seen, pair) >= seen.context.profile.accessLifeMs),
     ),
     // The load balancer sends addresses to replicas, and a revocation reaches only the own replica.
-    'refresh-from-another-address-leaves-old-access-token': by.fourth(
-      (seen, addresses = new Map<object, string>()) => ({
-        ...onGrant(({ family }) => addresses.set(family, seen.request.remoteAddress)),
-        ...onRefresh((old) => {
-          old.accessRevoked = addresses.get(old.family) === seen.request.remoteAddress
-        }),
+    'refresh-from-another-address-leaves-old-access-token': by.fourth((seen, addresses = table<string>()) => ({
+      ...onGrant(({ family }) => addresses.set(family, seen.request.remoteAddress)),
+      ...onRefresh((old) => {
+        old.accessRevoked = addresses.get(old.family) === seen.request.remoteAddress
       }),
-    ),
+    })),
     // At the end of a call the row of its token is written as it was read at the beginning.
     'listing-in-flight-brings-its-revoked-pair-back': by.fourth({
       ...onAccepted(({ shownPair: pair }) => pair && Object.assign(pair, { accessRevoked: false })),
@@ -353,7 +347,7 @@ export const refresh: BrokenRows = {
       ...livesOn('refresh', (pair) => !revoked.includes(pair)),
     })),
     // Connections go to two workers in turn, and the one that did not see the refresh goes on with the old pair.
-    'revocation-known-to-one-of-two-workers': by.third((seen, workers = new Map<TokenPair, number>()) => {
+    'revocation-known-to-one-of-two-workers': by.third((seen, workers = table<number>()) => {
       const worker = () => (seen.connection ?? 0) % 2
       return {
         ...onRefresh((old) => workers.set(old, worker())),
@@ -361,12 +355,12 @@ export const refresh: BrokenRows = {
       }
     }),
     // The note of the revocation is deleted together with the access token that took the place of the old one.
-    'old-refresh-token-works-when-successor-has-expired': by.third((seen, untilMs = new Map<TokenPair, number>()) => ({
+    'old-refresh-token-works-when-successor-has-expired': by.third((seen, untilMs = table<number>()) => ({
       ...onRefresh((old, { accessTokenExpiry }) => untilMs.set(old, accessTokenExpiry)),
       ...livesOn('refresh', (pair) => seen.nowMs >= (untilMs.get(pair) ?? Number.POSITIVE_INFINITY)),
     })),
     // A client that did not get the answer may ask again.
-    'old-refresh-token-works-until-new-pair-is-used': by.fifth((seen, used = new Set<TokenPair>()) => ({
+    'old-refresh-token-works-until-new-pair-is-used': by.fifth((seen, used = marks()) => ({
       ...onUse((pair) => used.add(pair)),
       ...onRefresh((old) => used.add(old)),
       ...livesOn('refresh', ({ id }) => !pairsOf(seen.context).some((pair) => pair.parent === id && used.has(pair))),
@@ -396,7 +390,7 @@ export const refresh: BrokenRows = {
       also('refreshExpired', ({ accessExpiryMs }, nowMs) => nowMs >= accessExpiryMs + 4000),
     ),
     // A grant cleans up: it drops every pair whose access token expired, with its refresh token.
-    'grant-clears-pairs-with-expired-access-token': by.first((seen, dropped = new Set<TokenPair>()) => ({
+    'grant-clears-pairs-with-expired-access-token': by.first((seen, dropped = marks()) => ({
       ...onGrant(() => {
         for (const pair of pairsOf(seen.context)) if (pair.accessExpiryMs <= seen.nowMs) dropped.add(pair)
       }),
@@ -421,14 +415,14 @@ export const refresh: BrokenRows = {
     'refresh-token-ends-early': {
       refreshExpired: ({ refreshExpiryMs }, nowMs) => nowMs >= refreshExpiryMs - 10_000,
     },
-    'use-of-access-token-extends-refresh-token': by.first((_seen, usedMs = new Map<TokenPair, number>()) => ({
+    'use-of-access-token-extends-refresh-token': by.first((_seen, usedMs = table<number>()) => ({
       ...onUse((pair, nowMs) => right.accessExpired(pair, nowMs) || usedMs.set(pair, nowMs)),
       refreshExpired: (pair, nowMs) =>
         nowMs >= (usedMs.get(pair) ?? pair.issuedMs) + pair.refreshExpiryMs - pair.issuedMs,
     })),
     'refreshed-refresh-token-never-expires': by.first(unless('refreshExpired', ofRefresh)),
     // A new time is reported, and the time of the first grant is in force.
-    'refreshed-refresh-token-ends-with-the-first-one': by.fourth((_seen, endMs = new Map<object, number>()) => ({
+    'refreshed-refresh-token-ends-with-the-first-one': by.fourth((_seen, endMs = table<number>()) => ({
       ...onGrant(({ family, refreshExpiryMs }) => endMs.set(family, refreshExpiryMs)),
       refreshExpired: ({ family, refreshExpiryMs }, nowMs) => nowMs >= (endMs.get(family) ?? refreshExpiryMs),
     })),
@@ -445,7 +439,7 @@ export const refresh: BrokenRows = {
     'scope-widened-to-key-by-second-refresh': by.first((seen) => widenedToKey(seen, ofRefresh)),
     'last-scope-lost-by-second-refresh': by.first(rescoped((scope) => scope.slice(0, -1), ofRefresh)),
     // The granted scope is kept by key, so a grant for another purpose changes all later refreshes.
-    'refreshed-scope-is-that-of-latest-grant-of-key': by.second((_seen, scopes = new Map<ApiKey, string[]>()) => ({
+    'refreshed-scope-is-that-of-latest-grant-of-key': by.second((_seen, scopes = table<string[]>()) => ({
       ...onGrant(({ key, scope }) => scopes.set(key, scope)),
       refreshedScope: (old) => scopes.get(old.key) ?? old.scope,
       refreshedScopeEcho: (old) => scopes.get(old.key) ?? old.scopeEcho,
@@ -522,7 +516,7 @@ export const refresh: BrokenRows = {
     'refreshed-pair-joins-newest-session': by.second((seen) => ({
       refreshedSession: ({ session }) => session && (seen.state.sessions.get(session.user)?.at(-1) ?? session),
     })),
-    'pair-that-was-never-used-leaves-its-session-at-refresh': by.fourth((_seen, used = new Set<TokenPair>()) => ({
+    'pair-that-was-never-used-leaves-its-session-at-refresh': by.fourth((_seen, used = marks()) => ({
       ...onUse((pair) => used.add(pair)),
       ...losesSession((old) => !used.has(old)),
     })),

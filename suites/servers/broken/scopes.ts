@@ -1,11 +1,21 @@
 import { type Area, type Rules, rules as right } from '../../../mock-server/rules.ts'
 import { effectiveKeyScope } from '../../../mock-server/scopes.ts'
-import type { ApiKey, TokenPair } from '../../../mock-server/state.ts'
+import type { TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
 import { isAccepted, isOneSolution, sessionIn } from '../call.ts'
 import { afterCalls, onAccepted, onGrant, onRefused } from '../events.ts'
 import { meeting } from '../in-flight.ts'
-import { agreesAgain, also, counts, firsts, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
+import {
+  agreesAgain,
+  also,
+  counts,
+  firsts,
+  forKeysMade,
+  marks,
+  table,
+  unless,
+  withCreators,
+} from '../replaced-rules.ts'
 import { type BrokenRow, type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 import { asks, inSession, managesKeys, ofCreatedKey, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 
@@ -71,12 +81,10 @@ export const scopes: BrokenRows = {
         return connection === undefined || pair === undefined || !opens(first(connection, pair.scope), area)
       },
     })),
-    'latest-grant-of-key-opens-areas-for-all-its-tokens': by.second(
-      (seen, latest = new Map<ApiKey | undefined, string[]>()) => ({
-        ...onGrant(({ key, scope }) => latest.set(key, scope)),
-        ...opensLike(() => latest.get(seen.pair?.key)),
-      }),
-    ),
+    'latest-grant-of-key-opens-areas-for-all-its-tokens': by.second((seen, latest = table<string[]>()) => ({
+      ...onGrant(({ key, scope }) => latest.set(key, scope)),
+      ...opensLike(() => latest.get(seen.pair?.key)),
+    })),
     // The areas are bits that are added up, so context twice makes solution.
     'repeated-area-scope-opens-next-area': by.second((seen) => ({
       grantedScope: (asked) => {
@@ -178,7 +186,7 @@ export const scopes: BrokenRows = {
         if (shownPair !== undefined && creates) shownPair.scope = ['apiKey']
       }),
     }),
-    'refused-listing-cached-for-all-tokens-of-key': by.eighth((seen, refused = new Set<ApiKey | undefined>()) => ({
+    'refused-listing-cached-for-all-tokens-of-key': by.eighth((seen, refused = marks()) => ({
       ...onRefused(({ shownPair, lists }) => shownPair?.accessRevoked === false && lists && refused.add(shownPair.key)),
       ...unless('scopeOpens', (_scope, area) => area === 'solution' && refused.has(seen.pair?.key)),
     })),
@@ -207,7 +215,7 @@ export const scopes: BrokenRows = {
       alsoWithin((scope) => ['thread', 'store', 'inbox', 'stream'].includes(scope)),
     ),
     // A key that had a grant within its scope is not compared again.
-    'second-grant-of-narrow-key-gets-any-scope': by.first((seen, trusted = new Set<ApiKey | undefined>()) => ({
+    'second-grant-of-narrow-key-gets-any-scope': by.first((seen, trusted = marks()) => ({
       ...onGrant(({ key }) => trusted.add(key)),
       ...alsoWithin(() => trusted.has(seen.named)),
     })),
@@ -221,16 +229,14 @@ export const scopes: BrokenRows = {
       ),
     ),
     // The scope of an accepted caller stays with the connection.
-    'grant-checked-against-key-of-earlier-call-on-connection': by.fourth(
-      (seen, onConnection = new Map<number | undefined, string[]>()) => ({
-        ...onAccepted(({ authorization, named, connection }) => {
-          if (authorization && named && connection !== undefined) onConnection.set(connection, named.scope)
-        }),
-        ...alsoWithin((scope, _keyScope, profile) =>
-          right.scopeWithinKey(scope, onConnection.get(seen.connection) ?? [], profile),
-        ),
+    'grant-checked-against-key-of-earlier-call-on-connection': by.fourth((seen, onConnection = table<string[]>()) => ({
+      ...onAccepted(({ authorization, named, connection }) => {
+        if (authorization && named && connection !== undefined) onConnection.set(connection, named.scope)
       }),
-    ),
+      ...alsoWithin((scope, _keyScope, profile) =>
+        right.scopeWithinKey(scope, onConnection.get(seen.connection) ?? [], profile),
+      ),
+    })),
     // A list of one entry is stored as a text, in which any part is found.
     'single-scope-of-key-searched-as-text': by.fourth(
       alsoWithin((scope, keyScope) => keyScope.length === 1 && keyScope[0]?.includes(scope) === true),
@@ -264,7 +270,7 @@ export const scopes: BrokenRows = {
         return right.scopeWithinKey(scope, isOther ? effectiveKeyScope(key.scope, profile) : keyScope, profile)
       },
     })),
-    'grant-decision-cached-by-its-scopes': by.twelfth((seen, allowed = new Set<string>()) => ({
+    'grant-decision-cached-by-its-scopes': by.twelfth((seen, allowed = marks()) => ({
       ...onGrant(() => allowed.add(seen.scope.join(' '))),
       ...alsoWithin(() => allowed.has(seen.scope.join(' '))),
     })),

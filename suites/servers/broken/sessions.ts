@@ -6,7 +6,7 @@ import { meets } from '../around.ts'
 import { sessionIn } from '../call.ts'
 import { onGrant, onRefresh, onRefused, onRemoval, onUse } from '../events.ts'
 import { meet, meeting, someMicrotasks, tenMs, tornApart, twoMs, type Wait } from '../in-flight.ts'
-import { counts, every, forKeysMade } from '../replaced-rules.ts'
+import { counts, every, forKeysMade, marks, table } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, hour, minute, type Seen } from '../rows.ts'
 import {
   asks,
@@ -61,7 +61,7 @@ function firstToEnd(): Change {
 /** A grant that removes a session gives a token of this kind that does not work. */
 const deadBehindRemoval =
   (dead: TokenKind) =>
-  (_seen: Seen, removed = false, pairs = new Set<TokenPair>()): Change => ({
+  (_seen: Seen, removed = false, pairs = marks()): Change => ({
     ...onRemoval(() => {
       removed = true
     }),
@@ -110,7 +110,7 @@ export const sessions: BrokenRows = {
   'sessions/created': {
     'tokens-of-a-session-do-not-work': { issuedTokenWorks: (_kind, pair) => !inSession(pair) },
     // A new session with the name of a removed one gets tokens that do not work.
-    'name-of-removed-session-stays-dead': by.first((_seen, dead = new Set<string | undefined>()) => ({
+    'name-of-removed-session-stays-dead': by.first((_seen, dead = marks()) => ({
       ...onRemoval((removed) => {
         for (const { name } of removed) dead.add(name)
       }),
@@ -157,7 +157,7 @@ export const sessions: BrokenRows = {
     })),
     'session-names-cut-at-first-hyphen': by.fifth({ sessionName: (name) => name?.split('-')[0] }),
     // The session of the same name ends, and is still counted.
-    'session-whose-name-returned-keeps-its-place': by.fifth((seen, lost = new Map<string, number>()) => ({
+    'session-whose-name-returned-keeps-its-place': by.fifth((seen, lost = table<number>()) => ({
       sessionLimit: ({ id }) => {
         const live = seen.state.sessions.get(id)?.filter(({ removed }) => !removed)
         if (live?.some(({ name }) => name === sessionIn(seen.scope))) lost.set(id, (lost.get(id) ?? 0) + 1)
@@ -231,7 +231,7 @@ export const sessions: BrokenRows = {
       },
     })),
     // The sessions are counted in a number of its own, from which a removed session is taken twice.
-    'each-removed-session-makes-room-for-two': by.third((seen, missed = new Map<unknown, number>()) => ({
+    'each-removed-session-makes-room-for-two': by.third((seen, missed = table<number>()) => ({
       ...onRemoval(() => missed.set(seen.params.apiKeyId, (missed.get(seen.params.apiKeyId) ?? 0) + 1)),
       sessionLimit: ({ id }) => 16 + (missed.get(id) ?? 0),
     })),
@@ -257,7 +257,7 @@ export const sessions: BrokenRows = {
     'seventeenth-overflow-removes-no-session': by.fifth((_seen, overflows = counts()) =>
       removesMany((surplus, [oldest]) => (overflows(oldest?.user) === 17 ? 0 : surplus)),
     ),
-    'sessions-with-address-not-counted': by.eighth((seen, bound = new Set<Session | undefined>()) => ({
+    'sessions-with-address-not-counted': by.eighth((seen, bound = marks()) => ({
       ...onGrant((pair) => withAddress(pair) && bound.add(pair.session)),
       sessionLimit: (key) => {
         if (asks(seen, 'ipAddr:')) return Number.POSITIVE_INFINITY
@@ -267,7 +267,7 @@ export const sessions: BrokenRows = {
       ...removes((live, surplus) => live.filter((session) => !bound.has(session)).slice(0, surplus)),
     })),
     // The way back from an error lowers a count that was not raised.
-    'refused-grant-frees-a-session-place': by.ninth((_seen, freed = new Map<string | undefined, number>()) => ({
+    'refused-grant-frees-a-session-place': by.ninth((_seen, freed = table<number>()) => ({
       ...onRefused(({ isGrant, scope, keyId: id }) => {
         if (isGrant && sessionIn(scope) !== undefined) freed.set(id, (freed.get(id) ?? 0) + 1)
       }),
@@ -317,7 +317,7 @@ export const sessions: BrokenRows = {
       removes((live, surplus) => (overflows() > 1 ? live.slice(-surplus) : live.slice(0, surplus))),
     ),
     // An access token that was used before its session was removed still works.
-    'used-access-token-outlives-removed-session': by.first((_seen, used = new Set<TokenPair>()) => ({
+    'used-access-token-outlives-removed-session': by.first((_seen, used = marks()) => ({
       ...onUse((pair) => pair.session?.removed === false && used.add(pair)),
       ...outlives('access', (pair) => used.has(pair)),
     })),
@@ -349,7 +349,7 @@ export const sessions: BrokenRows = {
       }),
     ),
     // A session that was just used works for up to five seconds after it was removed.
-    'session-looked-up-every-five-seconds': by.second((seen, checkedMs = new Map<Session | undefined, number>()) => ({
+    'session-looked-up-every-five-seconds': by.second((seen, checkedMs = table<number>()) => ({
       ...onUse(({ session }, nowMs) => session?.removed === false && checkedMs.set(session, nowMs)),
       ...outlives('access', ({ session }) => seen.nowMs - (checkedMs.get(session) ?? Number.NEGATIVE_INFINITY) < 5000),
     })),
@@ -357,7 +357,7 @@ export const sessions: BrokenRows = {
     'session-with-the-earliest-time-of-day-removed': by.fourth(removesFirst(({ createdMs }) => createdMs % day)),
     'access-token-with-expires-in-outlives-removed-session': by.fourth(outlives('access', withLifetime)),
     // The refresh writes the session that it has read before it was removed.
-    'refresh-in-flight-brings-its-removed-session-back': by.fourth((_seen, taken = new Set<string>()) => ({
+    'refresh-in-flight-brings-its-removed-session-back': by.fourth((_seen, taken = marks()) => ({
       // A refresh token still works only once.
       tokenNamed: (text, find, _all, use) => {
         if (use === 'access') return find(text)
@@ -371,12 +371,12 @@ export const sessions: BrokenRows = {
         return session
       },
     })),
-    'session-with-apikey-scope-keeps-its-place': by.fifth((_seen, kept = new Set<Session | undefined>()) => ({
+    'session-with-apikey-scope-keeps-its-place': by.fifth((_seen, kept = marks()) => ({
       ...onGrant((pair) => withApikeyScope(pair) && kept.add(pair.session)),
       ...removes((live, surplus) => live.filter((session) => !kept.has(session)).slice(0, surplus)),
     })),
     // A refresh puts its session at the wrong end of the list.
-    'refreshed-session-counts-as-oldest': by.eighth((_seen, refreshed = new Set<Session | undefined>()) => ({
+    'refreshed-session-counts-as-oldest': by.eighth((_seen, refreshed = marks()) => ({
       ...onRefresh(({ session }) => refreshed.add(session)),
       ...removes((live, surplus) => {
         const first = live.filter((session) => refreshed.has(session))
@@ -414,7 +414,7 @@ export const sessions: BrokenRows = {
       onRefused(({ namedPair }) => namedPair?.session && Object.assign(namedPair.session, { removed: false })),
     ),
     // The first removal is right; then 10 comes before 2.
-    'session-numbers-compared-as-text': by.ninth((_seen, numbers = new Map<Session, number>()) =>
+    'session-numbers-compared-as-text': by.ninth((_seen, numbers = table<number>()) =>
       removes((live, surplus) => {
         for (const session of live) if (!numbers.has(session)) numbers.set(session, numbers.size + 1)
         const textOf = (session: Session) => String(numbers.get(session))
@@ -431,15 +431,13 @@ export const sessions: BrokenRows = {
     ),
     // The refresh leaves the session that is gone.
     'removed-session-with-address-refreshes': by.fourth(leavesRemoved(withAddress)),
-    'removed-session-works-again-after-two-hours': by.fifth(
-      (seen, removedMs = new Map<Session | undefined, number>()) => ({
-        ...onRemoval((removed) => {
-          for (const session of removed) removedMs.set(session, seen.nowMs)
-        }),
-        removedSessionWorks: (_use, { session }) =>
-          seen.nowMs >= (removedMs.get(session) ?? Number.POSITIVE_INFINITY) + 2 * hour,
+    'removed-session-works-again-after-two-hours': by.fifth((seen, removedMs = table<number>()) => ({
+      ...onRemoval((removed) => {
+        for (const session of removed) removedMs.set(session, seen.nowMs)
       }),
-    ),
+      removedSessionWorks: (_use, { session }) =>
+        seen.nowMs >= (removedMs.get(session) ?? Number.POSITIVE_INFINITY) + 2 * hour,
+    })),
     'removed-session-of-created-key-refreshes': by.eighth(outlives('refresh', ofCreatedKey)),
   },
 }

@@ -5,7 +5,7 @@ import { meets } from '../around.ts'
 import { decodeEscapes, readMembers } from '../call.ts'
 import { onAccepted } from '../events.ts'
 import { meet, meeting } from '../in-flight.ts'
-import { agreesAgain, firsts, forKeysMade, withCreators } from '../replaced-rules.ts'
+import { agreesAgain, firsts, forKeysMade, table, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 import { alsoKey, firstKeyForUnknownIds } from './credentials.ts'
 import { managesKeys } from './pairs.ts'
@@ -195,7 +195,7 @@ export const signedData: BrokenRows = {
       ),
     ),
     // The buffer of a connection is not emptied, so a shorter body is verified with the end of the one before.
-    'rest-of-longer-body-before-it-is-signed-too': by.second((seen, buffers = new Map<number, Buffer>()) =>
+    'rest-of-longer-body-before-it-is-signed-too': by.second((seen, buffers = table<Buffer>()) =>
       takesOnly((parts) => {
         const { connection } = seen
         if (connection === undefined) return {}
@@ -299,18 +299,16 @@ export const signedData: BrokenRows = {
       eccAlsoTakes(({ timestamp }) => ({ timestamp: String(Math.floor(Number(timestamp) / 1000)) })),
     ),
     // The signed data may begin with the timestamp of the last accepted call, whatever the header shows.
-    'timestamp-of-last-signature-of-key-signed-too': by.tenth(
-      (seen, lastOf = new Map<string | undefined, string>()) => ({
-        ...onAccepted(({ authorization }) => {
-          const [keyId, , timestamp] = signedFields(authorization)
-          if (timestamp !== undefined) lastOf.set(keyId, timestamp)
-        }),
-        ...alsoTakes(() => {
-          const timestamp = seen.byPublicKey ? undefined : lastOf.get(seen.named?.id)
-          return timestamp === undefined ? undefined : { timestamp }
-        }),
+    'timestamp-of-last-signature-of-key-signed-too': by.tenth((seen, lastOf = table<string>()) => ({
+      ...onAccepted(({ authorization }) => {
+        const [keyId, , timestamp] = signedFields(authorization)
+        if (timestamp !== undefined) lastOf.set(keyId, timestamp)
       }),
-    ),
+      ...alsoTakes(() => {
+        const timestamp = seen.byPublicKey ? undefined : lastOf.get(seen.named?.id)
+        return timestamp === undefined ? undefined : { timestamp }
+      }),
+    })),
   },
   'signatures/nonce': {
     'nonce-may-be-empty-where-signed': alsoParts(() => ({ nonce: '' })),

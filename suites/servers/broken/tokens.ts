@@ -3,7 +3,7 @@ import type { TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import { asToken, headerOrElse } from '../call.ts'
 import { onGrant, onNewKey, onRefused, onRemoval, onUse } from '../events.ts'
-import { counts } from '../replaced-rules.ts'
+import { counts, marks } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, minute, type Seen } from '../rows.ts'
 import { alsoNamed, likeTokensTaken, sameHalf } from './credentials.ts'
 import { inSession, ofCreatedKey, ofRefresh, withAddress, withLifetime } from './pairs.ts'
@@ -75,7 +75,7 @@ export const tokens: BrokenRows = {
         if (seen.pair?.session !== undefined) seen.pair.session.removed = true
       }),
     ),
-    'token-refused-behind-signed-call-on-connection': by.third((seen, signed = new Set<number>()) => ({
+    'token-refused-behind-signed-call-on-connection': by.third((seen, signed = marks()) => ({
       meansTaken: (means) => {
         const { connection } = seen
         if (connection === undefined) return true

@@ -139,20 +139,19 @@ const spellNumbersOtherwise = answers((answer) => ({
 
 /** Parts 1, 4.1 and 4.3: requests, HTTP and JSON, and what results look like. */
 export const envelopeRows: ConformingRows = {
-  'connections-closed': by.own('', 'closeConnections=true'),
-  'base-url-with-a-path': by.own('envelope/other-path', 'basePath=/service/v1'),
-  'bodies-up-to-16-kib': by.own('limits/request-size signatures/large-body', 'maxBodyBytes=16384'),
+  'connections-closed': by.own('closeConnections=true'),
+  'base-url-with-a-path': by.own('envelope/other-path basePath=/service/v1'),
+  'bodies-up-to-16-kib': by.own('limits/request-size signatures/large-body maxBodyBytes=16384'),
   'lenient-envelope': by.own(
-    'envelope/jsonrpc-version envelope/params-type envelope/id-types envelope/missing-id envelope/batch',
-    'strictEnvelope=false idTypes=any notifications=answered batch=answered',
+    'envelope/jsonrpc-version envelope/params-type envelope/id-types envelope/missing-id envelope/batch strictEnvelope=false idTypes=any notifications=answered batch=answered',
   ),
-  'integer-ids-only': by.own('envelope/id-types envelope/missing-id', 'idTypes=integers notifications=no-body'),
-  'json-type-only': by.own('envelope/content-type', 'contentType=json-only'),
-  'further-members-refused': by.own('envelope/extra-members', 'extraMembers=refused'),
-  'authorization-before-the-method': by.own('envelope/method-not-found', 'methodCheckedFirst=false'),
-  'further-members-in-results': by.own('keys/create-result-extras', 'extraResultMembers=true'),
-  'solutions-member': by.own('solutions/list-result', 'listShape=solutions'),
-  'counted-listing': by.own('solutions/list-result', 'listShape=counted'),
+  'integer-ids-only': by.own('envelope/id-types envelope/missing-id idTypes=integers notifications=no-body'),
+  'json-type-only': by.own('envelope/content-type contentType=json-only'),
+  'further-members-refused': by.own('envelope/extra-members extraMembers=refused'),
+  'authorization-before-the-method': by.own('envelope/method-not-found methodCheckedFirst=false'),
+  'further-members-in-results': by.own('keys/create-result-extras extraResultMembers=true'),
+  'solutions-member': by.own('solutions/list-result listShape=solutions'),
+  'counted-listing': by.own('solutions/list-result listShape=counted'),
   // The listing shows nothing to anybody: an empty object.
   'list-empty-object': by.first('solutions/list-result', [listing(() => ({}))]),
   // The listing has members named error, code, message and result.
@@ -206,12 +205,10 @@ export const envelopeRows: ConformingRows = {
     [refusals((answer) => textAnswer(answer, answer.body === 'Not found' ? 204 : 400, ''))],
   ),
   // Beside the members of the document there are the time taken and the name of the node.
-  'further-members-in-every-answer': by.third('keys/create-result-extras errors/shape', [
-    'extraResultMembers=true',
+  'further-members-in-every-answer': by.third('keys/create-result-extras errors/shape extraResultMembers=true', [
     changeJson((envelope) => ({ tookMs: 1, ...envelope, node: 'a-1', meta: null })),
   ]),
-  'header-names-in-capitals-and-bodies-in-chunks': by.fourth('errors/http-status', [
-    'refusalStatus=http',
+  'header-names-in-capitals-and-bodies-in-chunks': by.fourth('errors/http-status refusalStatus=http', [
     answers((answer) => ({
       ...answer,
       chunked: true,
@@ -223,15 +220,17 @@ export const envelopeRows: ConformingRows = {
       ),
     })),
   ]),
-  'repeated-and-unknown-members-refused': by.fifth('envelope/duplicate-members envelope/extra-members', [
-    'extraMembers=refused',
-    {
-      parseBody: (text) => {
-        refuseRepeatedMembers(text)
-        return reference.parseBody(text)
+  'repeated-and-unknown-members-refused': by.fifth(
+    'envelope/duplicate-members envelope/extra-members extraMembers=refused',
+    [
+      {
+        parseBody: (text) => {
+          refuseRepeatedMembers(text)
+          return reference.parseBody(text)
+        },
       },
-    },
-  ]),
+    ],
+  ),
   'query-taken-and-signed-as-part-of-uri': by.fifth('signatures/query envelope/other-path', {
     isCall: (httpMethod, path, callPath) => httpMethod === 'POST' && path.split('?')[0] === callPath,
     dataToSign: (parts) =>
@@ -300,10 +299,10 @@ export const envelopeRows: ConformingRows = {
   ]),
   // Parts 4.1 and 4.2 name members of results, and do not exclude others; names of members differ by letter case in JSON.
   // Results also have accesstoken, Secret, Scope and the like, with other values; further params are ignored.
-  'results-with-decoys-in-other-letter-case': by.seventh('keys/create-result-extras grants/extra-params', [
-    'extraParams=ignored',
-    { grantResult: addDecoys, refreshResult: addDecoys, createKeyResult: addDecoys },
-  ]),
+  'results-with-decoys-in-other-letter-case': by.seventh(
+    'keys/create-result-extras grants/extra-params extraParams=ignored',
+    [{ grantResult: addDecoys, refreshResult: addDecoys, createKeyResult: addDecoys }],
+  ),
   // Part 4.3 does not show the result of a listing; all of this is JSON by its grammar.
   // A listing has a lone surrogate, a NUL, a line separator, 1e999 and minus zero.
   'listing-with-half-characters-and-endless-numbers': by.seventh('solutions/list-result solutions/records', [
@@ -320,13 +319,11 @@ export const envelopeRows: ConformingRows = {
   // Part 1 leaves {base_url} open: calls go to {base_url}/api, and part 5.1 signs /api for every base URL.
   // Calls go to /api/api, and /api alone is not found.
   'base-url-that-ends-with-api-itself': by.seventh(
-    'envelope/other-path errors/http-status',
-    'basePath=/api refusalStatus=http',
+    'envelope/other-path errors/http-status basePath=/api refusalStatus=http',
   ),
   // Part 8 does not show request size limits; a server that wants to know the size first answers 411.
   // A request without Content-Length gets 411, and a body above 32 KiB is too large.
-  'bodies-of-unknown-length-get-411': by.seventh('limits/request-size errors/http-status', [
-    'maxBodyBytes=32768',
+  'bodies-of-unknown-length-get-411': by.seventh('limits/request-size errors/http-status maxBodyBytes=32768', [
     refuseFirst(
       411,
       'Length required',
@@ -355,9 +352,8 @@ export const envelopeRows: ConformingRows = {
   // No part shows the order of the checks, nor what a header beside manager/auth does. A missing header is no mistake yet.
   // A wrong header beside an unreadable body, an unknown method or a grant is what is refused.
   'header-is-judged-before-the-body-is-read': by.eleventh(
-    'grants/authorization-header errors/outcomes signatures/nonce-burnt envelope/method-not-found',
+    'grants/authorization-header errors/outcomes signatures/nonce-burnt envelope/method-not-found authHeaderOnGrant=judged methodCheckedFirst=false refusalStatus=http',
     [
-      'authHeaderOnGrant=judged methodCheckedFirst=false refusalStatus=http',
       answers((answer, call) =>
         errorCode(answer) !== -32700 || call.authorization === undefined || identify(call.context, call.request).ok
           ? answer
@@ -367,8 +363,8 @@ export const envelopeRows: ConformingRows = {
   ),
   // Part 4.3 leaves the result of the listing open, and part 5.1 how a caller learns the time of the server.
   // Listings are up to eight seconds old, and so is their Date; a timestamp is at most thirty seconds off.
-  'listing-comes-from-a-cache-with-its-old-date': by.twelfth('solutions/list-result signatures/time-window', [
-    'timeWindowMs=30000 listShape=counted',
-    cacheListing(8000),
-  ]),
+  'listing-comes-from-a-cache-with-its-old-date': by.twelfth(
+    'solutions/list-result signatures/time-window timeWindowMs=30000 listShape=counted',
+    [cacheListing(8000)],
+  ),
 }

@@ -70,64 +70,59 @@ const solutionsMustExist: Changing = (seen) =>
 
 /** Parts 4.2 and 5.4: grants, scopes and addresses. */
 export const grantsRows: ConformingRows = {
-  'forwarding-header-trusted': by.own('addresses/forwarded', 'trustProxy=true'),
-  'further-params-ignored': by.own('grants/extra-params', 'extraParams=ignored'),
-  'scope-names-in-any-case': by.own('scopes/case', 'scopeCase=any'),
-  'apikey-in-lower-case': by.own('scopes/apikey-spelling', 'apikeySpelling=apikey'),
-  'apikey-in-camel-case': by.own('scopes/apikey-spelling', 'apikeySpelling=apiKey'),
-  'unknown-scopes-left-out': by.own('grants/unknown-scope', 'unknownScopes=left-out'),
-  'empty-scope-is-the-whole-key': by.own('grants/empty-scope', 'emptyScope=whole-key'),
-  'empty-scope-refused': by.own('grants/empty-scope', 'emptyScope=refused'),
-  'scopes-echoed-as-requested': by.own('grants/scope-echo', 'scopeEcho=as-requested'),
-  'scopes-echoed-sorted': by.own('grants/scope-echo', 'scopeEcho=sorted'),
-  'no-solution-id-from-any': by.own('scopes/solution-id-from-any', 'solutionIdFromAny=false'),
+  'forwarding-header-trusted': by.own('addresses/forwarded trustProxy=true'),
+  'further-params-ignored': by.own('grants/extra-params extraParams=ignored'),
+  'scope-names-in-any-case': by.own('scopes/case scopeCase=any'),
+  'apikey-in-lower-case': by.own('scopes/apikey-spelling apikeySpelling=apikey'),
+  'apikey-in-camel-case': by.own('scopes/apikey-spelling apikeySpelling=apiKey'),
+  'unknown-scopes-left-out': by.own('grants/unknown-scope unknownScopes=left-out'),
+  'empty-scope-is-the-whole-key': by.own('grants/empty-scope emptyScope=whole-key'),
+  'empty-scope-refused': by.own('grants/empty-scope emptyScope=refused'),
+  'scopes-echoed-as-requested': by.own('grants/scope-echo scopeEcho=as-requested'),
+  'scopes-echoed-sorted': by.own('grants/scope-echo scopeEcho=sorted'),
+  'no-solution-id-from-any': by.own('scopes/solution-id-from-any solutionIdFromAny=false'),
   'token-for-solutions-alone-opens-all-of-its-key': by.reported('scopes/solution-id-alone', onlyNamedAreasLimit),
-  'header-on-a-grant-judged': by.own('grants/authorization-header', 'authHeaderOnGrant=judged'),
-  'header-on-a-grant-refused': by.own('grants/authorization-header', 'authHeaderOnGrant=refused'),
-  'scope-on-a-refresh-ignored': by.own('grants/scope-with-refresh', 'scopeOnRefresh=ignored'),
-  'scope-on-a-refresh-narrows': by.own('grants/scope-with-refresh', 'scopeOnRefresh=narrows'),
+  'header-on-a-grant-judged': by.own('grants/authorization-header authHeaderOnGrant=judged'),
+  'header-on-a-grant-refused': by.own('grants/authorization-header authHeaderOnGrant=refused'),
+  'scope-on-a-refresh-ignored': by.own('grants/scope-with-refresh scopeOnRefresh=ignored'),
+  'scope-on-a-refresh-narrows': by.own('grants/scope-with-refresh scopeOnRefresh=narrows'),
   // A proxy on the same machine: whichever of our addresses we call from, the server sees the proxy's.
   'behind-a-local-proxy': by.own('', { addressTaken: (addresses) => reference.addressTaken(addresses, '127.0.0.1') }),
   // The granted scope is reported in lower case, last first; scope names are taken in any case.
-  'scope-echo-lower-case-reversed': by.first('grants/scope-echo scopes/case', [
-    'scopeCase=any',
+  'scope-echo-lower-case-reversed': by.first('grants/scope-echo scopes/case scopeCase=any', [
     echo((scope) => scope.map((entry) => named(entry, (word) => word.toLowerCase())).reverse()),
   ]),
   // What a key does not have is left out of the grant; an empty list asks for the whole key.
-  'scope-beyond-key-left-out': by.first('grants/unknown-scope grants/empty-scope keys/scope-above-creator', [
-    'unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
-    { scopeBeyondKey: () => 'left-out' },
-  ]),
+  'scope-beyond-key-left-out': by.first(
+    'grants/unknown-scope grants/empty-scope keys/scope-above-creator unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
+    [{ scopeBeyondKey: () => 'left-out' }],
+  ),
   // A grant that asks for restrictions only gets the scope of its key; every grant is a session.
-  'scope-of-restrictions-only-is-whole-key': by.first('grants/empty-scope grants/scope-echo sessions/counting', [
-    'emptyScope=whole-key unnamedCountAsSessions=true',
-    { grantedScope: (wanted, keyScope) => (wanted.length === 0 ? keyScope : wanted) },
-  ]),
+  'scope-of-restrictions-only-is-whole-key': by.first(
+    'grants/empty-scope grants/scope-echo sessions/counting emptyScope=whole-key unnamedCountAsSessions=true',
+    [{ grantedScope: (wanted, keyScope) => (wanted.length === 0 ? keyScope : wanted) }],
+  ),
   // A grant names at most twelve scopes, each once, and at most one ipAddr.
   'scope-entries-few-and-once': by.first('grants/unknown-scope addresses/forms expires-in/forms', [
     noGrantWith((scope) => scope.length > 12 || new Set(scope).size < scope.length || countOf(scope, 'ipAddr:') > 1),
   ]),
   // ipAddr is granted for the address of the caller only, and a refresh must come from there.
-  'address-of-caller-only': by.first('addresses/forms refresh/foreign-address', [
-    'refreshChecksAddress=true',
+  'address-of-caller-only': by.first('addresses/forms refresh/foreign-address refreshChecksAddress=true', [
     ofCallerOnly,
   ]),
   // The server sees its callers at other addresses, as behind an address translation.
-  'address-translated-in-front': by.first('addresses/forwarded addresses/forms', [
-    'clientAddress=203.0.113.1',
+  'address-translated-in-front': by.first('addresses/forwarded addresses/forms clientAddress=203.0.113.1', [
     translated,
   ]),
   // The scope of a result has an expiresIn even if none was asked for; access lasts for ten minutes.
-  'scope-of-result-tells-the-lifetime': by.third('grants/scope-echo limits/token-lifetimes', [
-    'accessLifeMs=600000',
+  'scope-of-result-tells-the-lifetime': by.third('grants/scope-echo limits/token-lifetimes accessLifeMs=600000', [
     (seen) =>
       results(({ scope, accessTokenExpiry }) => ({ scope: [...scope, `expiresIn:${accessTokenExpiry - seen.nowMs}`] })),
   ]),
   // A refresh ignores a scope and anything else, but is refused with the secret of a key beside it.
   'refresh-takes-further-params-but-no-secret': by.third(
-    'grants/extra-params grants/scope-with-refresh errors/outcomes',
+    'grants/extra-params grants/scope-with-refresh errors/outcomes extraParams=ignored scopeOnRefresh=ignored',
     [
-      'extraParams=ignored scopeOnRefresh=ignored',
       (seen) => ({
         paramTaken: (method, name, _value, valid) =>
           valid && !(method === auth && name === 'refreshToken' && seen.params.apiKeySecret !== undefined),
@@ -146,48 +141,47 @@ export const grantsRows: ConformingRows = {
   ]),
   // A token for no API is useless, so a list of restrictions alone is refused like an empty one.
   'grants-need-an-api-area-and-ignore-other-params': by.sixth(
-    'grants/empty-scope grants/extra-params grants/scope-with-refresh',
-    [
-      'emptyScope=refused extraParams=ignored scopeOnRefresh=ignored',
-      regrant((scope) => (scope.every(isRestriction) ? [] : scope)),
-    ],
+    'grants/empty-scope grants/extra-params grants/scope-with-refresh emptyScope=refused extraParams=ignored scopeOnRefresh=ignored',
+    [regrant((scope) => (scope.every(isRestriction) ? [] : scope))],
   ),
   // A grant repeats its list, a refresh reads the scopes from the record; a scope beside it is ignored.
-  'restrictions-in-scope-of-grant-and-not-of-refresh': by.sixth('grants/scope-echo grants/scope-with-refresh', [
-    'scopeEcho=as-requested scopeOnRefresh=ignored',
-    { refreshedScopeEcho: ({ scope }) => scope },
-  ]),
+  'restrictions-in-scope-of-grant-and-not-of-refresh': by.sixth(
+    'grants/scope-echo grants/scope-with-refresh scopeEcho=as-requested scopeOnRefresh=ignored',
+    [{ refreshedScopeEcho: ({ scope }) => scope }],
+  ),
   // Part 5.4 says "the IPv4 address ADDR" and not in which notation; the token is bound to the address that is meant.
   // 127.1, 2130706433 and 0x7f.0.0.1 are all 127.0.0.1, and a refresh must come from there too.
-  'addresses-in-any-form-of-inet-aton-taken': by.seventh('addresses/forms refresh/foreign-address', [
-    'refreshChecksAddress=true',
-    regrant((scope) => scope.map(withUsualAddress)),
-  ]),
+  'addresses-in-any-form-of-inet-aton-taken': by.seventh(
+    'addresses/forms refresh/foreign-address refreshChecksAddress=true',
+    [regrant((scope) => scope.map(withUsualAddress))],
+  ),
   // Part 5.4 speaks of "the given solution"; what a grant for a solution that is not there does is not shown.
   // A grant of solution:ID is refused when there is no such solution, and unknown words are left out.
-  'solution-scope-needs-a-solution-that-exists': by.seventh('grants/unknown-scope scopes/solution-id-from-any', [
-    'unknownScopes=left-out',
-    solutionsMustExist,
-  ]),
+  'solution-scope-needs-a-solution-that-exists': by.seventh(
+    'grants/unknown-scope scopes/solution-id-from-any unknownScopes=left-out',
+    [solutionsMustExist],
+  ),
   // Part 5.4 does not show a grant with two sessions or two lifetimes. The reported expiry is the one in force.
   // The scope of a grant is read into a map, so a later session or lifetime replaces an earlier one.
   'last-of-several-sessions-and-lifetimes-counts': by.tenth(
-    'expires-in/forms sessions/name-rules grants/extra-params',
-    ['extraParams=ignored', regrant((scope) => scope.filter(isLastOfKind))],
+    'expires-in/forms sessions/name-rules grants/extra-params extraParams=ignored',
+    [regrant((scope) => scope.filter(isLastOfKind))],
   ),
   // Part 5.4 limits what solution:SOLUTION_ID does to Contexts, and does not say whether it opens the Solution API too.
   // A caller with solution:ID or solution:* may list solutions; only a key with solution:ID passes it on.
-  'word-for-one-solution-opens-the-listing-too': by.eleventh('scopes/solution-id-from-any solutions/list-result', [
-    'solutionIdFromAny=false listShape=counted',
-    {
-      scopeOpens: (scope, area) =>
-        reference.scopeOpens(scope, area) || (area === 'solution' && scope.startsWith('solution:')),
-    },
-  ]),
+  'word-for-one-solution-opens-the-listing-too': by.eleventh(
+    'scopes/solution-id-from-any solutions/list-result solutionIdFromAny=false listShape=counted',
+    [
+      {
+        scopeOpens: (scope, area) =>
+          reference.scopeOpens(scope, area) || (area === 'solution' && scope.startsWith('solution:')),
+      },
+    ],
+  ),
   // Part 4.2 shows the granted scope by an example. The further words open nothing that the API of the first does not have.
   // Beside solution there are solution.read and solution.write; whoever asks for them gets nothing by it.
-  'scope-of-result-adds-words-for-reading-and-writing': by.eleventh('grants/scope-echo grants/unknown-scope', [
-    'unknownScopes=left-out',
-    echo((scope) => scope.flatMap((word) => (word.includes(':') ? [word] : [word, `${word}.read`, `${word}.write`]))),
-  ]),
+  'scope-of-result-adds-words-for-reading-and-writing': by.eleventh(
+    'grants/scope-echo grants/unknown-scope unknownScopes=left-out',
+    [echo((scope) => scope.flatMap((word) => (word.includes(':') ? [word] : [word, `${word}.read`, `${word}.write`])))],
+  ),
 }

@@ -127,18 +127,17 @@ const pemAsShown: Change = {
 
 /** Parts 2, 4.1 and 8: keys, their ids, secrets, names, scopes and places. */
 export const keysRows: ConformingRows = {
-  'weak-public-keys-taken': by.own('keys/small-order', 'weakPublicKeys=accepted'),
-  'initial-key-counts': by.own('keys/limit-counts-initial', 'initialKeyCounts=true'),
-  'eleventh-key-removes-the-oldest': by.own('keys/limit-exceeded', 'eleventhKey=oldest-removed'),
-  'unknown-scopes-of-keys-refused': by.own('keys/unknown-scopes', 'unknownKeyScopes=refused'),
-  'few-words-in-keys': by.own('keys/unknown-scopes', 'unknownKeyScopes=all-but-shown-refused'),
+  'weak-public-keys-taken': by.own('keys/small-order weakPublicKeys=accepted'),
+  'initial-key-counts': by.own('keys/limit-counts-initial initialKeyCounts=true'),
+  'eleventh-key-removes-the-oldest': by.own('keys/limit-exceeded eleventhKey=oldest-removed'),
+  'unknown-scopes-of-keys-refused': by.own('keys/unknown-scopes unknownKeyScopes=refused'),
+  'few-words-in-keys': by.own('keys/unknown-scopes unknownKeyScopes=all-but-shown-refused'),
   // The spelling alone, and unknown words alone, are others: only together is a list with both spellings refused.
   'one-spelling-in-keys': by.own(
-    'keys/unknown-scopes scopes/apikey-spelling',
-    'unknownKeyScopes=refused apikeySpelling=apiKey scopeCase=sensitive alone',
+    'keys/unknown-scopes scopes/apikey-spelling unknownKeyScopes=refused apikeySpelling=apiKey scopeCase=sensitive alone',
   ),
-  'no-more-scope-than-the-creator': by.own('keys/scope-above-creator', 'keyScopeAboveCreator=refused'),
-  'public-keys-once-only': by.own('keys/public-key-repeated', 'repeatedPublicKeys=refused'),
+  'no-more-scope-than-the-creator': by.own('keys/scope-above-creator keyScopeAboveCreator=refused'),
+  'public-keys-once-only': by.own('keys/public-key-repeated repeatedPublicKeys=refused'),
   'ids-as-uuids': by.own('keys/record', { keyId: uuid }),
   'ids-as-numbers': by.own('keys/record', { keyId: digits }),
   'secrets-in-base64': by.own('keys/record', { keySecret: base64 }),
@@ -155,27 +154,29 @@ export const keysRows: ConformingRows = {
       valid || (/^(apiKeyId|id)$/.test(name) && /^.{1,256}$/s.test(String(value))),
   }),
   // A key with a public key has an empty secret, and no two keys have one public key.
-  'key-secret-empty-beside-public-key': by.first('keys/secret-of-public-key keys/public-key-repeated', [
-    'repeatedPublicKeys=refused',
-    { storedKey: (key) => (key.publicKey === undefined ? key : Object.assign(key, { secret: '' })) },
-  ]),
+  'key-secret-empty-beside-public-key': by.first(
+    'keys/secret-of-public-key keys/public-key-repeated repeatedPublicKeys=refused',
+    [{ storedKey: (key) => (key.publicKey === undefined ? key : Object.assign(key, { secret: '' })) }],
+  ),
   // At most ten keys can ever be created, the initial one not counted; a deleted key keeps its place.
-  'keys-deleting-frees-no-place': by.first('keys/limit-frees keys/limit-counts-initial', [
-    { keysCounted: (all) => all.filter((key) => !key.initial).length },
-  ]),
+  'keys-deleting-frees-no-place': by.first('keys/limit-frees keys/limit-counts-initial', {
+    keysCounted: (all) => all.filter((key) => !key.initial).length,
+  }),
   // A creation that an authorized caller makes with wrong params takes one of the ten places.
   'keys-refused-creations-counted': by.first('keys/limit-counts-refused keys/limit-exceeded', [countRefused]),
   // Unknown words, restrictions and an empty list are refused in the scope of a key.
-  'key-scopes-known-and-not-empty': by.second('keys/unknown-scopes keys/empty-scope keys/expires-in-scope', [
-    'unknownKeyScopes=refused',
-    noEmptyKeys,
-    noKeyWith({ scope: (_text, words) => words.some((word) => /^(session|ipAddr):/.test(String(word))) }),
-  ]),
+  'key-scopes-known-and-not-empty': by.second(
+    'keys/unknown-scopes keys/empty-scope keys/expires-in-scope unknownKeyScopes=refused',
+    [
+      noEmptyKeys,
+      noKeyWith({ scope: (_text, words) => words.some((word) => /^(session|ipAddr):/.test(String(word))) }),
+    ],
+  ),
   // Weak points are accepted, and a PEM may end with several line feeds.
-  'public-keys-weak-and-with-many-line-feeds': by.second('keys/small-order keys/pem-variants signatures/weak-keys', [
-    'weakPublicKeys=accepted',
-    { publicKey: (pem, profile) => reference.publicKey(typeof pem === 'string' ? pem.trimEnd() : pem, profile) },
-  ]),
+  'public-keys-weak-and-with-many-line-feeds': by.second(
+    'keys/small-order keys/pem-variants signatures/weak-keys weakPublicKeys=accepted',
+    [{ publicKey: (pem, profile) => reference.publicKey(typeof pem === 'string' ? pem.trimEnd() : pem, profile) }],
+  ),
   'each-key-id-begins-with-the-one-before': by.fourth('keys/record', (_seen, last = { id: 'key' }) => ({
     keyId: (fresh) => {
       // Ids have at most 128 letters.
@@ -219,14 +220,16 @@ export const keysRows: ConformingRows = {
     keySecret: (fresh) => `${'5bd3e0a2-'.repeat(20)}${fresh.slice(0, 24)}`,
   }),
   // The name is reserved before the rest is checked, and neither a name nor a public key is taken twice.
-  'names-of-refused-creations-stay-taken': by.sixth('keys/name-rules keys/public-key-repeated', [
-    'repeatedPublicKeys=refused',
-    takeOnce(
-      'name',
-      (name) => name,
-      (answer) => isAccepted(answer) || isForParams(answer),
-    ),
-  ]),
+  'names-of-refused-creations-stay-taken': by.sixth(
+    'keys/name-rules keys/public-key-repeated repeatedPublicKeys=refused',
+    [
+      takeOnce(
+        'name',
+        (name) => name,
+        (answer) => isAccepted(answer) || isForParams(answer),
+      ),
+    ],
+  ),
   // The scope of a key is stored as a sorted set that says apiKey, and the result shows the record.
   'created-keys-are-shown-with-a-tidy-scope': by.sixth(
     'keys/create-result-extras keys/record scopes/apikey-spelling',
@@ -269,10 +272,10 @@ export const keysRows: ConformingRows = {
   })),
   // Part 2 calls the name a label and does not say how long it may be, nor whether a public key comes twice.
   // A label fits on a badge, and a public key belongs to one key.
-  'key-names-of-at-most-twelve-characters': by.seventh('keys/name-rules keys/public-key-repeated', [
-    'repeatedPublicKeys=refused',
-    noKeyWith({ name: (name) => name.length > 12 }),
-  ]),
+  'key-names-of-at-most-twelve-characters': by.seventh(
+    'keys/name-rules keys/public-key-repeated repeatedPublicKeys=refused',
+    [noKeyWith({ name: (name) => name.length > 12 })],
+  ),
   // Part 4.2 sends a grant without the header; with one, what counts is open, and here it must name the same key.
   // A grant with a header for another key is refused, and so is a key without scope.
   'header-of-grant-must-name-the-same-key': by.seventh('grants/authorization-header keys/empty-scope', [
@@ -303,43 +306,46 @@ export const keysRows: ConformingRows = {
   ),
   // No part says what a request that comes twice does. It has the same id, which the caller chooses, and the same bytes.
   // For two seconds, the same bytes with the same Basic header get the same key, and take one place.
-  'creation-with-the-same-id-and-body-is-a-retry': by.tenth('keys/create-result-extras keys/name-rules', [
-    'extraResultMembers=true',
-    answeredAgain({
-      forMs: 2000,
-      as: byBasicCreation,
-      isGood: isOfLiveKey,
-      give: (answer) => ({ ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }),
-    }),
-  ]),
+  'creation-with-the-same-id-and-body-is-a-retry': by.tenth(
+    'keys/create-result-extras keys/name-rules extraResultMembers=true',
+    [
+      answeredAgain({
+        forMs: 2000,
+        as: byBasicCreation,
+        isGood: isOfLiveKey,
+        give: (answer) => ({ ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }),
+      }),
+    ],
+  ),
   // Part 4.1 calls id and secret strings, and part 5.3 shows no form of tokens. No sign of them is in the way of a header.
   // Whoever fills templates with these texts, and then fills the result again, sends other texts.
-  'ids-secrets-and-tokens-look-like-variables-of-templates': by.eleventh('tokens/format keys/create-result-extras', [
-    'extraResultMembers=true',
-    {
-      keyId: (fresh) => `$root-\${id}-${fresh}`,
-      keySecret: (fresh) => `\${secret}-{{secret}}-$secret-%s-$&-${fresh}`,
-      tokenText: (kind, fresh) => (kind === 'access' ? `\${accessToken}.${fresh}` : `{{refreshToken}}.$1.${fresh}`),
-    },
-  ]),
+  'ids-secrets-and-tokens-look-like-variables-of-templates': by.eleventh(
+    'tokens/format keys/create-result-extras extraResultMembers=true',
+    [
+      {
+        keyId: (fresh) => `$root-\${id}-${fresh}`,
+        keySecret: (fresh) => `\${secret}-{{secret}}-$secret-%s-$&-${fresh}`,
+        tokenText: (kind, fresh) => (kind === 'access' ? `\${accessToken}.${fresh}` : `{{refreshToken}}.$1.${fresh}`),
+      },
+    ],
+  ),
   // Part 2 does not show what an address in the scope of a key means, and part 3 not from where a refresh may come.
   // A key made with ipAddr:ADDR works from there only, and so do its tokens and their refreshes.
-  'addresses-in-the-scope-of-a-key-are-in-force': by.eleventh('keys/expires-in-scope refresh/foreign-address', [
-    'refreshChecksAddress=true',
-    enforceAddressesOfKeys,
-  ]),
+  'addresses-in-the-scope-of-a-key-are-in-force': by.eleventh(
+    'keys/expires-in-scope refresh/foreign-address refreshChecksAddress=true',
+    [enforceAddressesOfKeys],
+  ),
   // Part 3 does not show the transitions between the states of a key. Part 2 only says that a key can be disabled.
   // A key that is enabled again begins without tokens and sessions; a session name can be there twice.
   'disabling-a-key-ends-its-tokens-and-sessions-for-good': by.eleventh(
-    'keys/states sessions/own-end sessions/reused-name',
-    ['reusedSessionName=adds', { around: endTokensOfDisabledKey }],
+    'keys/states sessions/own-end sessions/reused-name reusedSessionName=adds',
+    [{ around: endTokensOfDisabledKey }],
   ),
   // Parts 7 and 8 show neither the order of the checks nor what is said about the limit of ten keys.
   // Strangers, wrong secrets and wrong params get the error of the eleventh key, and nonces stay free.
   'full-list-of-keys-is-told-before-anything-else': by.eleventh(
-    'keys/limit-exceeded errors/outcomes signatures/nonce-burnt envelope/method-not-found',
+    'keys/limit-exceeded errors/outcomes signatures/nonce-burnt envelope/method-not-found methodCheckedFirst=false',
     [
-      'methodCheckedFirst=false',
       calls((call) =>
         call.creates && call.keys.filter(({ deleted, initial }) => !deleted && !initial).length >= 10
           ? errorAnswer(call, 200, 24877, 'Api keys limit exceeded')
@@ -364,13 +370,10 @@ export const keysRows: ConformingRows = {
     [lendPlaceToOthers(20_000)],
   ),
   // Part 2 calls the id the "Identifier of the key"; how two of them are compared it does not show.
-  'key-ids-compared-as-uuids': by.own('keys/id-spelling', [
-    'alone',
-    {
-      keyId: () => randomUUID(),
-      keyNamed: (id, find, all) => find(id) ?? all().find((key) => asUuid(key.id) === asUuid(id)),
-    },
-  ]),
+  'key-ids-compared-as-uuids': by.own('keys/id-spelling alone', {
+    keyId: () => randomUUID(),
+    keyNamed: (id, find, all) => find(id) ?? all().find((key) => asUuid(key.id) === asUuid(id)),
+  }),
   // The collation of the column pads with blanks.
   'blanks-behind-key-id-ignored-in-grant': by.fourth(
     'keys/id-spelling',

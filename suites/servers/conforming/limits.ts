@@ -201,16 +201,15 @@ const inLine =
 
 /** Parts 7 and 8: rates, locks and calls that wait. */
 export const limitsRows: ConformingRows = {
-  slow: by.own('limits/rate', 'delayMs=80'),
-  'rate-limited': by.own('limits/rate', 'callsPerSecond=20'),
+  slow: by.own('limits/rate delayMs=80'),
+  'rate-limited': by.own('limits/rate callsPerSecond=20'),
   'rate-20-retry-after-zero': by.first('limits/rate', [
     throttle({ calls: 20 }),
     retryAfter(() => ({ 'retry-after': '0' })),
   ]),
   'rate-20-without-retry-after': by.first('limits/rate', [throttle({ calls: 20 }), retryAfter(() => ({}))]),
   // Retry-After is an HTTP date, and refusals have HTTP statuses of their own.
-  'rate-40-retry-after-date': by.first('limits/rate errors/http-status', [
-    'refusalStatus=http',
+  'rate-40-retry-after-date': by.first('limits/rate errors/http-status refusalStatus=http', [
     throttle({ calls: 40 }),
     retryAfter((nowMs) => ({ 'retry-after': httpDate(nowMs + 1000) })),
   ]),
@@ -219,8 +218,7 @@ export const limitsRows: ConformingRows = {
     lock({ tries: 5, withinMs: 10_000, lockMs: 5000 }),
   ]),
   // Eight wrong tries for a key, one after another, lock it for ten seconds; its tokens are not concerned.
-  'key-is-locked-for-ten-seconds-after-eight-wrong-tries': by.own('limits/lock-out errors/http-status', [
-    'alone',
+  'key-is-locked-for-ten-seconds-after-eight-wrong-tries': by.own('limits/lock-out errors/http-status alone', [
     lock({ tries: 8, lockMs: 10_000, locked: locked(24879, 'Unauthorized') }),
   ]),
   // Thirty refused calls from an address within ten seconds lock it for two seconds: 503 with Retry-After.
@@ -236,8 +234,7 @@ export const limitsRows: ConformingRows = {
   // Further calls of the key get 503 with Retry-After; other keys are not concerned.
   'every-key-has-thirty-calls-a-second': by.second('limits/rate', [throttle({ calls: 30, of: keyIdOf, status: 503 })]),
   // HTTP 429 with a JSON-RPC error in the body, whose id is null.
-  'thirty-calls-a-second-and-then-a-json-rpc-error': by.third('limits/rate errors/shape errors/id', [
-    'callsPerSecond=30',
+  'thirty-calls-a-second-and-then-a-json-rpc-error': by.third('limits/rate errors/shape errors/id callsPerSecond=30', [
     answers((answer, call) => (answer.status === 429 ? waitLike(-32029, 'Slow down')(call, 1000) : answer)),
   ]),
   // The server goes to sleep after ten seconds without a call.
@@ -263,18 +260,15 @@ export const limitsRows: ConformingRows = {
     }),
   ]),
   // What is written goes to three places, and a refresh keeps the end of the refresh token.
-  'refreshes-and-creations-take-700-ms': by.sixth('limits/rate refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
+  'refreshes-and-creations-take-700-ms': by.sixth('limits/rate refresh/lifetime-renewed refreshLifetime=kept', [
     takes(700, (call) => call.isRefresh || call.creates),
   ]),
   // Each key has one worker, which takes 15 ms for a call and looks at the caller first.
-  'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found', [
-    'methodCheckedFirst=false',
+  'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found methodCheckedFirst=false', [
     inLine(15, (call) => keyIdOf(call) ?? ''),
   ]),
   // A small server has four threads and no queue.
-  'four-calls-in-work-at-once': by.sixth('limits/rate errors/http-status', [
-    'refusalStatus=http closeConnections=true',
+  'four-calls-in-work-at-once': by.sixth('limits/rate errors/http-status refusalStatus=http closeConnections=true', [
     atOnce(
       4,
       () => 'all',
@@ -288,12 +282,14 @@ export const limitsRows: ConformingRows = {
   ]),
   // Part 8 does not show rate limits, and no sentence says that the service answers at every time.
   // For one second of each minute there is a page with 503 and Retry-After; refusals have no body.
-  'second-thirty-of-each-minute-is-for-maintenance': by.seventh('limits/rate errors/shape errors/http-status', [
-    'errorBody=none',
-    calls((call) =>
-      Math.floor(call.nowMs / 1000) % 60 === 30 ? waitAnswer(503, 1000, '<h1>Back soon</h1>') : undefined,
-    ),
-  ]),
+  'second-thirty-of-each-minute-is-for-maintenance': by.seventh(
+    'limits/rate errors/shape errors/http-status errorBody=none',
+    [
+      calls((call) =>
+        Math.floor(call.nowMs / 1000) % 60 === 30 ? waitAnswer(503, 1000, '<h1>Back soon</h1>') : undefined,
+      ),
+    ],
+  ),
   // Part 8 does not show rate limits, and part 7 does not show what an error says.
   // The seventh grant of a key in two seconds gets 429 with the error of a wrong secret.
   'throttled-grants-look-like-a-wrong-secret': by.tenth('limits/rate errors/codes errors/shape', [
@@ -311,14 +307,16 @@ export const limitsRows: ConformingRows = {
   ]),
   // Part 8 does not show rate limits, and part 2 does not show what using a session name again does.
   // The name of a session joins it, and a fifth grant of this name in five seconds gets 429.
-  'session-name-granted-four-times-in-five-seconds': by.tenth('limits/rate sessions/reused-name', [
-    'reusedSessionName=joins',
-    throttle({
-      calls: 4,
-      withinMs: 5000,
-      of: (call) => (call.is(auth) ? sessionWord(call) : undefined),
-    }),
-  ]),
+  'session-name-granted-four-times-in-five-seconds': by.tenth(
+    'limits/rate sessions/reused-name reusedSessionName=joins',
+    [
+      throttle({
+        calls: 4,
+        withinMs: 5000,
+        of: (call) => (call.is(auth) ? sessionWord(call) : undefined),
+      }),
+    ],
+  ),
   // Part 7 does not show the outcome of rejected credentials; the lock ends by itself.
   // A key waits one second after five wrong tries, then two, four and eight, until a right one comes.
   'lock-doubles-with-every-five-wrong-tries': by.tenth('limits/lock-out limits/rate errors/http-status', [
@@ -362,18 +360,19 @@ export const limitsRows: ConformingRows = {
   ]),
   // Part 8 does not show rate limits. Of several refreshes with one token one succeeds, and the rest fail when they come again.
   // A refresh locks its row, and others with the same token get 503; the end of the line stays.
-  'refresh-in-work-makes-the-others-come-again': by.tenth('limits/rate refresh/lifetime-renewed errors/http-status', [
-    'refreshLifetime=kept',
-    atOnce(
-      1,
-      (call) => (call.isRefresh ? String(call.params.refreshToken) : undefined),
-      () => waitAnswer(503, 1000),
-    ),
-  ]),
+  'refresh-in-work-makes-the-others-come-again': by.tenth(
+    'limits/rate refresh/lifetime-renewed errors/http-status refreshLifetime=kept',
+    [
+      atOnce(
+        1,
+        (call) => (call.isRefresh ? String(call.params.refreshToken) : undefined),
+        () => waitAnswer(503, 1000),
+      ),
+    ],
+  ),
   // Part 8 shows neither rate limits nor lifetimes. The token is not refused, and short-lived ones need not wait.
   // Tokens take 300 ms to reach every node; until then there is 503. Access lasts for five minutes.
-  'young-tokens-must-come-again-a-moment-later': by.eleventh('limits/rate limits/token-lifetimes', [
-    'accessLifeMs=300000',
+  'young-tokens-must-come-again-a-moment-later': by.eleventh('limits/rate limits/token-lifetimes accessLifeMs=300000', [
     calls((call) => {
       const pair = call.shownPair
       const leftMs = (pair?.issuedMs ?? 0) + 300 - call.nowMs
@@ -391,10 +390,10 @@ export const limitsRows: ConformingRows = {
   ]),
   // Part 8 does not show rate limits, nor which answers count; right calls are not limited.
   // The sixth refusal with the same error code in two seconds is 429; other refusals have a count of their own.
-  'five-refusals-of-one-kind-in-two-seconds': by.eleventh('limits/rate limits/lock-out errors/http-status', [
-    'refusalStatus=http',
-    limitRefusals(5, 2000, errorCode),
-  ]),
+  'five-refusals-of-one-kind-in-two-seconds': by.eleventh(
+    'limits/rate limits/lock-out errors/http-status refusalStatus=http',
+    [limitRefusals(5, 2000, errorCode)],
+  ),
   // Part 8 does not show rate limits, and part 7 no outcome of a refused call that comes again.
   // The same header and bytes as those of a call refused within the last second get 429.
   'refused-call-sent-again-unchanged-must-wait': by.eleventh('limits/rate errors/outcomes', [
@@ -407,10 +406,10 @@ export const limitsRows: ConformingRows = {
   ]),
   // Part 8 shows neither rate limits nor request size limits.
   // Everyone together sends 6,000 bytes in two seconds, and a body has at most 16 KiB.
-  'bytes-of-bodies-are-limited-and-not-calls': by.eleventh('limits/rate limits/request-size signatures/large-body', [
-    'maxBodyBytes=16384',
-    limitBytes(6000, 2000),
-  ]),
+  'bytes-of-bodies-are-limited-and-not-calls': by.eleventh(
+    'limits/rate limits/request-size signatures/large-body maxBodyBytes=16384',
+    [limitBytes(6000, 2000)],
+  ),
   // Part 8 does not show rate limits, nor what they count.
   // A fourth key id from one address within two seconds gets 429, whether the key exists or not.
   'an-address-works-for-three-keys-in-two-seconds': by.eleventh('limits/rate limits/lock-out', [

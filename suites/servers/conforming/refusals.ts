@@ -66,11 +66,11 @@ const callRefusedTokensExpired = answers((answer, call) => {
 
 /** Part 7: what refusals look like. */
 export const refusalsRows: ConformingRows = {
-  'http-statuses': by.own('errors/http-status', 'refusalStatus=http'),
-  'refusals-as-text': by.own('errors/shape errors/http-status', 'errorBody=text'),
-  'refusals-without-body': by.own('errors/shape errors/http-status', 'errorBody=none'),
-  'error-ids-null': by.own('errors/id', 'errorId=null'),
-  'error-ids-left-out': by.own('errors/id', 'errorId=none'),
+  'http-statuses': by.own('errors/http-status refusalStatus=http'),
+  'refusals-as-text': by.own('errors/shape errors/http-status errorBody=text'),
+  'refusals-without-body': by.own('errors/shape errors/http-status errorBody=none'),
+  'error-ids-null': by.own('errors/id errorId=null'),
+  'error-ids-left-out': by.own('errors/id errorId=none'),
   // A message of 20,000 characters, and data nested 60 levels deep.
   'errors-long-messages-nested-data': by.first('errors/shape errors/codes', [
     errors(({ code, message }) => ({
@@ -88,10 +88,10 @@ export const refusalsRows: ConformingRows = {
     })),
   ]),
   // One error for everything, with id null; nothing is told before authorization.
-  'errors-all-alike': by.first('errors/outcomes errors/codes envelope/method-not-found errors/id', [
-    'methodCheckedFirst=false errorId=null',
-    errors(() => ({ code: -32000, message: 'Request failed' })),
-  ]),
+  'errors-all-alike': by.first(
+    'errors/outcomes errors/codes envelope/method-not-found errors/id methodCheckedFirst=false errorId=null',
+    [errors(() => ({ code: -32000, message: 'Request failed' }))],
+  ),
   // As in JSON-RPC 1.0: a refusal has result null beside its error.
   'errors-beside-null-result': by.first('errors/shape errors/id', [
     refusedJson(({ id = null, error }) => ({ result: null, error, id })),
@@ -111,8 +111,7 @@ export const refusalsRows: ConformingRows = {
     refuse({ on: [401, 403], status: 200, body: '' }),
   ]),
   // 401 brings WWW-Authenticate for all schemes, with a text body.
-  'refusals-challenge-basic': by.first('errors/http-status errors/shape', [
-    'errorBody=text',
+  'refusals-challenge-basic': by.first('errors/http-status errors/shape errorBody=text', [
     refuse({ on: [401], headers: { 'www-authenticate': 'Basic realm="svc", Bearer error="invalid_token"' } }),
   ]),
   // Refusals are JSON-RPC errors with status 202.
@@ -126,11 +125,13 @@ export const refusalsRows: ConformingRows = {
     ),
   ]),
   // Authorization comes first, and then both get the same error and HTTP 403.
-  'unknown-method-looks-like-missing-scope': by.second('envelope/method-not-found errors/outcomes errors/http-status', [
-    'methodCheckedFirst=false',
-    errors((error) => (error.code === -32601 || error.code === 24878 ? { code: 9, message: 'Forbidden' } : error)),
-    refuse({ on: [404], status: 403 }),
-  ]),
+  'unknown-method-looks-like-missing-scope': by.second(
+    'envelope/method-not-found errors/outcomes errors/http-status methodCheckedFirst=false',
+    [
+      errors((error) => (error.code === -32601 || error.code === 24878 ? { code: 9, message: 'Forbidden' } : error)),
+      refuse({ on: [404], status: 403 }),
+    ],
+  ),
   // The connection is closed.
   'eleventh-key-gets-no-answer': by.third('keys/limit-exceeded', [
     eleventhKey((answer) => ({ ...answer, hangUp: true })),
@@ -186,10 +187,10 @@ export const refusalsRows: ConformingRows = {
     refuse({ status: 500, body: '{"result":{}}\n'.repeat(36_000), type: 'application/octet-stream' }),
   ]),
   // A creation beyond the tenth is left to a person who never comes; other refusals have statuses.
-  'eleventh-key-gets-202-and-no-body': by.sixth('keys/limit-exceeded errors/shape errors/http-status', [
-    'refusalStatus=http',
-    eleventhKey((answer) => textAnswer(answer, 202, '', {})),
-  ]),
+  'eleventh-key-gets-202-and-no-body': by.sixth(
+    'keys/limit-exceeded errors/shape errors/http-status refusalStatus=http',
+    [eleventhKey((answer) => textAnswer(answer, 202, '', {}))],
+  ),
   // Part 7 does not show the shape of errors, so one may be a number without any object around it.
   // The body of a refusal is a JSON number, sent in two chunks.
   'refusals-are-the-code-alone-in-two-chunks': by.seventh('errors/shape errors/http-status errors/id', [
@@ -215,16 +216,16 @@ export const refusalsRows: ConformingRows = {
   ]),
   // Part 7 does not show errors, so they need not be true. Part 2 does not say who a user is.
   // Removed, revoked and unknown tokens are all said to have expired; all keys share 16 sessions.
-  'every-refused-token-is-called-expired': by.tenth('errors/codes errors/outcomes sessions/user sessions/reused-name', [
-    'sessionUser=all-keys reusedSessionName=adds',
-    callRefusedTokensExpired,
-  ]),
+  'every-refused-token-is-called-expired': by.tenth(
+    'errors/codes errors/outcomes sessions/user sessions/reused-name sessionUser=all-keys reusedSessionName=adds',
+    [callRefusedTokensExpired],
+  ),
   // Part 8 does not show the behaviour when the limit of ten keys is exceeded, and part 7 no error codes.
   // While the list of keys is full, createApiKey is answered with 404 and -32601.
-  'eleventh-creation-finds-no-such-method': by.tenth('keys/limit-exceeded errors/codes errors/http-status', [
-    'refusalStatus=http',
-    eleventhKey((answer) => ({ ...errorInstead(answer, -32601, 'Method not found'), status: 404 })),
-  ]),
+  'eleventh-creation-finds-no-such-method': by.tenth(
+    'keys/limit-exceeded errors/codes errors/http-status refusalStatus=http',
+    [eleventhKey((answer) => ({ ...errorInstead(answer, -32601, 'Method not found'), status: 404 }))],
+  ),
   // Part 7 shows neither error objects nor HTTP statuses, so a refusal that is asked for twice may have two forms.
   // An error, a text, a closed connection, a page with 500, nothing and a redirect come in turn.
   'refusals-have-another-form-each-time': by.eleventh(

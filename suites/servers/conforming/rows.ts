@@ -3,8 +3,6 @@ import { type Profile, profileFromWords } from '../../../mock-server/profile.ts'
 import { chain } from '../around.ts'
 import { type Change, type Changing, type Origin, origins } from '../rows.ts'
 
-/** What recurs in conforming servers: changed answers, calls that are met before the server sees them, limits, locks and stores of nonces. */
-
 /** A conforming server as it stands in its file. */
 interface ConformingRow {
   origin: Origin
@@ -18,19 +16,26 @@ interface ConformingRow {
 /** Rows by their id. */
 export type ConformingRows = { readonly [id: string]: ConformingRow }
 
-/** Switches as `serve --profile` takes them, `alone`, and `clientAddress=ADDR` as in a target file; or something replaced. */
-type Part = string | Changing
+/**
+ * A row by one author: words, which are the open questions that it answers, switches as `serve --profile` takes them, `alone`, and
+ * `clientAddress=ADDR` as in a target file; and what is replaced, the outermost wrapper last.
+ */
+type MakeRow = (words: string, changes?: Changing | readonly Changing[]) => ConformingRow
+export const by = Object.fromEntries(
+  origins.map((origin): [Origin, MakeRow] => [origin, (text, changes = []) => row(origin, text.split(' '), changes)]),
+) as { readonly [origin in Origin]: MakeRow }
 
-function row(origin: Origin, questions: string, given: Part | readonly Part[]): ConformingRow {
-  const parts = [given].flat() as readonly Part[]
-  const words = parts.flatMap((part) => (typeof part === 'string' ? part.split(' ') : []))
-  const isSwitch = (word: string) => word !== 'alone' && !word.startsWith('clientAddress=')
-  const profile = profileFromWords(words.filter(isSwitch), () => 0)
+function row(origin: Origin, words: readonly string[], changes: Changing | readonly Changing[]): ConformingRow {
+  const isAddress = (word: string) => word.startsWith('clientAddress=')
+  const profile = profileFromWords(
+    words.filter((word) => word.includes('=') && !isAddress(word)),
+    () => 0,
+  )
   const { scheme, tokenPrefix } = profile
-  const clientAddress = words.find((word) => word.startsWith('clientAddress='))?.split('=')[1]
+  const clientAddress = words.find(isAddress)?.split('=')[1]
   return {
     origin,
-    questions: questions.split(' ').filter((id) => id !== ''),
+    questions: words.filter((word) => word.includes('/') && !word.includes('=')),
     profile,
     settings: {
       ...(scheme === undefined ? {} : { scheme }),
@@ -38,17 +43,9 @@ function row(origin: Origin, questions: string, given: Part | readonly Part[]): 
       ...(clientAddress === undefined ? {} : { clientAddress }),
     },
     alone: words.includes('alone'),
-    changes: parts.filter((part) => typeof part !== 'string'),
+    changes: [changes].flat(),
   }
 }
-
-/** A row by one author: the questions that it answers, and the parts that answer them; the last one is the outermost. */
-export const by = Object.fromEntries(
-  origins.map((origin) => [
-    origin,
-    (questions: string, parts: Part | readonly Part[]) => row(origin, questions, parts),
-  ]),
-) as { readonly [origin in Origin]: (questions: string, parts: Part | readonly Part[]) => ConformingRow }
 
 /** All changes of a row as one; the wrapper of the last one is the outermost. */
 export function joinChanges(changes: readonly Changing[]): Changing {

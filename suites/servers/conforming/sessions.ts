@@ -128,55 +128,55 @@ const byScope = ({ scope }: { scope: string[] }): string => `scope ${[...scope].
 
 /** Parts 2, 3 and 5.4: who a user is, what counts as a session, and how long one lasts. */
 export const sessionsRows: ConformingRows = {
-  'every-grant-a-session': by.own('sessions/counting', 'unnamedCountAsSessions=true'),
-  'session-names-add': by.own('sessions/reused-name', 'reusedSessionName=adds'),
-  'session-names-join': by.own('sessions/reused-name', 'reusedSessionName=joins'),
-  'one-user-for-all-keys': by.own('sessions/user', 'sessionUser=all-keys'),
-  'longest-unused-session-removed': by.own('sessions/age', 'oldestSession=longest-unused'),
+  'every-grant-a-session': by.own('sessions/counting unnamedCountAsSessions=true'),
+  'session-names-add': by.own('sessions/reused-name reusedSessionName=adds'),
+  'session-names-join': by.own('sessions/reused-name reusedSessionName=joins'),
+  'one-user-for-all-keys': by.own('sessions/user sessionUser=all-keys'),
+  'longest-unused-session-removed': by.own('sessions/age oldestSession=longest-unused'),
   // All unnamed grants of a key join one session without a name, which counts as one of the sixteen.
-  'sessions-one-default-session-joined': by.first('sessions/counting sessions/reused-name', [
-    'unnamedCountAsSessions=true reusedSessionName=joins',
-    { sessionName: (name) => name ?? '' },
-  ]),
+  'sessions-one-default-session-joined': by.first(
+    'sessions/counting sessions/reused-name unnamedCountAsSessions=true reusedSessionName=joins',
+    [{ sessionName: (name) => name ?? '' }],
+  ),
   // An unnamed grant opens the session without a name, and the next unnamed grant of the key replaces it.
-  'sessions-one-default-session-replaced': by.first('sessions/counting sessions/reused-name', [
-    'unnamedCountAsSessions=true reusedSessionName=replaces',
-    { sessionName: (name) => name ?? '' },
-  ]),
+  'sessions-one-default-session-replaced': by.first(
+    'sessions/counting sessions/reused-name unnamedCountAsSessions=true reusedSessionName=replaces',
+    [{ sessionName: (name) => name ?? '' }],
+  ),
   // A name that a live session has is refused until that session is gone.
-  'sessions-name-in-use-refused': by.first('sessions/reused-name sessions/age', [
-    'oldestSession=longest-unused',
+  'sessions-name-in-use-refused': by.first('sessions/reused-name sessions/age oldestSession=longest-unused', [
     nameRefused,
   ]),
   // Session names are compared without case and spaces at the ends, across all keys; the same name replaces.
-  'sessions-names-in-any-case': by.first('sessions/name-rules sessions/reused-name sessions/user', [
-    'reusedSessionName=replaces sessionUser=all-keys',
-    { sessionName: (name) => name?.trim().toLowerCase() },
-  ]),
+  'sessions-names-in-any-case': by.first(
+    'sessions/name-rules sessions/reused-name sessions/user reusedSessionName=replaces sessionUser=all-keys',
+    [{ sessionName: (name) => name?.trim().toLowerCase() }],
+  ),
   // A session ends when it was not used for 30 minutes; a refresh is a use of it.
-  'sessions-end-when-idle': by.first('sessions/lifetime sessions/age sessions/reused-name', [
-    'reusedSessionName=joins oldestSession=longest-unused',
-    ...whenIdle,
-  ]),
+  'sessions-end-when-idle': by.first(
+    'sessions/lifetime sessions/age sessions/reused-name reusedSessionName=joins oldestSession=longest-unused',
+    [...whenIdle],
+  ),
   // The session that leaves is the one whose last pair of tokens was issued first; calls do not make it younger.
-  'sessions-oldest-is-longest-without-refresh': by.first('sessions/age sessions/reused-name', [
-    'reusedSessionName=joins',
+  'sessions-oldest-is-longest-without-refresh': by.first('sessions/age sessions/reused-name reusedSessionName=joins', [
     leaves(({ expiryMs }) => expiryMs),
   ]),
   'sessions-belong-to-an-address': by.third('sessions/user', [ofAddress]),
   // A grant for the name of a live session ends its tokens, but the session is as old as before.
   'session-opened-again-keeps-its-age': by.third('sessions/age sessions/reused-name', [keepsAge]),
   // The tokens of a session are reported to end with it at the latest.
-  'session-names-add-and-sessions-end-after-two-hours': by.third('sessions/reused-name sessions/lifetime', [
-    'reusedSessionName=adds',
-    afterCreation(2 * hour),
-    {
-      reportedAccessExpiry: ({ accessExpiryMs, session }) =>
-        Math.min(accessExpiryMs, (session?.createdMs ?? accessExpiryMs) + 2 * hour),
-      reportedRefreshExpiry: ({ refreshExpiryMs, session }) =>
-        Math.min(refreshExpiryMs, (session?.createdMs ?? refreshExpiryMs) + 2 * hour),
-    },
-  ]),
+  'session-names-add-and-sessions-end-after-two-hours': by.third(
+    'sessions/reused-name sessions/lifetime reusedSessionName=adds',
+    [
+      afterCreation(2 * hour),
+      {
+        reportedAccessExpiry: ({ accessExpiryMs, session }) =>
+          Math.min(accessExpiryMs, (session?.createdMs ?? accessExpiryMs) + 2 * hour),
+        reportedRefreshExpiry: ({ refreshExpiryMs, session }) =>
+          Math.min(refreshExpiryMs, (session?.createdMs ?? refreshExpiryMs) + 2 * hour),
+      },
+    ],
+  ),
   // The initial key is a user of its own.
   'keys-of-the-same-creator-are-one-user': by.fourth('sessions/user', (seen, creators = new Map<string, string>()) => ({
     storedKey: (key) => {
@@ -186,69 +186,72 @@ export const sessionsRows: ConformingRows = {
     ...userIs((key) => `made by ${creators.get(key.id) ?? 'the installation'}`),
   })),
   // A session lasts five minutes whatever is refreshed, and the longest unused one makes room.
-  'sessions-end-after-five-minutes-and-names-add': by.sixth('sessions/lifetime sessions/reused-name sessions/age', [
-    'reusedSessionName=adds oldestSession=longest-unused',
-    afterCreation(5 * minute),
-  ]),
+  'sessions-end-after-five-minutes-and-names-add': by.sixth(
+    'sessions/lifetime sessions/reused-name sessions/age reusedSessionName=adds oldestSession=longest-unused',
+    [afterCreation(5 * minute)],
+  ),
   // Names are stored in a column of eight signs, and a name is only a label.
-  'session-names-of-8-small-letters-and-digits-that-add': by.sixth('sessions/name-rules sessions/reused-name', [
-    'reusedSessionName=adds',
-    namesLike(/^[a-z0-9]{1,8}$/),
-  ]),
+  'session-names-of-8-small-letters-and-digits-that-add': by.sixth(
+    'sessions/name-rules sessions/reused-name reusedSessionName=adds',
+    [namesLike(/^[a-z0-9]{1,8}$/)],
+  ),
   // Everybody has a telephone and a computer, which call themselves the same.
-  'two-sessions-of-one-name-and-a-third-ends-the-first': by.sixth('sessions/reused-name sessions/age', [
-    'oldestSession=longest-unused',
-    (seen) => ({
-      reusedSessionName: () => (liveOf(seen, seen.named?.id ?? '', wanted(seen)).length < 2 ? 'adds' : 'replaces'),
-    }),
-  ]),
+  'two-sessions-of-one-name-and-a-third-ends-the-first': by.sixth(
+    'sessions/reused-name sessions/age oldestSession=longest-unused',
+    [
+      (seen) => ({
+        reusedSessionName: () => (liveOf(seen, seen.named?.id ?? '', wanted(seen)).length < 2 ? 'adds' : 'replaces'),
+      }),
+    ],
+  ),
   // A session has the scope of its first grant. A grant of its name with another scope replaces the session.
-  'session-joined-by-the-same-scope-and-replaced-by-another': by.sixth('sessions/reused-name grants/scope-echo', [
-    'scopeEcho=sorted',
-    (seen, scopes = new Map<string, string>()) => ({
-      reusedSessionName: () => {
-        const session = `${seen.named?.id} ${wanted(seen)}`
-        const scope = [...seen.scope].sort().join(' ')
-        const isSame = scopes.get(session) === scope
-        scopes.set(session, scope)
-        return isSame ? 'joins' : 'replaces'
-      },
-    }),
-  ]),
+  'session-joined-by-the-same-scope-and-replaced-by-another': by.sixth(
+    'sessions/reused-name grants/scope-echo scopeEcho=sorted',
+    [
+      (seen, scopes = new Map<string, string>()) => ({
+        reusedSessionName: () => {
+          const session = `${seen.named?.id} ${wanted(seen)}`
+          const scope = [...seen.scope].sort().join(' ')
+          const isSame = scopes.get(session) === scope
+          scopes.set(session, scope)
+          return isSame ? 'joins' : 'replaces'
+        },
+      }),
+    ],
+  ),
   // Part 2 gives a user up to 16 sessions and does not say who a user is, nor what a name does that comes again.
   // A role is a list of scopes and has sixteen sessions; two of them may have one name.
-  'keys-with-the-same-scope-are-one-user': by.seventh('sessions/user sessions/reused-name', [
-    'reusedSessionName=adds',
+  'keys-with-the-same-scope-are-one-user': by.seventh('sessions/user sessions/reused-name reusedSessionName=adds', [
     userIs(byScope),
   ]),
   // Part 3 does not show whether the oldest session is the one unused longest, nor how exactly a use is noted.
   // The longest unused session leaves; of sessions last used in the same ten seconds the first created one.
-  'uses-of-sessions-are-noted-in-steps-of-ten-seconds': by.eleventh('sessions/age sessions/reused-name', [
-    'reusedSessionName=joins',
-    leaves(({ lastUsedMs }) => Math.floor(lastUsedMs / 10_000)),
-  ]),
+  'uses-of-sessions-are-noted-in-steps-of-ten-seconds': by.eleventh(
+    'sessions/age sessions/reused-name reusedSessionName=joins',
+    [leaves(({ lastUsedMs }) => Math.floor(lastUsedMs / 10_000))],
+  ),
   // Part 8 does not show rate limits, and part 2 does not show what using a session name again does.
   // The name of a session that left for the 17th gets 429 for two seconds; a live name can be there twice.
-  'name-of-a-removed-session-rests-for-two-seconds': by.eleventh('sessions/reused-name limits/rate', [
-    'reusedSessionName=adds',
-    restNames(2000),
-  ]),
+  'name-of-a-removed-session-rests-for-two-seconds': by.eleventh(
+    'sessions/reused-name limits/rate reusedSessionName=adds',
+    [restNames(2000)],
+  ),
   // Part 5.4 calls NAME a given name and does not show its characters or their spelling.
   // The names a%2Db and a-b are one session, which grants join; the result repeats the words as they came.
-  'session-names-are-decoded-like-urls': by.eleventh('sessions/name-rules sessions/reused-name grants/scope-echo', [
-    'reusedSessionName=joins scopeEcho=as-requested',
-    { sessionName: (name) => name && decodeEscapes(name) },
-  ]),
+  'session-names-are-decoded-like-urls': by.eleventh(
+    'sessions/name-rules sessions/reused-name grants/scope-echo reusedSessionName=joins scopeEcho=as-requested',
+    [{ sessionName: (name) => name && decodeEscapes(name) }],
+  ),
   // Part 2: "One user can have up to 16 sessions". It shows neither who is a user nor what using a name again does.
   // All keys are one user, whose live names are refused; each new session ends the oldest one of someone else.
   'sixteen-sessions-of-another-client-are-there-already': by.twelfth(
-    'sessions/user sessions/reused-name sessions/counting',
-    ['sessionUser=all-keys', nameRefused, sessionsOfOthers],
+    'sessions/user sessions/reused-name sessions/counting sessionUser=all-keys',
+    [nameRefused, sessionsOfOthers],
   ),
   // Part 5.4 shows neither which names there are for whom nor what using a live name again does.
   // Other keys are refused a name, also when its first key is deleted; the key itself joins a live session.
   'session-names-belong-to-the-first-key-that-had-them': by.twelfth(
-    'sessions/reused-name sessions/name-rules sessions/age',
-    ['reusedSessionName=joins oldestSession=longest-unused', keepNames((firstKey, key) => firstKey === key)],
+    'sessions/reused-name sessions/name-rules sessions/age reusedSessionName=joins oldestSession=longest-unused',
+    [keepNames((firstKey, key) => firstKey === key)],
   ),
 }

@@ -166,101 +166,98 @@ const restarts =
 
 /** Part 5.1: signatures, nonces, timestamps and the clock of the server. */
 export const signaturesRows: ConformingRows = {
-  'nonces-reusable': by.own('signatures/nonce-reuse', 'nonceReuse=accepted'),
-  'nonces-kept-by-bad-signatures': by.own('signatures/nonce-burnt', 'nonceBurntByBadSignature=false'),
-  'sample-padding-taken': by.own('signatures/nonce-padding', 'noncePadding=accepted'),
-  'unpadded-signatures-taken': by.own('signatures/base64-padding', 'unpaddedSignatures=accepted'),
-  'nonces-of-24-characters-at-most': by.own('signatures/nonce-length', 'nonceMaxLength=24'),
-  'long-nonces-taken': by.own('signatures/nonce-length', 'nonceMaxLength=1024'),
-  'narrow-time-window': by.own('signatures/time-window', 'timeWindowMs=30000'),
-  'wide-time-window': by.own('signatures/time-window', 'timeWindowMs=86400000'),
-  'scheme-of-its-own': by.own('', 'scheme=x-svc-hmac'),
-  'scheme-words-in-any-case': by.own('signatures/scheme-case', 'schemeCase=any'),
-  'clock-ahead': by.own('signatures/time-window', 'clockOffsetMs=420000'),
-  'clock-behind': by.own('signatures/time-window', 'clockOffsetMs=-420000'),
-  'clock-hours-ahead': by.own('signatures/time-window', 'clockOffsetMs=11400000'),
+  'nonces-reusable': by.own('signatures/nonce-reuse nonceReuse=accepted'),
+  'nonces-kept-by-bad-signatures': by.own('signatures/nonce-burnt nonceBurntByBadSignature=false'),
+  'sample-padding-taken': by.own('signatures/nonce-padding noncePadding=accepted'),
+  'unpadded-signatures-taken': by.own('signatures/base64-padding unpaddedSignatures=accepted'),
+  'nonces-of-24-characters-at-most': by.own('signatures/nonce-length nonceMaxLength=24'),
+  'long-nonces-taken': by.own('signatures/nonce-length nonceMaxLength=1024'),
+  'narrow-time-window': by.own('signatures/time-window timeWindowMs=30000'),
+  'wide-time-window': by.own('signatures/time-window timeWindowMs=86400000'),
+  'scheme-of-its-own': by.own('scheme=x-svc-hmac'),
+  'scheme-words-in-any-case': by.own('signatures/scheme-case schemeCase=any'),
+  'clock-ahead': by.own('signatures/time-window clockOffsetMs=420000'),
+  'clock-behind': by.own('signatures/time-window clockOffsetMs=-420000'),
+  'clock-hours-ahead': by.own('signatures/time-window clockOffsetMs=11400000'),
   'further-header-fields-ignored': by.own('', { fieldCountTaken: (count) => count >= 5 }),
-  'timestamps-as-numbers': by.own('signatures/timestamp-spelling', [
-    'alone',
-    { dataToSign: (parts) => reference.dataToSign({ ...parts, timestamp: String(Number(parts.timestamp)) }) },
-  ]),
+  'timestamps-as-numbers': by.own('signatures/timestamp-spelling alone', {
+    dataToSign: (parts) => reference.dataToSign({ ...parts, timestamp: String(Number(parts.timestamp)) }),
+  }),
   'timestamps-of-the-future-refused': by.own('signatures/time-window', [timestampsWith((ms, nowMs) => ms <= nowMs)]),
   // Marks of padding say nothing, however many there are, as in the decoder of Python.
-  'padding-ignored': by.reported('signatures/base64-padding', [
-    'unpaddedSignatures=accepted',
-    {
-      basicPair: (encoded) => reference.basicPair(padded(unpadded(encoded))),
-      macTextMatches: (received, expected) => reference.macTextMatches(unpadded(received), unpadded(expected)),
-      eccSignatures: (received, profile) => reference.eccSignatures(unpadded(received), profile),
-    },
-  ]),
+  'padding-ignored': by.reported('signatures/base64-padding unpaddedSignatures=accepted', {
+    basicPair: (encoded) => reference.basicPair(padded(unpadded(encoded))),
+    macTextMatches: (received, expected) => reference.macTextMatches(unpadded(received), unpadded(expected)),
+    eccSignatures: (received, profile) => reference.eccSignatures(unpadded(received), profile),
+  }),
   // A nonce may be empty or long and be used again, and no timestamp is too far off.
-  'nonce-any-text-of-any-length': by.first('signatures/nonce-length signatures/nonce-reuse signatures/time-window', [
-    'nonceReuse=accepted nonceMaxLength=8000',
-    anyTimestamp,
-    { nonceTaken: (nonce) => nonce.length <= 8000 },
-  ]),
+  'nonce-any-text-of-any-length': by.first(
+    'signatures/nonce-length signatures/nonce-reuse signatures/time-window nonceReuse=accepted nonceMaxLength=8000',
+    [anyTimestamp, { nonceTaken: (nonce) => nonce.length <= 8000 }],
+  ),
   // A nonce is refused again for five seconds, unless its signature was wrong.
-  'nonce-remembered-for-five-seconds': by.first('signatures/nonce-reuse signatures/nonce-burnt', [
-    'nonceBurntByBadSignature=false',
-    nonces({ keptMs: 5000, stored: whenRight }),
-  ]),
+  'nonce-remembered-for-five-seconds': by.first(
+    'signatures/nonce-reuse signatures/nonce-burnt nonceBurntByBadSignature=false',
+    [nonces({ keptMs: 5000, stored: whenRight })],
+  ),
   // The clock is four minutes behind and no Date header shows it; timestamps may be ten minutes off.
   'clock-four-minutes-behind-without-date': by.first(
-    'signatures/time-window limits/token-lifetimes refresh/expires-in-kept',
-    ['clockOffsetMs=-240000 expiresInKept=false', withoutDate],
+    'signatures/time-window limits/token-lifetimes refresh/expires-in-kept clockOffsetMs=-240000 expiresInKept=false',
+    [withoutDate],
   ),
   // The Date header is 1.2 seconds behind, timestamps may be five seconds off, nonces are remembered for ten.
-  'date-header-behind-window-five-seconds': by.first('signatures/time-window signatures/nonce-reuse', [
-    'timeWindowMs=5000',
-    nonces({ keptMs: 10_000 }),
-    dated((nowMs) => nowMs - 1200),
-  ]),
+  'date-header-behind-window-five-seconds': by.first(
+    'signatures/time-window signatures/nonce-reuse timeWindowMs=5000',
+    [nonces({ keptMs: 10_000 }), dated((nowMs) => nowMs - 1200)],
+  ),
   // A nonce may be used again with another timestamp or by another key, within a window of two minutes.
-  'nonce-remembered-with-key-and-timestamp': by.second('signatures/nonce-reuse signatures/time-window', [
-    'nonceReuse=accepted timeWindowMs=120000',
-    nonces({ of: (call) => signatureFields(call).slice(0, 3).join(';') }),
-  ]),
+  'nonce-remembered-with-key-and-timestamp': by.second(
+    'signatures/nonce-reuse signatures/time-window nonceReuse=accepted timeWindowMs=120000',
+    [nonces({ of: (call) => signatureFields(call).slice(0, 3).join(';') })],
+  ),
   // A timestamp is at most five seconds before the last accepted one of its key, and one second in the future.
   'timestamps-not-far-behind-the-last-of-their-key': by.third('signatures/time-window', [notFarBehindTheLast]),
   'date-header-in-obsolete-form': by.fifth('signatures/time-window', [dated(obsoleteDate)]),
   // A nonce is BASE64 of 16 bytes at least, a timestamp is at most 5 s old or 2 s ahead, and the clock is behind.
-  'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth('signatures/nonce-length signatures/time-window', [
-    'clockOffsetMs=-1200000 closeConnections=true',
-    timestamps(5000, 2000),
-    { nonceTaken: (nonce) => /^[A-Za-z0-9+/]{22,64}={0,2}$/.test(nonce) && Buffer.from(nonce, 'base64').length >= 16 },
-  ]),
+  'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth(
+    'signatures/nonce-length signatures/time-window clockOffsetMs=-1200000 closeConnections=true',
+    [
+      timestamps(5000, 2000),
+      {
+        nonceTaken: (nonce) => /^[A-Za-z0-9+/]{22,64}={0,2}$/.test(nonce) && Buffer.from(nonce, 'base64').length >= 16,
+      },
+    ],
+  ),
   // The same header is refused the second time; a nonce can come again in another signature.
-  'signatures-and-not-nonces-are-used-once': by.sixth('signatures/nonce-reuse signatures/base64-padding', [
-    'nonceReuse=accepted unpaddedSignatures=accepted',
-    signaturesOnce,
-  ]),
+  'signatures-and-not-nonces-are-used-once': by.sixth(
+    'signatures/nonce-reuse signatures/base64-padding nonceReuse=accepted unpaddedSignatures=accepted',
+    [signaturesOnce],
+  ),
   // The battery of the clock is empty; refresh tokens live for a year, and so do access tokens.
   'clock-twenty-years-ahead': by.sixth(
-    'signatures/time-window limits/token-lifetimes',
-    'clockOffsetMs=630720000000 accessLifeMs=31536000000 refreshLifeMs=31536000000',
+    'signatures/time-window limits/token-lifetimes clockOffsetMs=630720000000 accessLifeMs=31536000000 refreshLifeMs=31536000000',
   ),
   // Times are stored and compared in full seconds, so every expiry is one.
-  'clock-that-ticks-once-a-second': by.sixth('limits/token-lifetimes signatures/time-window', [
-    'timeWindowMs=30000 expiryRounding=up-to-second',
-    clock((nowMs) => Math.floor(nowMs / 1000) * 1000),
-  ]),
+  'clock-that-ticks-once-a-second': by.sixth(
+    'limits/token-lifetimes signatures/time-window timeWindowMs=30000 expiryRounding=up-to-second',
+    [clock((nowMs) => Math.floor(nowMs / 1000) * 1000)],
+  ),
   // Machines in one rack have one time, and a few of them are fast.
   'timestamps-one-second-old-or-three-ahead': by.sixth('signatures/time-window signatures/timestamp-spelling', [
     timestamps(1000, 3000),
   ]),
   // A timestamp is only signed: it has a sign or not and any number of digits, and nonces may repeat.
   'timestamps-may-be-any-integer': by.sixth(
-    'signatures/time-window signatures/timestamp-spelling signatures/nonce-reuse',
-    ['nonceReuse=accepted', { timestampTaken: (timestamp) => /^[+-]?[0-9]+$/.test(timestamp) }],
+    'signatures/time-window signatures/timestamp-spelling signatures/nonce-reuse nonceReuse=accepted',
+    [{ timestampTaken: (timestamp) => /^[+-]?[0-9]+$/.test(timestamp) }],
   ),
   // Every second answer comes from a node that is fast; both share the times of tokens.
   'two-nodes-with-clocks-four-minutes-apart': by.sixth('signatures/time-window envelope/content-type', [twoNodes]),
   // Somebody sets the clock of the front end; the server has the right time and takes two hours either way.
-  'date-header-jumps-back-an-hour-after-thirty-answers': by.sixth('signatures/time-window errors/id', [
-    'timeWindowMs=7200000 errorId=none',
-    dated((nowMs, count) => (count > 30 ? nowMs - hour : nowMs)),
-  ]),
+  'date-header-jumps-back-an-hour-after-thirty-answers': by.sixth(
+    'signatures/time-window errors/id timeWindowMs=7200000 errorId=none',
+    [dated((nowMs, count) => (count > 30 ? nowMs - hour : nowMs))],
+  ),
   // Part 5.1 does not show uniqueness rules of nonces.
   // Each method has a list of nonces of its own.
   'nonces-once-for-each-method': by.seventh('signatures/nonce-reuse signatures/nonce-burnt', [
@@ -268,28 +265,29 @@ export const signaturesRows: ConformingRows = {
   ]),
   // Part 5.1 does not show uniqueness rules of nonces, nor how far a timestamp may be off.
   // The record of a key has one field for a nonce, so the one before can come again within 20 seconds.
-  'only-the-last-nonce-of-a-key-is-remembered': by.seventh('signatures/nonce-reuse signatures/time-window', [
-    'timeWindowMs=20000',
-    nonces({ of: (call) => call.keyId ?? '', last: 1 }),
-  ]),
+  'only-the-last-nonce-of-a-key-is-remembered': by.seventh(
+    'signatures/nonce-reuse signatures/time-window timeWindowMs=20000',
+    [nonces({ of: (call) => call.keyId ?? '', last: 1 })],
+  ),
   // Part 5.1 does not show uniqueness rules of nonces; the repeated request is signed rightly and does nothing new.
   // Whoever sends the same signed bytes within five seconds gets the same answer, also for a creation.
-  'same-signed-request-gets-its-answer-again': by.seventh('signatures/nonce-reuse signatures/nonce-burnt', [
-    'nonceBurntByBadSignature=false',
-    answeredAgain({
-      forMs: 5000,
-      as: ({ isSigned, authorization, request: { method, target, body } }) =>
-        isSigned ? JSON.stringify([method, target, authorization, body.toString('base64')]) : undefined,
-      isGood: isOfLiveKey,
-      give: (answer) => ({ ...answer, headers: { ...answer.headers, 'x-replayed': '1' } }),
-    }),
-  ]),
+  'same-signed-request-gets-its-answer-again': by.seventh(
+    'signatures/nonce-reuse signatures/nonce-burnt nonceBurntByBadSignature=false',
+    [
+      answeredAgain({
+        forMs: 5000,
+        as: ({ isSigned, authorization, request: { method, target, body } }) =>
+          isSigned ? JSON.stringify([method, target, authorization, body.toString('base64')]) : undefined,
+        isGood: isOfLiveKey,
+        give: (answer) => ({ ...answer, headers: { ...answer.headers, 'x-replayed': '1' } }),
+      }),
+    ],
+  ),
   // Parts 5.2 and 5.3 show the words of the header; HTTP itself allows several blanks behind a scheme word.
   // Blanks behind Basic and Bearer are skipped, and no scheme word has a letter case.
-  'several-blanks-behind-basic-and-bearer-taken': by.seventh('tokens/spelling signatures/scheme-case', [
-    'schemeCase=any',
-    { headerOf: ({ headers }) => headers.authorization?.replace(/^(Basic|Bearer) +/i, '$1 ') },
-  ]),
+  'several-blanks-behind-basic-and-bearer-taken': by.seventh('tokens/spelling signatures/scheme-case schemeCase=any', {
+    headerOf: ({ headers }) => headers.authorization?.replace(/^(Basic|Bearer) +/i, '$1 '),
+  }),
   // Part 5.1 does not show length and uniqueness rules of nonces.
   // The column for nonces cuts them off, so two with the same first half may be one; wrong calls count too.
   'nonces-are-unique-in-their-first-16-characters': by.tenth(
@@ -303,39 +301,43 @@ export const signaturesRows: ConformingRows = {
   ]),
   // Part 5.1 does not show how far a timestamp may be off, nor that it is the same for every method.
   // A signed creation is good for three seconds, other calls for five minutes; nonces may repeat.
-  'creations-need-a-timestamp-of-three-seconds': by.tenth('signatures/time-window signatures/nonce-reuse', [
-    'nonceReuse=accepted',
-    windowOf(({ creates }) => (creates ? 3000 : 5 * minute)),
-  ]),
+  'creations-need-a-timestamp-of-three-seconds': by.tenth(
+    'signatures/time-window signatures/nonce-reuse nonceReuse=accepted',
+    [windowOf(({ creates }) => (creates ? 3000 : 5 * minute))],
+  ),
   // Part 5.1 asks for BASE64 of 20 bytes. Readers of BASE64 may ignore spare bits (RFC 4648, 3.5), and padding is open.
   // The same 20 bytes are taken with and without padding and with any spare bits; other bytes are not.
-  'macs-are-decoded-before-they-are-compared': by.tenth('signatures/base64-padding signatures/nonce-padding', [
-    'noncePadding=accepted',
-    {
-      macTextMatches: (received, expected) => {
-        const bytes = macBytes(received)
-        return bytes !== undefined && macBytes(expected)?.equals(bytes) === true
+  'macs-are-decoded-before-they-are-compared': by.tenth(
+    'signatures/base64-padding signatures/nonce-padding noncePadding=accepted',
+    [
+      {
+        macTextMatches: (received, expected) => {
+          const bytes = macBytes(received)
+          return bytes !== undefined && macBytes(expected)?.equals(bytes) === true
+        },
       },
-    },
-  ]),
+    ],
+  ),
   // Part 5.1 does not show how far a timestamp may be off.
   // A timestamp is at most ten minutes off and not older than its created key; nonces may repeat.
-  'timestamps-from-before-their-key-are-refused': by.eleventh('signatures/time-window signatures/nonce-reuse', [
-    'nonceReuse=accepted',
-    (seen) =>
-      timestampsWith((ms) => seen.named === undefined || seen.named.initial || ms >= seen.named.createdMs - 2000),
-  ]),
+  'timestamps-from-before-their-key-are-refused': by.eleventh(
+    'signatures/time-window signatures/nonce-reuse nonceReuse=accepted',
+    [
+      (seen) =>
+        timestampsWith((ms) => seen.named === undefined || seen.named.initial || ms >= seen.named.createdMs - 2000),
+    ],
+  ),
   // Part 5.1: "how far a timestamp may differ from server time: not shown", nor how a caller learns that time.
   // The Date header is right, missing, and given in +0200; a timestamp is at most fifteen seconds off.
-  'date-header-in-another-zone-or-missing-in-turn': by.twelfth('signatures/time-window signatures/nonce-reuse', [
-    'timeWindowMs=15000 nonceReuse=accepted',
-    dated((nowMs, count) => [undefined, nowMs, httpDate(nowMs + 2 * hour).replace('GMT', '+0200')][count % 3]),
-  ]),
+  'date-header-in-another-zone-or-missing-in-turn': by.twelfth(
+    'signatures/time-window signatures/nonce-reuse timeWindowMs=15000 nonceReuse=accepted',
+    [dated((nowMs, count) => [undefined, nowMs, httpDate(nowMs + 2 * hour).replace('GMT', '+0200')][count % 3])],
+  ),
   // Part 5.1: "Nonce length and uniqueness rules [...]: not shown." The sample has one nonce with and without padding.
   // A nonce that came once, with whatever key, padding and outcome, is never taken again, years later either.
   'nonces-are-used-up-for-ever-for-every-key': by.twelfth(
-    'signatures/nonce-reuse signatures/nonce-burnt signatures/nonce-padding',
-    ['noncePadding=accepted', nonces({ as: unpadded })],
+    'signatures/nonce-reuse signatures/nonce-burnt signatures/nonce-padding noncePadding=accepted',
+    [nonces({ as: unpadded })],
   ),
   // Part 5.1: "Nonce length and uniqueness rules [...]: not shown", nor that only the nonces of one caller count.
   // Short nonces, usual words and numbers, rows like abcdefgh and nonces of three different letters are used up.
@@ -355,8 +357,8 @@ export const signaturesRows: ConformingRows = {
   ]),
   // Part 5.1 does not show how exact the clock of the server is. It is never off by more than a quarter of a second.
   // The clock is up to 250 ms behind and then ahead, without jumps; a timestamp is at most ten seconds off.
-  'clock-goes-five-percent-too-fast-and-too-slow-in-turn': by.twelfth('signatures/time-window limits/token-lifetimes', [
-    'timeWindowMs=10000 accessLifeMs=90000',
-    clock((nowMs) => nowMs + Math.floor(Math.min(nowMs % 20_000, 20_000 - (nowMs % 20_000)) / 20) - 250),
-  ]),
+  'clock-goes-five-percent-too-fast-and-too-slow-in-turn': by.twelfth(
+    'signatures/time-window limits/token-lifetimes timeWindowMs=10000 accessLifeMs=90000',
+    [clock((nowMs) => nowMs + Math.floor(Math.min(nowMs % 20_000, 20_000 - (nowMs % 20_000)) / 20) - 250)],
+  ),
 }

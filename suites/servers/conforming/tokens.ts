@@ -136,28 +136,21 @@ export const dropLongestUnused =
 
 /** Parts 3, 5.3 and 7: how tokens look, how many there may be, and what ends them. */
 export const tokensRows: ConformingRows = {
-  'token-word': by.own('tokens/prefix', 'tokenPrefix=Token'),
-  'no-token-word': by.own('tokens/prefix', 'tokenPrefix='),
-  'long-tokens': by.own('tokens/format', 'tokenLength=400'),
-  'tokens-decoded-first': by.own('tokens/format tokens/spelling', [
-    'alone',
-    {
-      tokenText: (_kind, fresh) => hex(fresh),
-      // Buffer takes hex in any case and ignores what is no whole byte.
-      tokenNamed: (text, find) => find(Buffer.from(text, 'hex').toString('hex')),
-    },
-  ]),
-  'tokens-in-any-case': by.own('tokens/spelling', [
-    'alone',
-    {
-      tokenNamed: (text, find, all) =>
-        find(text) ?? all().find((token) => token.text.toLowerCase() === text.toLowerCase()),
-    },
-  ]),
-  'anything-behind-a-token': by.own('tokens/spelling', [
-    'alone',
-    { tokenNamed: (text, find, all) => find(text) ?? all().find((token) => text.startsWith(token.text)) },
-  ]),
+  'token-word': by.own('tokens/prefix tokenPrefix=Token'),
+  'no-token-word': by.own('tokens/prefix tokenPrefix='),
+  'long-tokens': by.own('tokens/format tokenLength=400'),
+  'tokens-decoded-first': by.own('tokens/format tokens/spelling alone', {
+    tokenText: (_kind, fresh) => hex(fresh),
+    // Buffer takes hex in any case and ignores what is no whole byte.
+    tokenNamed: (text, find) => find(Buffer.from(text, 'hex').toString('hex')),
+  }),
+  'tokens-in-any-case': by.own('tokens/spelling alone', {
+    tokenNamed: (text, find, all) =>
+      find(text) ?? all().find((token) => token.text.toLowerCase() === text.toLowerCase()),
+  }),
+  'anything-behind-a-token': by.own('tokens/spelling alone', {
+    tokenNamed: (text, find, all) => find(text) ?? all().find((token) => text.startsWith(token.text)),
+  }),
   // Part 5 shows where a credential is placed; that no other place may exist it does not say.
   'token-in-another-header-taken': by.own('tokens/other-places', {
     headerOf: headerOrElse(({ request: { headers } }) => asToken(headers['x-access-token'] ?? headers['x-auth-token'])),
@@ -173,10 +166,9 @@ export const tokensRows: ConformingRows = {
   'token-as-member-of-request-taken': by.own('tokens/other-places', {
     headerOf: headerOrElse(({ members }) => asToken(members.auth) ?? asToken(members.token)),
   }),
-  'token-as-param-taken': by.own('tokens/other-places', [
-    'extraParams=ignored',
-    { headerOf: headerOrElse(({ params }) => asToken(params.token) ?? asToken(params.accessToken)) },
-  ]),
+  'token-as-param-taken': by.own('tokens/other-places extraParams=ignored', {
+    headerOf: headerOrElse(({ params }) => asToken(params.token) ?? asToken(params.accessToken)),
+  }),
   'token-in-query-taken': by.own('tokens/other-places envelope/other-path', {
     isCall: (httpMethod, target, callPath, body) =>
       reference.isCall(httpMethod, target.split('?')[0] ?? '', callPath, body),
@@ -187,14 +179,11 @@ export const tokensRows: ConformingRows = {
   'key-in-another-header-taken': by.own('tokens/other-places', {
     headerOf: headerOrElse(({ request: { headers } }) => asBasic(headers['x-api-key-id'], headers['x-api-key'])),
   }),
-  'key-in-params-taken': by.own('tokens/other-places', [
-    'extraParams=ignored',
-    {
-      headerOf: headerOrElse(({ params: { grantType, apiKeyId, apiKeySecret } }) =>
-        grantType === undefined ? asBasic(apiKeyId, apiKeySecret) : undefined,
-      ),
-    },
-  ]),
+  'key-in-params-taken': by.own('tokens/other-places extraParams=ignored', {
+    headerOf: headerOrElse(({ params: { grantType, apiKeyId, apiKeySecret } }) =>
+      grantType === undefined ? asBasic(apiKeyId, apiKeySecret) : undefined,
+    ),
+  }),
   'tokens-in-three-parts': by.own('tokens/format', {
     tokenText: (kind, fresh) => `${part({ alg: 'HS256', typ: kind })}.${part({ sub: fresh.slice(0, 8) })}.${fresh}`,
   }),
@@ -219,10 +208,10 @@ export const tokensRows: ConformingRows = {
   'tokens-look-like-the-fields-of-a-signature': by.fifth('tokens/format', [
     texts((fresh) => `${fresh.slice(0, 9)};1;1767225600000;${fresh.slice(9, 20)};${fresh.slice(20)}`),
   ]),
-  'tokens-begin-with-their-word-and-words-in-any-case': by.fifth('tokens/format signatures/scheme-case', [
-    'schemeCase=any',
-    texts((fresh) => `Bearer:${fresh}`),
-  ]),
+  'tokens-begin-with-their-word-and-words-in-any-case': by.fifth(
+    'tokens/format signatures/scheme-case schemeCase=any',
+    [texts((fresh) => `Bearer:${fresh}`)],
+  ),
   // An access token has three spaces inside, which a header may have.
   'access-tokens-are-four-words': by.sixth('tokens/format', [
     texts(
@@ -231,8 +220,7 @@ export const tokensRows: ConformingRows = {
     ),
   ]),
   // Callers wrote Bearer, Token and nothing at all, so the server looks at the token only.
-  'tokens-of-16-letters-behind-any-word-or-none': by.sixth('tokens/format tokens/prefix', [
-    'tokenLength=16',
+  'tokens-of-16-letters-behind-any-word-or-none': by.sixth('tokens/format tokens/prefix tokenLength=16', [
     behindAnyWord,
   ]),
   // Both tokens carry the rights of the key, and only their last letters are random.
@@ -244,20 +232,21 @@ export const tokensRows: ConformingRows = {
     tokenText: (kind, fresh) => `"${fresh}\\",'${kind}'=<%00>{}`,
   }),
   // A refresh token that comes twice is taken for stolen, and the session with all that joined it is over.
-  'used-refresh-token-ends-its-line-and-its-session': by.sixth('refresh/family sessions/reused-name', [
-    'reuseRevokesFamily=true reusedSessionName=joins',
-    onRefused((call) => {
-      const session = usedPair(call)?.session
-      if (session) session.removed = true
-    }),
-  ]),
+  'used-refresh-token-ends-its-line-and-its-session': by.sixth(
+    'refresh/family sessions/reused-name reuseRevokesFamily=true reusedSessionName=joins',
+    [
+      onRefused((call) => {
+        const session = usedPair(call)?.session
+        if (session) session.removed = true
+      }),
+    ],
+  ),
   // A fourth grant ends the oldest pair with its refresh token; sessions are for who needs more.
   'three-live-pairs-of-a-key-outside-sessions': by.sixth('limits/live-tokens', [
     keepNewest(3, endPair, isOutsideSessions),
   ]),
   // The pair stands in the record of the key, where the next grant writes over it.
-  'one-live-pair-of-a-key-outside-sessions': by.sixth('limits/live-tokens grants/scope-echo', [
-    'scopeEcho=as-requested',
+  'one-live-pair-of-a-key-outside-sessions': by.sixth('limits/live-tokens grants/scope-echo scopeEcho=as-requested', [
     keepNewest(1, endPair, isOutsideSessions),
   ]),
   // Callers who never keep a token get the one that they have.
@@ -289,25 +278,24 @@ export const tokensRows: ConformingRows = {
   ]),
   // Part 7 does not show the outcome of a rejected address restriction. The pair can still be refreshed.
   // A token that was used from the wrong address is refused from the right one too, until it is refreshed there.
-  'access-token-from-a-foreign-address-is-withdrawn': by.tenth('errors/outcomes refresh/foreign-address', [
-    'refreshChecksAddress=true',
-    withdrawAtForeignAddress,
-  ]),
+  'access-token-from-a-foreign-address-is-withdrawn': by.tenth(
+    'errors/outcomes refresh/foreign-address refreshChecksAddress=true',
+    [withdrawAtForeignAddress],
+  ),
   // Part 7 does not show the outcome of a rejected token, such as a refresh token where an access token belongs.
   // Headers are logged, so a refresh token in one is not secret any more, and its pair ends.
-  'refresh-token-shown-as-access-token-is-withdrawn': by.tenth('errors/outcomes refresh/family errors/http-status', [
-    'refusalStatus=http reuseRevokesFamily=true',
-    withdrawShownRefreshToken,
-  ]),
+  'refresh-token-shown-as-access-token-is-withdrawn': by.tenth(
+    'errors/outcomes refresh/family errors/http-status refusalStatus=http reuseRevokesFamily=true',
+    [withdrawShownRefreshToken],
+  ),
   // Part 7 does not show the outcome of a rejected scope. The refresh token goes on.
   // A call to an API that the token does not open ends the access token, and a refresh gives a new one.
   'access-token-used-outside-its-scope-is-withdrawn': by.tenth('errors/outcomes errors/codes', [withdrawOutsideScope]),
   // Parts 3 and 7 do not show what a used refresh token does besides being refused.
   // After a reuse, all tokens of the key outside of sessions are over, also those of other grants.
   'used-refresh-token-ends-every-line-of-its-key': by.tenth(
-    'refresh/family limits/live-tokens refresh/lifetime-renewed',
+    'refresh/family limits/live-tokens refresh/lifetime-renewed refreshLifetime=kept',
     [
-      'refreshLifetime=kept',
       onRefused((call) => {
         const used = usedPair(call)
         if (used === undefined) return
@@ -318,8 +306,7 @@ export const tokensRows: ConformingRows = {
   ),
   // No part says how many pairs of tokens a key may have at once. The 16 sessions are not touched.
   // A key has one pair for each list of scopes, addresses and lifetime; sessions have their own.
-  'same-grant-again-ends-the-pair-before': by.tenth('limits/live-tokens grants/scope-echo', [
-    'scopeEcho=sorted',
+  'same-grant-again-ends-the-pair-before': by.tenth('limits/live-tokens grants/scope-echo scopeEcho=sorted', [
     (seen) =>
       onGrant((pair) => {
         if (pair.session) return
@@ -332,8 +319,8 @@ export const tokensRows: ConformingRows = {
   'cache-of-32-pairs-drops-the-longest-unused': by.tenth('limits/live-tokens errors/outcomes', [dropLongestUnused(32)]),
   // Part 4.2 calls tokens strings and shows no form, nor that it stays; part 3 not that a refresh begins a new lifetime.
   // Tokens get another length and other characters with each release; older ones are taken as before.
-  'form-of-tokens-changes-every-ten-seconds': by.twelfth('tokens/format refresh/lifetime-renewed', [
-    'refreshLifetime=kept',
-    (seen) => texts((fresh) => releases[Math.floor(seen.nowMs / 10_000) % releases.length]?.(fresh) ?? fresh),
-  ]),
+  'form-of-tokens-changes-every-ten-seconds': by.twelfth(
+    'tokens/format refresh/lifetime-renewed refreshLifetime=kept',
+    [(seen) => texts((fresh) => releases[Math.floor(seen.nowMs / 10_000) % releases.length]?.(fresh) ?? fresh)],
+  ),
 }
