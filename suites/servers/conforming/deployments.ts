@@ -56,17 +56,20 @@ const page = (title: string, status?: number): Change =>
 export const deploymentsRows: ConformingRows = {
   // Errors are numbers, ids of refusals are null, batches and notifications are taken, members are in another order.
   'house-of-an-old-rpc-library': by.second(
-    'errors/shape errors/id envelope/batch envelope/missing-id solutions/list-result errorId=null batch=answered notifications=no-body listShape=counted idTypes=any',
+    'errors/shape errors/id envelope/batch envelope/missing-id solutions/list-result',
+    'errorId=null batch=answered notifications=no-body listShape=counted idTypes=any',
     [errors(({ code }) => code), changeJson((envelope) => Object.fromEntries(Object.entries(envelope).reverse()))],
   ),
   // No Date, a clock 40 seconds ahead, pages for refusals, 60 calls a second, connections closed.
   'house-behind-a-content-network': by.second(
-    'errors/http-status errors/shape addresses/forwarded limits/rate signatures/time-window clockOffsetMs=40000 trustProxy=true callsPerSecond=60 closeConnections=true',
+    'errors/http-status errors/shape addresses/forwarded limits/rate signatures/time-window',
+    'clockOffsetMs=40000 trustProxy=true callsPerSecond=60 closeConnections=true',
     [page('Denied', 403), withoutDate, withHeaders({ via: '1.1 edge', age: '0', 'x-cache': 'MISS' })],
   ),
   // Numbers as ids of keys, tokens of hex digits, text/html around all JSON, warnings in every result.
   'house-of-scripts': by.second(
-    'solutions/list-result errors/shape keys/record tokens/format envelope/content-type extraResultMembers=true listShape=solutions expiryRounding=up-to-second',
+    'solutions/list-result errors/shape keys/record tokens/format envelope/content-type',
+    'extraResultMembers=true listShape=solutions expiryRounding=up-to-second',
     [
       withHeaders({ 'content-type': 'text/html; charset=UTF-8', 'x-powered-by': 'scripts' }),
       answers((answer) => ({ ...answer, body: `\n${answer.body}\n` })),
@@ -78,11 +81,13 @@ export const deploymentsRows: ConformingRows = {
   ),
   // Takes nearly every envelope, and refuses with XML.
   'team-with-a-loose-reader-and-xml-refusals': by.third(
-    'envelope/jsonrpc-version envelope/params-type envelope/batch errors/shape strictEnvelope=false idTypes=any batch=answered',
+    'envelope/jsonrpc-version envelope/params-type envelope/batch errors/shape',
+    'strictEnvelope=false idTypes=any batch=answered',
     [refuse({ body: '<error/>', type: 'text/xml' })],
   ),
   'shop-that-validates-with-422': by.fourth(
-    'errors/http-status errors/shape errors/id grants/scope-echo solutions/list-result errorId=none listShape=counted scopeEcho=sorted',
+    'errors/http-status errors/shape errors/id grants/scope-echo solutions/list-result',
+    'errorId=none listShape=counted scopeEcho=sorted',
     [
       refuse({
         status: [422, 401, 403, 404],
@@ -93,12 +98,14 @@ export const deploymentsRows: ConformingRows = {
   ),
   // A body has at most 1 KiB and exactly what the document shows; everything else is refused.
   'kiosk-with-one-kib-and-nothing-further': by.sixth(
-    'limits/request-size signatures/large-body envelope/extra-members envelope/id-types envelope/content-type grants/authorization-header maxBodyBytes=1024 extraMembers=refused idTypes=integers contentType=json-only authHeaderOnGrant=refused',
+    'limits/request-size signatures/large-body envelope/extra-members envelope/id-types envelope/content-type grants/authorization-header',
+    'maxBodyBytes=1024 extraMembers=refused idTypes=integers contentType=json-only authHeaderOnGrant=refused',
   ),
   // Part 1 shows application/json and integers as ids; part 4.2 sends grants without the header; Accept is not shown.
   // JSON must be sent and accepted (else 406), with four members and a whole id, and grants without a header.
   'post-office-that-minds-headers': by.seventh(
-    'envelope/content-type envelope/id-types grants/authorization-header envelope/extra-members contentType=json-only idTypes=integers authHeaderOnGrant=refused extraMembers=refused',
+    'envelope/content-type envelope/id-types grants/authorization-header envelope/extra-members',
+    'contentType=json-only idTypes=integers authHeaderOnGrant=refused extraMembers=refused',
     [
       calls((call) =>
         takesJson(call.request.headers.accept)
@@ -110,19 +117,22 @@ export const deploymentsRows: ConformingRows = {
   // Parts 7 and 8 show no errors, rate or bound on tokens, part 5.1 no uniqueness of nonces, part 3 no new refresh lifetime.
   // A cache of 48 pairs, errors of gRPC, refresh tokens that end with their line, a nonce once for each hash.
   'go-service-with-a-redis-store': by.tenth(
-    'limits/live-tokens signatures/nonce-reuse errors/shape refresh/lifetime-renewed refreshLifetime=kept refreshLifeMs=43200000',
+    'limits/live-tokens signatures/nonce-reuse errors/shape refresh/lifetime-renewed',
+    'refreshLifetime=kept refreshLifeMs=43200000',
     [dropLongestUnused(48), answerLikeGrpc, nonces({ stored: ({ status }) => status !== 401 })],
   ),
   // Part 7 shows neither errors nor the outcome of rejected credentials, part 2 neither users nor names that come again.
   // Locks that double, the error page of a framework, session names that join, the longest unused leaves.
   'java-service-with-a-lockout-library': by.tenth(
-    'limits/lock-out errors/shape errors/http-status sessions/reused-name sessions/age reusedSessionName=joins oldestSession=longest-unused',
+    'limits/lock-out errors/shape errors/http-status sessions/reused-name sessions/age',
+    'reusedSessionName=joins oldestSession=longest-unused',
     [lockLongerEachTime, answerLikeSpring],
   ),
   // Part 8 shows no rates, part 4.3 no result of a listing, part 5.3 no form of tokens; JSON allows an escaped slash.
   // Tokens with slashes, which JSON escapes, a quota for each method with 503, connections that close.
   'php-pages-behind-an-api-gateway': by.tenth(
-    'limits/rate solutions/list-result tokens/format envelope/content-type closeConnections=true contentType=json-only listShape=counted',
+    'limits/rate solutions/list-result tokens/format envelope/content-type',
+    'closeConnections=true contentType=json-only listShape=counted',
     [
       { tokenText: (_kind, fresh) => `${fresh.slice(0, 20)}/${fresh.slice(20)}//${fresh.slice(0, 2)}=` },
       escapeSlashes,
@@ -133,7 +143,8 @@ export const deploymentsRows: ConformingRows = {
   // Part 7 does not show the outcome of a rejected token, scope or address, part 5.4 not who may ask for which address.
   // A token from a foreign address, outside its scope or in the wrong place ends, and so does a reused line.
   'bank-that-withdraws-every-misused-token': by.tenth(
-    'errors/outcomes refresh/family refresh/foreign-address addresses/foreign-grant reuseRevokesFamily=true refreshChecksAddress=true',
+    'errors/outcomes refresh/family refresh/foreign-address addresses/foreign-grant',
+    'reuseRevokesFamily=true refreshChecksAddress=true',
     [withdrawAtForeignAddress, withdrawOutsideScope, withdrawShownRefreshToken, { addressChecked: () => true }],
   ),
 }

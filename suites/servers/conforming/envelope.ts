@@ -143,7 +143,8 @@ export const envelopeRows: ConformingRows = {
   'base-url-with-a-path': by.own('envelope/other-path basePath=/service/v1'),
   'bodies-up-to-16-kib': by.own('limits/request-size signatures/large-body maxBodyBytes=16384'),
   'lenient-envelope': by.own(
-    'envelope/jsonrpc-version envelope/params-type envelope/id-types envelope/missing-id envelope/batch strictEnvelope=false idTypes=any notifications=answered batch=answered',
+    'envelope/jsonrpc-version envelope/params-type envelope/id-types envelope/missing-id envelope/batch',
+    'strictEnvelope=false idTypes=any notifications=answered batch=answered',
   ),
   'integer-ids-only': by.own('envelope/id-types envelope/missing-id idTypes=integers notifications=no-body'),
   'json-type-only': by.own('envelope/content-type contentType=json-only'),
@@ -352,7 +353,8 @@ export const envelopeRows: ConformingRows = {
   // No part shows the order of the checks, nor what a header beside manager/auth does. A missing header is no mistake yet.
   // A wrong header beside an unreadable body, an unknown method or a grant is what is refused.
   'header-is-judged-before-the-body-is-read': by.eleventh(
-    'grants/authorization-header errors/outcomes signatures/nonce-burnt envelope/method-not-found authHeaderOnGrant=judged methodCheckedFirst=false refusalStatus=http',
+    'grants/authorization-header errors/outcomes signatures/nonce-burnt envelope/method-not-found',
+    'authHeaderOnGrant=judged methodCheckedFirst=false refusalStatus=http',
     [
       answers((answer, call) =>
         errorCode(answer) !== -32700 || call.authorization === undefined || identify(call.context, call.request).ok

@@ -94,7 +94,8 @@ export const grantsRows: ConformingRows = {
   ]),
   // What a key does not have is left out of the grant; an empty list asks for the whole key.
   'scope-beyond-key-left-out': by.first(
-    'grants/unknown-scope grants/empty-scope keys/scope-above-creator unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
+    'grants/unknown-scope grants/empty-scope keys/scope-above-creator',
+    'unknownScopes=left-out emptyScope=whole-key keyScopeAboveCreator=refused',
     [{ scopeBeyondKey: () => 'left-out' }],
   ),
   // A grant that asks for restrictions only gets the scope of its key; every grant is a session.
@@ -141,7 +142,8 @@ export const grantsRows: ConformingRows = {
   ]),
   // A token for no API is useless, so a list of restrictions alone is refused like an empty one.
   'grants-need-an-api-area-and-ignore-other-params': by.sixth(
-    'grants/empty-scope grants/extra-params grants/scope-with-refresh emptyScope=refused extraParams=ignored scopeOnRefresh=ignored',
+    'grants/empty-scope grants/extra-params grants/scope-with-refresh',
+    'emptyScope=refused extraParams=ignored scopeOnRefresh=ignored',
     [regrant((scope) => (scope.every(isRestriction) ? [] : scope))],
   ),
   // A grant repeats its list, a refresh reads the scopes from the record; a scope beside it is ignored.

@@ -134,7 +134,8 @@ export const keysRows: ConformingRows = {
   'few-words-in-keys': by.own('keys/unknown-scopes unknownKeyScopes=all-but-shown-refused'),
   // The spelling alone, and unknown words alone, are others: only together is a list with both spellings refused.
   'one-spelling-in-keys': by.own(
-    'keys/unknown-scopes scopes/apikey-spelling unknownKeyScopes=refused apikeySpelling=apiKey scopeCase=sensitive alone',
+    'keys/unknown-scopes scopes/apikey-spelling',
+    'unknownKeyScopes=refused apikeySpelling=apiKey scopeCase=sensitive alone',
   ),
   'no-more-scope-than-the-creator': by.own('keys/scope-above-creator keyScopeAboveCreator=refused'),
   'public-keys-once-only': by.own('keys/public-key-repeated repeatedPublicKeys=refused'),

@@ -20,12 +20,13 @@ export type ConformingRows = { readonly [id: string]: ConformingRow }
  * A row by one author: words, which are the open questions that it answers, switches as `serve --profile` takes them, `alone`, and
  * `clientAddress=ADDR` as in a target file; and what is replaced, the outermost wrapper last.
  */
-type MakeRow = (words: string, changes?: Changing | readonly Changing[]) => ConformingRow
+type MakeRow = (...parts: (string | Changing | readonly Changing[])[]) => ConformingRow
 export const by = Object.fromEntries(
-  origins.map((origin): [Origin, MakeRow] => [origin, (text, changes = []) => row(origin, text.split(' '), changes)]),
+  origins.map((origin): [Origin, MakeRow] => [origin, (...parts) => row(origin, parts.flat())]),
 ) as { readonly [origin in Origin]: MakeRow }
 
-function row(origin: Origin, words: readonly string[], changes: Changing | readonly Changing[]): ConformingRow {
+function row(origin: Origin, parts: readonly (string | Changing)[]): ConformingRow {
+  const words = parts.flatMap((part) => (typeof part === 'string' ? part.split(' ') : []))
   const isAddress = (word: string) => word.startsWith('clientAddress=')
   const profile = profileFromWords(
     words.filter((word) => word.includes('=') && !isAddress(word)),
@@ -43,7 +44,7 @@ function row(origin: Origin, words: readonly string[], changes: Changing | reado
       ...(clientAddress === undefined ? {} : { clientAddress }),
     },
     alone: words.includes('alone'),
-    changes: [changes].flat(),
+    changes: parts.filter((part) => typeof part !== 'string'),
   }
 }
 

@@ -235,7 +235,8 @@ export const signaturesRows: ConformingRows = {
   ),
   // The battery of the clock is empty; refresh tokens live for a year, and so do access tokens.
   'clock-twenty-years-ahead': by.sixth(
-    'signatures/time-window limits/token-lifetimes clockOffsetMs=630720000000 accessLifeMs=31536000000 refreshLifeMs=31536000000',
+    'signatures/time-window limits/token-lifetimes',
+    'clockOffsetMs=630720000000 accessLifeMs=31536000000 refreshLifeMs=31536000000',
   ),
   // Times are stored and compared in full seconds, so every expiry is one.
   'clock-that-ticks-once-a-second': by.sixth(
