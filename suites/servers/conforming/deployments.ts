@@ -24,30 +24,6 @@ import {
   withdrawShownRefreshToken,
 } from './tokens.ts'
 
-/** Names what the JSON error of a gateway in front of gRPC says. */
-const answerLikeGrpc: Change = refusals((answer) => {
-  const code = { 400: 3, 401: 16, 403: 7, 404: 12 }[answer.status] ?? 2
-  const body = JSON.stringify({ code, message: '', details: [] })
-  return textAnswer(answer, answer.status, body, { 'content-type': json, 'grpc-status': String(code) })
-})
-/** The JSON error of a web framework for Java. */
-const answerLikeSpring: Change = refusals((answer, call) => {
-  const error = { 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }[answer.status]
-  const timestamp = new Date(call.nowMs).toISOString().replace('Z', '+00:00')
-  const body = JSON.stringify({ timestamp, status: answer.status, error, path: '/api' })
-  return textAnswer(answer, answer.status, body, { 'content-type': json })
-})
-/** JSON as PHP writes it: each slash, which stands only in strings, has a backslash. */
-const escapeSlashes: Change = answers((answer) => ({
-  ...answer,
-  body: answer.body.startsWith('{') ? answer.body.replaceAll('/', '\\/') : answer.body,
-}))
-const methodQuotas = { [create]: 4, [auth]: 12, [list]: 40 }
-const limitEachMethod = Object.entries(methodQuotas).map(([method, most]) =>
-  throttle({ calls: most, of: ofMethod(method), status: 503 }),
-)
-const takesJson = (accept = '*/*'): boolean => /(\*\/\*|application\/(\*|json))/i.test(accept)
-
 /** The page of whoever stands in front of the server. */
 const page = (title: string, status?: number): Change =>
   refuse({ body: `<h1>${title}</h1>`, type: html, ...(status === undefined ? {} : { status }) })
@@ -106,39 +82,53 @@ export const deploymentsRows: ConformingRows = {
   'post-office-that-minds-headers': by.seventh(
     'envelope/content-type envelope/id-types grants/authorization-header envelope/extra-members',
     'contentType=json-only idTypes=integers authHeaderOnGrant=refused extraMembers=refused',
-    [
-      calls((call) =>
-        takesJson(call.request.headers.accept)
-          ? undefined
-          : { status: 406, headers: { 'content-type': 'text/plain' }, body: 'Only JSON here' },
-      ),
-    ],
+    calls(({ request: { headers } }) =>
+      /(\*\/\*|application\/(\*|json))/i.test(headers.accept ?? '*/*')
+        ? undefined
+        : { status: 406, headers: { 'content-type': 'text/plain' }, body: 'Only JSON here' },
+    ),
   ),
   // Parts 7 and 8 show no errors, rate or bound on tokens, part 5.1 no uniqueness of nonces, part 3 no new refresh lifetime.
   // A cache of 48 pairs, errors of gRPC, refresh tokens that end with their line, a nonce once for each hash.
   'go-service-with-a-redis-store': by.tenth(
     'limits/live-tokens signatures/nonce-reuse errors/shape refresh/lifetime-renewed',
     'refreshLifetime=kept refreshLifeMs=43200000',
-    [dropLongestUnused(48), answerLikeGrpc, nonces({ stored: ({ status }) => status !== 401 })],
+    dropLongestUnused(48),
+    refusals((answer) => {
+      const code = { 400: 3, 401: 16, 403: 7, 404: 12 }[answer.status] ?? 2
+      const body = JSON.stringify({ code, message: '', details: [] })
+      return textAnswer(answer, answer.status, body, { 'content-type': json, 'grpc-status': String(code) })
+    }),
+    nonces({ stored: ({ status }) => status !== 401 }),
   ),
   // Part 7 shows neither errors nor the outcome of rejected credentials, part 2 neither users nor names that come again.
   // Locks that double, the error page of a framework, session names that join, the longest unused leaves.
   'java-service-with-a-lockout-library': by.tenth(
     'limits/lock-out errors/shape errors/http-status sessions/reused-name sessions/age',
     'reusedSessionName=joins oldestSession=longest-unused',
-    [lockLongerEachTime, answerLikeSpring],
+    lockLongerEachTime,
+    refusals((answer, call) => {
+      const error = { 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }[answer.status]
+      const timestamp = new Date(call.nowMs).toISOString().replace('Z', '+00:00')
+      const body = JSON.stringify({ timestamp, status: answer.status, error, path: '/api' })
+      return textAnswer(answer, answer.status, body, { 'content-type': json })
+    }),
   ),
   // Part 8 shows no rates, part 4.3 no result of a listing, part 5.3 no form of tokens; JSON allows an escaped slash.
   // Tokens with slashes, which JSON escapes, a quota for each method with 503, connections that close.
   'php-pages-behind-an-api-gateway': by.tenth(
     'limits/rate solutions/list-result tokens/format envelope/content-type',
     'closeConnections=true contentType=json-only listShape=counted',
-    [
-      { tokenText: (_kind, fresh) => `${fresh.slice(0, 20)}/${fresh.slice(20)}//${fresh.slice(0, 2)}=` },
-      escapeSlashes,
-      withHeaders({ 'x-powered-by': 'PHP/8.2.1', via: '1.1 gateway' }),
-      ...limitEachMethod,
-    ],
+    { tokenText: (_kind, fresh) => `${fresh.slice(0, 20)}/${fresh.slice(20)}//${fresh.slice(0, 2)}=` },
+    // Slashes stand only in strings.
+    answers((answer) => ({
+      ...answer,
+      body: answer.body.startsWith('{') ? answer.body.replaceAll('/', '\\/') : answer.body,
+    })),
+    withHeaders({ 'x-powered-by': 'PHP/8.2.1', via: '1.1 gateway' }),
+    throttle({ calls: 4, of: ofMethod(create), status: 503 }),
+    throttle({ calls: 12, of: ofMethod(auth), status: 503 }),
+    throttle({ calls: 40, of: ofMethod(list), status: 503 }),
   ),
   // Part 7 does not show the outcome of a rejected token, scope or address, part 5.4 not who may ask for which address.
   // A token from a foreign address, outside its scope or in the wrong place ends, and so does a reused line.

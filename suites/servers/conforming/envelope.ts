@@ -3,7 +3,7 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import { before, calls } from '../around.ts'
 import { type Call, isAccepted, readMembers } from '../call.ts'
 import { counts } from '../replaced-rules.ts'
-import type { Change, Changing } from '../rows.ts'
+import type { Change } from '../rows.ts'
 import {
   answers,
   changeJson,
@@ -66,9 +66,6 @@ const listingText = (members: string): Change =>
       : answer,
   )
 
-const isForwarded = (name: string): boolean =>
-  name.startsWith('x-forwarded-') || ['forwarded', 'via', 'x-http-method-override', 'cookie'].includes(name)
-
 /** Throws if an object of a JSON text has two members of one name. */
 function refuseRepeatedMembers(text: string): void {
   const open: Set<string>[] = []
@@ -112,30 +109,6 @@ const addDecoys = <R extends object>(result: R): object => ({
   ...result,
   ...{ ACCESSTOKENEXPIRY: 1, Secret: '', Scope: ['all'], token_type: 'mac' },
 })
-
-const successStatus: { readonly [method: string]: number } = { [create]: 201, [auth]: 202, [list]: 203 }
-
-/** A cache sends the listing and the Date of the first answer for `forMs`; who may see it is asked each time. */
-const cacheListing =
-  (forMs: number): Changing =>
-  (seen, cache: { atMs?: number; result?: unknown } = {}) =>
-    answers((answer, call) => {
-      const envelope = readMembers(answer.body)
-      if (!call.lists || envelope?.result === undefined) return answer
-      const { atMs = Number.NEGATIVE_INFINITY } = cache
-      if (seen.nowMs - atMs >= forMs) Object.assign(cache, { atMs: seen.nowMs, result: envelope.result })
-      const headers = { ...answer.headers, date: httpDate(cache.atMs ?? 0) }
-      return { ...answer, headers, body: JSON.stringify({ ...envelope, result: cache.result }) }
-    })
-
-/** The same numbers in other spellings: ids and error codes with a fraction, expiries with an exponent. */
-const spellNumbersOtherwise = answers((answer) => ({
-  ...answer,
-  body: answer.body
-    .replace(/^(\{"jsonrpc":"2\.0","id":-?\d+)(?=,)/, '$1.0')
-    .replace(/("error":\{"code":-?\d+)(?=,)/, '$1.0')
-    .replace(/("(?:access|refresh)TokenExpiry":)(\d+)/g, (_, name, ms) => name + Number(ms).toExponential()),
-}))
 
 /** Parts 1, 4.1 and 4.3: requests, HTTP and JSON, and what results look like. */
 export const envelopeRows: ConformingRows = {
@@ -285,7 +258,15 @@ export const envelopeRows: ConformingRows = {
   ),
   // JSON has one kind of number, so 5.0 is the integer 5: part 1 asks for the same value, and not for the same spelling.
   // An id and a code are written as 5.0, an expiry as 1.7e+12.
-  'whole-numbers-with-fractions-and-exponents': by.seventh('envelope/encoding errors/codes', [spellNumbersOtherwise]),
+  'whole-numbers-with-fractions-and-exponents': by.seventh('envelope/encoding errors/codes', [
+    answers((answer) => ({
+      ...answer,
+      body: answer.body
+        .replace(/^(\{"jsonrpc":"2\.0","id":-?\d+)(?=,)/, '$1.0')
+        .replace(/("error":\{"code":-?\d+)(?=,)/, '$1.0')
+        .replace(/("(?:access|refresh)TokenExpiry":)(\d+)/g, (_, name, ms) => name + Number(ms).toExponential()),
+    })),
+  ]),
   // Part 1 gives a content type to requests, and none to answers.
   // The content type of an answer is the first one that the caller accepts, as written, or text/html.
   'answers-have-the-type-of-the-accept-header': by.seventh('envelope/content-type errors/shape', [
@@ -312,10 +293,10 @@ export const envelopeRows: ConformingRows = {
   // Part 7 does not show HTTP status codes, and every one here that is not 403 says that the call was carried out.
   // A creation gives 201, a grant 202, a listing 203; every refusal 403.
   'each-method-has-a-success-status-of-its-own': by.seventh('errors/http-status keys/create-result-extras', [
-    answers((answer, call) => ({
-      ...answer,
-      status: isAccepted(answer) ? (successStatus[String(call.method)] ?? answer.status) : 403,
-    })),
+    answers((answer, call) => {
+      const { [String(call.method)]: status = answer.status } = { [create]: 201, [auth]: 202, [list]: 203 }
+      return { ...answer, status: isAccepted(answer) ? status : 403 }
+    }),
   ]),
   // Part 1 leaves {base_url} open: calls go to {base_url}/api, and part 5.1 signs /api for every base URL.
   // Calls go to /api/api, and /api alone is not found.
@@ -334,7 +315,11 @@ export const envelopeRows: ConformingRows = {
   // The document shows two headers of a call, Content-Type and Authorization; what becomes of others is not said.
   // A request with a forwarding header, a cookie or another HTTP method in a header gets 400.
   'forwarded-and-overridden-requests-refused': by.seventh('addresses/forwarded envelope/http-method', [
-    refuseFirst(400, 'Come here directly', (call) => Object.keys(call.request.headers).some(isForwarded)),
+    refuseFirst(400, 'Come here directly', (call) =>
+      Object.keys(call.request.headers).some((name) =>
+        /^(x-forwarded-.*|forwarded|via|x-http-method-override|cookie)$/s.test(name),
+      ),
+    ),
   ]),
   // Parts 4.1 and 4.2 have optional params and do not say what null in their place means; many readers drop it.
   // publicKey null makes a key with a secret, and scope null beside a refresh token is nothing.
@@ -367,6 +352,15 @@ export const envelopeRows: ConformingRows = {
   // Listings are up to eight seconds old, and so is their Date; a timestamp is at most thirty seconds off.
   'listing-comes-from-a-cache-with-its-old-date': by.twelfth(
     'solutions/list-result signatures/time-window timeWindowMs=30000 listShape=counted',
-    [cacheListing(8000)],
+    // Who may see the listing is asked each time.
+    (seen, cache: { atMs?: number; result?: unknown } = {}) =>
+      answers((answer, call) => {
+        const envelope = readMembers(answer.body)
+        if (!call.lists || envelope?.result === undefined) return answer
+        const { atMs = Number.NEGATIVE_INFINITY } = cache
+        if (seen.nowMs - atMs >= 8000) Object.assign(cache, { atMs: seen.nowMs, result: envelope.result })
+        const headers = { ...answer.headers, date: httpDate(cache.atMs ?? 0) }
+        return { ...answer, headers, body: JSON.stringify({ ...envelope, result: cache.result }) }
+      }),
   ),
 }

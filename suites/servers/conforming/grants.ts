@@ -2,8 +2,8 @@ import { isIPv4 } from 'node:net'
 import type { Rules } from '../../../mock-server/rules.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import { calls } from '../around.ts'
-import { isRestriction } from '../call.ts'
-import type { Change, Changing } from '../rows.ts'
+import { isOneSolution, isRestriction } from '../call.ts'
+import type { Change } from '../rows.ts'
 import { auth, noGrantWith, withScope } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
 
@@ -25,9 +25,6 @@ const translated: Change = calls((call) => ({
   ...call.request,
   remoteAddress: call.request.remoteAddress.replace(/^(::ffff:)?127\.0\.0\.(\d+)$/, '203.0.113.$2'),
 }))
-/** Addresses of grants are checked too, so that ipAddr is granted for the address of the caller only. */
-const ofCallerOnly: Change = { addressChecked: () => true }
-const countOf = (scope: string[], kind: string): number => scope.filter((word) => word.startsWith(kind)).length
 
 /** Changes the scope of grants before the server sees it. */
 const regrant = (change: (scope: string[]) => string[]): Change =>
@@ -53,20 +50,6 @@ const isLastOfKind = (word: string, at: number, scope: string[]): boolean => {
 
 /** Words that limit a token to an API area, or to the management of keys. */
 const limits = /^(solution|context|thread|store|inbox|stream|apikey)$/i
-/** A token whose scope names no area may do what its key may. */
-const onlyNamedAreasLimit: Changing = (seen) => ({
-  scopeNeeded: (_method, area) => {
-    const { scope, key } = seen.pair ?? {}
-    const isLimited = scope === undefined || scope.some((word) => limits.test(word))
-    return isLimited || key?.scope.some((word) => reference.scopeOpens(word, area)) !== true
-  },
-})
-
-/** Every `solution:ID` of a grant names a solution of the server. */
-const solutionsMustExist: Changing = (seen) =>
-  noGrantWith((scope) =>
-    scope.some((word) => /^solution:[^*]/.test(word) && !seen.state.solutions.has(word.slice('solution:'.length))),
-  )
 
 /** Parts 4.2 and 5.4: grants, scopes and addresses. */
 export const grantsRows: ConformingRows = {
@@ -81,7 +64,13 @@ export const grantsRows: ConformingRows = {
   'scopes-echoed-as-requested': by.own('grants/scope-echo scopeEcho=as-requested'),
   'scopes-echoed-sorted': by.own('grants/scope-echo scopeEcho=sorted'),
   'no-solution-id-from-any': by.own('scopes/solution-id-from-any solutionIdFromAny=false'),
-  'token-for-solutions-alone-opens-all-of-its-key': by.reported('scopes/solution-id-alone', onlyNamedAreasLimit),
+  'token-for-solutions-alone-opens-all-of-its-key': by.reported('scopes/solution-id-alone', (seen) => ({
+    scopeNeeded: (_method, area) => {
+      const { scope, key } = seen.pair ?? {}
+      const isLimited = scope === undefined || scope.some((word) => limits.test(word))
+      return isLimited || key?.scope.some((word) => reference.scopeOpens(word, area)) !== true
+    },
+  })),
   'header-on-a-grant-judged': by.own('grants/authorization-header authHeaderOnGrant=judged'),
   'header-on-a-grant-refused': by.own('grants/authorization-header authHeaderOnGrant=refused'),
   'scope-on-a-refresh-ignored': by.own('grants/scope-with-refresh scopeOnRefresh=ignored'),
@@ -105,12 +94,16 @@ export const grantsRows: ConformingRows = {
   ),
   // A grant names at most twelve scopes, each once, and at most one ipAddr.
   'scope-entries-few-and-once': by.first('grants/unknown-scope addresses/forms expires-in/forms', [
-    noGrantWith((scope) => scope.length > 12 || new Set(scope).size < scope.length || countOf(scope, 'ipAddr:') > 1),
+    noGrantWith((scope) => {
+      const addresses = scope.filter((word) => word.startsWith('ipAddr:'))
+      return scope.length > 12 || new Set(scope).size < scope.length || addresses.length > 1
+    }),
   ]),
   // ipAddr is granted for the address of the caller only, and a refresh must come from there.
-  'address-of-caller-only': by.first('addresses/forms refresh/foreign-address refreshChecksAddress=true', [
-    ofCallerOnly,
-  ]),
+  'address-of-caller-only': by.first('addresses/forms refresh/foreign-address refreshChecksAddress=true', {
+    // Addresses of grants are checked too.
+    addressChecked: () => true,
+  }),
   // The server sees its callers at other addresses, as behind an address translation.
   'address-translated-in-front': by.first('addresses/forwarded addresses/forms clientAddress=203.0.113.1', [
     translated,
@@ -161,7 +154,10 @@ export const grantsRows: ConformingRows = {
   // A grant of solution:ID is refused when there is no such solution, and unknown words are left out.
   'solution-scope-needs-a-solution-that-exists': by.seventh(
     'grants/unknown-scope scopes/solution-id-from-any unknownScopes=left-out',
-    [solutionsMustExist],
+    (seen) =>
+      noGrantWith((scope) =>
+        scope.some((word) => isOneSolution(word) && !seen.state.solutions.has(word.slice('solution:'.length))),
+      ),
   ),
   // Part 5.4 does not show a grant with two sessions or two lifetimes. The reported expiry is the one in force.
   // The scope of a grant is read into a map, so a later session or lifetime replaces an earlier one.

@@ -6,7 +6,7 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import { answeredAgain, calls } from '../around.ts'
-import { type Call, isAccepted } from '../call.ts'
+import { isAccepted } from '../call.ts'
 import { afterCalls } from '../events.ts'
 import { counts } from '../replaced-rules.ts'
 import type { Change, Changing } from '../rows.ts'
@@ -37,13 +37,6 @@ const countedIds =
   (idOf: (count: number, fresh: string) => string): Changing =>
   (_seen, next = counts()) => ({ keyId: (fresh) => idOf(next(), fresh) })
 
-/** Creations that are refused for their params count as keys. */
-const countRefused: Changing = (_seen, refused = { creations: 0 }) => ({
-  around: afterCalls((answer, call) => {
-    if (call.creates && isForParams(answer)) refused.creations += 1
-  }),
-  keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused.creations,
-})
 const isForParams = (answer: MockAnswer): boolean => errorCode(answer) === -32602
 
 /** A param of a creation can have a value once in the life of the server; two values that are written alike are one. */
@@ -82,48 +75,7 @@ const enforceAddressesOfKeys: Change = calls((call) => {
 const addressesIn = (scope: string[]): string[] =>
   scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
 
-/** Disabling a key ends its tokens and sessions; enabling it does not bring them back. */
-const endTokensOfDisabledKey = afterCalls((_answer, call) => {
-  const { id, enabled } = call.params
-  if (!call.is('manager/updateApiKey') || enabled !== false) return
-  if (call.state.keys.get(String(id))?.enabled !== false) return
-  for (const pair of pairsOf(call.context).filter(({ key }) => key.id === id)) {
-    endPair(pair)
-    if (pair.session) pair.session.removed = true
-  }
-})
-
-/** Another client has a key, which it deletes `afterMs` after the first call. */
-const lendPlaceToOthers =
-  (afterMs: number): Changing =>
-  (seen, others: { key?: ApiKey } = {}) =>
-    calls(() => {
-      const { nowMs, context } = seen
-      const more = { name: 'nightly report', scope: ['solution'], createdMs: nowMs }
-      others.key ??= makeKey({ id: 'f'.repeat(32), secret: randomBytes(16).toString('hex'), ...more })
-      if (!context.state.keys.has(others.key.id)) context.state.keys.set(others.key.id, others.key)
-      if (nowMs >= others.key.createdMs + afterMs) others.key.deleted = true
-      return undefined
-    })
-
-const byBasicCreation = (call: Call): string | undefined =>
-  /^basic /i.test(call.authorization ?? '') && call.creates
-    ? JSON.stringify([call.authorization, call.request.body.toString('base64')])
-    : undefined
-
 const asUuid = (id: string): string => id.toLowerCase().replace(/^urn:uuid:|[{}-]/g, '')
-
-/** Ids of one look are the same in grants. */
-const alsoNamedInGrant = (look: (id: string) => string): Change => ({
-  keyNamed: (id, find, all, means) =>
-    find(id) ?? (means === 'grant' ? all().find((key) => look(key.id) === look(id)) : undefined),
-})
-
-/** The lines of a PEM are joined by LF, without one at the end. */
-const pemAsShown: Change = {
-  publicKey: (pem, profile) =>
-    /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
-}
 
 /** Parts 2, 4.1 and 8: keys, their ids, secrets, names, scopes and places. */
 export const keysRows: ConformingRows = {
@@ -145,7 +97,11 @@ export const keysRows: ConformingRows = {
   'secrets-in-upper-case': by.own('keys/record', { keySecret: (fresh) => fresh.toUpperCase() }),
   'secrets-of-digits-and-a-colon': by.own('keys/record', { keySecret: (fresh) => `12:${digits(fresh)}` }),
   'plain-key-names-only': by.own('keys/name-rules', [noKeyWith({ name: (name) => !/^[A-Za-z0-9-]+$/.test(name) })]),
-  'pem-as-documented-only': by.own('keys/pem-variants', [pemAsShown]),
+  'pem-as-documented-only': by.own('keys/pem-variants', {
+    // The lines of a PEM are joined by LF, without one at the end.
+    publicKey: (pem, profile) =>
+      /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? reference.publicKey(pem, profile) : undefined,
+  }),
   // Key ids have 200 characters, among them =, +, /, dots and a tilde; secrets have 300.
   'key-ids-of-200-characters': by.first('keys/record', {
     keyId: (fresh) => `${fresh}=+/._~-`.repeat(6).slice(0, 200),
@@ -164,7 +120,12 @@ export const keysRows: ConformingRows = {
     keysCounted: (all) => all.filter((key) => !key.initial).length,
   }),
   // A creation that an authorized caller makes with wrong params takes one of the ten places.
-  'keys-refused-creations-counted': by.first('keys/limit-counts-refused keys/limit-exceeded', [countRefused]),
+  'keys-refused-creations-counted': by.first('keys/limit-counts-refused keys/limit-exceeded', (_seen, refused = 0) => ({
+    around: afterCalls((answer, call) => {
+      if (call.creates && isForParams(answer)) refused += 1
+    }),
+    keysCounted: (all, profile) => reference.keysCounted(all, profile) + refused,
+  })),
   // Unknown words, restrictions and an empty list are refused in the scope of a key.
   'key-scopes-known-and-not-empty': by.second(
     'keys/unknown-scopes keys/empty-scope keys/expires-in-scope unknownKeyScopes=refused',
@@ -223,13 +184,7 @@ export const keysRows: ConformingRows = {
   // The name is reserved before the rest is checked, and neither a name nor a public key is taken twice.
   'names-of-refused-creations-stay-taken': by.sixth(
     'keys/name-rules keys/public-key-repeated repeatedPublicKeys=refused',
-    [
-      takeOnce(
-        'name',
-        (name) => name,
-        (answer) => isAccepted(answer) || isForParams(answer),
-      ),
-    ],
+    [takeOnce('name', String, (answer) => isAccepted(answer) || isForParams(answer))],
   ),
   // The scope of a key is stored as a sorted set that says apiKey, and the result shows the record.
   'created-keys-are-shown-with-a-tidy-scope': by.sixth(
@@ -309,14 +264,15 @@ export const keysRows: ConformingRows = {
   // For two seconds, the same bytes with the same Basic header get the same key, and take one place.
   'creation-with-the-same-id-and-body-is-a-retry': by.tenth(
     'keys/create-result-extras keys/name-rules extraResultMembers=true',
-    [
-      answeredAgain({
-        forMs: 2000,
-        as: byBasicCreation,
-        isGood: isOfLiveKey,
-        give: (answer) => ({ ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }),
-      }),
-    ],
+    answeredAgain({
+      forMs: 2000,
+      as: ({ authorization = '', creates, request: { body } }) =>
+        /^basic /i.test(authorization) && creates
+          ? JSON.stringify([authorization, body.toString('base64')])
+          : undefined,
+      isGood: isOfLiveKey,
+      give: (answer) => ({ ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }),
+    }),
   ),
   // Part 4.1 calls id and secret strings, and part 5.3 shows no form of tokens. No sign of them is in the way of a header.
   // Whoever fills templates with these texts, and then fills the result again, sends other texts.
@@ -340,7 +296,17 @@ export const keysRows: ConformingRows = {
   // A key that is enabled again begins without tokens and sessions; a session name can be there twice.
   'disabling-a-key-ends-its-tokens-and-sessions-for-good': by.eleventh(
     'keys/states sessions/own-end sessions/reused-name reusedSessionName=adds',
-    [{ around: endTokensOfDisabledKey }],
+    {
+      around: afterCalls((_answer, call) => {
+        const { id, enabled } = call.params
+        if (!call.is('manager/updateApiKey') || enabled !== false) return
+        if (call.state.keys.get(String(id))?.enabled !== false) return
+        for (const pair of pairsOf(call.context).filter(({ key }) => key.id === id)) {
+          endPair(pair)
+          if (pair.session) pair.session.removed = true
+        }
+      }),
+    },
   ),
   // Parts 7 and 8 show neither the order of the checks nor what is said about the limit of ten keys.
   // Strangers, wrong secrets and wrong params get the error of the eleventh key, and nonces stay free.
@@ -368,7 +334,15 @@ export const keysRows: ConformingRows = {
   // There are nine places at first, as if the initial key took one, and a tenth one comes free by itself.
   'another-client-gives-its-place-back-after-twenty-seconds': by.twelfth(
     'keys/limit-counts-initial keys/limit-frees keys/limit-exceeded',
-    [lendPlaceToOthers(20_000)],
+    (seen, others: { key?: ApiKey } = {}) =>
+      calls(() => {
+        const { nowMs, context } = seen
+        const more = { name: 'nightly report', scope: ['solution'], createdMs: nowMs }
+        others.key ??= makeKey({ id: 'f'.repeat(32), secret: randomBytes(16).toString('hex'), ...more })
+        if (!context.state.keys.has(others.key.id)) context.state.keys.set(others.key.id, others.key)
+        if (nowMs >= others.key.createdMs + 20_000) others.key.deleted = true
+        return undefined
+      }),
   ),
   // Part 2 calls the id the "Identifier of the key"; how two of them are compared it does not show.
   'key-ids-compared-as-uuids': by.own('keys/id-spelling alone', {
@@ -376,10 +350,10 @@ export const keysRows: ConformingRows = {
     keyNamed: (id, find, all) => find(id) ?? all().find((key) => asUuid(key.id) === asUuid(id)),
   }),
   // The collation of the column pads with blanks.
-  'blanks-behind-key-id-ignored-in-grant': by.fourth(
-    'keys/id-spelling',
-    alsoNamedInGrant((id) => id.trimEnd()),
-  ),
+  'blanks-behind-key-id-ignored-in-grant': by.fourth('keys/id-spelling', {
+    keyNamed: (id, find, all, means) =>
+      find(id) ?? (means === 'grant' ? all().find((key) => key.id.trimEnd() === id.trimEnd()) : undefined),
+  }),
   'blanks-behind-key-id-ignored-in-signatures': by.fourth('keys/id-spelling', {
     keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
   }),

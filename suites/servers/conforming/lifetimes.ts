@@ -1,22 +1,9 @@
 import type { Profile } from '../../../mock-server/profile.ts'
-import { type Rules, rules as reference } from '../../../mock-server/rules.ts'
+import { rules as reference } from '../../../mock-server/rules.ts'
 import type { TokenPair } from '../../../mock-server/state.ts'
 import type { Call } from '../call.ts'
-import { type Change, type Changing, day, hour, minute, type Seen } from '../rows.ts'
+import { type Changing, day, hour, minute, type Seen } from '../rows.ts'
 import { by, type ConformingRows } from './rows.ts'
-
-/** No access token lives longer than this, whatever is asked for. */
-const accessAtMost = (ms: number): Change => ({
-  accessLifeMs: (asked, profile) => Math.min(asked ?? profile.accessLifeMs, ms),
-})
-
-/** A longer expiresIn is refused. */
-const expiresInAtMost = (ms: number): Change => ({
-  expiresInMs: (text) => {
-    const asked = reference.expiresInMs(text)
-    return asked === undefined || asked > ms ? undefined : asked
-  },
-})
 
 /** The pair that a call wants to refresh. */
 const pairToRefresh = (call: Call): TokenPair | undefined =>
@@ -37,22 +24,6 @@ const asked = ({ scope }: Seen): number =>
 function untilMidnight({ nowMs }: Seen): number {
   const restMs = day - (nowMs % day)
   return restMs < 30_000 ? restMs + day : restMs
-}
-
-const isForKeys = (scope: string[]): boolean => scope.some((word) => word.toLowerCase() === 'apikey')
-
-const isRefreshed = (seen: Seen): boolean => pairToRefresh(seen) !== undefined
-
-/** A refresh gives a new lifetime only when half of the old one is over. */
-const slidingRefreshLife = refreshLife((seen, { refreshLifeMs }) => {
-  const leftMs = (pairToRefresh(seen)?.refreshExpiryMs ?? 0) - seen.nowMs
-  return leftMs > refreshLifeMs / 2 ? leftMs : refreshLifeMs
-})
-
-const lenientExpiresIn: Rules['expiresInMs'] = (text) => {
-  const ms = text.trim() === '' ? Number.NaN : Math.floor(Number(text))
-  if (Number.isNaN(ms)) return 15 * minute
-  return ms >= 1 && Number.isSafeInteger(ms) ? ms : undefined
 }
 
 /** Parts 3, 5.4 and 8: when tokens expire, and what a refresh changes. */
@@ -86,7 +57,7 @@ export const lifetimesRows: ConformingRows = {
   // expiresIn can only shorten the default lifetime, which a refresh restores.
   'access-never-above-default': by.first(
     'limits/token-lifetimes refresh/expires-in-kept refresh/lifetime-renewed expiresInKept=false refreshLifetime=kept',
-    [accessAtMost(15 * minute)],
+    { accessLifeMs: (askedMs, profile) => Math.min(askedMs ?? profile.accessLifeMs, 15 * minute) },
   ),
   // Every refresh token ends at the next midnight in UTC that is at least 30 seconds away.
   'refresh-ends-at-utc-midnight': by.first('limits/token-lifetimes refresh/lifetime-renewed expires-in/too-long', [
@@ -104,7 +75,11 @@ export const lifetimesRows: ConformingRows = {
   ]),
   // A sign, leading zeros, a fraction and an exponent are read as a number; a word gets the default lifetime.
   'expires-in-lenient-forms': by.first('expires-in/forms expires-in/too-long expiresInTooLong=capped', {
-    expiresInMs: lenientExpiresIn,
+    expiresInMs: (text) => {
+      const ms = text.trim() === '' ? Number.NaN : Math.floor(Number(text))
+      if (Number.isNaN(ms)) return 15 * minute
+      return ms >= 1 && Number.isSafeInteger(ms) ? ms : undefined
+    },
   }),
   // expiresIn:0 gives an access token that is over, and a refresh token that gives a usable one.
   'expires-in-zero-is-over-at-once': by.first('expires-in/forms refresh/expires-in-kept expiresInKept=false', {
@@ -117,11 +92,16 @@ export const lifetimesRows: ConformingRows = {
   ),
   'expires-in-above-ten-minutes-refused-unknown-words-left-out': by.fourth(
     'expires-in/maximum grants/unknown-scope unknownScopes=left-out',
-    [expiresInAtMost(10 * minute)],
+    {
+      expiresInMs: (text) => {
+        const askedMs = reference.expiresInMs(text)
+        return askedMs === undefined || askedMs > 10 * minute ? undefined : askedMs
+      },
+    },
   ),
   'refreshed-access-tokens-live-six-times-as-long': by.fifth(
     'limits/token-lifetimes refresh/expires-in-kept expiresInKept=false accessLifeMs=300000',
-    [access((seen, { accessLifeMs }) => accessLifeMs * (isRefreshed(seen) ? 6 : 1))],
+    access((seen, { accessLifeMs }) => accessLifeMs * (pairToRefresh(seen) === undefined ? 1 : 6)),
   ),
   'expires-in-of-other-forms-is-the-default-and-unknown-words-left-out': by.fifth(
     'expires-in/forms grants/unknown-scope unknownScopes=left-out',
@@ -162,12 +142,18 @@ export const lifetimesRows: ConformingRows = {
   // An access token with apiKey lives for a minute, another for six hours, also after a refresh.
   'tokens-that-manage-keys-live-for-a-minute': by.seventh(
     'limits/token-lifetimes refresh/expires-in-kept expiresInKept=false',
-    [access((seen) => (isForKeys(pairToRefresh(seen)?.scope ?? seen.scope) ? minute : 6 * hour))],
+    access((seen) => {
+      const { scope } = pairToRefresh(seen) ?? seen
+      return scope.some((word) => word.toLowerCase() === 'apikey') ? minute : 6 * hour
+    }),
   ),
   // Part 3 gives a new pair for a refresh token, and part 8 does not show when the new one ends.
   // A refresh token lives for two hours. A refresh in the first hour keeps its end; a later one starts two new hours.
   'refresh-lifetime-slides-when-half-of-it-is-over': by.seventh(
     'refresh/lifetime-renewed limits/token-lifetimes refreshLifeMs=7200000',
-    [slidingRefreshLife],
+    refreshLife((seen, { refreshLifeMs }) => {
+      const leftMs = (pairToRefresh(seen)?.refreshExpiryMs ?? 0) - seen.nowMs
+      return leftMs > refreshLifeMs / 2 ? leftMs : refreshLifeMs
+    }),
   ),
 }

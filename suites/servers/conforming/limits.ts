@@ -3,7 +3,7 @@ import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { answeredAgain, calls, meets } from '../around.ts'
 import { type Call, isAccepted } from '../call.ts'
 import { meet } from '../in-flight.ts'
-import { counts } from '../replaced-rules.ts'
+import { counts, table } from '../replaced-rules.ts'
 import type { Change, Changing } from '../rows.ts'
 import { answers, errorAnswer, errorCode, html, httpDate, json, waitAnswer } from './answers.ts'
 import { auth, create, sessionWord, signatureFields } from './requests.ts'
@@ -108,8 +108,6 @@ export const lockLongerEachTime = lock({ tries: 5, lockMs: (earlier) => Math.min
 
 const addressOf = (call: Call): string => call.request.remoteAddress
 const keyIdOf = (call: Call): string | undefined => call.state.tokens.get(call.token)?.pair.key.id ?? call.keyId
-const withBearer = (call: Call): string | undefined =>
-  call.authorization?.startsWith('Bearer ') ? call.request.remoteAddress : undefined
 const signer = (call: Call): string | undefined => (signatureFields(call).length > 0 ? call.keyId : undefined)
 
 /** Retry-After of a throttled answer as the server writes it, after 25 ms, so that who tries again at once gets on. */
@@ -135,47 +133,6 @@ const locked =
   (call: Call): MockAnswer =>
     errorAnswer(call, 401, code, message)
 
-/** Bodies may have `most` bytes together in `withinMs`; a longer one must come alone. */
-const limitBytes =
-  (most: number, withinMs: number): Changing =>
-  (seen, memory = { recent: [] as { atMs: number; bytes: number }[] }) =>
-    calls(({ request: { body } }) => {
-      memory.recent = memory.recent.filter(({ atMs }) => atMs > seen.nowMs - withinMs)
-      const sum = memory.recent.reduce((total, { bytes }) => total + bytes, body.length)
-      if (memory.recent.length > 0 && sum > most) return waitAnswer(429, withinMs)
-      memory.recent.push({ atMs: seen.nowMs, bytes: body.length })
-      return undefined
-    })
-
-/** An address may name `most` different keys in `withinMs`, in whatever way; a token names no key. */
-const limitKeysOfAddress =
-  (most: number, withinMs: number): Changing =>
-  (seen, addresses = new Map<string, Map<string, number>>()) =>
-    calls((call) => {
-      const id = call.keyId
-      if (id === undefined) return undefined
-      const known = addresses.get(call.request.remoteAddress) ?? new Map<string, number>()
-      const recent = new Map([...known].filter(([, ms]) => ms > seen.nowMs - withinMs))
-      addresses.set(call.request.remoteAddress, recent)
-      if (!recent.has(id) && recent.size >= most)
-        return waitAnswer(429, Math.min(...recent.values()) + withinMs - seen.nowMs)
-      recent.set(id, seen.nowMs)
-      return undefined
-    })
-
-/** Refusals with one name are told only `most` times in `withinMs`; after that there is 429, while right calls go on. */
-const limitRefusals =
-  (most: number, withinMs: number, nameOf: (answer: MockAnswer) => unknown): Changing =>
-  (seen, kinds = new Map<unknown, number[]>()) =>
-    answers((answer) => {
-      if (isAccepted(answer)) return answer
-      const name = nameOf(answer)
-      const recentMs = (kinds.get(name) ?? []).filter((ms) => ms > seen.nowMs - withinMs)
-      if (recentMs.length >= most) return waitAnswer(429, (recentMs[0] ?? seen.nowMs) + withinMs - seen.nowMs)
-      kinds.set(name, [...recentMs, seen.nowMs])
-      return answer
-    })
-
 /** The key for which a grant, a refresh or a creation writes something. */
 function writerOf(call: Call): string | undefined {
   if (call.creates) return keyIdOf(call)
@@ -184,20 +141,6 @@ function writerOf(call: Call): string | undefined {
   const id = call.state.tokens.get(String(refreshToken))?.pair.key.id ?? apiKeyId
   return id === undefined ? undefined : String(id)
 }
-
-/** Calls of a group wait for each other, and each takes `ms`. */
-const inLine =
-  (ms: number, of: (call: Call) => string): Changing =>
-  (_seen, lines = new Map<string, Promise<unknown>>()) => ({
-    around: meets((call, next) => {
-      const name = of(call)
-      const earlier = lines.get(name) ?? Promise.resolve()
-      const answer = earlier.then(() => letPass(call.context, ms)).then(() => next())
-      const done = answer.catch(() => undefined)
-      lines.set(name, done)
-      return answer
-    }),
-  })
 
 /** Parts 7 and 8: rates, locks and calls that wait. */
 export const limitsRows: ConformingRows = {
@@ -247,7 +190,11 @@ export const limitsRows: ConformingRows = {
   ),
   // For three seconds, callers with a token at the same address have to wait.
   'fifteen-wrong-tokens-lock-token-callers-out': by.fourth('limits/lock-out errors/outcomes', [
-    lock({ of: withBearer, tries: 15, lockMs: 3000 }),
+    lock({
+      of: (call) => (call.authorization?.startsWith('Bearer ') ? addressOf(call) : undefined),
+      tries: 15,
+      lockMs: 3000,
+    }),
   ]),
   // Guesses of refresh tokens are slowed down for everyone.
   'six-wrong-refreshes-make-refreshes-wait-two-seconds': by.sixth('limits/lock-out limits/rate', [
@@ -264,9 +211,21 @@ export const limitsRows: ConformingRows = {
     takes(700, (call) => call.isRefresh || call.creates),
   ]),
   // Each key has one worker, which takes 15 ms for a call and looks at the caller first.
-  'calls-of-one-key-wait-for-each-other': by.sixth('limits/rate envelope/method-not-found methodCheckedFirst=false', [
-    inLine(15, (call) => keyIdOf(call) ?? ''),
-  ]),
+  'calls-of-one-key-wait-for-each-other': by.sixth(
+    'limits/rate envelope/method-not-found methodCheckedFirst=false',
+    (_seen, lines = table<Promise<unknown>>()) => ({
+      around: meets((call, next) => {
+        const name = keyIdOf(call) ?? ''
+        const earlier = lines.get(name) ?? Promise.resolve()
+        const answer = earlier.then(() => letPass(call.context, 15)).then(() => next())
+        lines.set(
+          name,
+          answer.catch(() => undefined),
+        )
+        return answer
+      }),
+    }),
+  ),
   // A small server has four threads and no queue.
   'four-calls-in-work-at-once': by.sixth('limits/rate errors/http-status refusalStatus=http closeConnections=true', [
     atOnce(
@@ -392,7 +351,15 @@ export const limitsRows: ConformingRows = {
   // The sixth refusal with the same error code in two seconds is 429; other refusals have a count of their own.
   'five-refusals-of-one-kind-in-two-seconds': by.eleventh(
     'limits/rate limits/lock-out errors/http-status refusalStatus=http',
-    [limitRefusals(5, 2000, errorCode)],
+    (seen, kinds = table<number[]>()) =>
+      answers((answer) => {
+        if (isAccepted(answer)) return answer
+        const kind = errorCode(answer)
+        const recentMs = (kinds.get(kind) ?? []).filter((ms) => ms > seen.nowMs - 2000)
+        if (recentMs.length >= 5) return waitAnswer(429, (recentMs[0] ?? seen.nowMs) + 2000 - seen.nowMs)
+        kinds.set(kind, [...recentMs, seen.nowMs])
+        return answer
+      }),
   ),
   // Part 8 does not show rate limits, and part 7 no outcome of a refused call that comes again.
   // The same header and bytes as those of a call refused within the last second get 429.
@@ -408,13 +375,33 @@ export const limitsRows: ConformingRows = {
   // Everyone together sends 6,000 bytes in two seconds, and a body has at most 16 KiB.
   'bytes-of-bodies-are-limited-and-not-calls': by.eleventh(
     'limits/rate limits/request-size signatures/large-body maxBodyBytes=16384',
-    [limitBytes(6000, 2000)],
+    // A body above 6,000 bytes must come alone.
+    (seen, recent: { atMs: number; bytes: number }[] = []) =>
+      calls(({ request: { body } }) => {
+        recent = recent.filter(({ atMs }) => atMs > seen.nowMs - 2000)
+        const sum = recent.reduce((total, { bytes }) => total + bytes, body.length)
+        if (recent.length > 0 && sum > 6000) return waitAnswer(429, 2000)
+        recent.push({ atMs: seen.nowMs, bytes: body.length })
+        return undefined
+      }),
   ),
   // Part 8 does not show rate limits, nor what they count.
   // A fourth key id from one address within two seconds gets 429, whether the key exists or not.
-  'an-address-works-for-three-keys-in-two-seconds': by.eleventh('limits/rate limits/lock-out', [
-    limitKeysOfAddress(3, 2000),
-  ]),
+  'an-address-works-for-three-keys-in-two-seconds': by.eleventh(
+    'limits/rate limits/lock-out',
+    (seen, addresses = table<Map<string, number>>()) =>
+      calls((call) => {
+        const id = call.keyId
+        if (id === undefined) return undefined
+        const known = [...(addresses.get(addressOf(call)) ?? [])]
+        const recent = new Map(known.filter(([, ms]) => ms > seen.nowMs - 2000))
+        addresses.set(addressOf(call), recent)
+        if (!recent.has(id) && recent.size >= 3)
+          return waitAnswer(429, Math.min(...recent.values()) + 2000 - seen.nowMs)
+        recent.set(id, seen.nowMs)
+        return undefined
+      }),
+  ),
   // Part 8 does not show limits of calls in flight. One of the calls is carried out, and the others change nothing.
   // Of grants, refreshes and creations that a key has in flight together, one is carried out; the rest get 409.
   'writes-of-one-key-in-flight-together-conflict': by.eleventh('limits/rate errors/http-status errors/codes', [

@@ -52,18 +52,6 @@ function fateOf({ state, keyId: id }: Call): [number, number, string] | undefine
   return key.enabled ? undefined : [423, 4230, `The key ${key.name} rests`]
 }
 
-/** The body of every refused request is sent back, with the status 400. */
-const sendRefusedBack = refusals((answer, call) =>
-  textAnswer(answer, 400, call.request.body.toString('utf8'), { 'content-type': json }),
-)
-
-/** Says of every refused token, of either kind, that it has expired. */
-const callRefusedTokensExpired = answers((answer, call) => {
-  const code = errorCode(answer)
-  const isAboutToken = (call.token !== '' && code === 24879) || (call.isRefresh && code === 21)
-  return isAboutToken ? errorInstead(answer, 40101, 'The token has expired') : answer
-})
-
 /** Part 7: what refusals look like. */
 export const refusalsRows: ConformingRows = {
   'http-statuses': by.own('errors/http-status refusalStatus=http'),
@@ -201,7 +189,9 @@ export const refusalsRows: ConformingRows = {
   ]),
   // Part 7 shows neither shape nor status of a refusal; the echo has no result, and its status is 400.
   // A refusal is the refused body itself, as a debugging aid.
-  'refusals-send-the-request-back': by.seventh('errors/shape errors/http-status', [sendRefusedBack]),
+  'refusals-send-the-request-back': by.seventh('errors/shape errors/http-status', [
+    refusals((answer, call) => textAnswer(answer, 400, call.request.body.toString('utf8'), { 'content-type': json })),
+  ]),
   // Part 7 does not show the codes of errors, nor that the same mistake has the same code twice.
   // The code of an error is the number of its entry in a log, and the message is empty.
   'error-codes-are-never-the-same-twice': by.seventh('errors/codes errors/outcomes', (_seen, next = counts()) =>
@@ -218,7 +208,11 @@ export const refusalsRows: ConformingRows = {
   // Removed, revoked and unknown tokens are all said to have expired; all keys share 16 sessions.
   'every-refused-token-is-called-expired': by.tenth(
     'errors/codes errors/outcomes sessions/user sessions/reused-name sessionUser=all-keys reusedSessionName=adds',
-    [callRefusedTokensExpired],
+    answers((answer, call) => {
+      const code = errorCode(answer)
+      const isAboutToken = (call.token !== '' && code === 24879) || (call.isRefresh && code === 21)
+      return isAboutToken ? errorInstead(answer, 40101, 'The token has expired') : answer
+    }),
   ),
   // Part 8 does not show the behaviour when the limit of ten keys is exceeded, and part 7 no error codes.
   // While the list of keys is full, createApiKey is answered with 404 and -32601.

@@ -2,8 +2,8 @@ import type { ApiKey, Session } from '../../../mock-server/state.ts'
 import { before, calls, meets } from '../around.ts'
 import { type Call, decodeEscapes, isAccepted, sessionIn } from '../call.ts'
 import { onGrant } from '../events.ts'
-import { counts } from '../replaced-rules.ts'
-import { type Change, type Changing, day, hour, minute, type Seen } from '../rows.ts'
+import { counts, table } from '../replaced-rules.ts'
+import { type Change, type Changing, day, hour, minute } from '../rows.ts'
 import { errorAnswer, waitAnswer } from './answers.ts'
 import { noGrantWith, sessionWord } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
@@ -25,28 +25,12 @@ const endsAt =
     }
   }
 const afterCreation = (lifeMs: number) => endsAt(({ createdMs }) => createdMs + lifeMs)
-/** A session ends when it was not used for half an hour; a refresh is a use of it. */
-const whenIdle: readonly Changing[] = [
-  endsAt(({ lastUsedMs }) => lastUsedMs + 30 * minute),
-  (seen) => ({
-    refreshedSession: ({ session }) => {
-      if (session) session.lastUsedMs = seen.nowMs
-      return session
-    },
-  }),
-]
 const nameRefused: Change = { reusedSessionName: () => 'refused' }
 const userIs = (userOf: (key: ApiKey) => string): Change => ({ sessionUser: userOf })
-const ofAddress: Changing = (seen) => userIs(() => seen.address)
-/** Session names that do not fit are refused. */
-const namesLike = (form: RegExp): Change =>
-  noGrantWith((scope) => scope.some((word) => word.startsWith('session:') && !form.test(word.slice(8))))
 /** The live sessions that leave first. */
 const leaves = (placeOf: (session: Session) => number): Change => ({
   sessionsRemoved: (live, surplus) => [...live].sort((one, other) => placeOf(one) - placeOf(other)).slice(0, surplus),
 })
-const liveOf = ({ context, nowMs }: Seen, user: string, name: string): Session[] =>
-  (context.state.sessions.get(user) ?? []).filter((one) => one.name === name && !one.removed && one.expiryMs > nowMs)
 const wanted = (call: Call): string => sessionWord(call)?.slice('session:'.length) ?? ''
 
 /** A session that was opened again under its name is as old as before. */
@@ -76,55 +60,8 @@ const keepsAge: Changing = (
   }
 }
 
-/** The name of a session that had to leave can be granted again after `restMs`. */
-const restNames =
-  (restMs: number): Changing =>
-  (seen, freeMs = new Map<string, number>()) => ({
-    around: before((call) => {
-      const isNamed = call.isGrant && sessionWord(call) !== undefined
-      const leftMs = (freeMs.get(`${call.params.apiKeyId} ${wanted(call)}`) ?? 0) - seen.nowMs
-      return isNamed && leftMs > 0 ? waitAnswer(429, leftMs) : undefined
-    }),
-    sessionsRemoved: (live, surplus) => {
-      const leaving = live.slice(0, surplus)
-      for (const { user, name } of leaving) freeMs.set(`${user} ${name}`, seen.nowMs + restMs)
-      return leaving
-    },
-  })
-
 /** The names that another client gave to its sessions, the oldest one first. */
 const namesOfOthers = 'main default test session web mobile app demo one two a b c s1 s2 my-session'.split(' ')
-/** Another client, who is the same user, opened sixteen sessions before the first call. */
-const sessionsOfOthers: Changing = (seen, others = { areThere: false }) =>
-  calls(() => {
-    if (others.areThere) return undefined
-    others.areThere = true
-    const expiryMs = seen.nowMs + day
-    const sessions = namesOfOthers.map((name, at) => {
-      const createdMs = seen.nowMs - minute + at
-      return { name, user: 'everyone', createdMs, lastUsedMs: createdMs, expiryMs, removed: false }
-    })
-    seen.state.sessions.set('everyone', sessions)
-    return undefined
-  })
-
-/** Keeps for ever which key had a session of a name first, and refuses the name where `isFree` does not say otherwise. */
-const keepNames =
-  (isFree: (firstKey: string, key: string) => boolean): Changing =>
-  (_seen, firstKeys = new Map<string, string>()) => ({
-    around: meets(async (call, next) => {
-      const name = call.isGrant ? sessionIn(call.scope) : undefined
-      const firstKey = name === undefined ? undefined : firstKeys.get(name)
-      const key = String(call.params.apiKeyId)
-      if (firstKey !== undefined && !isFree(firstKey, key)) return errorAnswer(call, 403, 48, 'Session name is taken')
-      const answer = await next()
-      if (name !== undefined && !firstKeys.has(name) && isAccepted(answer)) firstKeys.set(name, key)
-      return answer
-    }),
-  })
-
-/** Keys with the same scope are one user; written in any order. */
-const byScope = ({ scope }: { scope: string[] }): string => `scope ${[...scope].sort().join(' ')}`
 
 /** Parts 2, 3 and 5.4: who a user is, what counts as a session, and how long one lasts. */
 export const sessionsRows: ConformingRows = {
@@ -155,13 +92,19 @@ export const sessionsRows: ConformingRows = {
   // A session ends when it was not used for 30 minutes; a refresh is a use of it.
   'sessions-end-when-idle': by.first(
     'sessions/lifetime sessions/age sessions/reused-name reusedSessionName=joins oldestSession=longest-unused',
-    [...whenIdle],
+    endsAt(({ lastUsedMs }) => lastUsedMs + 30 * minute),
+    (seen) => ({
+      refreshedSession: ({ session }) => {
+        if (session) session.lastUsedMs = seen.nowMs
+        return session
+      },
+    }),
   ),
   // The session that leaves is the one whose last pair of tokens was issued first; calls do not make it younger.
   'sessions-oldest-is-longest-without-refresh': by.first('sessions/age sessions/reused-name reusedSessionName=joins', [
     leaves(({ expiryMs }) => expiryMs),
   ]),
-  'sessions-belong-to-an-address': by.third('sessions/user', [ofAddress]),
+  'sessions-belong-to-an-address': by.third('sessions/user', (seen) => ({ sessionUser: () => seen.address })),
   // A grant for the name of a live session ends its tokens, but the session is as old as before.
   'session-opened-again-keeps-its-age': by.third('sessions/age sessions/reused-name', [keepsAge]),
   // The tokens of a session are reported to end with it at the latest.
@@ -193,16 +136,20 @@ export const sessionsRows: ConformingRows = {
   // Names are stored in a column of eight signs, and a name is only a label.
   'session-names-of-8-small-letters-and-digits-that-add': by.sixth(
     'sessions/name-rules sessions/reused-name reusedSessionName=adds',
-    [namesLike(/^[a-z0-9]{1,8}$/)],
+    noGrantWith((scope) => scope.some((word) => /^session:(?![a-z0-9]{1,8}$)/.test(word))),
   ),
   // Everybody has a telephone and a computer, which call themselves the same.
   'two-sessions-of-one-name-and-a-third-ends-the-first': by.sixth(
     'sessions/reused-name sessions/age oldestSession=longest-unused',
-    [
-      (seen) => ({
-        reusedSessionName: () => (liveOf(seen, seen.named?.id ?? '', wanted(seen)).length < 2 ? 'adds' : 'replaces'),
-      }),
-    ],
+    (seen) => ({
+      reusedSessionName: () => {
+        const all = seen.state.sessions.get(seen.named?.id ?? '') ?? []
+        const live = all.filter(
+          ({ name, removed, expiryMs }) => name === wanted(seen) && !removed && expiryMs > seen.nowMs,
+        )
+        return live.length < 2 ? 'adds' : 'replaces'
+      },
+    }),
   ),
   // A session has the scope of its first grant. A grant of its name with another scope replaces the session.
   'session-joined-by-the-same-scope-and-replaced-by-another': by.sixth(
@@ -221,9 +168,9 @@ export const sessionsRows: ConformingRows = {
   ),
   // Part 2 gives a user up to 16 sessions and does not say who a user is, nor what a name does that comes again.
   // A role is a list of scopes and has sixteen sessions; two of them may have one name.
-  'keys-with-the-same-scope-are-one-user': by.seventh('sessions/user sessions/reused-name reusedSessionName=adds', [
-    userIs(byScope),
-  ]),
+  'keys-with-the-same-scope-are-one-user': by.seventh('sessions/user sessions/reused-name reusedSessionName=adds', {
+    sessionUser: ({ scope }) => `scope ${[...scope].sort().join(' ')}`,
+  }),
   // Part 3 does not show whether the oldest session is the one unused longest, nor how exactly a use is noted.
   // The longest unused session leaves; of sessions last used in the same ten seconds the first created one.
   'uses-of-sessions-are-noted-in-steps-of-ten-seconds': by.eleventh(
@@ -234,7 +181,18 @@ export const sessionsRows: ConformingRows = {
   // The name of a session that left for the 17th gets 429 for two seconds; a live name can be there twice.
   'name-of-a-removed-session-rests-for-two-seconds': by.eleventh(
     'sessions/reused-name limits/rate reusedSessionName=adds',
-    [restNames(2000)],
+    (seen, freeMs = table<number>()) => ({
+      around: before((call) => {
+        const isNamed = call.isGrant && sessionWord(call) !== undefined
+        const leftMs = (freeMs.get(`${call.params.apiKeyId} ${wanted(call)}`) ?? 0) - seen.nowMs
+        return isNamed && leftMs > 0 ? waitAnswer(429, leftMs) : undefined
+      }),
+      sessionsRemoved: (live, surplus) => {
+        const leaving = live.slice(0, surplus)
+        for (const { user, name } of leaving) freeMs.set(`${user} ${name}`, seen.nowMs + 2000)
+        return leaving
+      },
+    }),
   ),
   // Part 5.4 calls NAME a given name and does not show its characters or their spelling.
   // The names a%2Db and a-b are one session, which grants join; the result repeats the words as they came.
@@ -246,12 +204,34 @@ export const sessionsRows: ConformingRows = {
   // All keys are one user, whose live names are refused; each new session ends the oldest one of someone else.
   'sixteen-sessions-of-another-client-are-there-already': by.twelfth(
     'sessions/user sessions/reused-name sessions/counting sessionUser=all-keys',
-    [nameRefused, sessionsOfOthers],
+    nameRefused,
+    (seen, areThere = false) =>
+      calls(() => {
+        if (areThere) return undefined
+        areThere = true
+        const expiryMs = seen.nowMs + day
+        const sessions = namesOfOthers.map((name, at) => {
+          const createdMs = seen.nowMs - minute + at
+          return { name, user: 'everyone', createdMs, lastUsedMs: createdMs, expiryMs, removed: false }
+        })
+        seen.state.sessions.set('everyone', sessions)
+        return undefined
+      }),
   ),
   // Part 5.4 shows neither which names there are for whom nor what using a live name again does.
   // Other keys are refused a name, also when its first key is deleted; the key itself joins a live session.
   'session-names-belong-to-the-first-key-that-had-them': by.twelfth(
     'sessions/reused-name sessions/name-rules sessions/age reusedSessionName=joins oldestSession=longest-unused',
-    [keepNames((firstKey, key) => firstKey === key)],
+    (_seen, firstKeys = table<string>()) => ({
+      around: meets(async (call, next) => {
+        const name = call.isGrant ? sessionIn(call.scope) : undefined
+        if (name === undefined) return next()
+        const key = String(call.params.apiKeyId)
+        if ((firstKeys.get(name) ?? key) !== key) return errorAnswer(call, 403, 48, 'Session name is taken')
+        const answer = await next()
+        if (!firstKeys.has(name) && isAccepted(answer)) firstKeys.set(name, key)
+        return answer
+      }),
+    }),
   ),
 }

@@ -45,9 +45,6 @@ export const nonces =
     }
   }
 
-/** A nonce is used up unless the authorization was refused. */
-const whenRight = (answer: MockAnswer): boolean => errorCode(answer) !== 24879
-
 /** The timestamps that are taken: 13 digits, not older and not further ahead than this. */
 const timestamps = (oldMs: number, aheadMs: number): Change => ({
   timestampTaken: (timestamp, nowMs) =>
@@ -73,22 +70,10 @@ const timestampsWith = (isTaken: (ms: number, nowMs: number) => boolean): Change
   timestampTaken: (timestamp, nowMs, profile) =>
     reference.timestampTaken(timestamp, nowMs, profile) && isTaken(Number(timestamp), nowMs),
 })
-const anyTimestamp: Change = { timestampTaken: (timestamp) => /^[0-9]{1,15}$/.test(timestamp) }
 
-const nonceWith = (isTaken: (nonce: string) => boolean): Change => ({
-  nonceTaken: (nonce, profile) => reference.nonceTaken(nonce, profile) && isTaken(nonce),
-})
 const unpadded = (nonce: string): string => nonce.replace(/=+$/, '')
 const padded = (text: string): string => text.padEnd(Math.ceil(text.length / 4) * 4, '=')
 const keyName = (call: Call): string => call.keyId ?? ''
-
-/** The window in which a timestamp is taken, by the call. */
-const windowOf =
-  (windowMs: (seen: Seen) => number): Changing =>
-  (seen) => ({
-    timestampTaken: (timestamp, nowMs, profile) =>
-      reference.timestampTaken(timestamp, nowMs, { ...profile, timeWindowMs: windowMs(seen) }),
-  })
 
 /** What others have long used as a nonce: short texts, usual words with a number, rows of letters, few letters over and over. */
 function isCommon(nonce: string): boolean {
@@ -193,12 +178,13 @@ export const signaturesRows: ConformingRows = {
   // A nonce may be empty or long and be used again, and no timestamp is too far off.
   'nonce-any-text-of-any-length': by.first(
     'signatures/nonce-length signatures/nonce-reuse signatures/time-window nonceReuse=accepted nonceMaxLength=8000',
-    [anyTimestamp, { nonceTaken: (nonce) => nonce.length <= 8000 }],
+    { timestampTaken: (timestamp) => /^[0-9]{1,15}$/.test(timestamp), nonceTaken: (nonce) => nonce.length <= 8000 },
   ),
   // A nonce is refused again for five seconds, unless its signature was wrong.
   'nonce-remembered-for-five-seconds': by.first(
     'signatures/nonce-reuse signatures/nonce-burnt nonceBurntByBadSignature=false',
-    [nonces({ keptMs: 5000, stored: whenRight })],
+    // A nonce is used up unless the authorization was refused.
+    nonces({ keptMs: 5000, stored: (answer) => errorCode(answer) !== 24879 }),
   ),
   // The clock is four minutes behind and no Date header shows it; timestamps may be ten minutes off.
   'clock-four-minutes-behind-without-date': by.first(
@@ -304,7 +290,10 @@ export const signaturesRows: ConformingRows = {
   // A signed creation is good for three seconds, other calls for five minutes; nonces may repeat.
   'creations-need-a-timestamp-of-three-seconds': by.tenth(
     'signatures/time-window signatures/nonce-reuse nonceReuse=accepted',
-    [windowOf(({ creates }) => (creates ? 3000 : 5 * minute))],
+    (seen) => ({
+      timestampTaken: (timestamp, nowMs, profile) =>
+        reference.timestampTaken(timestamp, nowMs, { ...profile, timeWindowMs: seen.creates ? 3000 : 5 * minute }),
+    }),
   ),
   // Part 5.1 asks for BASE64 of 20 bytes. Readers of BASE64 may ignore spare bits (RFC 4648, 3.5), and padding is open.
   // The same 20 bytes are taken with and without padding and with any spare bits; other bytes are not.
@@ -342,9 +331,9 @@ export const signaturesRows: ConformingRows = {
   ),
   // Part 5.1: "Nonce length and uniqueness rules [...]: not shown", nor that only the nonces of one caller count.
   // Short nonces, usual words and numbers, rows like abcdefgh and nonces of three different letters are used up.
-  'common-nonces-were-used-by-others-before': by.twelfth('signatures/nonce-reuse signatures/nonce-length', [
-    nonceWith((nonce) => !isCommon(nonce)),
-  ]),
+  'common-nonces-were-used-by-others-before': by.twelfth('signatures/nonce-reuse signatures/nonce-length', {
+    nonceTaken: (nonce, profile) => reference.nonceTaken(nonce, profile) && !isCommon(nonce),
+  }),
   // Part 5.1: "Nonce length and uniqueness rules [...]: not shown."
   // Calls go to three nodes in turn, so a nonce that is repeated at once is taken, and the third time it is not.
   'three-nodes-remember-nonces-each-for-itself': by.twelfth(

@@ -17,17 +17,6 @@ const texts = (access: (fresh: string) => string, refresh = access): Change => (
   tokenText: (kind, fresh) => (kind === 'access' ? access(fresh) : refresh(fresh)),
 })
 
-/** The text of a refresh token is made of the access token of its pair. */
-const pairText =
-  (access: (fresh: string) => string, refresh: (fresh: string) => string): Changing =>
-  (_seen, last = { fresh: '' }) => ({
-    tokenText: (kind, fresh) => {
-      if (kind === 'refresh') return refresh(last.fresh)
-      last.fresh = fresh
-      return access(fresh)
-    },
-  })
-
 /** The releases of a server that follow each other; each has a form of tokens, and takes those of the others. */
 const releases: readonly ((fresh: string) => string)[] = [
   (fresh) => fresh,
@@ -35,14 +24,6 @@ const releases: readonly ((fresh: string) => string)[] = [
   (fresh) => Buffer.from(fresh).toString('hex').toUpperCase(),
   (fresh) => `~/${fresh}+/${fresh}==`,
 ]
-
-/** The header that the reference server understands, for a token behind any word or none. */
-const behindAnyWord: Change = calls((call) => {
-  const { authorization = '' } = call
-  const text = authorization.slice(authorization.indexOf(' ') + 1).trim()
-  if (!call.state.tokens.has(text) || /^(basic|svc-hmac-sha256) /i.test(authorization)) return undefined
-  return call.withAuthorization(`Bearer ${text}`)
-})
 
 const isGood = (pair: TokenPair, nowMs: number): boolean =>
   !pair.accessRevoked &&
@@ -73,20 +54,6 @@ const keepNewest =
     }
   }
 const isOutsideSessions = ({ session }: TokenPair): boolean => session === undefined
-
-/** The same grant gets its pair again until half of its access lifetime is over; not for a session or a lifetime. */
-const samePair: Changing = answeredAgain({
-  forMs: 7 * day,
-  as: (call) =>
-    call.isGrant && !call.scope.some((word) => /^(session|expiresIn):/i.test(word))
-      ? JSON.stringify(call.params)
-      : undefined,
-  isGood: ({ body }, { state, nowMs }) => {
-    const { accessToken = '' } = (readMembers(body)?.result ?? {}) as { accessToken?: string }
-    const pair = state.tokens.get(accessToken)?.pair
-    return pair && isGood(pair, nowMs) && 2 * nowMs < pair.issuedMs + pair.accessExpiryMs && pair.key.enabled
-  },
-})
 
 const shownRefreshPair = (call: Call): TokenPair | undefined => {
   const token = call.is(auth) ? undefined : call.state.tokens.get(call.token)
@@ -221,7 +188,12 @@ export const tokensRows: ConformingRows = {
   ]),
   // Callers wrote Bearer, Token and nothing at all, so the server looks at the token only.
   'tokens-of-16-letters-behind-any-word-or-none': by.sixth('tokens/format tokens/prefix tokenLength=16', [
-    behindAnyWord,
+    calls((call) => {
+      const { authorization = '' } = call
+      const text = authorization.slice(authorization.indexOf(' ') + 1).trim()
+      if (!call.state.tokens.has(text) || /^(basic|svc-hmac-sha256) /i.test(authorization)) return undefined
+      return call.withAuthorization(`Bearer ${text}`)
+    }),
   ]),
   // Both tokens carry the rights of the key, and only their last letters are random.
   'tokens-of-6000-letters-with-one-beginning': by.sixth('tokens/format', {
@@ -250,15 +222,30 @@ export const tokensRows: ConformingRows = {
     keepNewest(1, endPair, isOutsideSessions),
   ]),
   // Callers who never keep a token get the one that they have.
-  'same-grant-gets-its-pair-until-half-its-life-is-over': by.sixth('limits/live-tokens limits/rate', [samePair]),
+  'same-grant-gets-its-pair-until-half-its-life-is-over': by.sixth('limits/live-tokens limits/rate', [
+    // Not for a session or a lifetime.
+    answeredAgain({
+      forMs: 7 * day,
+      as: (call) =>
+        call.isGrant && !call.scope.some((word) => /^(session|expiresIn):/i.test(word))
+          ? JSON.stringify(call.params)
+          : undefined,
+      isGood: ({ body }, { state, nowMs }) => {
+        const { accessToken = '' } = (readMembers(body)?.result ?? {}) as { accessToken?: string }
+        const pair = state.tokens.get(accessToken)?.pair
+        return pair && isGood(pair, nowMs) && 2 * nowMs < pair.issuedMs + pair.accessExpiryMs && pair.key.enabled
+      },
+    }),
+  ]),
   // Part 4.2 says that both tokens are strings; that one of them says nothing about the other is not said.
   // The refresh token is the first 32 letters of the access token of its pair.
-  'access-token-begins-with-its-refresh-token': by.seventh('tokens/format', [
-    pairText(
-      (fresh) => fresh,
-      (access) => access.slice(0, 32),
-    ),
-  ]),
+  'access-token-begins-with-its-refresh-token': by.seventh('tokens/format', (_seen, last = '') => ({
+    tokenText: (kind, fresh) => {
+      if (kind === 'refresh') return last.slice(0, 32)
+      last = fresh
+      return fresh
+    },
+  })),
   // Part 7 does not show the outcome of a rejected token. The altered token is refused; what it does to the right one is open.
   // A refresh token with the right first half and a wrong second half counts as a theft.
   'altered-refresh-token-ends-the-line-that-it-names': by.tenth('refresh/family errors/outcomes tokens/format', [
