@@ -2,7 +2,7 @@ import type { MockAnswer, MockRequest } from '../../../mock-server/http-server.t
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import { answeredAgain, answerThrough, meets } from '../around.ts'
+import { answeredAgain, answerThrough, before, meets } from '../around.ts'
 import { asBasic, decodeEscapes, headerOrElse, isAccepted } from '../call.ts'
 import { onGrant, onRefresh } from '../events.ts'
 import { meet, mergeInFlight } from '../in-flight.ts'
@@ -13,7 +13,6 @@ import {
   alsoSecret,
   firstKeyForUnknownIds,
   secretsOfPublicKeysTaken,
-  without,
   wrongSecretsTaken,
 } from './credentials.ts'
 import { managesKeys } from './pairs.ts'
@@ -137,7 +136,7 @@ export const basic: BrokenRows = {
   },
   'basic/credentials': {
     ...wrongSecretsTaken('basic', 'basic'),
-    'basic-never-taken': without('basic', () => true),
+    'basic-never-taken': { meansTaken: (means) => means !== 'basic' },
     // The word is read in any letter case, and what checks the secret knows one spelling of it.
     'secret-unchecked-behind-another-spelling-of-basic': (seen) => ({
       profile: { schemeCase: 'any' },
@@ -276,11 +275,9 @@ export const basic: BrokenRows = {
     'key-name-accepted-as-id-in-basic': by.ninth(alsoKey('basic', (id, all) => all.find(({ name }) => name === id))),
     // For clients that can send nothing but a user name and a password.
     'access-token-as-user-of-basic-accepted': by.twelfth({
-      around: meets((call, next) => {
-        const [, encoded = ''] = /^Basic (.*)$/.exec(call.authorization ?? '') ?? []
-        const user = Buffer.from(encoded, 'base64').toString('utf8').split(':')[0] ?? ''
-        if (call.state.tokens.get(user)?.kind !== 'access') return next()
-        return next(call.withAuthorization(`Bearer ${user}`))
+      around: before((call) => {
+        const user = call.isBasic ? (call.keyId ?? '') : ''
+        return call.state.tokens.get(user)?.kind === 'access' ? call.withAuthorization(`Bearer ${user}`) : undefined
       }),
     }),
   },

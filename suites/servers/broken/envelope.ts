@@ -3,7 +3,7 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import { answerThrough, meets } from '../around.ts'
 import { isAccepted, readMembers } from '../call.ts'
 import { race, twoMs } from '../in-flight.ts'
-import { every, marks, table } from '../replaced-rules.ts'
+import { also, every, marks, table, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
@@ -106,15 +106,13 @@ export const envelope: BrokenRows = {
     })),
   },
   'envelope/empty-params': {
-    'empty-params-refused': {
-      paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !isEmpty(value),
-    },
-    'empty-params-refused-with-token': by.first((seen) => ({
-      paramsTaken: (value, profile) => {
-        const isToken = seen.authorization?.startsWith(`${profile.tokenPrefix} `)
-        return right.paramsTaken(value, profile) && !(isEmpty(value) && isToken)
-      },
-    })),
+    'empty-params-refused': unless('paramsTaken', isEmpty),
+    'empty-params-refused-with-token': by.first((seen) =>
+      unless('paramsTaken', (value, profile) => {
+        const isToken = seen.authorization?.startsWith(`${profile.tokenPrefix} `) === true
+        return isEmpty(value) && isToken
+      }),
+    ),
     'empty-params-refused-behind-full-ones-on-connection': by.third((seen, connections = marks()) => ({
       paramsTaken: (value, profile) => {
         const taken = right.paramsTaken(value, profile)
@@ -122,9 +120,9 @@ export const envelope: BrokenRows = {
         return taken && !(isEmpty(value) && connections.has(seen.connection))
       },
     })),
-    'empty-params-refused-in-ecc-calls': by.fourth((seen) => ({
-      paramsTaken: (value, profile) => right.paramsTaken(value, profile) && !(seen.byPublicKey && isEmpty(value)),
-    })),
+    'empty-params-refused-in-ecc-calls': by.fourth((seen) =>
+      unless('paramsTaken', (value) => seen.byPublicKey && isEmpty(value)),
+    ),
   },
   'envelope/response-jsonrpc': {
     'response-jsonrpc-a-number': { answerVersion: () => 2.0 },
@@ -244,10 +242,9 @@ export const envelope: BrokenRows = {
       },
     })),
     // For clients that encode the params before the envelope: `"params": "{}"`.
-    'params-as-json-text-accepted': by.tenth({
-      paramsTaken: (value, profile) =>
-        right.paramsTaken(value, profile) || (typeof value === 'string' && readMembers(value) !== undefined),
-    }),
+    'params-as-json-text-accepted': by.tenth(
+      also('paramsTaken', (value) => typeof value === 'string' && readMembers(value) !== undefined),
+    ),
     'missing-method-is-the-listing': {
       methodMemberTaken: (value): value is string => typeof value === 'string' || value === undefined,
       methodName: (name) => (name === 'undefined' ? 'solution/listSolutions' : name),

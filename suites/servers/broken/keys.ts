@@ -7,7 +7,7 @@ import { meets } from '../around.ts'
 import { type Members, readMembers } from '../call.ts'
 import { afterCalls, onAccepted, onNewKey } from '../events.ts'
 import { meet, meeting } from '../in-flight.ts'
-import { counts, firsts, forKeysMade, marks, table } from '../replaced-rules.ts'
+import { also, counts, firsts, forKeysMade, marks, table, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, each, type Seen, seconds } from '../rows.ts'
 import { creating, forgivesOnCreation, without } from './credentials.ts'
 import { managesKeys, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
@@ -64,13 +64,6 @@ function resized(pem: unknown): string | undefined {
 }
 
 const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant']
-
-/** A scope opens the management of keys too. */
-const alsoManages = (opens: (scope: string) => boolean): Change => ({
-  scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (area === 'manager' && opens(scope)),
-})
-
-const otherKey = (secret: string) => makeKey({ id: '', secret, name: '', scope: [], createdMs: 0 })
 
 export const keys: BrokenRows = {
   'keys/initial-full-access': {
@@ -359,9 +352,9 @@ export const keys: BrokenRows = {
       },
     })),
     'key-created-by-refreshed-token-gets-no-grant': by.third(
-      forKeysMade('by-refreshed-token', (made) => ({
-        secretTakenFor: (key, means) => right.secretTakenFor(key, means) && !(means === 'grant' && made(key)),
-      })),
+      forKeysMade('by-refreshed-token', (made) =>
+        unless('secretTakenFor', (key, means) => means === 'grant' && made(key)),
+      ),
     ),
     // A grant looks for its scopes in that of the key with a binary search.
     'scope-of-key-searched-as-if-sorted': by.third({
@@ -419,9 +412,10 @@ export const keys: BrokenRows = {
         }),
       }),
     ),
-    'created-key-has-another-secret': stored(({ publicKey }) =>
-      publicKey === undefined ? { secret: 'x', macKey: otherKey('x').macKey } : {},
-    ),
+    'created-key-has-another-secret': stored(({ publicKey }) => {
+      const { secret, macKey } = makeKey({ id: '', secret: 'x', name: '', scope: [], createdMs: 0 })
+      return publicKey === undefined ? { secret, macKey } : {}
+    }),
     'created-key-loses-its-scope': stored(() => ({ scope: [] })),
   },
   'keys/public-key': {
@@ -545,6 +539,6 @@ export const keys: BrokenRows = {
       scopeNeeded: () =>
         !['solution', 'context', 'thread', 'store', 'inbox', 'stream'].every((area) => seen.pair?.scope.includes(area)),
     })),
-    'context-scope-creates-keys': alsoManages((scope) => scope === 'context'),
+    'context-scope-creates-keys': also('scopeOpens', (scope, area) => scope === 'context' && area === 'manager'),
   },
 }

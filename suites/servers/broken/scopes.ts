@@ -37,7 +37,6 @@ const opensLike = (scopes: () => readonly string[] | undefined): Pick<Rules, 'sc
 /** An area is open to some tokens, whatever they hold. */
 const opensTo = (opened: Area, seen: Seen, fits: (pair: TokenPair) => boolean): Change =>
   unless('scopeNeeded', (_method, area) => area === opened && shows(seen, fits))
-const keyManages = ({ key }: TokenPair): boolean => managesKeys(key)
 /** Scopes that the key does not have are granted. */
 const alsoWithin = (more: (...given: Parameters<Rules['scopeWithinKey']>) => boolean) => also('scopeWithinKey', more)
 
@@ -58,7 +57,9 @@ const ofArea = (area: string, rows: { [id: string]: BrokenRow }): BrokenRows[str
 export const scopes: BrokenRows = {
   'scopes/solution': ofArea('solution', {
     // manager/createApiKey looks at the scope of the key behind a token.
-    'token-creates-keys-with-scope-of-its-key': by.first((seen) => opensTo('manager', seen, keyManages)),
+    'token-creates-keys-with-scope-of-its-key': by.first((seen) =>
+      opensTo('manager', seen, ({ key }) => managesKeys(key)),
+    ),
   }),
   'scopes/context': ofArea('context', {
     'three-areas-open-the-solution-area': (seen) =>

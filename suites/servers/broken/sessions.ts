@@ -1,8 +1,7 @@
-import type { ServerContext } from '../../../mock-server/context.ts'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey, Session, TokenKind, TokenPair } from '../../../mock-server/state.ts'
 import { pairsOf } from '../../../mock-server/token-state.ts'
-import { meets } from '../around.ts'
+import { before, meets } from '../around.ts'
 import { sessionIn } from '../call.ts'
 import { onGrant, onRefresh, onRefused, onRemoval, onUse } from '../events.ts'
 import { meet, meeting, someMicrotasks, tenMs, tornApart, twoMs, type Wait } from '../in-flight.ts'
@@ -38,25 +37,8 @@ const removesFirst = (order: (session: Session) => number | string): Change =>
 const outlives = (use: 'access' | 'refresh', fits: (pair: TokenPair) => boolean): Change => ({
   removedSessionWorks: (used, pair) => used === use && fits(pair),
 })
-/** A refresh leaves the removed session of some pairs. */
-const leavesRemoved = (fits: (pair: TokenPair) => boolean): Change => ({
-  ...outlives('refresh', fits),
-  refreshedSession: ({ session }) => (session?.removed ? undefined : session),
-})
 const isLive = ({ context: { state }, nowMs }: Pick<Seen, 'context' | 'nowMs'>): Session[] =>
   [...state.sessions.values()].flat().filter(({ removed, expiryMs }) => !removed && expiryMs > nowMs)
-
-/** The session whose access token ends first is removed. */
-function firstToEnd(): Change {
-  const endMs = new WeakMap<Session, number>()
-  return {
-    reportedAccessExpiry: ({ session, accessExpiryMs }) => {
-      if (session) endMs.set(session, accessExpiryMs)
-      return accessExpiryMs
-    },
-    ...removesFirst((session) => endMs.get(session) ?? 0),
-  }
-}
 
 /** A grant that removes a session gives a token of this kind that does not work. */
 const deadBehindRemoval =
@@ -89,18 +71,6 @@ const tornSessions =
       })
     },
     sessionLimit: () => (counted < 16 ? Number.POSITIVE_INFINITY : 16),
-  })
-
-/** Does something in the first call of each minute of the clock, as a job in the background would. */
-const eachMinute =
-  (job: (context: ServerContext) => void) =>
-  (_seen: Seen, last = Number.NaN): Change => ({
-    around: meets((call, next) => {
-      const now = Math.floor(call.nowMs / minute)
-      if (now > last) job(call.context)
-      last = now
-      return next()
-    }),
   })
 
 const looksLikeNumber = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i
@@ -178,14 +148,17 @@ export const sessions: BrokenRows = {
       },
     })),
     // A job in the background still has the limit of an earlier version.
-    'sessions-beyond-eight-removed-each-minute': by.twelfth(
-      eachMinute(({ state }) => {
-        for (const sessions of state.sessions.values()) {
+    'sessions-beyond-eight-removed-each-minute': by.twelfth((_seen, last = Number.NaN) => ({
+      around: before(({ state, nowMs }) => {
+        const now = Math.floor(nowMs / minute)
+        for (const sessions of now > last ? state.sessions.values() : []) {
           const live = sessions.filter((session) => !session.removed)
           for (const session of live.slice(0, Math.max(live.length - 8, 0))) session.removed = true
         }
+        last = now
+        return undefined
       }),
-    ),
+    })),
     'eight-sessions-kept': { sessionLimit: () => 8 },
     'four-sessions-of-created-keys-kept': { sessionLimit: ({ initial }) => (initial ? 16 : 4) },
   },
@@ -306,7 +279,13 @@ export const sessions: BrokenRows = {
     'sessions-that-begin-like-the-oldest-removed': removes((live, surplus) =>
       live.filter(({ name }, index) => index < surplus || name?.startsWith(live[0]?.name ?? 'unnamed') === true),
     ),
-    'session-that-ends-first-removed': firstToEnd,
+    'session-that-ends-first-removed': (_seen, endMs = table<number>()) => ({
+      reportedAccessExpiry: ({ session, accessExpiryMs }) => {
+        endMs.set(session, accessExpiryMs)
+        return accessExpiryMs
+      },
+      ...removesFirst((session) => endMs.get(session) ?? 0),
+    }),
     'refused-grant-opens-a-session': { refusedGrantOpensSession: () => true },
     'refresh-opens-a-session': { refreshOpensSession: () => true },
     'all-sessions-removed': removes((live) => live),
@@ -430,7 +409,10 @@ export const sessions: BrokenRows = {
       outlives('refresh', (pair) => right.accessExpired(pair, seen.nowMs)),
     ),
     // The refresh leaves the session that is gone.
-    'removed-session-with-address-refreshes': by.fourth(leavesRemoved(withAddress)),
+    'removed-session-with-address-refreshes': by.fourth({
+      ...outlives('refresh', withAddress),
+      refreshedSession: ({ session }) => (session?.removed ? undefined : session),
+    }),
     'removed-session-works-again-after-two-hours': by.fifth((seen, removedMs = table<number>()) => ({
       ...onRemoval((removed) => {
         for (const session of removed) removedMs.set(session, seen.nowMs)

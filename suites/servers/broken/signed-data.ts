@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { rules as right, type SignedParts } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import { meets } from '../around.ts'
+import { before } from '../around.ts'
 import { decodeEscapes, readMembers } from '../call.ts'
 import { onAccepted } from '../events.ts'
-import { meet, meeting } from '../in-flight.ts'
-import { agreesAgain, firsts, forKeysMade, table, withCreators } from '../replaced-rules.ts'
+import { meeting } from '../in-flight.ts'
+import { agreesAgain, also, firsts, forKeysMade, table, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 import { alsoKey, firstKeyForUnknownIds } from './credentials.ts'
 import { managesKeys } from './pairs.ts'
@@ -55,6 +55,10 @@ const sorted = (body: string) => {
   return JSON.stringify(Object.fromEntries(members))
 }
 
+/** JSON in ASCII. */
+const escaped = (json: string): string =>
+  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 const again = (body: string) => JSON.stringify(JSON.parse(body))
 
 /** Accepts the beginning of an id in signatures of some keys. */
@@ -85,10 +89,6 @@ const takesOnly = (change: (parts: SignedParts) => Partial<SignedParts>): Change
 const signedBy = (wanted: 'hmac' | 'ecc', by: (key: ApiKey, all: ApiKey[]) => ApiKey[]): Change => ({
   signingKeys: (key, all, kind) => (kind === wanted ? by(key, all()) : [key]),
 })
-
-/** The fields of a signature: key id, version, timestamp, nonce and MAC. */
-const signedFields = (header = ''): string[] =>
-  header.includes(';') ? header.slice(header.indexOf(' ') + 1).split(';') : []
 
 /** Bytes of a text in which each half of a surrogate pair is encoded by itself. */
 function bytesOfUnits(text: string): Buffer {
@@ -132,13 +132,12 @@ export const signedData: BrokenRows = {
   },
   'signatures/hmac': {
     // The data to verify is kept in a place that all calls share, while the handler waits for something else.
-    'data-to-verify-kept-where-calls-at-once-share-it': (_seen, kept: { body?: Buffer } = {}) => ({
-      around: meets(async ({ request: sent }, next) => {
-        kept.body = sent.body
-        await meet()
-        return next()
+    'data-to-verify-kept-where-calls-at-once-share-it': (_seen, kept?: Buffer) => ({
+      around: meeting(({ request: { body } }) => {
+        kept = body
+        return true
       }),
-      dataToSign: (parts) => right.dataToSign({ ...parts, body: kept.body ?? parts.body }),
+      dataToSign: (parts) => right.dataToSign({ ...parts, body: kept ?? parts.body }),
     }),
   },
   'signatures/request-body': {
@@ -159,20 +158,11 @@ export const signedData: BrokenRows = {
       onlyData((parts, body) => joined(parts, questionMarks(bytes(body).toString('utf8')))),
     ),
     'ecc-over-question-marks-too': by.reported(alsoEcc((data) => Buffer.from(questionMarks(data.toString())))),
-    'body-in-ascii-signed-too': alsoBody((body) =>
-      again(bytes(body).toString('utf8')).replace(
-        /[\u0080-\uffff]/g,
-        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      ),
-    ),
+    'body-in-ascii-signed-too': alsoBody((body) => escaped(again(bytes(body).toString('utf8')))),
     'ecc-over-the-body-in-latin-1': {
       eccVerifies: (publicKey, data, signature) => right.eccVerifies(publicKey, Buffer.from(text(data)), signature),
     },
-    'ecc-over-escaped-characters-too': alsoEcc((data) =>
-      Buffer.from(
-        data.toString().replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-      ),
-    ),
+    'ecc-over-escaped-characters-too': alsoEcc((data) => Buffer.from(escaped(data.toString()))),
     // A signature over the first 16384 bytes of longer data is accepted.
     'ecc-data-behind-16-kib-not-covered': by.first(alsoEcc((data) => data.subarray(0, 16384))),
     // Verdicts are cached by the text of the signature, so it fits any later request.
@@ -300,9 +290,9 @@ export const signedData: BrokenRows = {
     ),
     // The signed data may begin with the timestamp of the last accepted call, whatever the header shows.
     'timestamp-of-last-signature-of-key-signed-too': by.tenth((seen, lastOf = table<string>()) => ({
-      ...onAccepted(({ authorization }) => {
-        const [keyId, , timestamp] = signedFields(authorization)
-        if (timestamp !== undefined) lastOf.set(keyId, timestamp)
+      ...onAccepted(({ isSigned, keyId, authorization }) => {
+        const timestamp = authorization?.split(';')[2]
+        if (isSigned && timestamp !== undefined) lastOf.set(keyId, timestamp)
       }),
       ...alsoTakes(() => {
         const timestamp = seen.byPublicKey ? undefined : lastOf.get(seen.named?.id)
@@ -372,15 +362,11 @@ export const signedData: BrokenRows = {
     'any-version-taken': { versionTaken: () => true },
     'version-may-be-empty': { versionTaken: (version) => version === '1' || version === '' },
     'version-that-begins-with-1-taken': { versionTaken: (version) => version.startsWith('1') },
-    'version-of-ecc-signature-not-checked': by.second((seen) => ({
-      versionTaken: (version) => right.versionTaken(version) || seen.byPublicKey,
-    })),
+    'version-of-ecc-signature-not-checked': by.second((seen) => also('versionTaken', () => seen.byPublicKey)),
     'version-not-checked-on-later-calls-of-connection': by.third(
       agreesAgain('versionTaken', ({ connection }) => connection),
     ),
-    'version-not-checked-on-key-creation': by.fourth((seen) => ({
-      versionTaken: (version) => right.versionTaken(version) || seen.creates,
-    })),
+    'version-not-checked-on-key-creation': by.fourth((seen) => also('versionTaken', () => seen.creates)),
     // It compares with `at least 1`.
     'higher-version-taken-too': by.ninth({
       versionTaken: (version) => /^[0-9]+$/.test(version) && Number(version) >= 1,
@@ -438,19 +424,15 @@ export const signedData: BrokenRows = {
     ),
   },
   'signatures/scheme': {
-    'any-scheme-word-taken': {
-      schemeTaken: (word, expected, profile) =>
-        expected === profile.scheme || right.schemeTaken(word, expected, profile),
-    },
-    'scheme-word-compared-by-prefix': by.first({
-      schemeTaken: (word, expected, profile) =>
-        right.schemeTaken(word, expected, profile) || (expected === profile.scheme && word.startsWith(expected)),
-    }),
+    'any-scheme-word-taken': also('schemeTaken', (_word, expected, { scheme }) => expected === scheme),
+    'scheme-word-compared-by-prefix': by.first(
+      also('schemeTaken', (word, expected, { scheme }) => expected === scheme && word.startsWith(expected)),
+    ),
     // The kind of authorization is told by the semicolons.
     'signature-fields-behind-basic-word-accepted': by.fourth({
-      around: meets((call, next) => {
+      around: before((call) => {
         const authorization = call.authorization?.replace(/^Basic (?=[^;]*;)/, 'svc-hmac-sha256 ')
-        return next(authorization === undefined ? undefined : call.withAuthorization(authorization))
+        return authorization === undefined ? undefined : call.withAuthorization(authorization)
       }),
     }),
     'longer-scheme-word-taken': { schemeTaken: (word, expected) => word.startsWith(expected) },
