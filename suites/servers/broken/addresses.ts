@@ -1,10 +1,11 @@
 import { rules as right } from '../../../mock-server/rules.ts'
 import { onAccepted, onGrant, onNewKey } from '../events.ts'
 import { meet, meeting, tornApart } from '../in-flight.ts'
-import { agreesAgain, also, counts, marks, table, unless } from '../replaced-rules.ts'
+import { counts, marks, table } from '../memory.ts'
+import { agreesAgain, also, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change } from '../rows.ts'
 import { forgivesOnCreation } from './credentials.ts'
-import { inSession, ofRefresh, shows, withApikeyScope, withLifetime } from './pairs.ts'
+import { inSession, ofRefresh, shows, withApikey, withLifetime } from './pairs.ts'
 
 /** A token with addresses works where one of them fits. */
 const where = (fits: (address: string, remote: string) => boolean): Change => ({
@@ -83,7 +84,7 @@ export const addresses: BrokenRows = {
         if (seen.pair !== undefined) seen.pair.addresses = []
       }),
     ),
-    'address-not-checked-with-apikey-scope': by.fifth((seen) => alsoFrom(() => shows(seen, withApikeyScope))),
+    'address-not-checked-with-apikey-scope': by.fifth((seen) => alsoFrom(() => shows(seen, withApikey))),
     // An address that is in the list already is taken out of it.
     'address-that-stands-twice-in-scope-not-checked': by.fifth(alsoFrom((list) => new Set(list).size < list.length)),
     'address-compared-without-its-dots': by.fifth(

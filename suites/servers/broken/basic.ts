@@ -6,7 +6,8 @@ import { answeredAgain, answerThrough, before, meets } from '../around.ts'
 import { asBasic, decodeEscapes, headerOrElse, isAccepted } from '../call.ts'
 import { onGrant, onRefresh } from '../events.ts'
 import { meet, mergeInFlight } from '../in-flight.ts'
-import { agreesAgain, also, forKeysMade, marks, table, unless, withCreators } from '../replaced-rules.ts'
+import { marks, table } from '../memory.ts'
+import { agreesAgain, also, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
 import {
   alsoKey,
@@ -249,17 +250,15 @@ export const basic: BrokenRows = {
       ),
     ),
     // Answers to a call that is sent again come from a memory, which holds refusals only.
-    'refusal-kept-for-its-id-on-connection': by.tenth((_seen, refusals = table<MockAnswer>()) => ({
-      around: meets(async (call, next) => {
-        const { id } = call.members
-        const place = call.connection === undefined || typeof id !== 'number' ? undefined : `${call.connection} ${id}`
-        const known = refusals.get(place)
-        if (known !== undefined) return { ...known, headers: { ...known.headers } }
-        const answer = await next()
-        if (place !== undefined && !isAccepted(answer)) refusals.set(place, answer)
-        return answer
+    'refusal-kept-for-its-id-on-connection': by.tenth(
+      answeredAgain({
+        forMs: Number.POSITIVE_INFINITY,
+        as: ({ connection, members: { id } }) =>
+          connection === undefined || typeof id !== 'number' ? undefined : `${connection} ${id}`,
+        stored: (answer) => !isAccepted(answer),
+        give: (answer) => ({ ...answer, headers: { ...answer.headers } }),
       }),
-    })),
+    ),
     // Calls with a public key are left to the check of signatures, which sees no signature.
     'creation-with-public-key-needs-no-secret-in-basic': by.twelfth((seen) =>
       alsoSecret('basic', () => seen.creates && seen.params.publicKey !== undefined),

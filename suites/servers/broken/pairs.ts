@@ -15,9 +15,9 @@ export const ofCreatedKey: Fits = ({ key }) => !key.initial
 
 export const ofRefresh: Fits = ({ generation }) => generation > 0
 
-export const ofOneSolution: Fits = ({ scope }) => scope.some(isOneSolution)
+export const ofSolution: Fits = ({ scope }) => scope.some(isOneSolution)
 
-export const withApikeyScope: Fits = ({ scope }) => scope.includes('apiKey')
+export const withApikey: Fits = ({ scope }) => scope.includes('apiKey')
 
 /** Whether a key may create others. */
 export const managesKeys = ({ scope }: Pick<ApiKey, 'scope'>): boolean => scope.some((word) => /^apikey$/i.test(word))

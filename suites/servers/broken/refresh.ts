@@ -8,18 +8,11 @@ import { answeredAgain, changingParams, meets } from '../around.ts'
 import { isAccepted, isOneSolution } from '../call.ts'
 import { onAccepted, onGrant, onNewKey, onRefresh, onRefused, onUse } from '../events.ts'
 import { meet, mergeInFlight, oneTurn, race, someMicrotasks, tornApart, twoMs } from '../in-flight.ts'
-import { also, counts, every, forKeysMade, marks, table, unless } from '../replaced-rules.ts'
+import { counts, marks, table } from '../memory.ts'
+import { also, every, forKeysMade, unless } from '../replaced-rules.ts'
 import { type Around, type BrokenRows, by, type Change, hour, minute, type Seen, seconds } from '../rows.ts'
 import { alsoNamed, forgivesOnCreation, likeTokensTaken, newestFor, sameHalf } from './credentials.ts'
-import {
-  inSession,
-  ofCreatedKey,
-  ofOneSolution,
-  ofRefresh,
-  withAddress,
-  withApikeyScope,
-  withLifetime,
-} from './pairs.ts'
+import { inSession, ofCreatedKey, ofRefresh, ofSolution, withAddress, withApikey, withLifetime } from './pairs.ts'
 
 /** Members that are replaced; undefined leaves one out. */
 type Changed = { [Member in keyof TokenResult]?: unknown }
@@ -278,7 +271,7 @@ export const refresh: BrokenRows = {
     'accepted-listing-cached-by-token-for-a-minute': by.fourth(
       answeredAgain({ forMs: minute, as: ({ lists, token }) => (lists ? token : undefined) }),
     ),
-    'refresh-leaves-old-access-token-with-apikey-scope': by.fifth(livesOn('access', withApikeyScope)),
+    'refresh-leaves-old-access-token-with-apikey-scope': by.fifth(livesOn('access', withApikey)),
     'refresh-revokes-latest-pair-of-key-instead': by.fifth({
       endedBesideRefresh: (all, old) => {
         const latest = all().findLast(({ key }) => key === old.key)
@@ -298,7 +291,7 @@ export const refresh: BrokenRows = {
         failed = false
       }),
     })),
-    'refresh-leaves-old-access-token-of-one-solution': by.ninth(livesOn('access', ofOneSolution)),
+    'refresh-leaves-old-access-token-of-one-solution': by.ninth(livesOn('access', ofSolution)),
     // The old access token gets the new expiry.
     'refresh-after-access-expiry-renews-old-access-token': by.ninth((seen) =>
       onRefresh((old, { accessTokenExpiry }) => {

@@ -5,18 +5,10 @@ import { before, meets } from '../around.ts'
 import { sessionIn } from '../call.ts'
 import { onGrant, onRefresh, onRefused, onRemoval, onUse } from '../events.ts'
 import { meet, meeting, someMicrotasks, tenMs, tornApart, twoMs, type Wait } from '../in-flight.ts'
-import { counts, every, forKeysMade, marks, table } from '../replaced-rules.ts'
+import { counts, marks, table } from '../memory.ts'
+import { every, forKeysMade } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, hour, minute, type Seen } from '../rows.ts'
-import {
-  asks,
-  inSession,
-  ofCreatedKey,
-  ofOneSolution,
-  ofRefresh,
-  withAddress,
-  withApikeyScope,
-  withLifetime,
-} from './pairs.ts'
+import { asks, inSession, ofCreatedKey, ofRefresh, ofSolution, withAddress, withApikey, withLifetime } from './pairs.ts'
 
 type Removes = (live: Session[], surplus: number) => Session[]
 
@@ -351,7 +343,7 @@ export const sessions: BrokenRows = {
       },
     })),
     'session-with-apikey-scope-keeps-its-place': by.fifth((_seen, kept = marks()) => ({
-      ...onGrant((pair) => withApikeyScope(pair) && kept.add(pair.session)),
+      ...onGrant((pair) => withApikey(pair) && kept.add(pair.session)),
       ...removes((live, surplus) => live.filter((session) => !kept.has(session)).slice(0, surplus)),
     })),
     // A refresh puts its session at the wrong end of the list.
@@ -400,7 +392,7 @@ export const sessions: BrokenRows = {
         return [...live].sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1)).slice(0, surplus)
       }),
     ),
-    'removed-session-works-for-token-of-one-solution': by.tenth(outlives('access', ofOneSolution)),
+    'removed-session-works-for-token-of-one-solution': by.tenth(outlives('access', ofSolution)),
   },
   'sessions/removed-refresh': {
     'refresh-through-a-removed-session': outlives('refresh', () => true),

@@ -1,18 +1,8 @@
 import { calls } from '../around.ts'
-import { counts } from '../replaced-rules.ts'
+import { counts } from '../memory.ts'
 import type { Change } from '../rows.ts'
-import {
-  answers,
-  changeJson,
-  errors,
-  html,
-  json,
-  refusals,
-  refuse,
-  textAnswer,
-  withHeaders,
-  withoutDate,
-} from './answers.ts'
+import { answers, changeJson, html, json, textAnswer, withHeaders, withoutDate } from './answers.ts'
+import { errors, refusals, refuse } from './errors.ts'
 import { lockLongerEachTime, ofMethod, throttle } from './limits.ts'
 import { auth, create, list } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'

@@ -2,19 +2,10 @@ import { identify } from '../../../mock-server/caller.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import { before, calls } from '../around.ts'
 import { type Call, isAccepted, readMembers } from '../call.ts'
-import { counts } from '../replaced-rules.ts'
+import { counts } from '../memory.ts'
 import type { Change } from '../rows.ts'
-import {
-  answers,
-  changeJson,
-  errorAnswer,
-  errorCode,
-  html,
-  httpDate,
-  refusals,
-  textAnswer,
-  withHeaders,
-} from './answers.ts'
+import { answers, changeJson, html, httpDate, textAnswer, withHeaders } from './answers.ts'
+import { errorAnswer, errorCode, refusals } from './errors.ts'
 import { auth, create, list } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
 

@@ -1,22 +1,10 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { type Call, isAccepted } from '../call.ts'
-import { counts } from '../replaced-rules.ts'
+import { counts } from '../memory.ts'
 import type { Change } from '../rows.ts'
-import {
-  answers,
-  errorAnswer,
-  errorCode,
-  errorInstead,
-  errors,
-  html,
-  json,
-  refusals,
-  refuse,
-  refusedJson,
-  textAnswer,
-  waitAnswer,
-} from './answers.ts'
+import { answers, html, json, textAnswer, waitAnswer } from './answers.ts'
+import { errorAnswer, errorCode, errorInstead, errors, refusals, refuse, refusedJson } from './errors.ts'
 import { auth } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
 

@@ -2,9 +2,10 @@ import type { ApiKey, Session } from '../../../mock-server/state.ts'
 import { before, calls, meets } from '../around.ts'
 import { type Call, decodeEscapes, isAccepted, sessionIn } from '../call.ts'
 import { onGrant } from '../events.ts'
-import { counts, table } from '../replaced-rules.ts'
+import { counts, table } from '../memory.ts'
 import { type Change, type Changing, day, hour, minute } from '../rows.ts'
-import { errorAnswer, waitAnswer } from './answers.ts'
+import { waitAnswer } from './answers.ts'
+import { errorAnswer } from './errors.ts'
 import { noGrantWith, sessionWord } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
 
@@ -32,33 +33,6 @@ const leaves = (placeOf: (session: Session) => number): Change => ({
   sessionsRemoved: (live, surplus) => [...live].sort((one, other) => placeOf(one) - placeOf(other)).slice(0, surplus),
 })
 const wanted = (call: Call): string => sessionWord(call)?.slice('session:'.length) ?? ''
-
-/** A session that was opened again under its name is as old as before. */
-const keepsAge: Changing = (
-  seen,
-  next = counts(),
-  ages = new WeakMap<Session, number>(),
-  left = new WeakSet<Session>(),
-) => {
-  const named = new Map<string, Session>()
-  const ageOf = (session: Session) => ages.get(session) ?? 0
-  return {
-    ...onGrant(({ session }) => {
-      if (session === undefined) return
-      const name = `${session.user} ${session.name}`
-      const earlier = named.get(name)
-      const isRenewed = earlier?.removed === true && earlier.expiryMs > seen.nowMs && !left.has(earlier)
-      const age = next()
-      ages.set(session, isRenewed ? ageOf(earlier) : age)
-      named.set(name, session)
-    }),
-    sessionsRemoved: (live, surplus) => {
-      const oldest = [...live].sort((one, other) => ageOf(one) - ageOf(other)).slice(0, surplus)
-      for (const session of oldest) left.add(session)
-      return oldest
-    },
-  }
-}
 
 /** The names that another client gave to its sessions, the oldest one first. */
 const namesOfOthers = 'main default test session web mobile app demo one two a b c s1 s2 my-session'.split(' ')
@@ -106,7 +80,29 @@ export const sessionsRows: ConformingRows = {
   ]),
   'sessions-belong-to-an-address': by.third('sessions/user', (seen) => ({ sessionUser: () => seen.address })),
   // A grant for the name of a live session ends its tokens, but the session is as old as before.
-  'session-opened-again-keeps-its-age': by.third('sessions/age sessions/reused-name', [keepsAge]),
+  'session-opened-again-keeps-its-age': by.third(
+    'sessions/age sessions/reused-name',
+    (seen, next = counts(), named = table<Session>(), left = new WeakSet<Session>()) => {
+      const ages = table<number>()
+      const ageOf = (session: Session) => ages.get(session) ?? 0
+      return {
+        ...onGrant(({ session }) => {
+          if (session === undefined) return
+          const name = `${session.user} ${session.name}`
+          const earlier = named.get(name)
+          const isRenewed = earlier?.removed === true && earlier.expiryMs > seen.nowMs && !left.has(earlier)
+          const age = next()
+          ages.set(session, isRenewed ? ageOf(earlier) : age)
+          named.set(name, session)
+        }),
+        sessionsRemoved: (live, surplus) => {
+          const oldest = [...live].sort((one, other) => ageOf(one) - ageOf(other)).slice(0, surplus)
+          for (const session of oldest) left.add(session)
+          return oldest
+        },
+      }
+    },
+  ),
   // The tokens of a session are reported to end with it at the latest.
   'session-names-add-and-sessions-end-after-two-hours': by.third(
     'sessions/reused-name sessions/lifetime reusedSessionName=adds',

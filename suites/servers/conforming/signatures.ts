@@ -4,9 +4,10 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import { answeredAgain, answerThrough, before, chain, meets } from '../around.ts'
 import { type Call, isAccepted } from '../call.ts'
 import { onAccepted } from '../events.ts'
-import { counts } from '../replaced-rules.ts'
-import { type Around, type Change, type Changing, hour, minute, type Seen } from '../rows.ts'
-import { dated, errorCode, httpDate, waitAnswer, withoutDate } from './answers.ts'
+import { counts, marks, table } from '../memory.ts'
+import { type Change, hour, minute, type Seen } from '../rows.ts'
+import { dated, httpDate, waitAnswer, withoutDate } from './answers.ts'
+import { errorCode } from './errors.ts'
 import { isOfLiveKey, signatureFields } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
 
@@ -86,68 +87,12 @@ function isCommon(nonce: string): boolean {
 const macBytes = (text: string): Buffer | undefined =>
   /^[A-Za-z0-9+/]{27}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
 
-/** A timestamp is at most five seconds before the last accepted one of its key, and one second in the future. */
-const notFarBehindTheLast: Changing = (seen, lastMs = new Map<string, number>()) => ({
-  ...onAccepted((call) => {
-    const [, , timestamp] = signatureFields(call)
-    const id = keyName(call)
-    if (timestamp !== undefined) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
-  }),
-  timestampTaken: (timestamp, nowMs) => {
-    const ms = Number(timestamp)
-    const earliestMs = (lastMs.get(keyName(seen)) ?? 0) - 5000
-    return /^[0-9]{13}$/.test(timestamp) && ms >= earliestMs && ms >= nowMs - 600_000 && ms <= nowMs + 1000
-  },
-})
-
-/** A repeated signature is changed, so that it is wrong. */
-const signaturesOnce: Changing = (_seen, used = new Set<string>()) => ({
-  around: chain(
-    onAccepted(({ isSigned, authorization = '' }) => isSigned && used.add(authorization)).around,
-    before((call) => {
-      const { authorization = '' } = call
-      return used.has(authorization) ? call.withAuthorization(`${authorization}used`) : undefined
-    }),
-  ),
-})
-
-/** Every second call comes to a node whose clock is four minutes fast. */
-const twoNodes: Changing = (_seen, next = counts(), ahead = { ms: 0 }) => ({
-  around: chain(
-    before(() => {
-      ahead.ms = next() % 2 === 0 ? 240_000 : 0
-      return undefined
-    }),
-    noteDate(() => ahead.ms),
-  ),
-  timestampTaken: (timestamp, nowMs, profile) =>
-    /^[0-9]{13}$/.test(timestamp) && Math.abs(Number(timestamp) - nowMs - ahead.ms) < profile.timeWindowMs,
-})
-const noteDate = (aheadMs: () => number): Around =>
-  answerThrough((answer, call) => ({
-    ...answer,
-    headers: { ...answer.headers, date: httpDate(call.nowMs + aheadMs()) },
-  }))
-
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 /** The old form of RFC 850: `Thursday, 01-Jan-26 00:00:00 GMT`. */
 function obsoleteDate(nowMs: number): string {
   const [, day, month, year = '', time] = httpDate(nowMs).split(' ')
   return `${days[new Date(nowMs).getUTCDay()]}, ${day}-${month}-${year.slice(2)} ${time} GMT`
 }
-
-/** The server restarts every `everyMs` from its first call on, takes `downMs` for it, and has then lost its nonces. */
-const restarts =
-  (everyMs: number, downMs: number): Changing =>
-  (seen, begun: { atMs?: number } = {}) => {
-    const upMs = () => seen.nowMs - (begun.atMs ?? seen.nowMs)
-    const store = nonces({ of: () => Math.floor(upMs() / everyMs) })(seen)
-    const down = before(() => {
-      begun.atMs ??= seen.nowMs
-      return upMs() >= everyMs && upMs() % everyMs < downMs ? waitAnswer(503, downMs) : undefined
-    })
-    return { ...store, around: (handle, context) => down(store.around?.(handle, context) ?? handle, context) }
-  }
 
 /** Part 5.1: signatures, nonces, timestamps and the clock of the server. */
 export const signaturesRows: ConformingRows = {
@@ -202,7 +147,21 @@ export const signaturesRows: ConformingRows = {
     [nonces({ of: (call) => signatureFields(call).slice(0, 3).join(';') })],
   ),
   // A timestamp is at most five seconds before the last accepted one of its key, and one second in the future.
-  'timestamps-not-far-behind-the-last-of-their-key': by.third('signatures/time-window', [notFarBehindTheLast]),
+  'timestamps-not-far-behind-the-last-of-their-key': by.third(
+    'signatures/time-window',
+    (seen, lastMs = table<number>()) => ({
+      ...onAccepted((call) => {
+        const [, , timestamp] = signatureFields(call)
+        const id = keyName(call)
+        if (timestamp !== undefined) lastMs.set(id, Math.max(lastMs.get(id) ?? 0, Number(timestamp)))
+      }),
+      timestampTaken: (timestamp, nowMs) => {
+        const ms = Number(timestamp)
+        const earliestMs = (lastMs.get(keyName(seen)) ?? 0) - 5000
+        return /^[0-9]{13}$/.test(timestamp) && ms >= earliestMs && ms >= nowMs - 600_000 && ms <= nowMs + 1000
+      },
+    }),
+  ),
   'date-header-in-obsolete-form': by.fifth('signatures/time-window', [dated(obsoleteDate)]),
   // A nonce is BASE64 of 16 bytes at least, a timestamp is at most 5 s old or 2 s ahead, and the clock is behind.
   'nonces-of-16-bytes-and-timestamps-of-five-seconds': by.sixth(
@@ -217,7 +176,16 @@ export const signaturesRows: ConformingRows = {
   // The same header is refused the second time; a nonce can come again in another signature.
   'signatures-and-not-nonces-are-used-once': by.sixth(
     'signatures/nonce-reuse signatures/base64-padding nonceReuse=accepted unpaddedSignatures=accepted',
-    [signaturesOnce],
+    // A repeated signature is changed, so that it is wrong.
+    (_seen, used = marks()) => ({
+      around: chain(
+        onAccepted(({ isSigned, authorization = '' }) => isSigned && used.add(authorization)).around,
+        before((call) => {
+          const { authorization = '' } = call
+          return used.has(authorization) ? call.withAuthorization(`${authorization}used`) : undefined
+        }),
+      ),
+    }),
   ),
   // The battery of the clock is empty; refresh tokens live for a year, and so do access tokens.
   'clock-twenty-years-ahead': by.sixth(
@@ -239,7 +207,23 @@ export const signaturesRows: ConformingRows = {
     [{ timestampTaken: (timestamp) => /^[+-]?[0-9]+$/.test(timestamp) }],
   ),
   // Every second answer comes from a node that is fast; both share the times of tokens.
-  'two-nodes-with-clocks-four-minutes-apart': by.sixth('signatures/time-window envelope/content-type', [twoNodes]),
+  'two-nodes-with-clocks-four-minutes-apart': by.sixth(
+    'signatures/time-window envelope/content-type',
+    (_seen, next = counts(), aheadMs = 0) => ({
+      around: chain(
+        before(() => {
+          aheadMs = next() % 2 === 0 ? 240_000 : 0
+          return undefined
+        }),
+        answerThrough((answer, call) => ({
+          ...answer,
+          headers: { ...answer.headers, date: httpDate(call.nowMs + aheadMs) },
+        })),
+      ),
+      timestampTaken: (timestamp, nowMs, profile) =>
+        /^[0-9]{13}$/.test(timestamp) && Math.abs(Number(timestamp) - nowMs - aheadMs) < profile.timeWindowMs,
+    }),
+  ),
   // Somebody sets the clock of the front end; the server has the right time and takes two hours either way.
   'date-header-jumps-back-an-hour-after-thirty-answers': by.sixth(
     'signatures/time-window errors/id timeWindowMs=7200000 errorId=none',
@@ -342,9 +326,18 @@ export const signaturesRows: ConformingRows = {
   ),
   // Part 5.1 does not show how long a nonce is remembered, and part 8 no limits. Tokens, sessions and keys stay.
   // Every fifteen seconds there is 503 for 300 ms, and what was signed before may be sent again.
-  'restart-every-fifteen-seconds-forgets-nonces': by.twelfth('signatures/nonce-reuse limits/rate errors/http-status', [
-    restarts(15_000, 300),
-  ]),
+  'restart-every-fifteen-seconds-forgets-nonces': by.twelfth(
+    'signatures/nonce-reuse limits/rate errors/http-status',
+    (seen, beganMs?: number) => {
+      const upMs = () => seen.nowMs - (beganMs ?? seen.nowMs)
+      const store = nonces({ of: () => Math.floor(upMs() / 15_000) })(seen)
+      const down = before(() => {
+        beganMs ??= seen.nowMs
+        return upMs() >= 15_000 && upMs() % 15_000 < 300 ? waitAnswer(503, 300) : undefined
+      })
+      return { ...store, around: (handle, context) => down(store.around?.(handle, context) ?? handle, context) }
+    },
+  ),
   // Part 5.1 does not show how exact the clock of the server is. It is never off by more than a quarter of a second.
   // The clock is up to 250 ms behind and then ahead, without jumps; a timestamp is at most ten seconds off.
   'clock-goes-five-percent-too-fast-and-too-slow-in-turn': by.twelfth(

@@ -5,7 +5,7 @@ import { answeredAgain, calls } from '../around.ts'
 import { asBasic, asToken, type Call, headerOrElse, readMembers } from '../call.ts'
 import { onGrant, onRefused } from '../events.ts'
 import { type Change, type Changing, day } from '../rows.ts'
-import { errorCode } from './answers.ts'
+import { errorCode } from './errors.ts'
 import { auth } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
 
