@@ -17,7 +17,8 @@ import { readArguments } from './arguments.ts'
 const { positionals: words } = readArguments({ allowPositionals: true })
 const clients = [...adapterClients(), ...(await loadCatalogue())].filter(
   (client) =>
-    words.length === 0 || words.some((word) => `${client.kind} ${client.id} ${checkOf(client)}`.includes(word)),
+    words.length === 0 ||
+    words.some((word) => `${client.kind} ${client.id} ${client.kind === 'broken' ? client.check : ''}`.includes(word)),
 )
 let problems = 0
 for (const client of clients) {
@@ -31,10 +32,6 @@ for (const client of clients) {
 for (const { missing } of adapters) if (missing !== '') console.log(`NOT RUN: needs ${missing}`)
 console.log(`${clients.length} clients, ${problems} judged wrongly`)
 process.exitCode = problems > 0 ? 1 : 0
-
-function checkOf(client: TestClient): string {
-  return client.kind === 'broken' ? client.check : ''
-}
 
 function line(client: TestClient, { failed, warned, durationMs }: Judgement, problem: string | null): string {
   const wrong = [...failed.map((id) => `✗ ${id}`), ...warned.map((id) => `! ${id}`)].join('  ')

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import type { Report } from '../suites/report/report.ts'
 import { builtBin, runBuilt } from '../suites/self/printed-by.ts'
 import { brokenServers } from '../suites/servers/table.ts'
-import { createProfile, startMockServer } from '../suites/targets/bundled.ts'
+import { createProfile, type ServerOptions, startMockServer } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 import { startScript } from './bench/processes.ts'
 
@@ -127,16 +127,19 @@ async function onOneServer<Result>(
   }
 }
 
+/** A disposable run against a server in this process. */
+async function runOn(options: ServerOptions, ...flags: string[]): Promise<Run> {
+  const { url, rootKey, close } = await startMockServer(options)
+  const env = { SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret }
+  return run([url, '--disposable', ...flags], env).finally(close)
+}
+
 /** @returns the cases that some seeds name and others do not */
 async function inOtherOrders(times: number): Promise<string[]> {
   const row = (await brokenServers()).find(({ id }) => id === losesRaces)
   const named = new Map<string, number>()
   for (let seed = 1; seed <= times; seed += 1) {
-    const server = await startMockServer(row?.create() ?? {})
-    const { id, secret } = server.rootKey
-    const env = { SVC_KEY_ID: id, SVC_KEY_SECRET: secret }
-    const { report, ms } = await run([server.url, '--disposable', '--no-explore', '--seed', String(seed)], env)
-    await server.close()
+    const { report, ms } = await runOn(row?.create() ?? {}, '--no-explore', '--seed', String(seed))
     const cases = report.cases.filter(({ verdict }) => ['failed', 'warned', 'blocked'].includes(verdict))
     for (const { verdict, key } of cases) named.set(`${verdict} ${key}`, (named.get(`${verdict} ${key}`) ?? 0) + 1)
     console.log(`seed ${seed}: ${cases.length} cases named in ${Math.round(ms / 1000)} s`)
@@ -153,11 +156,8 @@ async function withOtherLanes(every: number): Promise<string[]> {
     for (const lanes of [1, 2, 4, 8]) {
       const options = create()
       const profile = { ...createProfile(options.profile), delayMs: lanesDelayMs }
-      const server = await startMockServer({ ...options, profile })
-      const env = { SVC_KEY_ID: server.rootKey.id, SVC_KEY_SECRET: server.rootKey.secret }
-      const flags = ['--disposable', '--explore-calls', lanesCalls, '--concurrency', String(lanes)]
-      const { report, ms } = await run([server.url, ...flags], env)
-      await server.close()
+      const flags = ['--explore-calls', lanesCalls, '--concurrency', String(lanes)]
+      const { report, ms } = await runOn({ ...options, profile }, ...flags)
       const broken = report.requirements.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
       for (const { verdict, id: requirement } of broken) {
         const what = `${verdict} ${requirement}`

@@ -39,8 +39,12 @@ export async function startScript(path: string, args: string[], nodeArgs: string
     line,
     startMs: performance.now() - begun,
     process: child,
-    cpuMs: () => cpuMsOf(child.pid),
-    memoryMb: () => memoryMbOf(child.pid),
+    cpuMs: () => {
+      // The name of the program is in parentheses and may hold spaces; user and system time are the 14th and the 15th field.
+      const fields = toldOf(child, 'stat').split(') ').at(-1)?.split(' ') ?? []
+      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs
+    },
+    memoryMb: () => Number(/^VmRSS:\s+(\d+) kB/m.exec(toldOf(child, 'status'))?.[1] ?? 0) / 1024,
     stop: () =>
       new Promise((resolve) => {
         child.removeAllListeners('exit')
@@ -60,17 +64,9 @@ export const startServer = (...more: string[]): Promise<Started> =>
 /** Clock ticks of Linux take 10 ms. */
 const tickMs = 10
 
-function cpuMsOf(pid: number | undefined): number {
-  if (process.platform !== 'linux' || pid === undefined) return 0
-  // The name of the program is in parentheses and may hold spaces; user and system time are the 14th and the 15th field.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * tickMs
-}
-
-function memoryMbOf(pid: number | undefined): number {
-  if (process.platform !== 'linux' || pid === undefined) return 0
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
-}
+/** What Linux tells of a process; empty elsewhere. */
+const toldOf = ({ pid }: ChildProcess, file: 'stat' | 'status'): string =>
+  process.platform !== 'linux' || pid === undefined ? '' : readFileSync(`/proc/${pid}/${file}`, 'utf8')
 
 export interface LoadResult {
   callsPerSecond: number

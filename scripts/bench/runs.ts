@@ -40,7 +40,11 @@ export const startMeasure: Measure = {
     for (let turn = 0; turn < turns; turn += 1) {
       nothing.push(1000 * (await seconds(() => node(['-e', '0']))))
       version.push(1000 * (await seconds(() => node([builtBin, '--version']))))
-      serve.push(await firstAnswerMs())
+      const begun = performance.now()
+      const server = await startServer()
+      await (await fetch(`http://127.0.0.1:${server.port}/api`, { method: 'POST', body: '{}' })).text()
+      serve.push(performance.now() - begun)
+      await server.stop()
     }
     const figure = (name: string, values: readonly number[], ratioAtMost: number): Figure =>
       figureBeside({ name, values }, { name: 'node -e 0', values: nothing }, 'ms', { ratioAtMost })
@@ -66,70 +70,23 @@ export const testsMeasure: Measure = {
   },
 }
 
-async function firstAnswerMs(): Promise<number> {
-  const begun = performance.now()
-  const server = await startServer()
-  await (await fetch(`http://127.0.0.1:${server.port}/api`, { method: 'POST', body: '{}' })).text()
-  const tookMs = performance.now() - begun
-  await server.stop()
-  return tookMs
-}
-
 /** How long runs against a URL take, near and far, from the start of the process to its end. */
-
-interface UrlRun {
-  id: string
-  name: string
-  roundTripMs: number
-  args: string[]
-  atMost?: number
-  /** How many runs are made at the same time: one against a distant server mostly waits. */
-  atOnce: number
-}
 
 /** The model is measured apart. */
 const disposable = ['--disposable', '--no-explore']
 
-const urlRuns: readonly UrlRun[] = [
-  {
-    id: 'loopback',
-    name: 'The cases of a disposable run, on the loopback',
-    roundTripMs: 0,
-    args: disposable,
-    atMost: 5,
-    atOnce: 1,
-  },
-  {
-    id: 'loopback-model',
-    name: 'A disposable run on the loopback, with the model',
-    roundTripMs: 0,
-    args: ['--disposable'],
-    atMost: 20,
-    atOnce: 1,
-  },
-  { id: 'without-allow', name: 'Without --allow, 100 ms away', roundTripMs: 100, args: [], atMost: 8, atOnce: 1 },
-  {
-    id: 'far-100',
-    name: 'The cases of a disposable run, 100 ms away',
-    roundTripMs: 100,
-    args: disposable,
-    atMost: 60,
-    atOnce: 2,
-  },
-  {
-    id: 'far-300',
-    name: 'The cases of a disposable run, 300 ms away',
-    roundTripMs: 300,
-    args: disposable,
-    atMost: 150,
-    atOnce: 5,
-  },
-]
-
 /** Runs that are made at the same time start one after another, because the start needs a whole core. */
 const apartMs = 2000
 
-export const urlMeasures: readonly Measure[] = urlRuns.map(({ id, name, roundTripMs, args, atMost, atOnce }) => ({
+interface UrlRun {
+  roundTripMs?: number
+  args: string[]
+  atMost: number
+  /** How many runs are made at the same time: one against a distant server mostly waits. */
+  atOnce?: number
+}
+
+const urlMeasure = (id: string, name: string, { roundTripMs = 0, args, atMost, atOnce = 1 }: UrlRun): Measure => ({
   id,
   async run(turns) {
     const results: UrlTurn[] = []
@@ -143,9 +100,30 @@ export const urlMeasures: readonly Measure[] = urlRuns.map(({ id, name, roundTri
     const times = results.map(({ runSeconds }) => runSeconds)
     const references = results.map(({ referenceSeconds }) => referenceSeconds)
     const reference = { name: roundTripMs === 0 ? emptyTest : 'one call', values: references }
-    return [figureBeside({ name, values: times }, reference, 's', atMost === undefined ? {} : { atMost })]
+    return [figureBeside({ name, values: times }, reference, 's', { atMost })]
   },
-}))
+})
+
+export const urlMeasures: readonly Measure[] = [
+  urlMeasure('loopback', 'The cases of a disposable run, on the loopback', { args: disposable, atMost: 5 }),
+  urlMeasure('loopback-model', 'A disposable run on the loopback, with the model', {
+    args: ['--disposable'],
+    atMost: 20,
+  }),
+  urlMeasure('without-allow', 'Without --allow, 100 ms away', { roundTripMs: 100, args: [], atMost: 8 }),
+  urlMeasure('far-100', 'The cases of a disposable run, 100 ms away', {
+    roundTripMs: 100,
+    args: disposable,
+    atMost: 60,
+    atOnce: 2,
+  }),
+  urlMeasure('far-300', 'The cases of a disposable run, 300 ms away', {
+    roundTripMs: 300,
+    args: disposable,
+    atMost: 150,
+    atOnce: 5,
+  }),
+]
 
 interface UrlTurn {
   runSeconds: number

@@ -1,7 +1,7 @@
 /** What `watch` costs, compared with a bare proxy of the same library before the same server; all are separate processes. */
 import { fileURLToPath } from 'node:url'
 import { builtBin } from '../../suites/self/printed-by.ts'
-import { type Figure, figureBeside, type Measure, median } from './measure.ts'
+import { figureBeside, type Measure, median } from './measure.ts'
 import {
   benchKey,
   inTurns,
@@ -31,36 +31,31 @@ export const watchMeasure: Measure = {
   id: 'watch',
   run: (turns) =>
     withProxies(async ({ bare, watch }) => {
-      const measured = async (connections: number, calls: number) => {
+      const measured = (connections: number, calls: number) => {
         const requests = () => signedRequests(benchKey, calls)
         return inTurns({ one: bare, other: watch }, { turns, connections, requests })
       }
-      return [addedFigure(await measured(1, 3000)), rateFigure(await measured(16, 20_000), 16)]
+      const alone = await measured(1, 3000)
+      const added = alone.other.map(({ p50Ms }, turn) => p50Ms - (alone.one[turn]?.p50Ms ?? 0))
+      const rates = (side: readonly LoadResult[]): number[] => side.map(({ callsPerSecond }) => callsPerSecond)
+      const many = await measured(16, 20_000)
+      return [
+        {
+          name: 'What `watch` adds to a call, median',
+          value: median(added),
+          unit: 'ms',
+          runs: turns,
+          reference: { name: 'a call through a bare proxy', value: median(alone.one.map(({ p50Ms }) => p50Ms)) },
+          wanted: { atMost: 1 },
+        },
+        figureBeside(
+          { name: 'Calls through `watch` over 16 connections', values: rates(many.other) },
+          { name: 'a bare proxy', values: rates(many.one) },
+          'calls/s',
+          { ratioAtLeast: 0.5 },
+        ),
+      ]
     }),
-}
-
-type Results = Awaited<ReturnType<typeof inTurns>>
-
-function addedFigure({ one: bare, other: watch }: Results): Figure {
-  const added = watch.map(({ p50Ms }, turn) => p50Ms - (bare[turn]?.p50Ms ?? 0))
-  return {
-    name: 'What `watch` adds to a call, median',
-    value: median(added),
-    unit: 'ms',
-    runs: watch.length,
-    reference: { name: 'a call through a bare proxy', value: median(bare.map(({ p50Ms }) => p50Ms)) },
-    wanted: { atMost: 1 },
-  }
-}
-
-function rateFigure({ one: bare, other: watch }: Results, connections: number): Figure {
-  const rates = (side: readonly LoadResult[]): number[] => side.map(({ callsPerSecond }) => callsPerSecond)
-  return figureBeside(
-    { name: `Calls through \`watch\` over ${connections} connections`, values: rates(watch) },
-    { name: 'a bare proxy', values: rates(bare) },
-    'calls/s',
-    { ratioAtLeast: 0.5 },
-  )
 }
 
 const millionCalls = 1_000_000

@@ -360,10 +360,6 @@ async function tryFixture(
 /** How long a call takes. */
 const callMs = 1
 
-interface MovingClock {
-  advance(ms: number): void
-}
-
 const unmovedTarget = (target: Target): Target => ({
   ...target,
   open: async () => {
@@ -377,7 +373,7 @@ const unmovedTarget = (target: Target): Target => ({
   },
 })
 
-const unmovedInstance = (instance: Instance, clock: MovingClock): Instance => ({
+const unmovedInstance = (instance: Instance, clock: { advance(ms: number): void }): Instance => ({
   ...instance,
   clock: { ...instance.clock, controlled: false },
   send: async (request) => {

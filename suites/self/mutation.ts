@@ -21,21 +21,9 @@ export interface Hunt {
   seen: string
 }
 
-const itemsByRequirement = new WeakMap<Corpus, Map<string, Item[]>>()
-
 /** The items that prove a requirement. */
-export function itemsOf(corpus: Corpus, requirement: string): readonly Item[] {
-  const known = itemsByRequirement.get(corpus) ?? sortedByRequirement(corpus)
-  itemsByRequirement.set(corpus, known)
-  return known.get(requirement) ?? []
-}
-
-function sortedByRequirement(corpus: Corpus): Map<string, Item[]> {
-  const sorted = new Map<string, Item[]>()
-  for (const item of allItems(corpus))
-    for (const id of new Set(provesOf(item))) sorted.set(id, [...(sorted.get(id) ?? []), item])
-  return sorted
-}
+export const itemsOf = (corpus: Corpus, requirement: string): readonly Item[] =>
+  allItems(corpus).filter((item) => provesOf(item).includes(requirement))
 
 /**
  * Asks the items of a mutant.
@@ -80,16 +68,11 @@ function toldOf(corpus: Corpus, outcomes: readonly CaseOutcome[]): string[][] {
   )
 }
 
-/** Scenarios that judge something, and the test keys. */
-function judgingScenarios(corpus: Corpus): string[] {
-  const judging = allItems(corpus).filter((item) => provesOf(item).length > 0)
-  return [...new Set(judging.map(({ scenario }) => scenario.id))].sort()
-}
-
-/** Judging scenarios that killed no mutant. */
+/** Scenarios that judge something, and the test keys, that killed no mutant. */
 export function idleScenarios(corpus: Corpus, hunts: readonly Hunt[]): string[] {
   const killing = new Set(hunts.flatMap(({ killers }) => killers.map(({ id }) => id)))
-  return judgingScenarios(corpus).filter((id) => !killing.has(id))
+  const judging = allItems(corpus).filter((item) => provesOf(item).length > 0)
+  return [...new Set(judging.map(({ scenario }) => scenario.id))].sort().filter((id) => !killing.has(id))
 }
 
 /** Scenarios that judge something but kill no mutant, each with its reason. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Item } from '../engine/conversation/cases.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
-import type { Target, TargetSettings } from '../engine/target.ts'
 import { runAll } from '../run/run.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 
@@ -29,7 +28,10 @@ export async function runInOrders(
   const broken = new Set<string>()
   const first = new Map<string, string>()
   for (const [index, seed] of seeds.entries()) {
-    const target = brokenTarget(defects, { concurrency: index % 2 === 0 ? 1 : severalAtOnce })
+    const servers = defects.map(({ server }) => server())
+    const server = { ...Object.assign({}, ...servers), rules: Object.assign({}, ...servers.map(({ rules }) => rules)) }
+    const lasting = lastingTarget(server, { concurrency: index % 2 === 0 ? 1 : severalAtOnce })
+    const target = defects.some(({ hasPast }) => hasPast) ? { ...lasting, fresh: false } : lasting
     for (const { key, verdict, requirements } of await runAll({ target, corpus, items, seed })) {
       if (index === 0) {
         first.set(key, verdict)
@@ -109,18 +111,3 @@ export const defectSets: readonly (readonly Defect[])[] = [
   [{ id: 'full-of-keys', server: () => ({ rules: { keyLimit: () => 0 } }), breaks: [], hasPast: true }],
   firstFour,
 ]
-
-/**
- * A server with these defects that keeps its state over a run.
- *
- * @param settings what a user would declare about it
- */
-function brokenTarget(defects: readonly Defect[], settings: Partial<TargetSettings> = {}): Target {
-  const servers = defects.map(({ server }) => server())
-  const server = {
-    ...Object.assign({}, ...servers),
-    rules: Object.assign({}, ...servers.map((one) => one.rules ?? {})),
-  }
-  const target = lastingTarget(server, settings)
-  return defects.some(({ hasPast }) => hasPast) ? { ...target, fresh: false } : target
-}

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -134,7 +134,11 @@ function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
     stdio: [setup.stdin === undefined ? 'ignore' : 'pipe', out, 'pipe'],
   })
   const ran: Ran = { exitCode: null, stdout: '', stderr: '', durationMs: 0, peakMiB: 0 }
-  keepOutput(child, ran, setup.closesStdout === true)
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      if (ran[name].length < mostKept) ran[name] += text
+      if (name === 'stdout' && setup.closesStdout) child.stdout?.destroy()
+    })
   const watch = setInterval(() => {
     ran.peakMiB = Math.max(ran.peakMiB, peakOf(child.pid))
   }, 25)
@@ -154,16 +158,6 @@ function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
       ran.durationMs = performance.now() - startedMs
       resolve(ran)
     })
-  })
-}
-
-function keepOutput(child: ChildProcess, ran: Ran, closesStdout: boolean): void {
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    if (ran.stdout.length < mostKept) ran.stdout += text
-    if (closesStdout) child.stdout?.destroy()
-  })
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    if (ran.stderr.length < mostKept) ran.stderr += text
   })
 }
 
@@ -194,12 +188,8 @@ const busyMs = 15_000
 
 /** Runs the suite against the reference server through a proxy that flips bytes. */
 export function flipBytes({ seed, only = [] }: { seed: number; only?: string[] }): Promise<Finding> {
-  return runAttack(attackWith(seed, only))
-}
-
-function attackWith(seed: number, only: string[]): Attack {
   const rate = rates[seed % rates.length] ?? 1000
-  return {
+  return runAttack({
     about: `one byte of ${rate} is flipped on the way`,
     exits: [0, 1, 3],
     withinMs: timeoutSeconds * 1000 + busyMs,
@@ -217,27 +207,22 @@ function attackWith(seed: number, only: string[]): Attack {
           ...['--report', 'text'],
           ...Object.entries(reports).flatMap(([format, name]) => ['--report', `${format}=${join(folder, name)}`]),
         ],
-        check: () => longReport(folder) ?? lateCall(proxy.calledForMs()),
+        check: () => {
+          const files = Object.values(reports).map((name) => join(folder, name))
+          const long = files.filter((file) => existsSync(file) && statSync(file).size > longestReportBytes)
+          if (long.length > 0) return `writes more than ${longestReportBytes} bytes: ${long.join(', ')}`
+          const calledForMs = proxy.calledForMs()
+          return calledForMs <= timeoutSeconds * 1000 + lastCallMs
+            ? undefined
+            : `makes calls for ${Math.round(calledForMs)} ms, with --timeout ${timeoutSeconds}`
+        },
         cleanUp: () => {
           proxy.close()
           server.close()
         },
       }
     },
-  }
-}
-
-function lateCall(calledForMs: number): string | undefined {
-  return calledForMs <= timeoutSeconds * 1000 + lastCallMs
-    ? undefined
-    : `makes calls for ${Math.round(calledForMs)} ms, with --timeout ${timeoutSeconds}`
-}
-
-function longReport(folder: string): string | undefined {
-  const long = Object.values(reports).filter(
-    (name) => existsSync(join(folder, name)) && statSync(join(folder, name)).size > longestReportBytes,
-  )
-  return long.length === 0 ? undefined : `writes more than ${longestReportBytes} bytes: ${long.join(', ')}`
+  })
 }
 
 interface FlippingProxy extends HostileServer {

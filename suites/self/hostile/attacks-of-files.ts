@@ -193,21 +193,19 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
         about: `installed in a folder named "${name}"`,
         exits: [0],
         says: /Verdict: (inconclusive|conforms)/,
-        setUp: async (folder) => installedIn(join(folder, name)),
+        // A copy of the package as an installation has it, its dependencies linked.
+        setUp: async (folder) => {
+          const home = join(folder, name, 'node_modules', 'svc-conformance')
+          mkdirSync(home, { recursive: true })
+          for (const part of ['dist', 'spec', 'fixtures', 'package.json'])
+            execFileSync('cp', ['-R', join(packageRoot, part), join(home, part)])
+          symlinkSync(join(packageRoot, 'node_modules'), join(home, 'node_modules'))
+          return { args: ['run', '--only', 'basic'], bin: join(home, 'dist', 'suites', 'bin.js') }
+        },
       },
     ]),
   ),
 })
-
-/** A copy of the package as an installation has it, its dependencies linked. */
-function installedIn(place: string): Setup {
-  const home = join(place, 'node_modules', 'svc-conformance')
-  mkdirSync(home, { recursive: true })
-  for (const part of ['dist', 'spec', 'fixtures', 'package.json'])
-    execFileSync('cp', ['-R', join(packageRoot, part), join(home, part)])
-  symlinkSync(join(packageRoot, 'node_modules'), join(home, 'node_modules'))
-  return { args: ['run', '--only', 'basic'], bin: join(home, 'dist', 'suites', 'bin.js') }
-}
 
 /** Key files and headers that are not what they should be. */
 export const attacksOfKeys: Attacks = endingWith(usage, {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { seededRandom } from '../../engine/signer/random.ts'
 import { type Attack, type Attacks, against, runs } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
 import {
@@ -43,15 +44,6 @@ const withHeaders = (headers: { [name: string]: string }, status = 200) =>
       }),
     runs('--timeout', '15', '--only', 'basic'),
   )
-
-/** A seeded choice that differs from call to call. */
-function chooser(): (count: number) => number {
-  let state = 20_261_122
-  return (count) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return (state >>> 8) % count
-  }
-}
 
 function oddAnswers(): ((received: Received, response: ServerResponse) => void)[] {
   const body = (value: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: value })
@@ -171,7 +163,7 @@ export const attacksOfHttp: Attacks = {
     about: 'another odd answer to every call, of a run that may do everything',
     withinMs: 30_000,
     setUp: async () => {
-      const choose = chooser()
+      const { below: choose } = seededRandom(20_261_122)
       const answers = oddAnswers()
       let calls = 0
       const { url, close } = await serverBehind((received, response) => {
