@@ -28,16 +28,8 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
-import {
-  isCaught,
-  missedGoals,
-  type ProofLine,
-  type ProofServer,
-  proofLists,
-  proofSummary,
-  prove,
-  type Way,
-} from '../suites/self/explore-proof.ts'
+import { isCaught, type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
+import { missedGoals, proofLists, proofSummary } from '../suites/self/proof-told.ts'
 import { writeBlock } from '../suites/self/sources.ts'
 import { origins } from '../suites/servers/rows.ts'
 import { brokenServers, conformingServers } from '../suites/servers/table.ts'

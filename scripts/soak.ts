@@ -9,8 +9,9 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { builtBin } from '../suites/self/printed-by.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
+import { basicRequest, grantRequests, sendAll, signedRequests } from './bench/load.ts'
 import { median } from './bench/measure.ts'
-import { basicRequest, grantRequests, type Started, sendAll, signedRequests, startScript } from './bench/processes.ts'
+import { type Started, startScript } from './bench/processes.ts'
 
 const { positionals } = readArguments({ allowPositionals: true })
 const [calls = 1_000_000] = positionals.map(Number)

@@ -48,7 +48,7 @@ const differing = [
   ...(await repeat('bundled', Number(values.bundled), () => run([]))),
   ...(await repeat('url', Number(values.url), () => runServed())),
   ...(await onOneServer((runOnce) => repeat('same server', Number(values.same), runOnce))),
-  ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
+  ...(await besideBusyLoops()),
   ...(await inOtherOrders(Number(values.seeds))),
   ...(await withOtherLanes(Number(values.lanes))),
 ]
@@ -97,13 +97,12 @@ async function run(flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promi
   return { exitCode: code ?? 0, report: JSON.parse(stdout) as Report, ms: performance.now() - startedMs }
 }
 
-async function besideBusyLoops<T>(work: () => Promise<T>): Promise<T> {
+async function besideBusyLoops(): Promise<string[]> {
   const loops = cpus().map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
-  try {
-    return await work()
-  } finally {
+  const runOnce = () => runServed(['--concurrency', '16'])
+  return repeat('busy url', Number(values.busy), runOnce).finally(() => {
     for (const loop of loops) loop.kill()
-  }
+  })
 }
 
 function runServed(flags: readonly string[] = []): Promise<Run> {

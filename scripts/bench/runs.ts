@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../../suites/engine/language/package-root.ts'
-import { type HostileServer, tcpServer } from '../../suites/self/hostile/hostile-servers.ts'
+import { type HostileServer, tcpServer } from '../../suites/self/hostile/servers.ts'
 import { builtBin, runBuilt } from '../../suites/self/printed-by.ts'
+import { basicRequest, sendAll } from './load.ts'
 import {
   besideEmptyTest,
   emptyTest,
@@ -19,7 +20,7 @@ import {
   npm,
   seconds,
 } from './measure.ts'
-import { basicRequest, benchKey, sendAll, startServer } from './processes.ts'
+import { benchKey, startServer } from './processes.ts'
 
 export const bundledMeasure: Measure = {
   id: 'bundled-run',

@@ -5,18 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtBin } from '../../suites/self/printed-by.ts'
+import { inTurns, type LoadResult, type Signer, signedRequests, type Turn } from './load.ts'
 import { type Figure, figureBeside, type Measure, medianRatio } from './measure.ts'
-import {
-  benchKey,
-  inTurns,
-  type LoadResult,
-  type Signer,
-  type Started,
-  signedRequests,
-  startScript,
-  startServer,
-  type Turn,
-} from './processes.ts'
+import { benchKey, type Started, startScript, startServer } from './processes.ts'
 
 const bareServer = fileURLToPath(new URL('./bare-server.js', import.meta.url))
 const callsATurn = 20_000

@@ -1,17 +1,9 @@
 /** What `watch` costs, compared with a bare proxy of the same library before the same server; all are separate processes. */
 import { fileURLToPath } from 'node:url'
 import { builtBin } from '../../suites/self/printed-by.ts'
+import { inTurns, type LoadResult, sendAll, signedRequests } from './load.ts'
 import { figureBeside, type Measure, median } from './measure.ts'
-import {
-  benchKey,
-  inTurns,
-  type LoadResult,
-  type Started,
-  sendAll,
-  signedRequests,
-  startScript,
-  startServer,
-} from './processes.ts'
+import { benchKey, type Started, startScript, startServer } from './processes.ts'
 
 const bareProxy = fileURLToPath(new URL('./bare-proxy.js', import.meta.url))
 

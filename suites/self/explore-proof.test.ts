@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { brokenServers, conformingServers } from '../servers/table.ts'
-import { isCatch, missedGoals, type ProofFinding, type ProofLine, prove } from './explore-proof.ts'
+import { isCatch, type ProofFinding, type ProofLine, prove } from './explore-proof.ts'
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
+import { missedGoals, missedGoals, proofSummary } from './proof-told.ts'
 
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: isProof ? 1500 : 600, walks: 3 }

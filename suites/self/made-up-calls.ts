@@ -108,6 +108,27 @@ export const accepted = (result: unknown = { list: [] }): Answer => ({
   result,
 })
 
+interface MadeUpPair {
+  fromMs: number
+  lifeMs?: number | undefined
+  refreshMs?: number | undefined
+  scope?: readonly string[]
+}
+
+/** The result of a grant or a refresh. */
+export const madeUpPair = (
+  accessToken: string,
+  refreshToken: string,
+  { fromMs, lifeMs = 900_000, refreshMs = 7 * 86_400_000, scope = ['solution'] }: MadeUpPair,
+) => ({
+  accessToken,
+  accessTokenExpiry: fromMs + lifeMs,
+  refreshToken,
+  refreshTokenExpiry: fromMs + refreshMs,
+  tokenType: 'Bearer',
+  scope,
+})
+
 export const tokensOf = (name: string): { access: string; refresh: string } => ({
   access: `${name}-access-token-0123456789`,
   refresh: `${name}-refresh-token-0123456789`,
@@ -118,18 +139,11 @@ export function pairAnswer(
   name: string,
   scope: readonly string[],
   made: Span,
-  lifeMs = 900_000,
-  refreshMs = 7 * 86_400_000,
+  lifeMs?: number,
+  refreshMs?: number,
 ): Answer {
   const { access, refresh } = tokensOf(name)
-  return accepted({
-    accessToken: access,
-    accessTokenExpiry: made.from + lifeMs,
-    refreshToken: refresh,
-    refreshTokenExpiry: made.from + refreshMs,
-    tokenType: 'Bearer',
-    scope,
-  })
+  return accepted(madeUpPair(access, refresh, { fromMs: made.from, scope, lifeMs, refreshMs }))
 }
 
 export const tokenHeader = (name: string): string => `Bearer ${tokensOf(name).access}`
@@ -233,14 +247,8 @@ export function conversation() {
     end(request, result)
     return request
   }
-  const pair = (name: string, lifeMs = 900_000) => ({
-    accessToken: `${name}-access-token`,
-    accessTokenExpiry: nowMs + lifeMs,
-    refreshToken: `${name}-refresh-token`,
-    refreshTokenExpiry: nowMs + 604_800_000,
-    tokenType: 'Bearer',
-    scope: ['solution'],
-  })
+  const pair = (name: string, lifeMs?: number) =>
+    madeUpPair(`${name}-access-token`, `${name}-refresh-token`, { fromMs: nowMs, lifeMs })
   const credentials = { grantType: 'api_key_credentials', apiKeyId: rootKey.id, apiKeySecret: rootSecret }
   const refreshing = (name: string) =>
     begin('manager/auth', { grantType: 'refresh_token', refreshToken: `${name}-refresh-token` })

@@ -4,6 +4,7 @@ import { judgeSignatures } from '../client/checks/signatures.ts'
 import { type Exchange, type Journal, readJournal, type Start } from '../client/journal.ts'
 import { checks } from '../client/judge.ts'
 import { diagnose } from '../lab/diagnose.ts'
+import { madeUpPair } from './made-up-calls.ts'
 
 const beginMs = Date.UTC(2026, 0, 1)
 export const key = { kind: 'secret', id: 'key-1', secret: 'not-a-secret-0001' } as const
@@ -32,14 +33,13 @@ export interface Entry {
   body?: string
 }
 
-const pairOf = (name: string, lifeMs: number, at: number, scope: readonly string[]) => ({
-  accessToken: `access-token-${name}`,
-  accessTokenExpiry: beginMs + at + lifeMs,
-  refreshToken: `refresh-token-${name}`,
-  refreshTokenExpiry: beginMs + at + 600_000,
-  tokenType: 'Bearer',
-  scope,
-})
+const pairOf = (name: string, lifeMs: number, at: number, scope: readonly string[]) =>
+  madeUpPair(`access-token-${name}`, `refresh-token-${name}`, {
+    fromMs: beginMs + at,
+    lifeMs,
+    refreshMs: 600_000,
+    scope,
+  })
 
 interface Giving extends Partial<Entry> {
   lifeMs?: number

@@ -2,7 +2,7 @@
 import type { Judged } from '../watch/follow.ts'
 import type { NamedKey, Observed } from '../watch/records.ts'
 import { type Outcome, openSession, replay, type SessionOptions } from '../watch/session.ts'
-import { body, hmacHeader, rootKey, rootSecret, startMs } from './made-up-calls.ts'
+import { body, hmacHeader, madeUpPair, rootKey, rootSecret, startMs } from './made-up-calls.ts'
 
 export const scheme = 'svc-hmac-sha256'
 export const root: NamedKey = { id: rootKey.id, secret: rootSecret }
@@ -70,14 +70,12 @@ export function asked(
 export const listed = { list: [] }
 
 /** What a grant or a refresh gives out. */
-export const pairNamed = (name: string, scope = ['solution']) => ({
-  accessToken: `access-token-${name}-0123456789`,
-  accessTokenExpiry: startMs + 900_000,
-  refreshToken: `refresh-token-${name}-0123456789`,
-  refreshTokenExpiry: startMs + 9_000_000,
-  tokenType: 'Bearer',
-  scope,
-})
+export const pairNamed = (name: string, scope = ['solution']) =>
+  madeUpPair(`access-token-${name}-0123456789`, `refresh-token-${name}-0123456789`, {
+    fromMs: startMs,
+    refreshMs: 9_000_000,
+    scope,
+  })
 
 export const granted = (atMs: number, name: string, scope = ['solution'], more: Asked = {}): Observed =>
   asked(atMs, {

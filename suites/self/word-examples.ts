@@ -148,21 +148,23 @@ const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown
           : wordFor[operations]
     return ways.map((auth) => ({ auth: auth as WayToCall, alter: { [name]: word } }))
   }),
-  ...['removed', 'letter-appended', 'in-list', 'in-object', 'in-list-twice', 'as-json-text', { value: null }].map(
-    (word) => ({
-      auth: 'basic' as const,
-      alter: { 'param name': word },
-    }),
-  ),
-  ...['joined', 'joined-by-comma', 'first-alone', 'with-number', 'with-null', 'as-map'].map((word) => ({
-    auth: 'basic' as const,
-    alter: { 'param scope': word },
-  })),
-  { auth: 'basic', alter: { 'member jsonrpc': 'removed' } },
-  { auth: 'basic', alter: { 'member extra': { value: 1 } } },
-  { auth: 'basic', alter: { 'name-of method': 'upper-case' } },
-  { auth: 'basic', alter: { 'name-of name': 'upper-case' } },
-  { auth: 'basic', alter: { 'scope 1': 'upper-case' } },
+  ...Object.entries({
+    'param name': [
+      'removed',
+      'letter-appended',
+      'in-list',
+      'in-object',
+      'in-list-twice',
+      'as-json-text',
+      { value: null },
+    ],
+    'param scope': ['joined', 'joined-by-comma', 'first-alone', 'with-number', 'with-null', 'as-map'],
+    'member jsonrpc': ['removed'],
+    'member extra': [{ value: 1 }],
+    'name-of method': ['upper-case'],
+    'name-of name': ['upper-case'],
+    'scope 1': ['upper-case'],
+  }).flatMap(([part, words]) => words.map((word) => ({ auth: 'basic' as const, alter: { [part]: word } }))),
   { auth: 'basic', alter: { 'basic-word': 'upper-case', 'basic-secret': 'first-half' } },
   { auth: 'hmac', alter: { 'signed-body': 'members-reversed', signature: { value: 'x' } } },
 ]
@@ -193,12 +195,8 @@ function altered(way: WayToCall, changes: readonly Change[]): { header: string |
   return { header: written.authorization, body: written.body }
 }
 
-function mapValues<From, To>(
-  values: { readonly [name: string]: From },
-  change: (value: From) => To,
-): { [name: string]: To } {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))
-}
+const mapValues = <From, To>(values: { readonly [name: string]: From }, change: (value: From) => To) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))
 
 /** fixtures/words.md as a text. */
 export function wordsPage(): string {

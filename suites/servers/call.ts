@@ -149,12 +149,9 @@ export class Call {
   get byPublicKey(): boolean {
     return this.pair === undefined && this.named?.publicKey !== undefined
   }
-  /** The same call with other members; a signature of the old body does not fit any more. */
-  withMembers(members: Members): MockRequest {
-    return this.withBody(Buffer.from(JSON.stringify(members)))
-  }
+  /** The same call with other params; a signature of the old body does not fit any more. */
   withParams(params: Members): MockRequest {
-    return this.withMembers({ ...this.members, params })
+    return this.withBody(Buffer.from(JSON.stringify({ ...this.members, params })))
   }
   /** The same call with another Authorization header. */
   withAuthorization(authorization: string): MockRequest {
@@ -196,3 +193,7 @@ export function decodeEscapes(text: string): string {
 export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/i.test(word)
 
 export const isOneSolution = (word: string): boolean => /^solution:[^*]/.test(word)
+
+/** The addresses of the entries `ipAddr:ADDR`. */
+export const addressesIn = (scope: string[]): string[] =>
+  scope.flatMap((word) => (word.startsWith('ipAddr:') ? [word.slice('ipAddr:'.length)] : []))

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Random, seededRandom } from '../../engine/signer/random.ts'
 import { builtBin } from '../printed-by.ts'
-import { type HostileServer, spoiltServer, tcpServer } from './hostile-servers.ts'
+import { type HostileServer, spoiltServer, tcpServer } from './servers.ts'
 
 /** What a process did under attack. */
 interface Ran {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { startMockServer } from '../../targets/bundled.ts'
 import { type Attack, type Attacks, against, endingWith, onlyOf, runs } from './attack.ts'
-import { attackKey, hostileServer, type Received, sendJson, serverWithMembers } from './hostile-servers.ts'
+import { attackKey, hostileServer, type Received, sendJson, serverWithMembers } from './servers.ts'
 
 /** Runs `run --url` against a server that answers every call in this way. */
 const answering = (

@@ -3,15 +3,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { seededRandom } from '../../engine/signer/random.ts'
 import { type Attack, type Attacks, against, runs } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
-import {
-  hostileServer,
-  type Received,
-  rawServer,
-  sendJson,
-  serverBehind,
-  spoiltServer,
-  tcpServer,
-} from './hostile-servers.ts'
+import { hostileServer, type Received, rawServer, sendJson, serverBehind, spoiltServer, tcpServer } from './servers.ts'
 
 const mebibyte = 1024 * 1024
 const json = '{"jsonrpc":"2.0","id":1,"result":{}}'

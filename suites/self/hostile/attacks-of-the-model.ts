@@ -10,7 +10,7 @@ import {
   serverBehind,
   serverWithMembers,
   spoiltServer,
-} from './hostile-servers.ts'
+} from './servers.ts'
 
 const mebibyte = 1024 * 1024
 const reports = ['json', 'html', 'markdown', 'junit', 'text']

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type Attack, type Attacks, against, runs, runsThatCleanUp, type Setup } from './attack.ts'
-import { hostileServer, type Received, rawServer, sendJson, serverBehind, spoiltServer } from './hostile-servers.ts'
+import { hostileServer, type Received, rawServer, sendJson, serverBehind, spoiltServer } from './servers.ts'
 
 const silent = (args: string[], more: Partial<Setup> = {}) => against(() => rawServer(() => {}), runs(...args), more)
 

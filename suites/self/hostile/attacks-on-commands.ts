@@ -4,15 +4,7 @@ import { join } from 'node:path'
 import { builtBin } from '../printed-by.ts'
 import { type Attacks, against, runsThatCleanUp, type Setup } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
-import {
-  attackKey,
-  type HostileServer,
-  hostileServer,
-  rawServer,
-  sendJson,
-  serverWithMembers,
-  spoiltServer,
-} from './hostile-servers.ts'
+import { attackKey, hostileServer, rawServer, sendJson, serverWithMembers, spoiltServer } from './servers.ts'
 
 const mebibyte = 1024 * 1024
 const html = '<script>alert(1)</script><img src=x onerror=alert(1)>'
@@ -34,7 +26,7 @@ const serverWithMuch = (bytes: number) =>
     answer.body = answer.body.replace('"result":{', `"result":{"much":"${'x'.repeat(bytes)}",`)
   })
 
-const measuring = (start: () => Promise<HostileServer>, more: Partial<Setup> = {}) =>
+const measuring = (start: Parameters<typeof against>[0], more: Partial<Setup> = {}) =>
   against(start, (url) => ['facts', '--url', url, '--allow', 'sessions,keys,limits'], more)
 
 /** What a server or a file can do to the commands other than run. */

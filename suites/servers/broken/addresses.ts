@@ -1,4 +1,5 @@
 import { rules as right } from '../../../mock-server/rules.ts'
+import { addressesIn } from '../call.ts'
 import { onAccepted, onGrant, onNewKey } from '../events.ts'
 import { meet, meeting, tornApart } from '../in-flight.ts'
 import { counts, marks, table } from '../memory.ts'
@@ -16,8 +17,6 @@ const alsoFrom = (fits: (list: string[], remote: string) => boolean): Change => 
 const network = (address: string): string => address.split('.').slice(0, 3).join('.')
 const withoutDots = (address: string): string => address.replaceAll('.', '')
 const reversed = (address: string): string => address.split('.').reverse().join('.')
-const addressesIn = (scope: string[]) =>
-  scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
 
 /** Part 5.4: ipAddr:ADDR. */
 export const addresses: BrokenRows = {

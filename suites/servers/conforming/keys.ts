@@ -6,7 +6,7 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import { answeredAgain, calls } from '../around.ts'
-import { isAccepted } from '../call.ts'
+import { addressesIn, isAccepted } from '../call.ts'
 import { afterCalls } from '../events.ts'
 import { counts } from '../memory.ts'
 import type { Change, Changing } from '../rows.ts'
@@ -73,8 +73,6 @@ const enforceAddressesOfKeys: Change = calls((call) => {
     ? undefined
     : withScope(call, [...scope, ...bound.map((address) => `ipAddr:${address}`)])
 })
-const addressesIn = (scope: string[]): string[] =>
-  scope.filter((word) => word.startsWith('ipAddr:')).map((word) => word.slice('ipAddr:'.length))
 
 const asUuid = (id: string): string => id.toLowerCase().replace(/^urn:uuid:|[{}-]/g, '')
 
