@@ -10,23 +10,11 @@ import { packageRoot } from '../suites/engine/language/package-root.ts'
 import { writeBlock } from '../suites/self/sources.ts'
 import { readArguments } from './arguments.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
-import { bundledMeasure, installationMeasure, startMeasure, testsMeasure, urlMeasures } from './bench/runs.ts'
-import { eccMeasure, hmacMeasure, journalMeasure, longHmacMeasure } from './bench/server.ts'
-import { watchMeasure, watchMemoryMeasure } from './bench/watch.ts'
+import { runMeasures, testsMeasure } from './bench/runs.ts'
+import { serverMeasures } from './bench/server.ts'
+import { watchMeasures } from './bench/watch.ts'
 
-const measures: readonly Measure[] = [
-  installationMeasure,
-  startMeasure,
-  bundledMeasure,
-  ...urlMeasures,
-  hmacMeasure,
-  longHmacMeasure,
-  eccMeasure,
-  journalMeasure,
-  watchMeasure,
-  watchMemoryMeasure,
-  testsMeasure,
-]
+const measures: readonly Measure[] = [...runMeasures, ...serverMeasures, ...watchMeasures, testsMeasure]
 
 interface Bench {
   node: string

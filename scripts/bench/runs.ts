@@ -22,7 +22,7 @@ import {
 } from './measure.ts'
 import { benchKey, startServer } from './processes.ts'
 
-export const bundledMeasure: Measure = {
+const bundledMeasure: Measure = {
   id: 'bundled-run',
   run: async (turns) => [
     await besideEmptyTest('A bundled run, all cases', () => node([builtBin, 'run']), turns, {
@@ -32,7 +32,7 @@ export const bundledMeasure: Measure = {
   ],
 }
 
-export const startMeasure: Measure = {
+const startMeasure: Measure = {
   id: 'start',
   async run(turns) {
     const version: number[] = []
@@ -105,7 +105,7 @@ const urlMeasure = (id: string, name: string, { roundTripMs = 0, args, atMost, a
   },
 })
 
-export const urlMeasures: readonly Measure[] = [
+const urlMeasures: readonly Measure[] = [
   urlMeasure('loopback', 'The cases of a disposable run, on the loopback', { args: disposable, atMost: 5 }),
   urlMeasure('loopback-model', 'A disposable run on the loopback, with the model', {
     args: ['--disposable'],
@@ -214,7 +214,7 @@ interface LockFile {
   packages: { [path: string]: { dev?: boolean } }
 }
 
-export const installationMeasure: Measure = {
+const installationMeasure: Measure = {
   id: 'installation',
   async run() {
     const { packages } = JSON.parse(readFileSync(join(packageRoot, 'package-lock.json'), 'utf8')) as LockFile
@@ -239,3 +239,5 @@ function bytesIn(folder: string): number {
     return entry.isFile() ? sum + statSync(path).size : sum
   }, 0)
 }
+
+export const runMeasures: readonly Measure[] = [installationMeasure, startMeasure, bundledMeasure, ...urlMeasures]

@@ -21,14 +21,14 @@ const hmac: Compared = {
   start: startServer,
 }
 
-export const hmacMeasure: Measure = { id: 'server-hmac', run: (turns) => besideBare(hmac, turns) }
+const hmacMeasure: Measure = { id: 'server-hmac', run: (turns) => besideBare(hmac, turns) }
 
-export const longHmacMeasure: Measure = {
+const longHmacMeasure: Measure = {
   id: 'server-hmac-long',
   run: (turns) => besideBare({ ...hmac, name: 'HMAC, long turns,', load: longTurn }, turns),
 }
 
-export const eccMeasure: Measure = {
+const eccMeasure: Measure = {
   id: 'server-ecc',
   async run(turns) {
     const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
@@ -89,7 +89,7 @@ async function besideBare(compared: Compared, turns: number): Promise<Figure[]> 
 const journalTurns = 9
 
 /** CPU time, not elapsed time, so that other work of the machine does not count. */
-export const journalMeasure: Measure = {
+const journalMeasure: Measure = {
   id: 'journal',
   async run() {
     const sides = { one: await startServer('--journal', '0'), other: await startServer('--journal', '1000') }
@@ -115,3 +115,5 @@ export const journalMeasure: Measure = {
     ]
   },
 }
+
+export const serverMeasures: readonly Measure[] = [hmacMeasure, longHmacMeasure, eccMeasure, journalMeasure]

@@ -14,6 +14,23 @@ export const meet = (): Promise<void> => sleep(3)
 export const meeting = (joins: (call: Call) => boolean): Around =>
   meets((call, next) => (joins(call) ? meet().then(() => next()) : next()))
 
+/** Calls that are in flight together are a batch, which ends when the last of them has been answered. */
+export function batches<Batch>(joins: (call: Call) => boolean, begin: () => Batch) {
+  let current: Batch | undefined
+  let size = 0
+  const around = meets(async (call, next) => {
+    if (!joins(call)) return next()
+    current ??= begin()
+    size += 1
+    await meet()
+    return Promise.resolve(next()).finally(() => {
+      size -= 1
+      if (size === 0) current = undefined
+    })
+  })
+  return { around, current: () => current }
+}
+
 /** Calls that are in flight together and have the same key get the answer of the first one, each with its own id. */
 export const mergeInFlight =
   (keyOf: (call: Call) => string | undefined): Around =>

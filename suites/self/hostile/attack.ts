@@ -100,7 +100,7 @@ function problemsWith(attack: Attack, ran: Ran): string[] {
     ],
     [/^\s+at .+:\d+:\d+\)?$/m.test(output), 'prints a stack trace'],
     [/defect of svc-conformance|double callback/.test(output), 'blames itself or prints text of a dependency'],
-    [hasRawControl(output), 'prints control or format characters of the server'],
+    [rawControl.test(output), 'prints control or format characters of the server'],
     [/^\s*(::\w+|##vso\[|##teamcity\[)/m.test(output), 'prints a command for a CI log'],
     [ran.peakMiB > mostMiB, `takes ${ran.peakMiB} MiB`],
     [output.length > 5_000_000, `prints ${output.length} characters`],
@@ -111,10 +111,9 @@ function problemsWith(attack: Attack, ran: Ran): string[] {
 }
 
 /** Anything that a terminal acts on, except line feeds. */
-function hasRawControl(text: string): boolean {
+const rawControl =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-  return /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(text)
-}
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/
 
 function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
   const startedMs = performance.now()

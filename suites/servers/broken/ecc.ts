@@ -1,8 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
-import { meets } from '../around.ts'
-import { meet } from '../in-flight.ts'
+import { batches } from '../in-flight.ts'
 import { counts, firsts } from '../memory.ts'
 import { agreesAgain, also, every, inARow, unless, withCreators } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change } from '../rows.ts'
@@ -97,24 +96,19 @@ export const ecc: BrokenRows = {
     }),
     // Signatures that arrive together are verified as a batch, and one right signature is enough.
     'ecc-signature-accepted-in-flight-with-a-right-one': by.fourth(
-      (_seen, batch?: { size: number; right: boolean }) => ({
-        around: meets((call, next) => {
-          const key = call.state.keys.get(call.keyId ?? '')
-          if (key?.publicKey === undefined) return next()
-          batch ??= { size: 0, right: false }
-          const mine = batch
-          mine.size += 1
-          return meet()
-            .then(() => next())
-            .finally(() => {
-              mine.size -= 1
-              if (mine.size === 0) batch = undefined
-            })
-        }),
+      (
+        _seen,
+        batch = batches(
+          ({ named }) => named?.publicKey !== undefined,
+          () => ({ isRight: false }),
+        ),
+      ) => ({
+        around: batch.around,
         eccVerifies: (publicKey, data, signature) => {
           const isRight = right.eccVerifies(publicKey, data, signature)
-          if (batch !== undefined && isRight) batch.right = true
-          return isRight || (batch?.right === true && signature.length === 64)
+          const shared = batch.current() ?? { isRight }
+          shared.isRight ||= isRight
+          return isRight || (shared.isRight && signature.length === 64)
         },
       }),
     ),

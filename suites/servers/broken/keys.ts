@@ -6,7 +6,7 @@ import type { ApiKey, Means, Session, TokenPair } from '../../../mock-server/sta
 import { meets } from '../around.ts'
 import { type Members, readMembers } from '../call.ts'
 import { afterCalls, onAccepted, onNewKey } from '../events.ts'
-import { meet, meeting } from '../in-flight.ts'
+import { batches, meet, meeting } from '../in-flight.ts'
 import { counts, firsts, marks, table } from '../memory.ts'
 import { also, forKeysMade, unless } from '../replaced-rules.ts'
 import { type BrokenRows, by, type Change, day, each, type Seen, seconds } from '../rows.ts'
@@ -495,21 +495,22 @@ export const keys: BrokenRows = {
     'creation-with-repeated-id-answered-as-before': by.third((seen, first = firsts<object>()) =>
       withResult((result) => first(`${seen.keyId ?? seen.token} ${seen.members.id}`, result)),
     ),
-    'creations-in-flight-share-an-id': by.fourth((_seen, calls = 0, id?: string) => ({
-      around: meets(async (call, next) => {
-        if (!call.creates) return next()
-        calls += 1
-        await meet()
-        const answer = await next()
-        calls -= 1
-        if (calls === 0) id = undefined
-        return answer
+    'creations-in-flight-share-an-id': by.fourth(
+      (
+        _seen,
+        batch = batches(
+          ({ creates }) => creates,
+          () => ({ id: '' }),
+        ),
+      ) => ({
+        around: batch.around,
+        keyId: (fresh) => {
+          const shared = batch.current() ?? { id: '' }
+          shared.id ||= fresh
+          return shared.id
+        },
       }),
-      keyId: (fresh) => {
-        id ??= fresh
-        return id
-      },
-    })),
+    ),
     // The second one is taken for a repetition, but only when the result is made.
     'second-creation-with-same-params-gives-first-key': by.fifth((seen, first = firsts<object>()) =>
       withResult((result) => first(JSON.stringify(seen.params), result)),

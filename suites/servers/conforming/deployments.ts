@@ -1,6 +1,5 @@
 import { calls } from '../around.ts'
 import { counts } from '../memory.ts'
-import type { Change } from '../rows.ts'
 import { answers, changeJson, html, json, textAnswer, withHeaders, withoutDate } from './answers.ts'
 import { errors, refusals, refuse } from './errors.ts'
 import { lockLongerEachTime, ofMethod, throttle } from './limits.ts'
@@ -14,10 +13,6 @@ import {
   withdrawShownRefreshToken,
 } from './tokens.ts'
 
-/** The page of whoever stands in front of the server. */
-const page = (title: string, status?: number): Change =>
-  refuse({ body: `<h1>${title}</h1>`, type: html, ...(status === undefined ? {} : { status }) })
-
 /** Servers as somebody might build them, each with many choices combined. */
 export const deploymentsRows: ConformingRows = {
   // Errors are numbers, ids of refusals are null, batches and notifications are taken, members are in another order.
@@ -30,7 +25,11 @@ export const deploymentsRows: ConformingRows = {
   'house-behind-a-content-network': by.second(
     'errors/http-status errors/shape addresses/forwarded limits/rate signatures/time-window',
     'clockOffsetMs=40000 trustProxy=true callsPerSecond=60 closeConnections=true',
-    [page('Denied', 403), withoutDate, withHeaders({ via: '1.1 edge', age: '0', 'x-cache': 'MISS' })],
+    [
+      refuse({ body: '<h1>Denied</h1>', type: html, status: 403 }),
+      withoutDate,
+      withHeaders({ via: '1.1 edge', age: '0', 'x-cache': 'MISS' }),
+    ],
   ),
   // Numbers as ids of keys, tokens of hex digits, text/html around all JSON, warnings in every result.
   'house-of-scripts': by.second(

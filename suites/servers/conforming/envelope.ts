@@ -39,12 +39,6 @@ const escaped = (text: string): string =>
 const bodies = (change: (body: string) => string): Change =>
   answers((answer) => (answer.body.startsWith('{') ? { ...answer, body: change(answer.body) } : answer))
 
-/** A page for requests with these HTTP methods, which are no calls. */
-const shows = (methods: string[], body: string, type: string): Change =>
-  answers((answer, call) =>
-    methods.includes(call.request.method) ? textAnswer(answer, 200, body, { 'content-type': type }) : answer,
-  )
-
 /** Refuses the requests that `isRefused` names, before the server sees them. */
 const refuseFirst = (status: number, body: string, isRefused: (call: Call) => boolean): Change =>
   calls((call) => (isRefused(call) ? { status, headers: { 'content-type': 'text/plain' }, body } : undefined))
@@ -72,13 +66,6 @@ function refuseRepeatedMembers(text: string): void {
 }
 
 const byteOrderMark = Buffer.from('efbbbf', 'hex')
-
-function withoutNulls(body: unknown): unknown {
-  const { params } = (body ?? {}) as { params?: unknown }
-  if (typeof params !== 'object' || params === null || Array.isArray(params)) return body
-  const set = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
-  return { ...(body as object), params: set }
-}
 
 const memberNames = 'jsonrpc id method params grantType apiKeyId apiKeySecret scope refreshToken name publicKey'.split(
   ' ',
@@ -125,7 +112,11 @@ export const envelopeRows: ConformingRows = {
   ]),
   // GET and HEAD get a page with status 200, on any path.
   'http-other-methods-show-a-page': by.first('envelope/http-method envelope/other-path', [
-    shows(['GET', 'HEAD'], '<!doctype html><title>Service</title>', html),
+    answers((answer, call) =>
+      ['GET', 'HEAD'].includes(call.request.method)
+        ? textAnswer(answer, 200, '<!doctype html><title>Service</title>', { 'content-type': html })
+        : answer,
+    ),
   ]),
   // A slash at the end and a query are left out of the path; the signed URI stays /api.
   'http-slash-and-query-taken': by.first('envelope/other-path signatures/query', {
@@ -315,7 +306,13 @@ export const envelopeRows: ConformingRows = {
   // Parts 4.1 and 4.2 have optional params and do not say what null in their place means; many readers drop it.
   // publicKey null makes a key with a secret, and scope null beside a refresh token is nothing.
   'params-that-are-null-count-as-absent': by.seventh('grants/extra-params grants/scope-with-refresh', {
-    parseBody: (text) => withoutNulls(reference.parseBody(text)),
+    parseBody: (text) => {
+      const body = reference.parseBody(text)
+      const { params } = (body ?? {}) as { params?: unknown }
+      if (typeof params !== 'object' || params === null || Array.isArray(params)) return body
+      const set = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
+      return { ...(body as object), params: set }
+    },
   }),
   // The reader of JSON fills a structure, and compares names of members without their letter case, as that of Go does.
   'letter-case-of-members-ignored': by.twelfth('envelope/member-case', {

@@ -18,14 +18,6 @@ function results(more: (result: Granted) => object): Change {
 /** Changes what grants and refreshes report as the scope. */
 const echo = (change: (scope: string[]) => string[]): Change => results(({ scope }) => ({ scope: change(scope) }))
 
-/** Changes the scope name and leaves the id behind a colon as it is. */
-const named = (entry: string, change: (word: string) => string): string => entry.replace(/^[^:]+/, change)
-/** The server sees other addresses than those of the connections: 127.0.0.x becomes 203.0.113.x. */
-const translated: Change = calls((call) => ({
-  ...call.request,
-  remoteAddress: call.request.remoteAddress.replace(/^(::ffff:)?127\.0\.0\.(\d+)$/, '203.0.113.$2'),
-}))
-
 /** Changes the scope of grants before the server sees it. */
 const regrant = (change: (scope: string[]) => string[]): Change =>
   calls((call) => {
@@ -79,7 +71,7 @@ export const grantsRows: ConformingRows = {
   'behind-a-local-proxy': by.own('', { addressTaken: (addresses) => reference.addressTaken(addresses, '127.0.0.1') }),
   // The granted scope is reported in lower case, last first; scope names are taken in any case.
   'scope-echo-lower-case-reversed': by.first('grants/scope-echo scopes/case scopeCase=any', [
-    echo((scope) => scope.map((entry) => named(entry, (word) => word.toLowerCase())).reverse()),
+    echo((scope) => scope.map((entry) => entry.replace(/^[^:]+/, (word) => word.toLowerCase())).reverse()),
   ]),
   // What a key does not have is left out of the grant; an empty list asks for the whole key.
   'scope-beyond-key-left-out': by.first(
@@ -106,7 +98,11 @@ export const grantsRows: ConformingRows = {
   }),
   // The server sees its callers at other addresses, as behind an address translation.
   'address-translated-in-front': by.first('addresses/forwarded addresses/forms clientAddress=203.0.113.1', [
-    translated,
+    // 127.0.0.x becomes 203.0.113.x.
+    calls((call) => ({
+      ...call.request,
+      remoteAddress: call.request.remoteAddress.replace(/^(::ffff:)?127\.0\.0\.(\d+)$/, '203.0.113.$2'),
+    })),
   ]),
   // The scope of a result has an expiresIn even if none was asked for; access lasts for ten minutes.
   'scope-of-result-tells-the-lifetime': by.third('grants/scope-echo limits/token-lifetimes accessLifeMs=600000', [

@@ -15,12 +15,6 @@ const nested = (depth: number): object =>
 const eleventhKey = (change: (answer: MockAnswer, context: ServerContext) => MockAnswer): Change =>
   answers((answer, call) => (errorCode(answer) === 24877 ? change(answer, call.context) : answer))
 
-/** Whether a call shows an access token that was revoked or has expired. */
-function showsEndedToken({ shownPair: pair, nowMs }: Call): boolean {
-  if (pair === undefined) return false
-  return pair.accessRevoked || pair.family.revoked || pair.session?.removed === true || nowMs >= pair.accessExpiryMs
-}
-
 /** The forms of a refusal, in the order in which they come. */
 const forms: readonly ((answer: MockAnswer) => MockAnswer)[] = [
   (answer) => ({ ...answer, status: 200 }),
@@ -188,9 +182,11 @@ export const refusalsRows: ConformingRows = {
   // Part 7 does not show the outcome of a rejected token. The call is not carried out, however often it comes again.
   // Whoever shows an expired or revoked access token is told to wait a second, each time.
   'ended-tokens-get-503-and-a-time-to-wait': by.tenth('errors/http-status errors/outcomes limits/rate', [
-    answers((answer, call) =>
-      !isAccepted(answer) && showsEndedToken(call) ? waitAnswer(503, 1000, 'Renew the token first') : answer,
-    ),
+    answers((answer, { shownPair: pair, nowMs }) => {
+      if (isAccepted(answer) || pair === undefined) return answer
+      const isRevoked = pair.accessRevoked || pair.family.revoked || pair.session?.removed === true
+      return isRevoked || nowMs >= pair.accessExpiryMs ? waitAnswer(503, 1000, 'Renew the token first') : answer
+    }),
   ]),
   // Part 7 does not show errors, so they need not be true. Part 2 does not say who a user is.
   // Removed, revoked and unknown tokens are all said to have expired; all keys share 16 sessions.

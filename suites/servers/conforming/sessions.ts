@@ -1,4 +1,4 @@
-import type { ApiKey, Session } from '../../../mock-server/state.ts'
+import type { Session } from '../../../mock-server/state.ts'
 import { before, calls, meets } from '../around.ts'
 import { type Call, decodeEscapes, isAccepted, sessionIn } from '../call.ts'
 import { onGrant } from '../events.ts'
@@ -27,7 +27,6 @@ const endsAt =
   }
 const afterCreation = (lifeMs: number) => endsAt(({ createdMs }) => createdMs + lifeMs)
 const nameRefused: Change = { reusedSessionName: () => 'refused' }
-const userIs = (userOf: (key: ApiKey) => string): Change => ({ sessionUser: userOf })
 /** The live sessions that leave first. */
 const leaves = (placeOf: (session: Session) => number): Change => ({
   sessionsRemoved: (live, surplus) => [...live].sort((one, other) => placeOf(one) - placeOf(other)).slice(0, surplus),
@@ -122,7 +121,7 @@ export const sessionsRows: ConformingRows = {
       creators.set(key.id, seen.caller?.id ?? '')
       return key
     },
-    ...userIs((key) => `made by ${creators.get(key.id) ?? 'the installation'}`),
+    sessionUser: (key) => `made by ${creators.get(key.id) ?? 'the installation'}`,
   })),
   // A session lasts five minutes whatever is refreshed, and the longest unused one makes room.
   'sessions-end-after-five-minutes-and-names-add': by.sixth(

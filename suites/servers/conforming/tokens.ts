@@ -55,10 +55,6 @@ const keepNewest =
   }
 const isOutsideSessions = ({ session }: TokenPair): boolean => session === undefined
 
-const shownRefreshPair = (call: Call): TokenPair | undefined => {
-  const token = call.is(auth) ? undefined : call.state.tokens.get(call.token)
-  return token?.kind === 'refresh' ? token.pair : undefined
-}
 const usedPair = (call: Call): TokenPair | undefined => {
   const token = call.isRefresh ? call.state.tokens.get(String(call.params.refreshToken)) : undefined
   return token?.kind === 'refresh' && token.pair.refreshRevoked ? token.pair : undefined
@@ -71,8 +67,8 @@ export const withdrawAtForeignAddress = onRefused((call) => {
 })
 /** A refresh token in the Authorization header may have been seen by others, so its pair is withdrawn. */
 export const withdrawShownRefreshToken = onRefused((call) => {
-  const pair = shownRefreshPair(call)
-  if (pair) endPair(pair)
+  const token = call.is(auth) ? undefined : call.state.tokens.get(call.token)
+  if (token?.kind === 'refresh') endPair(token.pair)
 })
 /** An access token that is used for an API outside of its scope is withdrawn; its refresh token stays. */
 export const withdrawOutsideScope = onRefused((call, answer) => {
