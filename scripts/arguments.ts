@@ -3,13 +3,17 @@ import { basename, join } from 'node:path'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/language/package-root.ts'
 
+const scriptName = basename(process.argv[1] as string, '.js')
+
 /**
  * Reads the command line of a script as `parseArgs` does. `--help` prints the comment at the head of the script, and ends with 0; an
  * unknown option or one without its value ends with 2 and one sentence.
  */
 export function readArguments<Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
   if (process.argv.slice(2).includes('--help')) {
-    console.log(headComment())
+    const source = readFileSync(join(packageRoot, 'scripts', `${scriptName}.ts`), 'utf8')
+    const [, comment = ''] = /^\/\*\*\n([\s\S]*?)\n \*\//.exec(source) ?? []
+    console.log(comment.replaceAll(/^ \* ?/gm, ''))
     process.exit(0)
   }
   try {
@@ -22,7 +26,7 @@ export function readArguments<Config extends ParseArgsConfig>(config: Config): R
 
 /** Ends the script with 2 and one sentence. */
 export function wrongArgument(sentence: string): never {
-  console.error(`${scriptName()}: ${sentence} (--help says what it takes)`)
+  console.error(`${scriptName}: ${sentence} (--help says what it takes)`)
   process.exit(2)
 }
 
@@ -39,14 +43,4 @@ export function readResults<Result>(file: string): Result[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Result)
-}
-
-function scriptName(): string {
-  return basename(process.argv[1] as string, '.js')
-}
-
-function headComment(): string {
-  const [, comment = ''] =
-    /^\/\*\*\n([\s\S]*?)\n \*\//.exec(readFileSync(join(packageRoot, 'scripts', `${scriptName()}.ts`), 'utf8')) ?? []
-  return comment.replaceAll(/^ \* ?/gm, '')
 }

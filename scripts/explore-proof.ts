@@ -101,6 +101,8 @@ async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promi
   const done = new Set(readResults<ProofLine>(out).map(nameOf))
   const ids = values.ids === '' ? null : new Set(values.ids.split(','))
   const set = new Set([...broken, ...conforming].filter(({ origin }) => origin === values.set).map(({ id }) => id))
+  /** The place of a server in the sample follows from its id alone, so that it stays when others come and go. */
+  const turnOf = (id: string): number => createHash('sha256').update(id).digest().readUInt32BE(0)
   const mine = servers
     .filter(
       ({ id }) => id.startsWith(values.only) && (ids?.has(id) ?? true) && turnOf(id) % Number(values.sample) === 0,
@@ -120,11 +122,6 @@ async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promi
     })
     appendFileSync(out, `${JSON.stringify(line)}\n`)
   }
-}
-
-/** The place of a server in the sample follows from its id alone, so that it stays when others come and go. */
-function turnOf(id: string): number {
-  return createHash('sha256').update(id).digest().readUInt32BE(0)
 }
 
 function tell(): void {

@@ -89,17 +89,11 @@ async function look(one: Listed): Promise<Seen> {
     return { ...one, verdict, failed: of('failed'), warned: of('warned'), exitCode, seconds }
   } finally {
     rmSync(place, { recursive: true, force: true })
-    endGroup(server.pid)
+    // A script may have started others; and all of them may have ended.
+    try {
+      if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
+    } catch {}
     await setTimeout(100)
-  }
-}
-
-/** A script may have started others; and all of them may have ended. */
-function endGroup(leader: number | undefined): void {
-  try {
-    if (leader !== undefined) process.kill(-leader, 'SIGKILL')
-  } catch {
-    // Nothing is left.
   }
 }
 

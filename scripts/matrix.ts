@@ -32,13 +32,18 @@ const survivors = hunts.filter(({ killers }) => killers.length === 0)
 const elsewhere = survivors.filter((found) => found.elsewhere.length > 0)
 const idle = values.only === '' ? idleScenarios(corpus, hunts) : []
 const unexplained = idle.filter((id) => idleReasons[id] === undefined)
+// How clearly reports tell one defect: in one line, and at how many other requirements.
+const several = hunts.filter(({ told }) => told.length !== 1)
+const foreign = hunts.filter(({ mutant, told }) => new Set(told.flat().filter((id) => id !== mutant.breaks)).size > 1)
+const share = (count: number): string => `${count} (${((100 * count) / hunts.length).toFixed(1)} %)`
 console.log(
   [
     '',
     `${hunts.length} mutants, ${hunts.length - survivors.length} killed at the requirement they break`,
     `${survivors.length} survivors${list(survivors.map(({ mutant, seen }) => `${mutant.id} (${seen})`))}`,
     `${elsewhere.length} of them noticed elsewhere only${list(elsewhere.map(({ mutant }) => mutant.id))}`,
-    ...toldSentence(hunts),
+    `${share(hunts.length - several.length)} told in one line${list(several.map(({ mutant, told }) => `${mutant.id}: ${told.length} lines`))}`,
+    `${share(foreign.length)} with more than one requirement that they do not break${list(foreign.map(({ mutant }) => mutant.id))}`,
     `${idle.length} scenarios that kill no mutant, ${unexplained.length} without a stated reason${list(unexplained)}`,
   ].join('\n'),
 )
@@ -48,17 +53,6 @@ function line({ mutant, killers, elsewhere: others, seen }: Hunt): string {
   const own = killers.length === 0 ? `SURVIVED (${seen})` : countByScenario(killers)
   const more = others.length === 0 ? '' : `; elsewhere ${countByScenario(others)}`
   return `${mutant.breaks}  ${mutant.id}: ${own}${more}`
-}
-
-/** How clearly reports tell one defect: in one line, and at how many other requirements. */
-function toldSentence(all: readonly Hunt[]): string[] {
-  const several = all.filter(({ told }) => told.length !== 1)
-  const foreign = all.filter(({ mutant, told }) => new Set(told.flat().filter((id) => id !== mutant.breaks)).size > 1)
-  const share = (count: number): string => `${count} (${((100 * count) / all.length).toFixed(1)} %)`
-  return [
-    `${share(all.length - several.length)} told in one line${list(several.map(({ mutant, told }) => `${mutant.id}: ${told.length} lines`))}`,
-    `${share(foreign.length)} with more than one requirement that they do not break${list(foreign.map(({ mutant }) => mutant.id))}`,
-  ]
 }
 
 function countByScenario(cases: Hunt['killers']): string {

@@ -3,11 +3,12 @@ import { noFacts, offsetMs, type TargetFacts } from '../engine/conversation/targ
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
-import { type Answering, accepting, basicOf, type MadeUpCall, madeUpTarget, noCorpus } from '../self/made-up-target.ts'
+import { basicHeader } from '../self/made-up-calls.ts'
+import { type Answering, accepting, type MadeUpCall, madeUpTarget, noCorpus } from '../self/made-up-target.ts'
 import { runPreflight, waitForKeys } from './run.ts'
 
 const refused = { status: 401 }
-const ofRoot = basicOf('root', 'not-a-secret')
+const ofRoot = basicHeader('root', 'not-a-secret')
 
 describe('preflight', () => {
   /**

@@ -1,6 +1,5 @@
 /** Runs of the cases against conforming servers, each alone or several variants in one server. */
 import { allItems } from '../engine/conversation/cases.ts'
-import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { listeningFindings } from '../explore/listen.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
@@ -56,7 +55,7 @@ export async function runVariant(
     known: [],
     options: { strict: false, partial: null },
   })
-  const departing = outcomes.filter(departs)
+  const departing = outcomes.filter(({ verdict, envelope }) => verdict !== 'passed' || envelope.length > 0)
   const findings = listeningFindings(outcomes, [])
   const keys = new Set(items.map(({ key }) => key))
   return {
@@ -67,8 +66,6 @@ export async function runVariant(
     wasRun: (departure) => keys.has(departure.slice(departure.indexOf(' ') + 1)),
   }
 }
-
-const departs = ({ verdict, envelope }: CaseOutcome): boolean => verdict !== 'passed' || envelope.length > 0
 
 /** The variants that every test run tries alone. All are also tried together in other servers, and alone in `npm run variants`. */
 export async function variantsToTryAlone(): Promise<ConformingServer[]> {
@@ -166,12 +163,6 @@ interface Departure {
   reason: string
 }
 
-const oldestGone =
-  'The document implies that a creation beyond the tenth is refused; what happens to it is not shown, so this is a warning'
-const oneAddress = 'The server sees every call come from the proxy, so we have no second address there'
-
-const sameAddressOnly = 'The document does not show from which address a bound token may be refreshed'
-
 const keyOfOneSolution = ['the-area', 'another-solution', 'all-solutions'].map(
   (testCase) => `within-key-of-one-solution/${testCase}`,
 )
@@ -190,7 +181,7 @@ const noKeyOfOneSolution: readonly Departure[] = [
 export const expectedDepartures: { readonly [variant: string]: readonly Departure[] } = {
   'refresh-from-the-bound-address-only': ['a-lifetime', 'a-session', 'nothing-else'].map((name) => ({
     case: `not-testable refresh/address-kept-in-company/${name}`,
-    reason: sameAddressOnly,
+    reason: 'The document does not show from which address a bound token may be refreshed',
   })),
   'plain-key-names-only': [
     {
@@ -215,13 +206,14 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
     case: `not-testable keys/${scenario}-with-public-key`,
     reason: 'A second key of bob would have to have the public key of his first, and no other private key is at hand',
   })),
-  'behind-a-local-proxy': [
-    { case: 'not-testable addresses/second-address', reason: oneAddress },
-    { case: 'not-testable refresh/address-kept', reason: oneAddress },
-  ],
+  'behind-a-local-proxy': ['addresses/second-address', 'refresh/address-kept'].map((testCase) => ({
+    case: `not-testable ${testCase}`,
+    reason: 'The server sees every call come from the proxy, so we have no second address there',
+  })),
   'eleventh-key-removes-the-oldest': ['limits/api-keys', 'limits/eleventh'].map((testCase) => ({
     case: `warned ${testCase}`,
-    reason: oldestGone,
+    reason:
+      'The document implies that a creation beyond the tenth is refused; what happens to it is not shown, so this is a warning',
   })),
 }
 

@@ -132,10 +132,6 @@ export const answering = (answer: Answering, more: Omit<MadeUpTarget, 'answer'> 
 
 export const accepting = () => ({ result: {} })
 
-/** The value of an Authorization header. */
-export const basicOf = (id: string, secret: string): string =>
-  `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
-
 /** @param steps the steps of a scenario, in YAML; `before`: what stands before them */
 export function ask(run: Run, steps: string, before = 'proves: [made/up]\n'): Promise<CaseOutcome> {
   const scenario = parseScenario(`scenario: made up\n${before}steps:\n${steps}`, 'fixtures/scenarios/a/b.yaml')

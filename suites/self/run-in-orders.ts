@@ -14,8 +14,6 @@ interface Steadiness {
   broken: string[]
 }
 
-const severalAtOnce = 16
-
 /** Runs the same cases against a server with these defects, in the order of each seed: first one call at a time, then several at once. */
 export async function runInOrders(
   { corpus, items }: { corpus: Corpus; items: readonly Item[] },
@@ -30,7 +28,7 @@ export async function runInOrders(
   for (const [index, seed] of seeds.entries()) {
     const servers = defects.map(({ server }) => server())
     const server = { ...Object.assign({}, ...servers), rules: Object.assign({}, ...servers.map(({ rules }) => rules)) }
-    const lasting = lastingTarget(server, { concurrency: index % 2 === 0 ? 1 : severalAtOnce })
+    const lasting = lastingTarget(server, { concurrency: index % 2 === 0 ? 1 : 16 })
     const target = defects.some(({ hasPast }) => hasPast) ? { ...lasting, fresh: false } : lasting
     for (const { key, verdict, requirements } of await runAll({ target, corpus, items, seed })) {
       if (index === 0) {

@@ -98,16 +98,15 @@ export function wordExamples(): string {
     basic: mapValues(basicWords, (change) => altered('basic', [change]).header?.replace('Basic ', '')),
     call: Object.fromEntries(call),
     'body forms': Object.fromEntries(
-      [...bodyForms, ...otherBodyForms].map((form) => [form, short(writeBody(call, form))]),
+      [...bodyForms, ...otherBodyForms].map((form) => {
+        const text = writeBody(call, form)
+        // Long texts are shown by their digest.
+        return [form, text.length < 1000 ? text : { sha256: toHex(sha256(utf8(text))) }]
+      }),
     ),
     alter: alteredExamples(),
   }
   return `${JSON.stringify(examples, null, 2)}\n`
-}
-
-/** Long texts are shown by their digest. */
-function short(text: string): string | { sha256: string } {
-  return text.length < 1000 ? text : { sha256: toHex(sha256(utf8(text))) }
 }
 
 /** It has every mark and every kind of letter that an operation looks for. */
@@ -200,18 +199,15 @@ const mapValues = <From, To>(values: { readonly [name: string]: From }, change: 
 
 /** fixtures/words.md as a text. */
 export function wordsPage(): string {
-  return [head(), ...mistakeGroups.map(section)].join('\n')
-}
-
-function head(): string {
   const { 'key-id': id, secret, seed, body, timestamp, nonce } = request
-  return `# The words of mistakes in a signature
+  const head = `# The words of mistakes in a signature
 
 As in \`auth: { hmac: root, but: { data: with-commas } }\`; see [README.md](README.md). The examples sign \`POST /api\` at \`${timestamp}\` with the nonce
 \`${nonce}\`, the key \`${id}\` with the secret \`${secret}\` (or the ED25519 seed \`${seed}\`), and the body
 \`${shown(utf8(body))}\`. [words.json](words.json) has the whole header for every word and both kinds of keys, and the
 right ones, so that a runner can test itself.
 `
+  return [head, ...mistakeGroups.map(section)].join('\n')
 }
 
 const columns: { [group in MistakeGroup]: string } = {
@@ -223,7 +219,7 @@ const columns: { [group in MistakeGroup]: string } = {
 function section(group: MistakeGroup): string {
   const lines = [...mistakesByWord(group)].map(([word, { title, requirement }]) => {
     const made = signed('hmac', { [group]: word }) ?? signed('ecc', { [group]: word })
-    const example = made === undefined ? undefined : exampleOf(group, made)
+    const example = made && { data: shown(made.dataToSign), signature: made.signature, fields: made.header }[group]
     return `| \`${word}\` | ${title} | ${example ? `\`${example}\`` : ''} | \`${requirement}\` |`
   })
   return [
@@ -234,11 +230,6 @@ function section(group: MistakeGroup): string {
     ...lines,
     '',
   ].join('\n')
-}
-
-function exampleOf(group: MistakeGroup, { dataToSign, signature, header }: Signed): string {
-  if (group === 'data') return shown(dataToSign)
-  return group === 'signature' ? signature : header
 }
 
 /** Makes line ends and bytes that are not UTF-8 visible. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { basicHeader } from '../../self/made-up-calls.ts'
 import {
   type Answering,
   accepting,
   answering,
-  basicOf,
   type MadeUpAnswer,
   madeUpTarget,
   runOf,
@@ -144,7 +144,7 @@ describe('the record of keys', () => {
 
 test('secrets of requests and of answers are known to the redactor, also those of broken answers', async () => {
   const { call, redactor } = lineTo(() => answered(500, { result: { accessToken: 'given-token-12345' } }))
-  const authorization = basicOf('someone', 'sent-secret-12345')
+  const authorization = basicHeader('someone', 'sent-secret-12345')
   await call({ refreshToken: 'sent-refresh-12345' }, { headers: [['authorization', authorization]] }, 'manager/auth')
   const text = redactor.text('given-token-12345 sent-secret-12345 sent-refresh-12345')
   expect(text).toBe('give… sent… sent…')

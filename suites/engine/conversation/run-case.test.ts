@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
+import { basicHeader } from '../../self/made-up-calls.ts'
 import {
   type Answering,
   accepting,
   answering,
   ask,
-  basicOf,
   type MadeUpAnswer,
   type MadeUpCall,
   madeUpTarget,
@@ -101,7 +101,7 @@ describe('run case', async () => {
     let untilMs = 0
     const answer: Answering = ({ authorization = '', nowMs }) => {
       if (authorization.startsWith('Bearer')) return accepting()
-      wrong = authorization === basicOf('root', 'not-a-secret') && nowMs >= untilMs ? 0 : wrong + 1
+      wrong = authorization === basicHeader('root', 'not-a-secret') && nowMs >= untilMs ? 0 : wrong + 1
       if (wrong === 8) untilMs = nowMs + lockMs
       return wrong === 0 ? accepting() : refused
     }
@@ -125,7 +125,7 @@ describe('run case', async () => {
   ])('a root key that is lost to a creation %s', async (_what, lostMs, wanted) => {
     let [created, lostAtMs] = [0, Number.POSITIVE_INFINITY]
     const run = answering(({ method, nowMs, authorization }) => {
-      const isRoot = authorization?.endsWith(basicOf('root', 'not-a-secret')) === true
+      const isRoot = authorization?.endsWith(basicHeader('root', 'not-a-secret')) === true
       if (isRoot && nowMs >= lostAtMs && nowMs < lostAtMs + lostMs) return refused
       if (method !== 'manager/createApiKey') return accepting()
       created += 1
@@ -142,8 +142,8 @@ describe('run case', async () => {
   /** Six keys beside root; all of them die at once. */
   async function mortalKeys() {
     const names = ['one', 'two', 'three', 'four', 'five', 'six']
-    const living = new Set(names.map((name) => basicOf(name, `${name}-secret`)))
-    const root = basicOf('root', 'not-a-secret')
+    const living = new Set(names.map((name) => basicHeader(name, `${name}-secret`)))
+    const root = basicHeader('root', 'not-a-secret')
     const run = answering(({ authorization = '' }) =>
       authorization === root || living.has(authorization) ? accepting() : refused,
     )

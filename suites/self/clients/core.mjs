@@ -51,7 +51,8 @@ const answerParts = {
   },
 }
 
-function parseObject(text) {
+/** The JSON object of a text, if it is one. */
+export function parseObject(text) {
   try {
     const value = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : undefined
@@ -157,7 +158,15 @@ const requestParts = {
       { httpMethod: parts.httpMethod(), path: parts.path(client, request), headers: {}, body },
       request,
     )
-    wire.headers = headersOf(client, wire, request)
+    const contentType = parts.contentType()
+    const authorization = parts.authorization(client, request, wire)
+    wire.headers = {
+      ...(contentType === undefined ? {} : { 'content-type': contentType }),
+      'content-length': Buffer.byteLength(parts.bodyAsSent(wire.body, client)),
+      ...parts.furtherHeaders(client, request),
+      ...wire.headers,
+      ...(authorization === undefined ? {} : { authorization }),
+    }
     wire.body = parts.bodyAsSent(wire.body, client)
     const sentAtMs = Date.now()
     const answer = await parts.exchange(client, wire, request).catch((error) => ({ broken: error.message }))
@@ -184,19 +193,6 @@ const requestParts = {
       sent.on('error', reject)
       sent.end(body)
     }),
-}
-
-function headersOf(client, wire, request) {
-  const { parts } = client
-  const contentType = parts.contentType()
-  const authorization = parts.authorization(client, request, wire)
-  return {
-    ...(contentType === undefined ? {} : { 'content-type': contentType }),
-    'content-length': Buffer.byteLength(parts.bodyAsSent(wire.body, client)),
-    ...parts.furtherHeaders(client, request),
-    ...wire.headers,
-    ...(authorization === undefined ? {} : { authorization }),
-  }
 }
 
 /** The parts that make an Authorization header: interface.md §5. */
@@ -246,9 +242,10 @@ const signatureParts = {
       body: parts.signedBody(wire.body),
     })
     const data = parts.dataToSign({ timestamp, nonce, requestData, keyId: env.SVC_KEY_ID })
+    if (client.auth === 'ecc') client.privateKey ??= createPrivateKey(readFileSync(env.SVC_PRIVATE_KEY_FILE))
     const bytes =
       client.auth === 'ecc'
-        ? parts.eccSignature(privateKeyOf(client), data)
+        ? parts.eccSignature(client.privateKey, data)
         : parts.shortenMac(parts.mac(env.SVC_KEY_SECRET, data))
     return parts.signatureHeader({
       scheme: env.SVC_SCHEME ?? 'svc-hmac-sha256',
@@ -258,11 +255,6 @@ const signatureParts = {
       signature: parts.encodeSignature(bytes),
     })
   },
-}
-
-function privateKeyOf(client) {
-  client.privateKey ??= createPrivateKey(readFileSync(client.env.SVC_PRIVATE_KEY_FILE))
-  return client.privateKey
 }
 
 /** The parts that take, keep and renew a pair of tokens: interface.md §4.2 and §5.3. */

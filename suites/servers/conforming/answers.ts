@@ -23,6 +23,13 @@ export function textAnswer(
   return { status, headers: date === undefined ? headers : { date, ...headers }, body }
 }
 
+/** An answer instead of that of the server. */
+export const ownAnswer = (status: number, body: string, type = 'text/plain'): MockAnswer => ({
+  status,
+  headers: { 'content-type': type },
+  body,
+})
+
 /** An answer that tells the caller to come again after `waitMs`, in whole seconds. */
 export const waitAnswer = (status: number, waitMs: number, body = 'Later'): MockAnswer => ({
   status,

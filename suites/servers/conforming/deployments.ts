@@ -1,6 +1,6 @@
 import { calls } from '../around.ts'
 import { counts } from '../memory.ts'
-import { answers, changeJson, html, json, textAnswer, withHeaders, withoutDate } from './answers.ts'
+import { answers, changeJson, html, json, ownAnswer, textAnswer, withHeaders, withoutDate } from './answers.ts'
 import { errors, refusals, refuse } from './errors.ts'
 import { lockLongerEachTime, ofMethod, throttle } from './limits.ts'
 import { auth, create, list } from './requests.ts'
@@ -72,9 +72,7 @@ export const deploymentsRows: ConformingRows = {
     'envelope/content-type envelope/id-types grants/authorization-header envelope/extra-members',
     'contentType=json-only idTypes=integers authHeaderOnGrant=refused extraMembers=refused',
     calls(({ request: { headers } }) =>
-      /(\*\/\*|application\/(\*|json))/i.test(headers.accept ?? '*/*')
-        ? undefined
-        : { status: 406, headers: { 'content-type': 'text/plain' }, body: 'Only JSON here' },
+      /(\*\/\*|application\/(\*|json))/i.test(headers.accept ?? '*/*') ? undefined : ownAnswer(406, 'Only JSON here'),
     ),
   ),
   // Parts 7 and 8 show no errors, rate or bound on tokens, part 5.1 no uniqueness of nonces, part 3 no new refresh lifetime.

@@ -4,7 +4,7 @@ import { before, calls } from '../around.ts'
 import { type Call, isAccepted, readMembers } from '../call.ts'
 import { counts } from '../memory.ts'
 import type { Change } from '../rows.ts'
-import { answers, changeJson, html, httpDate, textAnswer, withHeaders } from './answers.ts'
+import { answers, changeJson, html, httpDate, ownAnswer, textAnswer, withHeaders } from './answers.ts'
 import { errorAnswer, errorCode, refusals } from './errors.ts'
 import { auth, create, list } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
@@ -41,7 +41,7 @@ const bodies = (change: (body: string) => string): Change =>
 
 /** Refuses the requests that `isRefused` names, before the server sees them. */
 const refuseFirst = (status: number, body: string, isRefused: (call: Call) => boolean): Change =>
-  calls((call) => (isRefused(call) ? { status, headers: { 'content-type': 'text/plain' }, body } : undefined))
+  calls((call) => (isRefused(call) ? ownAnswer(status, body) : undefined))
 
 /** Adds members to the JSON of every listing, in front of those that are there. */
 const listingText = (members: string): Change =>

@@ -10,7 +10,7 @@ import { addressesIn, isAccepted } from '../call.ts'
 import { afterCalls } from '../events.ts'
 import { counts } from '../memory.ts'
 import type { Change, Changing } from '../rows.ts'
-import { html } from './answers.ts'
+import { html, ownAnswer } from './answers.ts'
 import { errorAnswer, errorCode } from './errors.ts'
 import { auth, create, isOfLiveKey, withScope } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
@@ -237,7 +237,7 @@ export const keysRows: ConformingRows = {
     noEmptyKeys,
     calls((call) =>
       call.is(auth) && call.authorization !== undefined && call.keyId !== call.params.apiKeyId
-        ? { status: 409, headers: { 'content-type': 'text/plain' }, body: 'Two callers' }
+        ? ownAnswer(409, 'Two callers')
         : undefined,
     ),
   ]),

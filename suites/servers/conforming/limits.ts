@@ -5,7 +5,7 @@ import { type Call, isAccepted } from '../call.ts'
 import { meet } from '../in-flight.ts'
 import { counts, table } from '../memory.ts'
 import type { Change, Changing } from '../rows.ts'
-import { answers, html, httpDate, json, waitAnswer } from './answers.ts'
+import { answers, html, httpDate, json, ownAnswer, waitAnswer } from './answers.ts'
 import { errorAnswer, errorCode } from './errors.ts'
 import { auth, create, sessionWord, signatureFields } from './requests.ts'
 import { by, type ConformingRows } from './rows.ts'
@@ -311,11 +311,7 @@ export const limitsRows: ConformingRows = {
       tries: 8,
       withinMs: 10_000,
       lockMs: 2000,
-      locked: () => ({
-        status: 403,
-        headers: { 'content-type': html },
-        body: '<h1>Access from your address denied</h1>',
-      }),
+      locked: () => ownAnswer(403, '<h1>Access from your address denied</h1>', html),
     }),
   ]),
   // Part 8 does not show rate limits. Of several refreshes with one token one succeeds, and the rest fail when they come again.

@@ -1,14 +1,6 @@
 /** Clients that read answers wrongly. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { clientOf, defaultParts } from '../core.mjs'
-
-const parsed = (text) => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+import { clientOf, defaultParts, parseObject } from '../core.mjs'
 
 /** Reads the body of a call in its own way, and that of `manager/auth` rightly. */
 const readsCalls = (readCall) => ({
@@ -19,7 +11,7 @@ const readsCalls = (readCall) => ({
 /** Checks the ids of answers in its own way. */
 const checksIds = (isOwn) => ({
   readBody(answer, id) {
-    const message = parsed(answer.text)
+    const message = parseObject(answer.text)
     return defaultParts.readBody(answer, isOwn(message?.id, id) ? message?.id : id)
   },
 })
@@ -28,7 +20,7 @@ const checksIds = (isOwn) => ({
 const onMalformed = (act) => ({
   async exchange(client, wire) {
     const answer = await defaultParts.exchange(client, wire)
-    if (answer.status === 200 && parsed(answer.text) === undefined) await act()
+    if (answer.status === 200 && parseObject(answer.text) === undefined) await act()
     return answer
   },
 })
@@ -46,13 +38,13 @@ export const answerClients = [
     status === 200 ? { kind: 'accepted', result: {} } : undefined,
   ),
   errorIn200('json-is-all', 'Takes every answer with JSON for a success', ({ text }, id) =>
-    parsed(text)?.id === id ? { kind: 'accepted', result: {} } : undefined,
+    parseObject(text)?.id === id ? { kind: 'accepted', result: {} } : undefined,
   ),
   errorIn200(
     'only-known-codes-are-errors',
     'Takes an error for a success unless its code is one of JSON-RPC itself',
     ({ text }, id) => {
-      const message = parsed(text)
+      const message = parseObject(text)
       const isReserved = message?.error?.code <= -32000
       return message?.error && message.id === id && !isReserved ? { kind: 'accepted', result: {} } : undefined
     },
@@ -74,13 +66,13 @@ export const answerClients = [
 
   malformed('malformed-crashes', 'Crashes when an answer is not JSON', {
     readBody: (answer, id) => {
-      if (parsed(answer.text) === undefined) throw defect('Unexpected end of JSON input')
+      if (parseObject(answer.text) === undefined) throw defect('Unexpected end of JSON input')
       return defaultParts.readBody(answer, id)
     },
   }),
   leftAtMalformed('malformed-hangs', 'Waits for ever when an answer is not JSON', () => sleep(3_600_000)),
   readsMalformed('malformed-is-ok', 'Takes an answer that is not JSON for a success', ({ status, text }) =>
-    status === 200 && parsed(text) === undefined ? { kind: 'accepted', result: {} } : undefined,
+    status === 200 && parseObject(text) === undefined ? { kind: 'accepted', result: {} } : undefined,
   ),
   leftAtMalformed('malformed-ends-calls', 'Makes no further call after an answer that is not JSON', () =>
     process.exit(0),
