@@ -3,7 +3,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { brokenServers, conformingServers } from '../servers/table.ts'
 import { isCatch, type ProofFinding, type ProofLine, prove } from './explore-proof.ts'
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
-import { missedGoals, missedGoals, proofSummary } from './proof-told.ts'
+import { missedGoals } from './proof-told.ts'
 
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: isProof ? 1500 : 600, walks: 3 }

@@ -257,7 +257,7 @@ ${right}`
 
   test('a problem with a token tells the scope of its grant, and how often its pair was refreshed', async () => {
     let given = 0
-    const own = [basicOf('root', 'not-a-secret'), /^Bearer access-\d$/]
+    const own = [basicHeader('root', 'not-a-secret'), /^Bearer access-\d$/]
     const run = answering(({ method, params, authorization = '' }) => {
       if (method !== 'manager/auth') return own.some((one) => authorization.match(one)) ? accepting() : refused
       if (params.grantType !== 'refresh_token' && params.apiKeySecret !== 'not-a-secret') return refused
