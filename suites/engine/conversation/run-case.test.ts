@@ -139,6 +139,32 @@ describe('run case', async () => {
     expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
   })
 
+  test('created keys that are lost to a creation are judged, also where wrong calls came shortly before', async () => {
+    let areLost = false
+    const names = ['one', 'two', 'three']
+    const own = names.map((name) => basicHeader(name, `${name}-secret`))
+    const run = answering(({ method, authorization = '' }) => {
+      if (own.includes(authorization)) return areLost ? refused : accepting()
+      if (authorization !== basicHeader('root', 'not-a-secret')) return refused
+      if (method === 'manager/createApiKey') areLost = true
+      return method === 'manager/createApiKey' ? { result: { id: 'new', secret: 'a-secret' } } : accepting()
+    })
+    const { testKeys } = await openConversation(run)
+    for (const name of names) testKeys.set(name, { id: name, secret: `${name}-secret` })
+    const used = (expect: string, change = '') =>
+      names
+        .map(
+          (name) =>
+            `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${name}${change} }, expect: ${expect} }\n`,
+        )
+        .join('')
+    await ask(run, used('accepted'))
+    await ask(run, used('refused', ', but: first-half'))
+    const create = '  - { call: manager/createApiKey, auth: { basic: root }, params: { name: x, scope: [solution] } }\n'
+    const more = `proves: [made/up]\nneeds: [keys, limits]\ngiven:\n${used('accepted')}`
+    expect((await ask(run, create + used('accepted'), more)).verdict).toBe('failed')
+  })
+
   /** Six keys beside root; all of them die at once. */
   async function mortalKeys() {
     const names = ['one', 'two', 'three', 'four', 'five', 'six']

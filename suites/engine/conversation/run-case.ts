@@ -288,14 +288,15 @@ async function meetLock(
     // Any refusal may show that the root key is locked.
     const endsRun = id === root && way !== 'grant'
     // Creations beyond the limit may have removed it instead: then it stays refused, and is judged.
-    const mayBeGone = endsRun && removed.has(id) && limitOf(scenario) === 'keys'
+    const mayBeGone = limitOf(scenario) === 'keys' && (!endsRun || removed.has(id))
     const call = plainCallOf(talk, known)
     if (call === undefined || !wasAccepted || stopping.reason !== null) continue
     if (!endsRun && (!involved.has(id) || removed.has(id) || wrong < fewestWrong)) continue
-    if ((mayBeGone && known.isShut) || !(await refusesAll(call, triesOfLock))) continue
-    const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     const shut = [...tries.values()].filter(({ isShut }) => isShut)
-    if (known.isShut || (!endsRun && shut.length >= mostShut)) return { verdict: 'blocked', problem }
+    const isEnough = known.isShut === true || (!endsRun && shut.length >= mostShut)
+    if ((mayBeGone && isEnough) || !(await refusesAll(call, triesOfLock))) continue
+    const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
+    if (isEnough) return { verdict: 'blocked', problem }
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
     if (mayBeGone) continue
