@@ -53,6 +53,7 @@ const runTarget = ['run', '--target', 'target.yaml']
 const runKnown = ['run', '--known', 'known.yaml']
 const verifyKey = ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem']
 const signing = ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET']
+const signingWithFile = ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem']
 const showsSecret = new RegExp(secret)
 
 /** Folder names that have a meaning in shells, globs and URLs. */
@@ -154,15 +155,7 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
     exits: [0, 2],
     setUp: async () => ({ args: ['list', '--json'], closesStdout: true }),
   },
-  'private-key-is-pipe': withPipe('a named pipe as private key', 'key.pem', [
-    'sign',
-    '--body',
-    '{}',
-    '--key-id',
-    'k',
-    '--private-key',
-    'key.pem',
-  ]),
+  'private-key-is-pipe': withPipe('a named pipe as private key', 'key.pem', signingWithFile),
   'body-without-end-to-sign': {
     about: 'a device that never ends as body',
     withinMs: 5000,
@@ -211,15 +204,10 @@ export const attacksOfFiles: Attacks = endingWith(usage, {
 export const attacksOfKeys: Attacks = endingWith(usage, {
   'encrypted-private-key': {
     about: 'an encrypted private key',
-    setUp: withFiles({ 'key.pem': pem('ENCRYPTED PRIVATE KEY', 'MIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAi') }, [
-      'sign',
-      '--body',
-      '{}',
-      '--key-id',
-      'k',
-      '--private-key',
-      'key.pem',
-    ]),
+    setUp: withFiles(
+      { 'key.pem': pem('ENCRYPTED PRIVATE KEY', 'MIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAi') },
+      signingWithFile,
+    ),
   },
   'certificate-as-key': withKey(
     'a certificate where a public key belongs',

@@ -6,9 +6,8 @@ import { answeredAgain, answerThrough, before, meets } from '../around.ts'
 import { asBasic, decodeEscapes, headerOrElse, isAccepted } from '../call.ts'
 import { onGrant, onRefresh } from '../events.ts'
 import { meet, mergeInFlight } from '../in-flight.ts'
-import { marks, table } from '../memory.ts'
 import { agreesAgain, also, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
+import { type BrokenRows, by, type Change, marks, type Seen, table } from '../rows.ts'
 import {
   alsoKey,
   alsoSecret,

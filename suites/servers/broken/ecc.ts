@@ -2,9 +2,8 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'n
 import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { batches } from '../in-flight.ts'
-import { counts, firsts } from '../memory.ts'
 import { agreesAgain, also, every, inARow, unless, withCreators } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change } from '../rows.ts'
+import { type BrokenRows, by, type Change, counts, firsts } from '../rows.ts'
 import { alsoEcc, bytes, sha256, text } from './signed-data.ts'
 
 const sha512 = (data: Uint8Array) => createHash('sha512').update(data).digest()

@@ -3,9 +3,8 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import { answerThrough, meets } from '../around.ts'
 import { isAccepted, readMembers } from '../call.ts'
 import { race, twoMs } from '../in-flight.ts'
-import { marks, table } from '../memory.ts'
 import { also, every, unless } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change, type Seen } from '../rows.ts'
+import { type BrokenRows, by, type Change, marks, type Seen, table } from '../rows.ts'
 
 /** Accepts what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown

@@ -7,9 +7,8 @@ import { changingParams, meets } from '../around.ts'
 import { isAccepted, isOneSolution, isRestriction } from '../call.ts'
 import { afterCalls, onNewKey } from '../events.ts'
 import { mergeInFlight } from '../in-flight.ts'
-import { counts, marks, table } from '../memory.ts'
 import { agreesAgain, also, forKeysMade, inARow, unless } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change, day, minute, seconds } from '../rows.ts'
+import { type BrokenRows, by, type Change, counts, day, marks, minute, seconds, table } from '../rows.ts'
 import {
   alsoKey,
   alsoSecret,

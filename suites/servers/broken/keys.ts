@@ -7,9 +7,20 @@ import { meets } from '../around.ts'
 import { type Members, readMembers } from '../call.ts'
 import { afterCalls, onAccepted, onNewKey } from '../events.ts'
 import { batches, meet, meeting } from '../in-flight.ts'
-import { counts, firsts, marks, table } from '../memory.ts'
 import { also, forKeysMade, unless } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change, day, each, type Seen, seconds } from '../rows.ts'
+import {
+  type BrokenRows,
+  by,
+  type Change,
+  counts,
+  day,
+  each,
+  firsts,
+  marks,
+  type Seen,
+  seconds,
+  table,
+} from '../rows.ts'
 import { creating, forgivesOnCreation, without } from './credentials.ts'
 import { managesKeys, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 

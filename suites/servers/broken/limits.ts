@@ -3,9 +3,8 @@ import { rules as right } from '../../../mock-server/rules.ts'
 import type { ApiKey } from '../../../mock-server/state.ts'
 import { onNewKey } from '../events.ts'
 import { oneTurn, race, someMicrotasks, tornApart } from '../in-flight.ts'
-import { counts, marks } from '../memory.ts'
 import { every, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change, each, hour, type Seen } from '../rows.ts'
+import { type BrokenRows, by, type Change, counts, each, hour, marks, type Seen } from '../rows.ts'
 import { managesKeys } from './pairs.ts'
 
 /** Other keys take the places. */

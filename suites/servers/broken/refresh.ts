@@ -8,9 +8,20 @@ import { answeredAgain, changingParams, meets } from '../around.ts'
 import { isAccepted, isOneSolution } from '../call.ts'
 import { onAccepted, onGrant, onNewKey, onRefresh, onRefused, onUse } from '../events.ts'
 import { meet, mergeInFlight, oneTurn, race, someMicrotasks, tornApart, twoMs } from '../in-flight.ts'
-import { counts, marks, table } from '../memory.ts'
 import { also, every, forKeysMade, unless } from '../replaced-rules.ts'
-import { type Around, type BrokenRows, by, type Change, hour, minute, type Seen, seconds } from '../rows.ts'
+import {
+  type Around,
+  type BrokenRows,
+  by,
+  type Change,
+  counts,
+  hour,
+  marks,
+  minute,
+  type Seen,
+  seconds,
+  table,
+} from '../rows.ts'
 import { alsoNamed, forgivesOnCreation, likeTokensTaken, newestFor, sameHalf } from './credentials.ts'
 import { inSession, ofCreatedKey, ofRefresh, ofSolution, withAddress, withApikey, withLifetime } from './pairs.ts'
 

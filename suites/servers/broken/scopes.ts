@@ -5,9 +5,8 @@ import { pairsOf } from '../../../mock-server/token-state.ts'
 import { isAccepted, isOneSolution, sessionIn } from '../call.ts'
 import { afterCalls, onAccepted, onGrant, onRefused } from '../events.ts'
 import { meeting } from '../in-flight.ts'
-import { counts, firsts, marks, table } from '../memory.ts'
 import { agreesAgain, also, forKeysMade, unless, withCreators } from '../replaced-rules.ts'
-import { type BrokenRow, type BrokenRows, by, type Change, type Seen } from '../rows.ts'
+import { type BrokenRow, type BrokenRows, by, type Change, counts, firsts, marks, type Seen, table } from '../rows.ts'
 import { asks, inSession, managesKeys, ofCreatedKey, ofRefresh, shows, withAddress, withLifetime } from './pairs.ts'
 
 const areas: string[] = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']

@@ -5,9 +5,8 @@ import { before, meets } from '../around.ts'
 import { sessionIn } from '../call.ts'
 import { onGrant, onRefresh, onRefused, onRemoval, onUse } from '../events.ts'
 import { meet, meeting, someMicrotasks, tenMs, tornApart, twoMs, type Wait } from '../in-flight.ts'
-import { counts, marks, table } from '../memory.ts'
 import { every, forKeysMade } from '../replaced-rules.ts'
-import { type BrokenRows, by, type Change, day, hour, minute, type Seen } from '../rows.ts'
+import { type BrokenRows, by, type Change, counts, day, hour, marks, minute, type Seen, table } from '../rows.ts'
 import { asks, inSession, ofCreatedKey, ofRefresh, ofSolution, withAddress, withApikey, withLifetime } from './pairs.ts'
 
 type Removes = (live: Session[], surplus: number) => Session[]

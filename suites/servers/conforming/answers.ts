@@ -2,8 +2,8 @@
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { answerThrough } from '../around.ts'
 import { type Call, type Members, readMembers } from '../call.ts'
-import { counts } from '../memory.ts'
 import type { Change, Changing } from '../rows.ts'
+import { counts } from '../rows.ts'
 
 /** The Date header of a server whose clock shows `ms`. */
 export const httpDate = (ms: number): string => new Date(ms).toUTCString()

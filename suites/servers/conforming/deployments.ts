@@ -1,10 +1,9 @@
 import { calls } from '../around.ts'
-import { counts } from '../memory.ts'
+import { counts } from '../rows.ts'
 import { answers, changeJson, html, json, ownAnswer, textAnswer, withHeaders, withoutDate } from './answers.ts'
 import { errors, refusals, refuse } from './errors.ts'
 import { lockLongerEachTime, ofMethod, throttle } from './limits.ts'
-import { auth, create, list } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows, create, list } from './rows.ts'
 import { nonces } from './signatures.ts'
 import {
   dropLongestUnused,

@@ -2,12 +2,11 @@ import { identify } from '../../../mock-server/caller.ts'
 import { rules as reference } from '../../../mock-server/rules.ts'
 import { before, calls } from '../around.ts'
 import { type Call, isAccepted, readMembers } from '../call.ts'
-import { counts } from '../memory.ts'
 import type { Change } from '../rows.ts'
+import { counts } from '../rows.ts'
 import { answers, changeJson, html, httpDate, ownAnswer, textAnswer, withHeaders } from './answers.ts'
 import { errorAnswer, errorCode, refusals } from './errors.ts'
-import { auth, create, list } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows, create, list } from './rows.ts'
 
 interface Listing {
   list: { id: string; name: string }[]

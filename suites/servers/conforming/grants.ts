@@ -4,8 +4,7 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import { calls } from '../around.ts'
 import { isOneSolution, isRestriction } from '../call.ts'
 import type { Change } from '../rows.ts'
-import { auth, noGrantWith, withScope } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows, noGrantWith, withScope } from './rows.ts'
 
 type Granted = Parameters<Rules['grantResult']>[0]
 

@@ -8,12 +8,11 @@ import { endPair, pairsOf } from '../../../mock-server/token-state.ts'
 import { answeredAgain, calls } from '../around.ts'
 import { addressesIn, isAccepted } from '../call.ts'
 import { afterCalls } from '../events.ts'
-import { counts } from '../memory.ts'
 import type { Change, Changing } from '../rows.ts'
+import { counts } from '../rows.ts'
 import { html, ownAnswer } from './answers.ts'
 import { errorAnswer, errorCode } from './errors.ts'
-import { auth, create, isOfLiveKey, withScope } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows, create, isOfLiveKey, withScope } from './rows.ts'
 
 /** Refuses params of manager/createApiKey. Absent ones are not looked at. */
 const noKeyWith = (refused: { [param: string]: (value: string, list: unknown[]) => unknown }): Change => ({

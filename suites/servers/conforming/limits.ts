@@ -3,12 +3,11 @@ import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { answeredAgain, calls, meets } from '../around.ts'
 import { type Call, isAccepted } from '../call.ts'
 import { meet } from '../in-flight.ts'
-import { counts, table } from '../memory.ts'
 import type { Change, Changing } from '../rows.ts'
+import { counts, table } from '../rows.ts'
 import { answers, html, httpDate, json, ownAnswer, waitAnswer } from './answers.ts'
 import { errorAnswer, errorCode } from './errors.ts'
-import { auth, create, sessionWord, signatureFields } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows, create, sessionWord, signatureFields } from './rows.ts'
 
 /** Calls take `ms`; those that `isSlow` names, where it is given. */
 const takes = (ms: number, isSlow: (call: Call) => boolean = () => true): Change =>

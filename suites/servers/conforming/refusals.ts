@@ -1,12 +1,11 @@
 import type { ServerContext } from '../../../mock-server/context.ts'
 import type { MockAnswer } from '../../../mock-server/http-server.ts'
 import { type Call, isAccepted } from '../call.ts'
-import { counts } from '../memory.ts'
 import type { Change } from '../rows.ts'
+import { counts } from '../rows.ts'
 import { answers, html, json, textAnswer, waitAnswer } from './answers.ts'
 import { errorAnswer, errorCode, errorInstead, errors, refusals, refuse, refusedJson } from './errors.ts'
-import { auth } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows } from './rows.ts'
 
 const nested = (depth: number): object =>
   depth === 0 ? { reason: 'refused' } : depth % 2 === 1 ? { inner: nested(depth - 1) } : [nested(depth - 1)]

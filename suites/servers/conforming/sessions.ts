@@ -2,12 +2,10 @@ import type { Session } from '../../../mock-server/state.ts'
 import { before, calls, meets } from '../around.ts'
 import { type Call, decodeEscapes, isAccepted, sessionIn } from '../call.ts'
 import { onGrant } from '../events.ts'
-import { counts, table } from '../memory.ts'
-import { type Change, type Changing, day, hour, minute } from '../rows.ts'
+import { type Change, type Changing, counts, day, hour, minute, table } from '../rows.ts'
 import { waitAnswer } from './answers.ts'
 import { errorAnswer } from './errors.ts'
-import { noGrantWith, sessionWord } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { by, type ConformingRows, noGrantWith, sessionWord } from './rows.ts'
 
 /** Sessions are over at a time of their own, whatever the tokens of the session say. */
 const endsAt =

@@ -4,12 +4,10 @@ import { rules as reference } from '../../../mock-server/rules.ts'
 import { answeredAgain, answerThrough, before, chain, meets } from '../around.ts'
 import { type Call, isAccepted } from '../call.ts'
 import { onAccepted } from '../events.ts'
-import { counts, marks, table } from '../memory.ts'
-import { type Change, hour, minute, type Seen } from '../rows.ts'
+import { type Change, counts, hour, marks, minute, type Seen, table } from '../rows.ts'
 import { dated, httpDate, waitAnswer, withoutDate } from './answers.ts'
 import { errorCode } from './errors.ts'
-import { isOfLiveKey, signatureFields } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { by, type ConformingRows, isOfLiveKey, signatureFields } from './rows.ts'
 
 interface NonceStore {
   /** How a nonce is written; two that are written alike count as one. */

@@ -6,8 +6,7 @@ import { asBasic, asToken, type Call, headerOrElse, readMembers } from '../call.
 import { onGrant, onRefused } from '../events.ts'
 import { type Change, type Changing, day } from '../rows.ts'
 import { errorCode } from './errors.ts'
-import { auth } from './requests.ts'
-import { by, type ConformingRows } from './rows.ts'
+import { auth, by, type ConformingRows } from './rows.ts'
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
