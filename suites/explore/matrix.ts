@@ -65,7 +65,7 @@ export async function callMatrix({
   only,
   isOver,
 }: MatrixOptions): Promise<void> {
-  const { rows, impossible } = drawnRows(matrix, seed)
+  const { rows, impossible } = drawnRows(seed)
   const { covered, reasons } = coverage
   const values = valuesOf(caller, sizes)
   let at = 0
@@ -206,18 +206,14 @@ const candidates = 16
 /** How many random rows are drawn for a pair before it counts as impossible. */
 const draws = 400
 
-const drawn = new WeakMap<Matrix, Map<number, ReturnType<typeof coveringArray>>>()
+let drawn: (ReturnType<typeof coveringArray> & { readonly seed: number }) | undefined
 
-/** The rows of a seed. Each is drawn once, because that takes as long as a call; another reader begins with those that are drawn. */
-function drawnRows(matrix: Matrix, seed: number): ReturnType<typeof coveringArray> {
-  const bySeed = drawn.get(matrix) ?? new Map<number, ReturnType<typeof coveringArray>>()
-  drawn.set(matrix, bySeed)
-  const known = bySeed.get(seed)
-  if (known !== undefined) return known
-  const { rows, impossible } = coveringArray(matrix, seededRandom(seed))
-  const made = { rows: replayed(rows[Symbol.iterator]()), impossible }
-  bySeed.set(seed, made)
-  return made
+/** The rows of the packaged matrix for a seed. Each is drawn once, because that takes as long as a call; another reader begins with those that are drawn. */
+function drawnRows(seed: number): ReturnType<typeof coveringArray> {
+  if (drawn?.seed === seed) return drawn
+  const { rows, impossible } = coveringArray(readMatrix(), seededRandom(seed))
+  drawn = { seed, rows: replayed(rows[Symbol.iterator]()), impossible }
+  return drawn
 }
 
 /** The same items to each reader. */
@@ -240,7 +236,7 @@ function replayed<Item>(items: Iterator<Item>): Iterable<Item> {
 /** Draws as many rows as an exploration needs, while there is time. */
 export function drawAhead(seed: number): void {
   let count = 0
-  for (const _ of drawnRows(readMatrix(), seed).rows) if (++count === rowsAhead) return
+  for (const _ of drawnRows(seed).rows) if (++count === rowsAhead) return
 }
 
 /** More than 16,000 calls use. */
