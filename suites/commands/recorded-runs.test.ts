@@ -78,7 +78,7 @@ function actualSeconds(run: readonly Second[], { second, isWithoutModel }: Shown
   return firstOfModel - second + filling.length
 }
 
-/** An estimate may be as much too long or too short as this, whatever its part of the whole. */
+/** An estimate may always be too long or too short by this much. */
 const nearEnoughSeconds = 6
 
 describe('the time that is left, as the progress of recorded runs shows it', () => {

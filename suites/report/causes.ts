@@ -142,7 +142,7 @@ function foldConsequences(levels: Levels, wrong: readonly Wrong[]): Wrong[] {
     ),
     // One method that tokens of at least three scopes open: it looks at no scope.
     sameCalls(wrong, (one) => (letsInBeyondScope(one) ? one.side : null)),
-    // Findings about at least three scopes, whatever the method: such tokens are not limited.
+    // Findings about at least three scopes, with any method: such tokens are not limited.
     severalFindings(wrong.filter(letsInBeyondScope)),
   ]
   const explains = (one: Wrong, other: Wrong): boolean => {

@@ -320,8 +320,8 @@ describe('unavailable', () => {
     probes: { disable: { method: 'keys/lock', params: { id: '$id' } }, store: { method: 'store/list', params: {} } },
   }
   test.each([
-    ['keys/remove', 'ends a key: it changes something, whatever its name', 1],
-    ['keys/lock', 'ends a key: it changes something, whatever its name', 1],
+    ['keys/remove', 'ends a key, so it changes something', 1],
+    ['keys/lock', 'ends a key, so it changes something', 1],
     ['store/list', 'does not', 2],
   ])('a method of the target file, %s, %s', async (method, _what, made) => {
     const spec: CallSpec = { method, params: { id: 'k' }, auth: 'none' }

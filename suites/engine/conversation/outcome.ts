@@ -82,9 +82,10 @@ function problemOf(
 function tokenUsedBy({ request }: Exchanged, calls: readonly Exchanged[]): Problem['token'] {
   const [, header = ''] = request.headers.find(([name]) => name.toLowerCase() === 'authorization') ?? []
   const resultOf = (wire: WireAnswer) => membersOf(wire.kind === 'answer' ? membersIn(wire.body).result : undefined)
-  const giving = (member: string, token: unknown) => calls.find(({ wire }) => resultOf(wire)[member] === token)
+  const giving = (member: string, token: unknown) =>
+    typeof token === 'string' ? calls.find(({ wire }) => resultOf(wire)[member] === token) : undefined
   const [token] = header.split(' ').slice(-1)
-  let call = token ? giving('accessToken', token) : undefined
+  let call = token === '' ? undefined : giving('accessToken', token)
   // A server may give one token for another in a circle.
   for (let refreshes = 0; call !== undefined && refreshes < calls.length; refreshes += 1) {
     const { grantType, scope, refreshToken } = membersOf(membersIn(call.request.body).params)

@@ -203,6 +203,7 @@ export function readBody(body: string): ReadBody {
 const beginning = /^\{"jsonrpc":"2\.0","id":(0|[1-9]\d{0,14}),/
 /** What was read of bodies that begin so, by what follows: most calls differ from others in their ids alone. */
 const readByRest = new Map<string, { readonly read: ReadBody; readonly headLength: number }>()
+/** How many bodies, and how many looks, are kept; longer texts are not. */
 const mostKept = 200
 const longestKept = 2000
 
