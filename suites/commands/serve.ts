@@ -58,7 +58,7 @@ export const command: flag.Command<typeof serveFlags> = {
     const options = serveOptions(typed)
     if (mutant.length === 0) return serve(options)
     const { profileWords, ...broken } = await brokenServer(mutant)
-    // A switch that a flag sets counts, whatever the mutant needs.
+    // A switch that a flag sets counts, even if the mutant needs another.
     return serve({ ...options, ...broken, profileWords: [...profileWords, ...options.profileWords] })
   },
 }

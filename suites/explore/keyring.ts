@@ -138,7 +138,7 @@ export function apikeyScope(x: Explorer): string[] | undefined {
 /** Authorization by the root key, which has a secret or a public key. */
 export const byRoot = (x: Explorer): Auth => (x.names.get('root')?.seed === undefined ? basic('root') : ecc('root'))
 
-/** Whether the exploration created a key: neither the root key, nor one of the cases, whatever id the target gave it. */
+/** Whether the exploration created a key. One that the target gave the id of the root key, or of a key of the cases, is not its own. */
 export function isOwnKey({ names, options: { rootKey, knownKeys } }: Explorer, name: string): boolean {
   const id = names.get(name)?.id
   return id !== undefined && id !== rootKey.id && knownKeys.every(({ key }) => key.id !== id)

@@ -178,7 +178,7 @@ function distinct(explanations: readonly KnownMistake[][]): KnownMistake[][] {
   return [...byTitles.values()].flatMap((same) => same.slice(0, 1)).sort((one, other) => one.length - other.length)
 }
 
-/** The message behind an ED25519 signature: these are the data that were signed, whatever they are. */
+/** The message behind an ED25519 signature: these are the data that were really signed. */
 function attachedData({ key }: DiagnoseInput, signature: string): Uint8Array | undefined {
   const bytes = key.kind === 'secret' ? null : fromBase64Loose(signature)
   return bytes !== null && bytes.length > signatureBytes + 1 ? bytes.slice(signatureBytes) : undefined

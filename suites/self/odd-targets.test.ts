@@ -62,7 +62,7 @@ const clocks = ['signatures/hmac', 'signatures/ecc', 'keys/public-key', 'expires
 const pairs = ['refresh/pair-differs', 'refresh/result', 'refresh/others-stand', 'refresh/revokes-access']
 const races = ['refresh/race', 'refresh/new-pair', 'sessions/race', 'basic']
 
-/** `or`: whatever else a case may be than passed. */
+/** `or`: other verdicts that a case may have. */
 const habits: [name: string, server: ServerOptions, only: string[], or?: string][] = [
   ['a proxy in front of it writes the Date header, two seconds ahead', behindProxy(2000), lifetimes],
   ['a proxy writes it, three hours behind', behindProxy(-3 * 3_600_000), clocks, 'not-testable'],

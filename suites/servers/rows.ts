@@ -63,7 +63,7 @@ export type Around = NonNullable<ServerOptions['around']>
 /** Rules replaced, the handler wrapped, open questions answered in another way. */
 export type Change = Partial<Rules> & Pick<ServerOptions, 'around' | 'profile'>
 
-/** Made anew for each server and each reset of one, so that what it keeps is forgotten with the state of the server. */
+/** Made again for each server and each reset of one, so that what it keeps is forgotten with the state of the server. */
 export type Changing = Change | ((seen: Seen) => Change)
 
 export const minute = 60_000

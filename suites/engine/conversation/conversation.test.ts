@@ -457,7 +457,7 @@ describe('pace', () => {
     expect((await calling(talk, 300)).tookMs).toBeLessThan(20_000)
   })
 
-  test('a declared rate is never exceeded, whatever the target bears', async () => {
+  test('a declared rate is never exceeded, even if the target could take more', async () => {
     const times: number[] = []
     const answer: Answering = ({ nowMs }, number) => {
       times.push(nowMs)

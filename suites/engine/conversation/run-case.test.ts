@@ -607,7 +607,7 @@ describe('full target', () => {
     expect(problemText(outcome.problem)).toContain(text)
   })
 
-  test('a target that never created a key is broken or full, whatever is said of it', async () => {
+  test('a target that never created a key is broken if it is fresh, and may be full otherwise', async () => {
     const { verdict, problem } = await creationOn(true, nobody, false)
     expect(verdict).toBe('blocked')
     expect(problemText(problem)).toContain('creates no API key at all')

@@ -465,7 +465,7 @@ describe('keys', () => {
     expect(verdictOn(createCall({ name: 'n--1', scope: ['solution'] }))).toBe('open')
   })
 
-  test('what becomes of the keys that an ended key created is open, whatever number of keys lies between', () => {
+  test('what becomes of the keys that an ended key created is open, however many keys lie between', () => {
     const by = (id: string) => ({ ...rootKey, id, secret: secretOf(id) })
     const state = after(
       newState(),

@@ -150,7 +150,7 @@ function readAuthorization(
 /** BASE64 without the marks that fill up its last four characters. */
 export const unpadded = (text: string): string => text.replace(/=+$/, '')
 
-/** Part 5.2: BASE64(id:secret). How much padding there is, is open; whatever else a forgiving decoder may read is malformed. */
+/** Part 5.2: BASE64(id:secret). The amount of padding is open; anything else that only a forgiving decoder reads is malformed. */
 function readBasic(blob: string, plain: boolean): Authorization {
   const bytes = fromBase64Strict(blob)
   const bare = unpadded(blob)

@@ -10,9 +10,11 @@ const signedAnew = clientOf(['hmac', 'ecc'], 'retry/signed-anew', resend)
 const keyNotRepeated = clientOf(['hmac', 'token'], 'retry/create-key-not-repeated')
 
 export const retryClients = [
-  readsAfter('retry-after-ignored', 'Tries again 20 ms after a 429, whatever Retry-After says', () => 20),
+  readsAfter('retry-after-ignored', 'Tries again 20 ms after a 429, and does not read Retry-After', () => 20),
   readsAfter('retry-after-as-milliseconds', 'Reads the seconds of Retry-After as milliseconds', (ms) => ms / 1000),
-  readsAfter('retry-after-capped', 'Waits at most 300 ms, whatever Retry-After says', (ms) => Math.min(ms, 300)),
+  readsAfter('retry-after-capped', 'Waits at most 300 ms, even if Retry-After asks for more', (ms) =>
+    Math.min(ms, 300),
+  ),
   afterIsKept('retry-after-only-for-the-call', 'Fails the call that was throttled, and makes the next one at once', {
     noteThrottled: () => undefined,
     triesAgain: (client, made) => made.outcome.kind !== 'throttled' && defaultParts.triesAgain(client, made),
@@ -51,7 +53,7 @@ export const retryClients = [
   ),
   signedAnew(
     'retry-of-the-same-bytes',
-    'Sends the same bytes again whatever went wrong, in its transport',
+    'Its transport sends the same bytes again after any failure',
     ({ status }) => status !== 200,
   ),
   clientOf(['hmac', 'ecc'], 'nonce/unique')(
