@@ -89,7 +89,8 @@ export function figureTable(figures: readonly Figure[]): string {
     const { name, reference, ratio } = figure
     const neighbour =
       reference === undefined ? '' : `${reference.name}: ${valueText({ ...figure, value: reference.value })}`
-    const cells = [name, valueText(figure), neighbour, ratio?.toFixed(2) ?? '', wantedText(figure), figure.runs]
+    const goal = `${wantedText(figure)}${isMet(figure) ? '' : ': missed'}`
+    const cells = [name, valueText(figure), neighbour, ratio?.toFixed(2) ?? '', goal, figure.runs]
     return `| ${cells.join(' | ')} |`
   })
   return ['| what | measured | compared with | ratio | goal | runs |', '|---|---|---|---|---|---|', ...rows].join('\n')
