@@ -212,8 +212,6 @@ export interface Run {
   emit: RunListener
   /** Limits of the target that do not hold, each with the case that found it: what it left there spoils later cases. */
   spoilt: Map<'sessions' | 'keys', string>
-  /** What was answered to calls with each key, by the id and the way. A server may lock a key after wrong tries. */
-  tries: Map<string, KeyTries>
   /** What was found out about refused right signatures, for each kind of key. */
   diagnoses: Map<string, Promise<Hint | undefined>>
   /** Shared by every case on a lasting target. */
@@ -290,6 +288,8 @@ export interface Conversation extends Line {
   caseKey: string | null
   /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
   readonly tokenExpiries: Map<string, number>
+  /** What was answered to calls with each key, by the id and the way. A server may lock a key after wrong tries. */
+  readonly tries: Map<string, KeyTries>
 }
 
 type RunOptions = Pick<Run, 'target' | 'corpus' | 'facts' | 'random' | 'unique' | 'diagnose'> &
@@ -306,7 +306,6 @@ export function startRun(options: RunOptions): Run {
     stopping: createStopping(emit),
     emit,
     spoilt: new Map(),
-    tries: new Map(),
     diagnoses: new Map(),
     shared: null,
     keyPairs: new Map(),
@@ -338,6 +337,7 @@ export async function openConversation(run: Run): Promise<Conversation> {
     skipsSessionWaits: false,
     caseKey: null,
     tokenExpiries: new Map(),
+    tries: new Map(),
   }
   for (const key of run.keptTestKeys) {
     if (key.member !== undefined) talk.testKeys.set(key.member, credentialOfKey(key))

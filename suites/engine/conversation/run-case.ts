@@ -270,7 +270,8 @@ async function meetLock(
   { talk, stops, scenario }: Suspect,
   isMeant: (tries: KeyTries) => boolean,
 ): Promise<Spoiler | undefined> {
-  const { stopping, target, tries } = talk.run
+  const { tries } = talk
+  const { stopping, target } = talk.run
   const refused = stops.filter(isRefusedInstead).flatMap(({ called }) => called.filter(isRefused))
   const called = refused.map(({ request }) => keyCalledWith(request))
   const involved = new Set(called.map((key) => key?.id))

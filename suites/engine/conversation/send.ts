@@ -140,7 +140,7 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
 const lateLockMs = 2000
 
 /** Counts the calls with a key that are refused one after another. */
-function noteTry({ run: { tries } }: Conversation, spec: CallSpec, { answer, request, time }: Delivered): void {
+function noteTry({ tries }: Conversation, spec: CallSpec, { answer, request, time }: Delivered): void {
   const key = keyCalledWith(request)
   if (key === undefined || (answer.outcome !== 'accepted' && answer.outcome !== 'refused')) return
   const name = `${key.way} ${key.id}`
