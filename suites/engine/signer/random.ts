@@ -1,5 +1,4 @@
-import { utf8 } from './bytes.ts'
-import { sha256 } from './hmac.ts'
+import { createHash } from 'node:crypto'
 
 /** Randomness as a parameter: seeded where a run is to be repeatable, the machine's where keys for a real server are made. */
 export interface Random {
@@ -66,6 +65,6 @@ const firstLetter = 10
 
 /** @returns small letters and digits, a letter first, always the same for the same text */
 export const shortName = (text: string, length = shortNameLength): string =>
-  Array.from(sha256(utf8(text)).slice(0, length), (byte, at) =>
+  Array.from(createHash('sha256').update(text).digest().subarray(0, length), (byte, at) =>
     (at === 0 ? firstLetter + (byte % (36 - firstLetter)) : byte % 36).toString(36),
   ).join('')
