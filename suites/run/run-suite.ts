@@ -23,6 +23,7 @@ import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
+import type { openRequested } from './run.ts'
 import { openMainSide, type WorkerRequest } from './worker.ts'
 
 /** One run, after its options and files were read. */
@@ -252,13 +253,7 @@ async function runHere(
       listener(event)
     },
   })
-  const runItem = async (item: Item): Promise<void> => {
-    try {
-      outcomes.push(await run.runItem(item))
-    } catch (error) {
-      defects.push(`${item.key}: ${(error as Error).message}`)
-    }
-  }
+  const runItem = itemRunner(run, { keep: (outcome) => void outcomes.push(outcome), defects })
   await Promise.all(run.items.map(runItem)).finally(run.end)
   const stopped = ending.reason ?? run.stopReason()
   const missing = planned.selected.filter(
@@ -272,6 +267,17 @@ async function runHere(
     isStuck: false,
   }
 }
+
+/** Runs an item in this thread, and keeps its outcome, or the defect of the suite that it met. */
+const itemRunner =
+  (run: Awaited<ReturnType<typeof openRequested>>, { keep, defects }: Pick<Collected, 'keep' | 'defects'>) =>
+  async (item: Item): Promise<void> => {
+    try {
+      keep(await run.runItem(item))
+    } catch (error) {
+      defects.push(`${item.key}: ${(error as Error).message}`)
+    }
+  }
 
 /** The case that lost a race of sessions, if there is one: what it left may stay on the target. */
 function lostRaceOfSessions({ planned }: SuiteRun, outcomes: readonly CaseOutcome[]): string | undefined {
@@ -303,14 +309,17 @@ async function runInWorkers(
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
-  const workers = workersFor(request)
+  const threads = threadsFor(request)
+  // One of several threads is this one, because starting a worker takes as long as many cases.
+  const workers = Math.max(1, threads - 1)
   const folder = makeSuiteFolder(workers)
   const vitest = await startVitest(request, collected.reporter, { folder, workers })
   // As an option it would be copied twice more, with all scenarios.
   vitest.provide('request', request)
   const whole = async (): Promise<boolean> => {
     try {
-      if (ending.reason === null) await vitest.start()
+      const taking = threads > workers ? takeCases(request, ending, collected) : null
+      if (ending.reason === null) await Promise.all([vitest.start(), taking])
     } finally {
       await vitest.close()
     }
@@ -340,21 +349,50 @@ async function runInWorkers(
   }
 }
 
-/** Turns the reports of vitest into events and into the result of the run. */
+/** Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker. */
+async function takeCases(request: WorkerRequest, ending: Endings['cases'], collected: Collected): Promise<void> {
+  const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  try {
+    const { openRequested } = await import('./run.ts')
+    const run = await openRequested(request, {
+      ending,
+      listener: (event) => {
+        if (event.kind === 'case-ended') collected.listener(event)
+      },
+    })
+    const runItem = itemRunner(run, collected)
+    const next = (): Item | undefined => run.items[Atomics.add(taken, 0, 1)]
+    const takeAll = async (): Promise<void> => {
+      for (let item = next(); item !== undefined && run.stopReason() === null; item = next()) await runItem(item)
+    }
+    // While one case waits for an answer, another goes on.
+    await Promise.all([takeAll(), takeAll()]).finally(run.end)
+    collected.noteStop(run.stopReason())
+  } catch (error) {
+    collected.defects.push((error as Error).message)
+  }
+}
+
+type Collected = ReturnType<typeof collectOutcomes>
+
+/** Collects what a run brings, and turns the reports of vitest into events. */
 function collectOutcomes(listener: RunListener) {
   const outcomes = new Map<string, CaseOutcome>()
   const defects: string[] = []
   let stopped: StopReason | null = null
+  const keep = (outcome: CaseOutcome): void => void outcomes.set(outcome.key, outcome)
+  const noteStop = (reason: StopReason | null = null): void => {
+    if (stopped !== null || reason === null) return
+    stopped = reason
+    listener({ kind: 'stopped', reason })
+  }
   const reporter: Reporter = {
     onTestCaseResult(test) {
       const { outcomes: ended = [], stopped: reason, began = test.name } = test.meta()
-      if (stopped === null && reason !== undefined) {
-        stopped = reason
-        listener({ kind: 'stopped', reason })
-      }
+      noteStop(reason)
       const result = test.result()
       for (const outcome of ended) {
-        outcomes.set(outcome.key, outcome)
+        keep(outcome)
         listener({ kind: 'case-ended', outcome })
       }
       if (result.state === 'failed') defects.push(`${began}: ${result.errors[0]?.message ?? 'no reason given'}`)
@@ -363,18 +401,18 @@ function collectOutcomes(listener: RunListener) {
       for (const error of module.errors()) defects.push(error.message)
     },
   }
-  return { reporter, outcomes, defects, stopped: () => stopped }
+  return { reporter, listener, outcomes, defects, keep, noteStop, stopped: () => stopped }
 }
 
 /** More threads would mostly load the suite. */
-const mostWorkers = 4
+const mostThreads = 4
 /** The minimum number of cases for one more thread; fewer finish before it is ready. */
 const leastCases = 100
 
 /** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */
-function workersFor({ url, items }: WorkerRequest): number {
+function threadsFor({ url, items }: WorkerRequest): number {
   if (url !== null) return 1
-  return Math.max(1, Math.min(availableParallelism(), mostWorkers, Math.floor(items.length / leastCases)))
+  return Math.max(1, Math.min(availableParallelism(), mostThreads, Math.floor(items.length / leastCases)))
 }
 
 /**
