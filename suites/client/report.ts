@@ -9,8 +9,7 @@ import { createRedactor, type Redactor, redactExchange } from '../engine/redact.
 import { visibleLines } from '../engine/signer/bytes.ts'
 import type { Exchange as ShownLines } from '../engine/target.ts'
 import { type Block, conclusionItems, type Document, fact, soft, type Told } from '../report/document.ts'
-import { type ReportedTest, renderersOf, type TestRun, testOfStale } from '../report/formats.ts'
-import { htmlOfDocument } from '../report/html.ts'
+import { renderersOf, type TestRun, testOfStale, testOfTold } from '../report/formats.ts'
 import type { Meta, RunVerdict } from '../report/report.ts'
 import { areaOf, exchangeBlocks, staleBlock } from '../report/tell.ts'
 import { shellWord, unwrappedText } from '../report/text.ts'
@@ -337,8 +336,7 @@ const shownScenarios = 3
 
 /** The report in every format. What is not wrong is told on the page only. */
 export const clientRenderers = renderersOf<ClientReport>({
-  document: (report) => tellClient(printed(report), { all: false }),
-  page: (report) => htmlOfDocument(tellClient(printed(report), { all: true })),
+  document: (report, { whole = false }) => tellClient(printed(report), { all: whole }),
   tests: testRun,
 })
 
@@ -462,17 +460,15 @@ function testRun(raw: ClientReport): TestRun {
   }
 }
 
-function testOfCheck(check: CheckReport): ReportedTest {
+function testOfCheck(check: CheckReport) {
   const { id, title, known, verdict, message } = check
-  const isExercised = verdict !== 'not-exercised'
-  return {
-    id,
+  const told = tellCheck(check)
+  const unlike = verdict === 'not-exercised' ? 'Not exercised: ' : ''
+  return testOfTold(told, {
     name: title,
-    outcome: known === null && isExercised ? verdict : 'skipped',
     verdict: known === null ? verdict : 'known',
     suite: id.split('/'),
-    durationMs: 0,
-    message: known !== null ? `Known: ${known.reason}` : isExercised ? message : `Not exercised: ${message}`,
-    text: unwrappedText(tellCheck(check)),
-  }
+    message: known === null ? `${unlike}${message}` : `Known: ${known.reason}`,
+    text: unwrappedText(told),
+  })
 }

@@ -5,8 +5,8 @@ import type { Verdict } from '../engine/judge/problem.ts'
 import { jsonLine, type Printable, vouchedFor } from '../engine/printable.ts'
 import { html, htmlLines, type Markup } from '../page/markup.ts'
 import { verdictOfFinding } from './causes.ts'
-import type { Document } from './document.ts'
-import { pageOfRun } from './html.ts'
+import type { Document, Told } from './document.ts'
+import { htmlOfDocument, pageOfRun } from './html.ts'
 import { markdownOfDocument } from './markdown.ts'
 import type { Finding, Meta, Report } from './report.ts'
 import { entryWords, type Shown, type ToldCase, tellRun } from './tell.ts'
@@ -20,26 +20,25 @@ type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & {
 
 /** How one kind of report is told. */
 interface Telling<R> {
-  document(report: R, options: { observations?: boolean | undefined }): Document
-  /** The HTML page. */
-  page(report: R): Printable
+  /** @param options `whole`: with what a page has room for */
+  document(report: R, options: { observations?: boolean | undefined; whole?: boolean }): Document
   tests(report: R): TestRun
-  /** Words instead of the verdict, where it is no proof. */
-  said?(report: R): string | undefined
+  /** The HTML page, where it is more than the document. */
+  page?(report: R): Printable
 }
 
 type FormatLook = Look & { observations?: boolean | undefined }
 
 /** The report in each format. JSON holds exact texts, as in spec/schemas/report.schema.json; characters that are unsafe on a terminal are escaped as in JSON. */
-export function renderersOf<R extends BadgeInput>({ document, page, tests, said }: Telling<R>) {
+export function renderersOf<R extends BadgeInput>({ document, page, tests }: Telling<R>) {
   return {
     text: (report: R, look: FormatLook): Printable => textOfDocument(document(report, look), look),
     json: (report: R): Printable => jsonLine(report, 2),
     junit: (report: R): Printable => renderJunit(tests(report)),
-    html: page,
+    html: page ?? ((report: R): Printable => htmlOfDocument(document(report, { whole: true }))),
     markdown: (report: R): Printable => markdownOfDocument(document(report, {})),
     ctrf: (report: R): Printable => renderCtrf(tests(report)),
-    badge: (report: R): Printable => renderBadge(report, said?.(report)),
+    badge: (report: R): Printable => renderBadge(report, document(report, {}).said),
   }
 }
 
@@ -60,7 +59,7 @@ export interface TestRun extends Pick<Meta, 'version' | 'started' | 'durationMs'
 /** `blocked` says nothing about what it should show; `warned` does not fail the run. */
 type TestOutcome = 'passed' | 'warned' | 'failed' | 'blocked' | 'skipped' | 'not-run'
 
-export interface ReportedTest {
+interface ReportedTest {
   /** Stable from run to run. */
   id: string
   name: string
@@ -122,23 +121,30 @@ const skipWords: { readonly [verdict in Verdict]?: string } = {
 
 /** The test of a case or a finding. */
 function testOf(shown: ToldCase | Shown): ReportedTest {
-  const { key, verdict, proves, told, known } = shown
+  const { verdict, proves, told, known } = shown
   const testCase = 'again' in shown ? shown : null
   const isExcused = testCase?.isExcused === true
   const why = known === null ? told.message : known.reason
   const message = isExcused
     ? `Blocked by the known failure of ${testCase.blockedBy}`
     : `${skipWords[verdict] ?? ''}${why}`
-  return {
-    id: key,
-    name: testCase === null ? key : `${testCase.title}${testCase.case === null ? '' : `: ${testCase.case}`}`,
-    outcome: isExcused ? 'skipped' : outcomes[verdict],
-    verdict,
+  return testOfTold(told, {
+    ...(testCase === null ? {} : { name: told.title, durationMs: testCase.durationMs }),
+    ...(isExcused ? { outcome: 'skipped' } : {}),
+    ...(verdict === 'passed' ? {} : { message }),
     suite: testCase?.id.split('/') ?? ['findings'],
-    durationMs: testCase?.durationMs ?? 0,
-    ...(verdict === 'passed' ? {} : { text: unwrappedText(told), message }),
     where: testCase?.problem?.where,
     requirements: proves,
+  })
+}
+
+/** The test of what is told. @param more where it differs */
+export function testOfTold(told: Told, more: Partial<ReportedTest> & Pick<ReportedTest, 'suite'>): ReportedTest {
+  const { id, verdict, message } = told
+  return {
+    ...{ id, name: id, outcome: outcomes[verdict], verdict, durationMs: 0 },
+    ...(verdict === 'passed' ? {} : { message, text: unwrappedText(told) }),
+    ...more,
   }
 }
 

@@ -195,12 +195,17 @@ function tokenWords({ scope, refreshes }: NonNullable<Problem['token']>): string
   return `granted for the scope "${scope}"${refreshes === 0 ? '' : `; its pair was refreshed ${often}`}`
 }
 
-function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
+/** @param isOfRun the model made the calls, and a page shows every requirement; otherwise others made them */
+export function tellFinding(
+  report: Pick<PrintedReport, 'meta' | 'requirements'>,
+  finding: PrintedFinding,
+  isOfRun = true,
+): Told {
   const { verdict, id, requirement, message, steps, known, history, exchanges, fixture } = finding
   const facts = [
     ...steps.flatMap((step, index) => fact(`${index + 1}.`, step)),
     ...fact('Hint', finding.hint),
-    ...fact('Found', `by the model. ${reproducedSentence(finding)}`),
+    ...fact('Found', isOfRun && `by the model. ${reproducedSentence(finding)}`),
     ...sinceLines(finding).flatMap((line) => fact('', line)),
     ...fact('Known', known && knownWords(known)),
   ]
@@ -211,11 +216,11 @@ function tellFinding(report: PrintedReport, finding: PrintedFinding): Told {
     title: message,
     message,
     blocks: [
-      sentencesBlock(report, (one) => one === requirement),
+      sentencesBlock(report, (one) => one === requirement, isOfRun),
       { kind: 'facts', items: facts },
       historyBlock(history),
       ...exchangeBlocks(exchanges),
-      ...scenarioBlocks(fixture, finding, runCommand(report.meta)),
+      ...scenarioBlocks(fixture, finding, isOfRun ? runCommand(report.meta) : 'npx svc-conformance run --url URL'),
     ],
   }
 }
@@ -232,10 +237,10 @@ function runCommand({ again, target, allow }: PrintedReport['meta']): string {
  *
  * @param run the command that runs every case
  */
-export function scenarioBlocks(
+function scenarioBlocks(
   lines: readonly Printable[],
   { id, level }: Pick<Finding, 'id' | 'level'>,
-  run = 'npx svc-conformance run --url URL',
+  run: string,
 ): Block[] {
   if (lines.length === 0) return []
   const name = id.replace(/^found\//, '').replaceAll('/', '-')
@@ -253,12 +258,13 @@ export function scenarioBlocks(
 function sentencesBlock(
   { requirements }: Pick<PrintedReport, 'requirements'>,
   isMeant: (id: string) => boolean,
+  isLinked = true,
 ): Block {
   const items = requirements
     .filter(({ id }) => isMeant(id))
     .map(({ id, level, text, anchor }) => ({
       label: level.toUpperCase(),
-      text: [code(id, `requirement/${id}`), `: ${text}`],
+      text: isLinked ? [code(id, `requirement/${id}`), `: ${text}`] : `${id}: ${text}`,
       below: [[soft(anchor)]],
     }))
   return { kind: 'facts', items }

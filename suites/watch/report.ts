@@ -8,12 +8,10 @@ import { utf8 } from '../engine/signer/bytes.ts'
 import type { Exchange, WireAnswer } from '../engine/target.ts'
 import { buildReport } from '../report/build.ts'
 import { conclusionItems, type Document, fact, soft, type Told } from '../report/document.ts'
-import { type ReportedTest, renderersOf, type TestRun } from '../report/formats.ts'
-import { htmlOfDocument } from '../report/html.ts'
+import { renderersOf, type TestRun, testOfTold } from '../report/formats.ts'
 import type { KnownEntry, Meta, Report, RunVerdict } from '../report/report.ts'
-import { areaOf, exchangeBlocks, scenarioBlocks, toTell } from '../report/tell.ts'
-import { unwrappedText } from '../report/text.ts'
-import { knownWords, words } from '../report/verdict-words.ts'
+import { areaOf, exchangeBlocks, tellFinding, toTell } from '../report/tell.ts'
+import { words } from '../report/verdict-words.ts'
 import type { Observed } from './records.ts'
 import type { Outcome } from './session.ts'
 
@@ -238,7 +236,7 @@ const warningsAbout = (findings: readonly Pick<Report['findings'][number], 'leve
   findings.filter(({ level, known }) => level === 'implied' && known === null).length
 
 /** Words for the verdict on both sides; undefined where the verdict on the server is all. */
-function saidOf({ verdict, exitCode, clients, findings }: WatchReport | PrintedReport): string | undefined {
+function saidOf({ verdict, exitCode, clients, findings }: PrintedReport): string | undefined {
   if (verdict === 'does-not-conform') return undefined
   const wrong = clients.filter((client) => client.verdict === 'does-not-conform').length
   if (wrong > 0) return wrong === 1 ? 'a client does not conform' : `${wrong} clients do not conform`
@@ -249,9 +247,7 @@ function saidOf({ verdict, exitCode, clients, findings }: WatchReport | PrintedR
 
 /** The report in every format. */
 export const watchRenderers = renderersOf<WatchReport>({
-  said: saidOf,
   document: (report) => tellTraffic(inPrint(report)),
-  page: (report) => htmlOfDocument(tellTraffic(inPrint(report))),
   tests: testRun,
 })
 
@@ -264,7 +260,7 @@ function tellTraffic(report: PrintedReport): Document {
   const ofClients = clients.flatMap(tellChecks)
   const said = saidOf(report)
   const seen = seenOf(verdict, warningsAbout(findings))
-  const told = [...findings.map((finding) => tellFinding(report, finding)), ...ofClients]
+  const told = [...findings.map((finding) => tellFinding(report, finding, false)), ...ofClients]
   const order = ['failed', 'warned', 'known']
   const counts = (checks: readonly Pick<Check, 'verdict'>[]): number[] =>
     ['failed', 'warned', 'passed'].map((word) => checks.filter((check) => check.verdict === word).length)
@@ -297,30 +293,6 @@ function tellTraffic(report: PrintedReport): Document {
         heading: 'Open questions, as they were answered (never judged)',
         items: report.observations.flatMap(({ question, answer }) => fact(question, answer)),
       },
-    ],
-  }
-}
-
-function tellFinding({ requirements }: Pick<Report, 'requirements'>, finding: PrintedReport['findings'][number]): Told {
-  const { id, requirement, level, message, steps, known, exchanges, fixture, verdict } = finding
-  const { text = '', anchor = '' } = requirements.find((one) => one.id === requirement) ?? {}
-  return {
-    kind: 'told',
-    verdict,
-    id,
-    title: message,
-    message,
-    blocks: [
-      { kind: 'facts', items: fact(level.toUpperCase(), `${requirement}: ${text}`, [soft(anchor)]) },
-      {
-        kind: 'facts',
-        items: [
-          ...steps.flatMap((step, index) => fact(`${index + 1}.`, step)),
-          ...fact('Known', known && knownWords(known)),
-        ],
-      },
-      ...exchangeBlocks(exchanges),
-      ...scenarioBlocks(fixture, finding),
     ],
   }
 }
@@ -377,27 +349,14 @@ const shownCalls = 10
 function testRun(raw: WatchReport): TestRun {
   const report = inPrint(raw)
   const { meta, exitCode, verdict, findings, clients, watched } = report
-  const ofServer = findings.map((finding): ReportedTest => {
-    const { id, level, message, requirement, known, verdict: own } = finding
-    const outcome = known !== null ? 'skipped' : level === 'must' ? 'failed' : 'warned'
-    const text = unwrappedText(tellFinding(report, finding))
-    const requirements = [requirement]
-    return { id, name: id, outcome, verdict: own, suite: ['server'], durationMs: 0, message, text, requirements }
-  })
-  const ofClients = clients.flatMap((client) =>
-    client.checks.map(
-      (check): ReportedTest => ({
-        id: `${clientName(client)}: ${check.id}`,
-        name: check.id,
-        outcome: check.verdict,
-        verdict: check.verdict,
-        suite: [clientName(client)],
-        durationMs: 0,
-        ...(check.verdict === 'passed'
-          ? {}
-          : { message: check.message, text: unwrappedText(tellCheck(client, check)) }),
-      }),
-    ),
+  const ofServer = findings.map((finding) =>
+    testOfTold(tellFinding(report, finding, false), { suite: ['server'], requirements: [finding.requirement] }),
   )
+  const ofClients = clients.flatMap((client) => {
+    const who = clientName(client)
+    return client.checks.map((check) =>
+      testOfTold(tellCheck(client, check), { id: `${who}: ${check.id}`, name: check.id, suite: [who] }),
+    )
+  })
   return { ...meta, exitCode, tests: [...ofServer, ...ofClients], extra: { verdict, exitCode, watched } }
 }
