@@ -40,6 +40,17 @@ interface Setting {
   lagMs: number
 }
 
+/** Of a client that decides by itself what to do. */
+export const unknownSetting = {
+  auth: null,
+  scope: null,
+  method: 'solution/listSolutions',
+  calls: null,
+  parallel: null,
+  clockOffsetMs: 0,
+  lagMs: 0,
+}
+
 /** A key that the server knows, with what is needed to check its signatures. */
 export type JournalKey =
   | { kind: 'secret'; id: string; secret: string }

@@ -83,13 +83,14 @@ function demandId(flag: string, id: string): void {
   throw usageError(`No check or scenario matches "${flag} ${id}"${hint}`)
 }
 
-/** The result of one check over all journals. */
-interface CheckResult {
-  check: Check
+/** What a check claims, and what it showed over all journals. Plain data. */
+export interface CheckResult extends Omit<Check, 'judge'> {
   verdict: 'passed' | 'failed' | 'warned' | 'not-exercised'
   /** The journals that decide the verdict: those with findings, otherwise those in which the check was exercised. */
   scenarios: string[]
-  findings: { scenario: string; finding: Finding }[]
+  /** The first finding; without one, what the check claims. */
+  message: string
+  findings: (Finding & { scenario: string })[]
 }
 
 /** Judges journals by every check; a finding of a whole scenario belongs to the check of that scenario. Pure. */
@@ -122,18 +123,21 @@ function judgeCheck(
   evidence: readonly Evidence[],
   ofScenario: (check: Check, story: Story) => Finding[],
 ): CheckResult {
+  const { judge, ...claim } = check
   const judged = evidence.map((one) => {
-    const { exercised, findings } = check.judge(one)
+    const { exercised, findings } = judge(one)
     return { scenario: one.story.scenario, exercised, findings: [...findings, ...ofScenario(check, one.story)] }
   })
-  const found = judged.filter(({ findings }) => findings.length > 0)
-  const exercised = judged.filter((one) => one.exercised)
-  const ofLevel = check.level === 'document' ? 'failed' : 'warned'
+  const findings = judged.flatMap(({ scenario, findings }) => findings.map((one) => ({ ...one, scenario })))
+  const deciding = judged.filter((one) => (findings.length > 0 ? one.findings.length > 0 : one.exercised))
+  const ofLevel = claim.level === 'document' ? 'failed' : 'warned'
+  const more = findings.length > 1 ? ` (found ${findings.length} times)` : ''
   return {
-    check,
-    verdict: found.length > 0 ? ofLevel : exercised.length > 0 ? 'passed' : 'not-exercised',
-    scenarios: (found.length > 0 ? found : exercised).map(({ scenario }) => scenario),
-    findings: found.flatMap(({ scenario, findings }) => findings.map((one) => ({ scenario, finding: one }))),
+    ...claim,
+    verdict: findings.length > 0 ? ofLevel : deciding.length > 0 ? 'passed' : 'not-exercised',
+    scenarios: deciding.map(({ scenario }) => scenario),
+    message: findings[0] === undefined ? claim.title : findings[0].message + more,
+    findings,
   }
 }
 

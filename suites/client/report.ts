@@ -14,9 +14,8 @@ import type { Meta, RunVerdict } from '../report/report.ts'
 import { areaOf, exchangeBlocks, staleBlock } from '../report/tell.ts'
 import { shellWord, unwrappedText } from '../report/text.ts'
 import { glyphs, knownWords } from '../report/verdict-words.ts'
-import type { Check } from './check.ts'
 import { type Exchange, type Journal, type Request, readJournal, type Start, type Story } from './journal.ts'
-import { checks as allChecks, isMadeFor, type judgeJournals, type selectChecks } from './judge.ts'
+import { checks as allChecks, type CheckResult, isMadeFor, type selectChecks } from './judge.ts'
 
 type Selected = ReturnType<typeof selectChecks>
 
@@ -54,11 +53,7 @@ interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | '
   skipped: { id: string; reason: string }[]
 }
 
-type CheckResult = ReturnType<typeof judgeJournals>[number]
-
-interface CheckReport extends Omit<Check, 'judge'>, Pick<CheckResult, 'verdict' | 'scenarios'> {
-  /** The first finding; without one, what the check claims or why it was not exercised. */
-  message: string
+interface CheckReport extends Omit<CheckResult, 'findings'> {
   evidence: {
     scenario: string
     /** What the client did, and what would be right. */
@@ -108,7 +103,7 @@ export function buildReport(input: BuildInput): ClientReport {
   const { meta, journals, results, known, strict, selected } = input
   const stories = journals.map(readJournal)
   const redactor = createRedactor(stories.flatMap(({ secrets }) => [...secrets]))
-  const reported = results.filter(({ check }) => selected.isReported(check.id))
+  const reported = results.filter(({ id }) => selected.isReported(id))
   const checks = reported.map((result) => reportCheck(input, result, redactor))
   const stale = known.filter((entry) => isStale(entry, reported))
   const count = (verdict: CheckReport['verdict']): number =>
@@ -146,9 +141,8 @@ function reportCheck(
   result: CheckResult,
   redactor: Redactor,
 ): CheckReport {
-  const { check, verdict, scenarios, findings } = result
-  const { judge: _judge, ...claim } = check
-  const evidence = findings.slice(0, shownFindings).map(({ scenario, finding }) => {
+  const { findings, ...shown } = result
+  const evidence = findings.slice(0, shownFindings).map(({ scenario, ...finding }) => {
     const { starts, exchanges } = journals.find((one) => one.scenario === scenario) as Journal
     const beginMs = starts?.[0]?.fromMs ?? exchanges[0]?.startedMs ?? 0
     return {
@@ -158,19 +152,15 @@ function reportCheck(
       diagnosis: (finding.diagnosis ?? []).map(redactor.text),
     }
   })
-  const more = findings.length > 1 ? ` (found ${findings.length} times)` : ''
-  const made = selected.scenarios.filter((scenario) => isMadeFor(scenario, check.id)).map(({ id }) => id)
+  const made = selected.scenarios.filter((scenario) => isMadeFor(scenario, shown.id)).map(({ id }) => id)
   const notShown =
     made.length > 0 ? `The client did nothing that shows it in ${made.join(', ')}` : 'No request of the client shows it'
-  const [first] = evidence
   return {
-    ...claim,
-    verdict,
-    scenarios,
-    message: first !== undefined ? first.message + more : verdict === 'passed' ? check.title : notShown,
+    ...shown,
+    message: shown.verdict === 'not-exercised' ? notShown : redactor.text(shown.message),
     evidence,
     known: knownReason(known, result),
-    again: `${meta.again} --only ${shellWord(check.id)}`,
+    again: `${meta.again} --only ${shellWord(shown.id)}`,
   }
 }
 
@@ -178,8 +168,8 @@ const covers = (entry: ClientKnownEntry, scenario: string): boolean =>
   entry.scenario === undefined || entry.scenario === scenario
 
 /** The first entry for a check whose findings are all covered by its entries; null if a finding is new, or nothing was found. */
-function knownReason(known: readonly ClientKnownEntry[], { check, findings }: CheckResult): CheckReport['known'] {
-  const mine = known.filter((entry) => entry.check === check.id)
+function knownReason(known: readonly ClientKnownEntry[], { id, findings }: CheckResult): CheckReport['known'] {
+  const mine = known.filter((entry) => entry.check === id)
   const [first] = mine
   const isKnown = findings.every(({ scenario }) => mine.some((entry) => covers(entry, scenario)))
   return first !== undefined && findings.length > 0 && isKnown ? { reason: first.reason, issue: first.issue } : null
@@ -187,7 +177,7 @@ function knownReason(known: readonly ClientKnownEntry[], { check, findings }: Ch
 
 /** Whether the check of an entry passes. One that was not exercised says nothing about its entry. */
 function isStale(entry: ClientKnownEntry, results: readonly CheckResult[]): boolean {
-  const result = results.find(({ check }) => check.id === entry.check)
+  const result = results.find(({ id }) => id === entry.check)
   if (result === undefined || result.verdict === 'not-exercised' || entry.sometimes) return false
   return !result.findings.some(({ scenario }) => covers(entry, scenario))
 }
@@ -202,7 +192,7 @@ function unknownBecause(
   if (journals.every(({ exchanges }) => exchanges.length === 0))
     return 'No request of the client reached a server; it must call the URL in SVC_URL'
   if (passed + failed + warned + known === 0) return 'No check was exercised, so nothing is known about this client'
-  const documentPassed = results.some(({ check, verdict }) => check.level === 'document' && verdict === 'passed')
+  const documentPassed = results.some(({ level, verdict }) => level === 'document' && verdict === 'passed')
   if (!documentPassed) return 'No check of the document passed, so nothing is known about this client'
   if (failed + known > 0 || stories.some((story) => acceptedOf(story).length > 0)) return null
   return 'No call of the client was accepted, so nothing is known about this client'

@@ -12,7 +12,7 @@ import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import { type MockServer, type Profile, startMockServer } from '../targets/bundled.ts'
-import type { Journal, JournalKey, Start } from './journal.ts'
+import { type Journal, type JournalKey, type Start, unknownSetting } from './journal.ts'
 import { elsewhere, type Scenario } from './scenarios.ts'
 
 /** As lenient as the document allows: the checks judge requests, and a client that can continue shows more of its behaviour. */
@@ -89,10 +89,9 @@ export async function listen(
     ])
     if (!signal.aborted) await once(signal, 'abort')
     await server.stop(1000)
-    const unknown = { auth: null, scope: null, method: 'solution/listSolutions', calls: null, parallel: null }
     return {
       scenario: 'listen',
-      setting: { ...unknown, ...prefixes, clockOffsetMs: 0, lagMs: 0 },
+      setting: { ...unknownSetting, ...prefixes },
       keys: [key, { kind: 'public', id: signing.id, publicKey, seed }],
       exchanges: exchangesOf(server),
       elsewhere: [],

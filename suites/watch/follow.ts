@@ -4,7 +4,7 @@
  */
 
 import { judgeSignature } from '../client/checks/signatures.ts'
-import { headerOf, type JournalKey, readJournal, type SignatureShown } from '../client/journal.ts'
+import { headerOf, type JournalKey, type SignatureShown } from '../client/journal.ts'
 import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areas, contradicts, facts, isKnownMethod, judge, levelOf } from '../engine/model/judge.ts'
@@ -325,29 +325,14 @@ export function followTraffic(options: FollowOptions) {
   }
 
   const checkSignature = (observed: Observed, key: Key) => {
-    const [request] = readJournal({
-      ...journalOf(observed),
-      keys: [],
-      exchanges: [{ ...observed, receivedMs: observed.startedMs }],
-    }).requests
     const fact = facts(state, callOf(observed), { from: observed.startedMs, to: observed.startedMs }).find(
       ({ requirement }) => /^signatures\/(?!timestamp|nonce|request-body|scheme)/.test(requirement),
     )
-    const isRight = fact?.is === 'yes' && /^\d{13}$/.test(request?.authorization.header.split(';')[2] ?? '')
-    const signed =
-      request === undefined
-        ? nothing
-        : judgeSignature(journalOf(observed), request, journalKeyOf(key), isRight ? null : options.diagnose)
+    const timestamp = headerOf(observed, 'authorization')?.split(';')[2]
+    const isRight = fact?.is === 'yes' && /^\d{13}$/.test(timestamp ?? '')
+    const signed = judgeSignature(terms, observed, journalKeyOf(key), isRight ? null : options.diagnose)
     return { fact, signed }
   }
-
-  const journalOf = (observed: Observed) => ({
-    scenario: 'watch',
-    setting: settingOf(terms, offsetMs ?? 0),
-    elsewhere: [],
-    starts: null,
-    exchanges: [observed],
-  })
 
   /** Whether what would be a reason against a call is unknown here. */
   const isOpen = ({ observed, call }: Ended, { is, requirement }: Fact): boolean => {
@@ -532,11 +517,6 @@ export function followTraffic(options: FollowOptions) {
       )
     },
   }
-}
-
-export function settingOf({ scheme, tokenPrefix }: Pick<Terms, 'scheme' | 'tokenPrefix'>, clockOffsetMs: number) {
-  const unknown = { auth: null, scope: null, method: 'solution/listSolutions', calls: null, parallel: null }
-  return { ...unknown, scheme, tokenPrefix: tokenPrefix ?? 'Bearer', clockOffsetMs, lagMs: 0 }
 }
 
 const nothing: SignatureShown = { shows: [], faults: [] }

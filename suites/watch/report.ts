@@ -12,7 +12,6 @@ import { renderersOf, type TestRun, testOfTold } from '../report/formats.ts'
 import type { KnownEntry, Meta, Report, RunVerdict } from '../report/report.ts'
 import { areaOf, exchangeBlocks, tellFinding, toTell } from '../report/tell.ts'
 import { words } from '../report/verdict-words.ts'
-import type { Observed } from './records.ts'
 import type { Outcome } from './session.ts'
 
 /** A report of `run`, without cases, and with what `watch` and `judge` add (spec/schemas/report.schema.json). */
@@ -30,7 +29,9 @@ interface ClientReport extends Omit<Client, 'checks'> {
 
 type Check = Client['checks'][number]
 
-interface CheckReport extends Omit<Check, 'evidence'> {
+type Seen = Check['findings'][number]['exchanges'][number]
+
+interface CheckReport extends Pick<Check, 'id' | 'level' | 'verdict' | 'message'> {
   evidence?: {
     sentence: string
     source: string
@@ -100,7 +101,7 @@ export function buildWatchReport(input: BuildInput): WatchReport {
     known,
     options: { strict, partial: 'only' },
   })
-  const clients = outcome.clients.map((client) => reportClient(client, outcome.shown, redactor))
+  const clients = outcome.clients.map((client) => reportClient(client, redactor))
   const fresh = base.findings.filter((finding) => finding.known === null)
   const musts = fresh.filter(({ level }) => level === 'must').length
   const isKnown = base.findings.length > fresh.length
@@ -150,7 +151,7 @@ export function buildWatchReport(input: BuildInput): WatchReport {
 }
 
 /** In ISO 8601. */
-const startOf = ({ startedMs }: Observed): string => new Date(startedMs).toISOString()
+const startOf = ({ startedMs }: Seen): string => new Date(startedMs).toISOString()
 
 /** As in the line of the call. */
 const timeOf = (started: string): string => started.slice(11, 23)
@@ -184,18 +185,17 @@ function observationsOf({ questions }: Corpus, open: Outcome['open']): Report['o
   })
 }
 
-function reportClient(client: Client, shown: Outcome['shown'], redactor: Redactor | null): ClientReport {
+function reportClient(client: Client, redactor: Redactor | null): ClientReport {
   const has = (verdict: string): boolean =>
     client.checks.some((check) => check.level === 'document' && check.verdict === verdict)
-  const checks = client.checks.map(({ evidence, ...check }): CheckReport => {
-    if (evidence === undefined) return check
-    const { first, ...more } = evidence
-    const seen = first.flatMap((number) => shown.get(number) ?? [])
-    const calls = seen.map((call) => ({ number: call.number, started: startOf(call) }))
-    return {
-      ...check,
-      evidence: { ...more, calls, exchanges: seen.slice(-1).map((call) => shownExchange(call, redactor)) },
-    }
+  const checks = client.checks.map(({ id, level, verdict, message, sentence, source, findings }): CheckReport => {
+    const check = { id, level, verdict, message }
+    const [first] = findings
+    if (first === undefined) return check
+    const calls = first.exchanges.map((call) => ({ number: call.number, started: startOf(call) }))
+    const wrong = [...new Set(findings.flatMap(({ exchanges }) => exchanges.at(-1)?.number ?? []))]
+    const exchanges = first.exchanges.slice(-1).map((call) => shownExchange(call, redactor))
+    return { ...check, evidence: { sentence, source, wrong, calls, exchanges } }
   })
   return {
     ...client,
@@ -205,8 +205,8 @@ function reportClient(client: Client, shown: Outcome['shown'], redactor: Redacto
 }
 
 /** An exchange as lines, without its secrets. */
-function shownExchange(observed: Observed, redactor: Redactor | null): Exchange {
-  const { httpMethod: method, target: path, headers, body, answer } = observed
+function shownExchange(seen: Seen, redactor: Redactor | null): Exchange {
+  const { httpMethod: method, target: path, headers, body, answer } = seen
   const wire: WireAnswer =
     answer === null
       ? { kind: 'none', reason: 'no answer', refusedConnection: false, stale: false }

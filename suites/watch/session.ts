@@ -1,11 +1,11 @@
 /** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
-import type { Journal } from '../client/journal.ts'
-import { judgeJournals } from '../client/judge.ts'
+import { type Journal, unknownSetting } from '../client/journal.ts'
+import { type CheckResult, judgeJournals } from '../client/judge.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type DiagnoseInput, diagnose } from '../lab/diagnose.ts'
-import { type Begun, followTraffic, type Judged, settingOf } from './follow.ts'
+import { type Begun, followTraffic, type Judged } from './follow.ts'
 import { isCall, type NamedKey, type Observed } from './records.ts'
 
 type FollowOptions = Parameters<typeof followTraffic>[0]
@@ -31,24 +31,7 @@ interface Client {
   address: string
   calls: number
   /** Those that its calls show to hold or to fail. */
-  checks: ClientCheck[]
-}
-
-interface ClientCheck {
-  id: string
-  level: 'document' | 'practice'
-  verdict: 'passed' | 'failed' | 'warned'
-  message: string
-  /** Of a check that does not hold: calls by their numbers. */
-  evidence?: {
-    /** What the document says, or the source of good practice. */
-    sentence: string
-    source: string
-    /** What the first finding rests on: the last call is wrong, the others came before it. */
-    first: number[]
-    /** The wrong calls of all findings. */
-    wrong: number[]
-  }
+  checks: (CheckResult & { verdict: 'passed' | 'failed' | 'warned' })[]
 }
 
 export interface Outcome {
@@ -56,8 +39,6 @@ export interface Outcome {
   /** What was seen of open questions: how often each answer. */
   open: { question: string; answer: string; times: number }[]
   clients: Client[]
-  /** By their numbers: what the first findings of the clients' checks rest on. */
-  shown: ReadonlyMap<number, Observed>
   calls: number
   /** Calls of which the answer, or its form, was certain. */
   judged: number
@@ -166,13 +147,26 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       const journals = [...groupBy(mine, ({ part }) => part).values()].map((part): Journal => {
         const exchanges = part.map(({ observed }) => observed).sort((one, other) => one.order.from - other.order.from)
         const parallel = isOneByOne(exchanges) ? 1 : null
-        const setting = { ...settingOf(terms, follower.clockOffsetMs), parallel }
+        const { scheme } = terms
+        const tokenPrefix = terms.tokenPrefix ?? 'Bearer'
+        const setting = { ...unknownSetting, scheme, tokenPrefix, clockOffsetMs: follower.clockOffsetMs, parallel }
         return { scenario: 'watch', setting, keys: all, exchanges, elsewhere: [], starts: null }
       })
       const count = merged.reduce((sum, [, one]) => sum + one.calls, 0)
       const isSummary = mine.some(({ observed }) => observed.isSummary === true)
-      const results = judgeJournals(journals, []).filter(({ check }) => !isSummary || ofSummaries.test(check.id))
-      return { key, address, calls: count, checks: results.flatMap(shownCheck) }
+      const seen = new Map(mine.map(({ observed }) => [observed.number, observed]))
+      // What a check looked at names other calls, which nobody needs.
+      const plain = ({ findings, ...result }: CheckResult) => ({
+        ...result,
+        findings: findings.map((one) => ({
+          ...one,
+          exchanges: one.exchanges.flatMap(({ number }) => seen.get(number) ?? []),
+        })),
+      })
+      const checks = judgeJournals(journals, [])
+        .filter(({ id }) => !isSummary || ofSummaries.test(id))
+        .flatMap((one) => (one.verdict === 'not-exercised' ? [] : [{ ...plain(one), verdict: one.verdict }]))
+      return { key, address, calls: count, checks }
     })
   }
 
@@ -214,17 +208,10 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
           : [
               `${counted(bodies, 'signature of an accepted call does', 'signatures of accepted calls do')} not fit the recorded body. This stays open, because another body may have been sent`,
             ]
-      const clients = judgeClients()
-      const named = new Set(clients.flatMap(({ checks }) => checks.flatMap(({ evidence }) => evidence?.first ?? [])))
       return {
         found: [...found.values()],
         open: [...open.values()],
-        clients,
-        shown: new Map(
-          [...faulty, ...kept].flatMap(({ observed }) =>
-            named.has(observed.number) ? [[observed.number, observed]] : [],
-          ),
-        ),
+        clients: judgeClients(),
         calls,
         judged,
         refused: counts.refused,
@@ -263,17 +250,6 @@ const isOneByOne = (calls: readonly Observed[]): boolean =>
     const before = at === 0 ? startedMs : (calls[at - 1]?.deliveredMs ?? Number.POSITIVE_INFINITY)
     return /^(127\.|::1$)/.test(address) && before <= startedMs
   })
-
-function shownCheck({ check, verdict, findings }: ReturnType<typeof judgeJournals>[number]): ClientCheck[] {
-  if (verdict === 'not-exercised') return []
-  const { id, level, title, sentence, source } = check
-  const calls = findings.map(({ finding }) => finding.exchanges.map(({ number }) => number))
-  const [first] = findings
-  if (first === undefined) return [{ id, level, verdict, message: title }]
-  const message = first.finding.message + (findings.length > 1 ? ` (found ${findings.length} times)` : '')
-  const wrong = [...new Set(calls.flatMap((all) => all.at(-1) ?? []))]
-  return [{ id, level, verdict, message, evidence: { sentence, source, first: calls[0] ?? [], wrong } }]
-}
 
 /** The checks that need no bodies and no headers. */
 const ofSummaries = /^refresh\/(?!no-scope)/

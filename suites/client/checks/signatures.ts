@@ -6,7 +6,7 @@ import { macBytesSent } from '../../engine/signer/hmac.ts'
 import type { DiagnoseInput, Diagnosis } from '../../lab/diagnose.ts'
 import { readHeader, type VerifyInput, verify } from '../../lab/verify.ts'
 import { type Check, each, finding } from '../check.ts'
-import { headerOf, type JournalKey, type Request, type SignatureShown, type Story } from '../journal.ts'
+import { type Exchange, headerOf, type JournalKey, type SignatureShown, type Story } from '../journal.ts'
 
 const rows: readonly [id: string, title: string, sentence: string][] = [
   [
@@ -105,18 +105,18 @@ export function judgeSignatures(story: Story, explain: Explain): Evidence['signe
     const { authorization, read } = request
     const key = keyOf(story, authorization.header)
     if (authorization.kind !== 'signature' || read === 'cut-off' || key === null) return []
-    return [{ request, ...judgeSignature(story, request, key, explain) }]
+    return [{ request, ...judgeSignature(story.setting, request, key, explain) }]
   })
 }
 
 /** What one signature shows, made with this key. @param explain null where it is known to be right */
 export function judgeSignature(
-  { setting }: Pick<Story, 'setting'>,
-  request: Request,
+  { scheme }: { scheme: string },
+  exchange: Exchange,
   key: JournalKey,
   explain: Explain | null,
 ): SignatureShown {
-  const { faults, isExplained } = explain === null ? rightSignature : faultsOf(setting, request, key, explain)
+  const { faults, isExplained } = explain === null ? rightSignature : faultsOf(scheme, exchange, key, explain)
   // An explained mistake means that everything else is right.
   const wrong = faults.map(({ check }) => check)
   return { shows: isExplained ? shownByRight(key.kind).filter((check) => !wrong.includes(check)) : [], faults }
@@ -146,10 +146,9 @@ interface Faults {
 
 const rightSignature: Faults = { faults: [], isExplained: true }
 
-function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, explain: Explain): Faults {
-  const { header } = request.authorization
-  const { scheme } = setting
-  const { httpMethod: method, body } = request
+function faultsOf(scheme: string, exchange: Exchange, key: JournalKey, explain: Explain): Faults {
+  const { httpMethod: method, target, body } = exchange
+  const header = headerOf(exchange, 'authorization') ?? ''
   const input: VerifyInput = { header, key: signingKey(key), scheme, keyId: key.id, method, uri: callPath, body }
   const explained = (faults: readonly Fault[]): Faults => ({ faults, isExplained: true })
   const { fields } = readHeader(input)
@@ -159,7 +158,7 @@ function faultsOf(setting: Story['setting'], request: Request, key: JournalKey, 
   const hasTimestamp = header.split(/[\s;,]/).some((part) => isTimestamp(part))
   const form = hasTimestamp ? null : formFaults(input)
   if (form !== null) return explained(form)
-  const url = `http://${headerOf(request, 'host') ?? '127.0.0.1'}${request.target}`
+  const url = `http://${headerOf(exchange, 'host') ?? '127.0.0.1'}${target}`
   const diagnosis = asSent(body, explain({ ...input, url }))
   const named = diagnosis === null ? [] : diagnosedFaults(diagnosis, key)
   const faults = [...(named.some(({ check }) => check === 'signature/timestamp-ms') ? [] : ofTime), ...named]

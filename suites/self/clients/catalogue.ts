@@ -124,11 +124,10 @@ export async function judgeTestClient(
   const { signal } = new AbortController()
   const journals = await runScenarios(selected, { command, timeoutSeconds, signal })
   const results = judgeJournals(journals, selected)
-  const ids = (verdict: string): string[] =>
-    results.filter((one) => one.verdict === verdict).map(({ check }) => check.id)
-  const messages = results.flatMap(({ check, findings }) => {
+  const ids = (verdict: string): string[] => results.filter((one) => one.verdict === verdict).map(({ id }) => id)
+  const messages = results.flatMap(({ id, findings }) => {
     const [first] = findings
-    return first === undefined ? [] : [[check.id, `${first.scenario}: ${first.finding.message}`]]
+    return first === undefined ? [] : [[id, `${first.scenario}: ${first.message}`]]
   })
   return {
     failed: ids('failed'),
