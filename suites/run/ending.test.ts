@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { WireAnswer } from '../engine/target.ts'
-import { madeUpTarget } from '../self/made-up-target.ts'
+import { madeUpTarget, noCorpus } from '../self/made-up-target.ts'
 import { createEnding, endedTarget, openEndings } from './ending.ts'
+import { openRequested } from './run.ts'
 import { openMainSide, openWorkerSide } from './worker.ts'
 
 const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
@@ -95,4 +96,14 @@ test('with a limit of time the cases end early enough for the clean-up', () => {
   const { cases, cleanUp, stop } = openEndings({ timeoutSeconds: 60, cleanUpMs: 10_000 })
   stop()
   expect((cleanUp.endsAtMs ?? 0) - (cases.endsAtMs ?? 0)).toBeCloseTo(10_000, -2)
+})
+
+test('a run that ends before its first call leaves no bundled server, which would keep the process alive', async () => {
+  const servers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap').length
+  const before = servers()
+  const ending = createEnding()
+  ending.end({ kind: 'time' })
+  const request = { url: null, corpus: noCorpus, allow: [], items: [], seed: 1, unique: 'u', channel: 'c' }
+  await expect(openRequested(request, { ending, listener: () => {} })).rejects.toThrow('ended')
+  await vi.waitFor(() => expect(servers()).toBe(before), { timeout: 60_000 })
 })

@@ -118,21 +118,28 @@ export async function openRequested(
 ): Promise<OpenRun> {
   const { url, corpus, seed, bail = null } = request
   const itemOf = new Map(allItems(corpus).map((item) => [item.key, item]))
-  return openRun({
-    ...request,
-    // Only one of the two is needed, and loading the other takes time.
-    target:
-      url === null
-        ? (await import('../targets/bundled.ts')).bundledTarget()
-        : (await import('../targets/url.ts')).urlTarget(url),
-    items: request.items.map((key) => itemOf.get(key) as Item),
-    random: url === null ? seededRandom(seed) : systemRandom,
-    bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
-    ending,
-    // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
-    listens: url !== null,
-    listener,
-  })
+  // Only one of the two is needed, and loading the other takes time.
+  const target =
+    url === null
+      ? (await import('../targets/bundled.ts')).bundledTarget()
+      : (await import('../targets/url.ts')).urlTarget(url)
+  try {
+    return await openRun({
+      ...request,
+      target,
+      items: request.items.map((key) => itemOf.get(key) as Item),
+      random: url === null ? seededRandom(seed) : systemRandom,
+      bail:
+        bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
+      ending,
+      // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
+      listens: url !== null,
+      listener,
+    })
+  } catch (error) {
+    await target.close?.()
+    throw error
+  }
 }
 
 type Listening = ReturnType<typeof listenToCases>
