@@ -11,7 +11,7 @@ import { type Printable, printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Begun, Judged } from './follow.ts'
 import { openMarks } from './marks.ts'
-import type { Observed } from './records.ts'
+import { type Observed, observedOf, type Seen } from './records.ts'
 import { type Outcome, openSession, type SessionOptions } from './session.ts'
 
 interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requirements' | 'most'> {
@@ -23,14 +23,14 @@ interface JudgingOptions extends Pick<SessionOptions, 'terms' | 'keys' | 'requir
 
 interface Judging {
   begin(number: number, tell: () => Begun): void
-  end(observed: Observed): void
+  end(seen: Seen): void
   finish(): Promise<Outcome>
 }
 
-type Message =
+type Message<End = Observed> =
   /** `call` is absent where the end of the call is in the same batch. */
   | { kind: 'begin'; number: number; call?: Begun }
-  | { kind: 'end'; observed: Observed }
+  | { kind: 'end'; ended: End }
   /** Calls were left out: their numbers. */
   | { kind: 'lost'; numbers: number[] }
   | { kind: 'finish' }
@@ -69,14 +69,14 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
   let waiting = 0
   let bytes = 0
   let lost: number[] = []
-  let batch: (Message | { kind: 'begin'; number: number; tell: () => Begun })[] = []
+  let batch: (Message<Seen> | { kind: 'begin'; number: number; tell: () => Begun })[] = []
   let timer: NodeJS.Timeout | null = null
   const flush = (): void => {
     if (timer !== null) clearTimeout(timer)
     timer = null
-    const ended = new Set(batch.map((one) => (one.kind === 'end' ? one.observed.number : undefined)))
+    const ended = new Set(batch.map((one) => (one.kind === 'end' ? one.ended.number : undefined)))
     // Most calls are over when they are handed on; then their end says all.
-    const told = batch.map((one): Message => {
+    const told = batch.map((one): Message<Seen> => {
       if (!('tell' in one)) return one
       const { kind, number, tell } = one
       return ended.has(number) ? { kind, number } : { kind, number, call: tell() }
@@ -97,15 +97,15 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
     begin(number, tell) {
       if (lost.length === 0) post({ kind: 'begin', number, tell })
     },
-    end(observed) {
+    end(seen) {
       if (waiting >= mostWaiting || bytes > mostWaitingBytes) {
-        lost.push(observed.number)
+        lost.push(seen.number)
         return
       }
       tellLost()
       waiting += 1
-      bytes += bytesOf(observed)
-      post({ kind: 'end', observed })
+      bytes += bytesOf(seen)
+      post({ kind: 'end', ended: seen })
     },
     async finish() {
       tellLost()
@@ -117,17 +117,22 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
   }
 }
 
-function* withCalls(batch: readonly Message[]): Generator<Message> {
-  const ends = new Map(
-    batch.flatMap((one) => (one.kind === 'end' ? [[one.observed.number, one.observed] as const] : [])),
+/** Reads the calls of a batch, each once. */
+function readerOf(batch: readonly Message<Seen>[]): (message: Message<Seen>) => Message {
+  const read = new Map(
+    batch.flatMap((one) => (one.kind === 'end' ? [[one.ended.number, observedOf(one.ended)] as const] : [])),
   )
-  for (const message of batch) {
-    const ended = message.kind === 'begin' && message.call === undefined ? ends.get(message.number) : undefined
-    yield ended === undefined ? message : ({ ...message, call: { ...ended, from: ended.order.from } } as Message)
+  return (message) => {
+    if (message.kind === 'end')
+      return { kind: 'end', ended: read.get(message.ended.number) ?? observedOf(message.ended) }
+    const begun = message.kind === 'begin' && message.call === undefined ? read.get(message.number) : undefined
+    return begun === undefined
+      ? message
+      : { kind: 'begin', number: begun.number, call: { ...begun, from: begun.order.from } }
   }
 }
 
-const bytesOf = ({ body, answer }: Observed): number => body.length + (answer?.body.length ?? 0)
+const bytesOf = ({ body, answer }: Seen): number => body.length + (answer?.body.length ?? 0)
 
 function judgeHere(options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
   const desk = openDesk(options)
@@ -138,7 +143,7 @@ function judgeHere(options: JudgingOptions, print: (lines: readonly Printable[])
   }
   return {
     begin: (number, tell) => void setImmediate(take, { kind: 'begin', number, call: tell() }),
-    end: (observed) => void setImmediate(take, { kind: 'end', observed }),
+    end: (seen) => void setImmediate(take, { kind: 'end', ended: observedOf(seen) }),
     finish: () =>
       new Promise((resolve) => {
         setImmediate(() => resolve(take({ kind: 'finish' }) as Outcome))
@@ -168,7 +173,7 @@ function openDesk({ save, trace, ...options }: JudgingOptions) {
     lines = []
     let outcome: Outcome | null = null
     if (message.kind === 'begin' && message.call !== undefined) session.begin(message.number, message.call)
-    if (message.kind === 'end') session.end(message.observed)
+    if (message.kind === 'end') session.end(message.ended)
     if (message.kind === 'lost') session.lose(message.numbers)
     if (message.kind === 'finish') {
       outcome = session.finish()
@@ -237,13 +242,14 @@ if (parentPort !== null && (workerData as { terms?: unknown } | null)?.terms !==
     done = 0
     bytes = 0
   }
-  port.on('message', (batch: Message[]) => {
-    for (const message of withCalls(batch)) {
-      const made = desk(message)
+  port.on('message', (batch: Message<Seen>[]) => {
+    const read = readerOf(batch)
+    for (const message of batch) {
+      const made = desk(read(message))
       lines.push(...made.lines)
       if (message.kind === 'end') {
         done += 1
-        bytes += bytesOf(message.observed)
+        bytes += bytesOf(message.ended)
       }
       // A search takes half a second, and lines are awaited.
       if (made.lines.length > 1) flush()

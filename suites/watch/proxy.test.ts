@@ -5,7 +5,7 @@ import net from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { bodyOf, listening } from '../self/local-server.ts'
 import { openProxy } from './proxy.ts'
-import type { Observed } from './records.ts'
+import { type Observed, observedOf, type Seen } from './records.ts'
 
 /** Lets a server listen until the test has ended, and returns its URL. */
 async function urlOf(server: net.Server): Promise<string> {
@@ -18,7 +18,8 @@ async function urlOf(server: net.Server): Promise<string> {
 async function before(url: string, more: Partial<Parameters<typeof openProxy>[0]> = {}) {
   const seen: Observed[] = []
   const waiting: ((observed: Observed) => void)[] = []
-  const end = (observed: Observed): void => {
+  const end = (call: Seen): void => {
+    const observed = observedOf(call)
     seen.push(observed)
     waiting.shift()?.(observed)
   }

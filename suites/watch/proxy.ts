@@ -7,14 +7,12 @@ import https from 'node:https'
 import net from 'node:net'
 import type { Duplex, Stream, Writable } from 'node:stream'
 import tls from 'node:tls'
-import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { createProxyServer } from 'httpxy'
 import { portError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
-import { fromUtf8 } from '../engine/signer/bytes.ts'
 import { noAnswer, type Tls } from '../targets/transport.ts'
 import type { Begun } from './follow.ts'
-import { isCall, type Observed } from './records.ts'
+import { isCall, pairsOf, type Seen } from './records.ts'
 
 interface ProxyOptions {
   /** The base URL of the server. */
@@ -34,7 +32,7 @@ interface ProxyOptions {
   timeoutMs: number
   /** `tell` may be asked until the call is over. */
   begin(number: number, tell: () => Begun): void
-  end(observed: Observed): void
+  end(seen: Seen): void
   /** A request that is no call of the interface. */
   other(): void
 }
@@ -179,7 +177,31 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     const answeredMs = answer === null ? null : preciseNow()
     const to = ++order
     const done = (isDelivered: boolean): void =>
-      options.end(observedOf(call, request, { answer, answeredMs, to, isDelivered }))
+      options.end({
+        number: call.number,
+        connection: call.connection,
+        startedMs: call.startedMs,
+        receivedMs: call.receivedMs ?? (request.complete ? call.startedMs : null),
+        answeredMs,
+        deliveredMs: isDelivered ? preciseNow() : null,
+        order: { from: call.from, to },
+        httpMethod: request.method ?? '',
+        target: request.url ?? '',
+        remoteAddress: request.socket.remoteAddress ?? '',
+        headers: request.rawHeaders,
+        body: latin1Of(call.request),
+        bodyBytes: call.request.bytes,
+        answer:
+          answer === null
+            ? null
+            : {
+                status: answer.statusCode ?? 0,
+                headers: answer.rawHeaders,
+                body: latin1Of(call.answer),
+                bodyBytes: call.answer.bytes,
+              },
+        because: call.because,
+      })
     if (response.writableFinished) done(true)
     else if (response.destroyed) done(false)
     else {
@@ -221,7 +243,8 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
           httpMethod,
           target: url,
           headers: pairsOf(rawHeaders),
-          body: joined(call.request.chunks),
+          // In memory of its own: a small Buffer lies in one that it shares, and a message to a thread would take all of that along.
+          body: Uint8Array.from(bytesOf(call.request)),
           from: call.from,
         }))
       })
@@ -268,18 +291,13 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
   }
 }
 
-function pairsOf(raw: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = []
-  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? ''])
-  return pairs
-}
-
 /** The names as they were spelt, and each header as often as it came: Node joins them and writes them in lower case. */
-function restoreHeaders(outgoing: http.ClientRequest, request: http.IncomingMessage): void {
-  for (const [lower, sent] of groupBy(pairsOf(request.rawHeaders), ([name]) => name.toLowerCase())) {
-    // The host is the server's; a connection is that of one hop.
-    if (lower === 'host' || lower === 'connection' || outgoing.getHeader(lower) === undefined) continue
+function restoreHeaders(outgoing: http.ClientRequest, { rawHeaders }: http.IncomingMessage): void {
+  for (const [lower, sent] of groupBy(pairsOf(rawHeaders), ([name]) => name.toLowerCase())) {
     const [[name, value] = [lower, ''], ...more] = sent
+    // The host is the server's; a connection is that of one hop.
+    if (lower === 'host' || lower === 'connection' || (name === lower && more.length === 0)) continue
+    if (outgoing.getHeader(lower) === undefined) continue
     outgoing.removeHeader(lower)
     outgoing.setHeader(name, more.length === 0 ? value : sent.map(([, one]) => one))
   }
@@ -295,67 +313,10 @@ function passedHeaders(raw: readonly string[], { httpVersion }: http.IncomingMes
   })
 }
 
-interface Ending {
-  answer: Pick<http.IncomingMessage, 'statusCode' | 'rawHeaders'> | null
-  answeredMs: number | null
-  to: number
-  isDelivered: boolean
-}
+const bytesOf = ({ chunks: [first, ...more] }: Copy): Buffer =>
+  first === undefined ? Buffer.alloc(0) : more.length === 0 ? first : Buffer.concat([first, ...more])
 
-/** In memory of its own: a small Buffer lies in one that it shares, and a message to a thread would take all of that along. */
-const joined = (chunks: readonly Uint8Array[]): Uint8Array => Uint8Array.from(Buffer.concat(chunks))
-
-function observedOf(
-  call: Underway,
-  request: http.IncomingMessage,
-  { answer, answeredMs, to, isDelivered }: Ending,
-): Observed {
-  const body = joined(call.request.chunks)
-  const headers = Object.fromEntries(
-    pairsOf(answer?.rawHeaders ?? []).map(([name, value]) => [name.toLowerCase(), value]),
-  )
-  const text = answer === null ? '' : textOf(Buffer.concat(call.answer.chunks), headers['content-encoding'])
-  const isCut = text === null || call.answer.bytes > keptBytes
-  return {
-    number: call.number,
-    connection: call.connection,
-    address: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
-    startedMs: call.startedMs,
-    receivedMs: call.receivedMs ?? (request.complete ? call.startedMs : null),
-    answeredMs,
-    deliveredMs: isDelivered ? preciseNow() : null,
-    order: { from: call.from, to },
-    httpMethod: request.method ?? '',
-    target: request.url ?? '',
-    headers: pairsOf(request.rawHeaders),
-    body,
-    bodyBytes: call.request.bytes,
-    answer: answer === null ? null : { status: answer.statusCode ?? 0, headers, body: text ?? '' },
-    faults: [],
-    unknown: [
-      ...(body.length < call.request.bytes ? (['body'] as const) : []),
-      ...(isCut ? (['answer'] as const) : []),
-    ],
-    isExact: body.length === call.request.bytes,
-    ...(call.because === undefined ? {} : { oursBecause: call.because }),
-  }
-}
-
-/** The text of an answer; null where it cannot be read. */
-function textOf(bytes: Buffer, encoding: string | undefined): string | null {
-  try {
-    const limit = { maxOutputLength: 4 * keptBytes }
-    const plain =
-      encoding === undefined || encoding === 'identity'
-        ? bytes
-        : encoding === 'br'
-          ? brotliDecompressSync(bytes, limit)
-          : unzipSync(bytes, limit)
-    return fromUtf8(plain) ?? plain.toString('latin1')
-  } catch {
-    return null
-  }
-}
+const latin1Of = (copy: Copy): string => bytesOf(copy).toString('latin1')
 
 /** Passes a request for another protocol, such as WebSocket, and all that follows. */
 function tunnel(

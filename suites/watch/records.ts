@@ -2,6 +2,7 @@
  * Recorded traffic: lines of JSON as `watch --save`, the recording and the journal of the reference server and `serve` write them, and HAR 1.2
  * as browsers, proxies and test drivers write it. What a record lacks is never guessed: it stays unknown, and is said once.
  */
+import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import type { Exchange } from '../client/journal.ts'
 import { callPath, isDocumentedMethod } from '../engine/document.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -33,6 +34,28 @@ type Unknown = 'authorization' | 'body' | 'answer'
 
 /** A key that a file names. The secret of a saved file is its mark. */
 export type NamedKey = { id: string; secret: string } | { id: string; publicKey: Uint8Array }
+
+/** A call as a proxy saw it, flat and not yet read: it goes to another thread. Headers are names and values in turn, bodies are latin1. */
+export interface Seen
+  extends Pick<
+    Observed,
+    | 'number'
+    | 'connection'
+    | 'startedMs'
+    | 'receivedMs'
+    | 'answeredMs'
+    | 'deliveredMs'
+    | 'order'
+    | 'httpMethod'
+    | 'target'
+  > {
+  remoteAddress: string
+  headers: readonly string[]
+  body: string
+  bodyBytes: number
+  answer: { status: number; headers: readonly string[]; body: string; bodyBytes: number } | null
+  because: string | undefined
+}
 
 interface Traffic {
   observed: Observed[]
@@ -382,4 +405,51 @@ function answerOfEntry(response: JsonObject): { answer: Observed['answer']; isWh
   const isCut = (typeof text !== 'string' && size !== 0) || (typeof size === 'number' && bytes.length < size)
   const headers = Object.fromEntries(headerPairs(response.headers).map(([name, value]) => [name.toLowerCase(), value]))
   return { answer: { status, headers, body: fromUtf8(bytes) ?? '' }, isWhole: !isCut }
+}
+
+// ---- calls that a proxy saw
+
+/** Reads a call that a proxy saw. */
+export function observedOf({ remoteAddress, because, answer: told, ...seen }: Seen): Observed {
+  const headers = Object.fromEntries(pairsOf(told?.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]))
+  const text = told === null ? '' : decodedText(Buffer.from(told.body, 'latin1'), headers['content-encoding'])
+  const isCut = text === null || (told !== null && told.body.length < told.bodyBytes)
+  const isExact = seen.body.length === seen.bodyBytes
+  return {
+    ...seen,
+    address: remoteAddress.replace(/^::ffff:/, ''),
+    headers: pairsOf(seen.headers),
+    body: Uint8Array.from(Buffer.from(seen.body, 'latin1')),
+    answer: told === null ? null : { status: told.status, headers, body: text ?? '' },
+    faults: [],
+    unknown: [...(isExact ? [] : (['body'] as const)), ...(isCut ? (['answer'] as const) : [])],
+    isExact,
+    ...(because === undefined ? {} : { oursBecause: because }),
+  }
+}
+
+/** A longer answer is not decoded. */
+const mostDecodedBytes = 2 ** 20
+
+/** The text of an answer; null where it cannot be read. */
+function decodedText(bytes: Buffer, encoding: string | undefined): string | null {
+  try {
+    const limit = { maxOutputLength: mostDecodedBytes }
+    const plain =
+      encoding === undefined || encoding === 'identity'
+        ? bytes
+        : encoding === 'br'
+          ? brotliDecompressSync(bytes, limit)
+          : unzipSync(bytes, limit)
+    return fromUtf8(plain) ?? plain.toString('latin1')
+  } catch {
+    return null
+  }
+}
+
+/** Headers in turn, as pairs. */
+export function pairsOf(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? ''])
+  return pairs
 }

@@ -99,8 +99,10 @@ test('a request with another method than POST is not judged, and is no refused c
   const lines: string[] = []
   const options = { terms, keys: [], requirements: [], save: null, trace: false }
   const judging = openJudging(options, (some) => lines.push(...some))
-  const refused = { status: 404, headers: {}, body: 'Not found' }
-  for (const httpMethod of ['GET', 'OPTIONS']) judging.end(asked(0, { httpMethod, text: '', took: 7, answer: refused }))
+  const refused = { status: 404, headers: [], body: 'Not found', bodyBytes: 9 }
+  const own = { headers: [], body: '', answer: refused, remoteAddress: '127.0.0.1', because: undefined }
+  for (const httpMethod of ['GET', 'OPTIONS'])
+    judging.end({ ...asked(0, { httpMethod, took: 7 }), ...own, bodyBytes: 0 })
   const outcome = await judging.finish()
   const notJudged = 'none  404 7 ms  not judged: the document shows POST alone'
   expect(lines).toEqual(['GET', 'OPTIONS'].map((method) => expect.stringContaining(`  ${method}  ${notJudged}`)))
