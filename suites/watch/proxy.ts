@@ -58,8 +58,19 @@ interface Underway {
   receivedMs: number | null
   request: Copy
   answer: Copy
+  /** Its answer, once all of it has come. */
+  told: { status: number; headers: readonly string[]; atMs: number; to: number } | null
   /** Why the proxy answers itself. */
-  because?: string
+  because: string | undefined
+}
+
+/** What belongs to a connection of a client. */
+interface Client {
+  number: number
+  /** Holds its connection to the server. */
+  agent: http.Agent
+  /** How many of its requests are under way. */
+  busy: number
 }
 
 interface Copy {
@@ -86,11 +97,8 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
   const secured = isSecure
     ? { ...pem, rejectUnauthorized: !insecure, servername: net.isIP(target.hostname) === 0 ? target.hostname : '' }
     : {}
-  const agents = new WeakMap<net.Socket, http.Agent>()
-  const connections = new WeakMap<net.Socket, number>()
+  const clients = new WeakMap<net.Socket, Client>()
   const mirrored = new WeakSet<net.Socket>()
-  /** How many requests of a client's connection are under way. */
-  const busy = new WeakMap<net.Socket, number>()
   const underWay = new WeakMap<http.IncomingMessage, Underway>()
   /** Connections that speak another protocol now. */
   const tunnels = new Set<Duplex>()
@@ -98,21 +106,24 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
   let number = 0
   let order = 0
 
-  const agentOf = (socket: net.Socket): http.Agent => {
-    const known = agents.get(socket)
+  const clientOf = (socket: net.Socket): Client => {
+    const known = clients.get(socket)
     if (known !== undefined) return known
     const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 1, ...secured })
-    agents.set(socket, agent)
+    // There is one server, so it need not be named anew for each call.
+    agent.getName = () => 'server'
+    const client = { number: ++connectionCount, agent, busy: 0 }
+    clients.set(socket, client)
     socket.once('close', () => agent.destroy())
     // Where the server ends a connection between two calls, its client's ends too.
     agent.on('free', (upstream: net.Socket) => {
       if (mirrored.has(upstream)) return
       mirrored.add(upstream)
       upstream.once('close', () => {
-        if ((busy.get(socket) ?? 0) === 0) socket.end()
+        if (client.busy === 0) socket.end()
       })
     })
-    return agent
+    return client
   }
 
   const ofServer = { target, secure: !insecure, xfwd: options.forwards }
@@ -133,8 +144,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passedHeaders(answer.rawHeaders, request))
     if (call !== undefined) {
       answer.on('data', (chunk: Buffer) => copyInto(call.answer, chunk))
-      answer.once('end', () => handOn(call, request, answer, response))
-      answer.once('close', () => handOn(call, request, null, response))
+      answer.once('end', () => noteAnswer(call, answer.statusCode ?? 0, answer.rawHeaders))
     }
     answer.pipe(response)
   })
@@ -151,86 +161,71 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     const why = answer.kind === 'none' ? answer.reason : error.message
     const because = `svc-conformance watch: the server gave no answer (${why})`
     const text = Buffer.from(`${because}\n`)
-    if (response.destroyed || request.socket.destroyed) {
-      if (call !== undefined) handOn(call, request, null, response)
-      return
-    }
+    if (response.destroyed || request.socket.destroyed) return
     response.writeHead(status, { 'content-type': 'text/plain', 'content-length': text.length, connection: 'close' })
     response.end(text)
     if (call === undefined) return
     call.because = because
     copyInto(call.answer, text)
-    handOn(call, request, { statusCode: status, rawHeaders: [] }, response)
+    noteAnswer(call, status, [])
   }
   proxy.on('error', (error, request, response) => {
     if (request !== undefined) fail(error, request, response)
   })
 
-  /** Hands a call on, once, when it is over and its answer is sent or its client is gone: several events tell of one end. */
-  const handOn = (
-    call: Underway,
-    request: http.IncomingMessage,
-    answer: Pick<http.IncomingMessage, 'statusCode' | 'rawHeaders'> | null,
-    response: http.ServerResponse,
-  ): void => {
-    if (!underWay.delete(request)) return
-    const answeredMs = answer === null ? null : preciseNow()
-    const to = ++order
-    const done = (isDelivered: boolean): void =>
-      options.end({
-        number: call.number,
-        connection: call.connection,
-        startedMs: call.startedMs,
-        receivedMs: call.receivedMs ?? (request.complete ? call.startedMs : null),
-        answeredMs,
-        deliveredMs: isDelivered ? preciseNow() : null,
-        order: { from: call.from, to },
-        httpMethod: request.method ?? '',
-        target: request.url ?? '',
-        remoteAddress: request.socket.remoteAddress ?? '',
-        headers: request.rawHeaders,
-        body: latin1Of(call.request),
-        bodyBytes: call.request.bytes,
-        answer:
-          answer === null
-            ? null
-            : {
-                status: answer.statusCode ?? 0,
-                headers: answer.rawHeaders,
-                body: latin1Of(call.answer),
-                bodyBytes: call.answer.bytes,
-              },
-        because: call.because,
-      })
-    if (response.writableFinished) done(true)
-    else if (response.destroyed) done(false)
-    else {
-      response.once('finish', () => done(true))
-      response.once('close', () => {
-        if (!response.writableFinished) done(false)
-      })
-    }
+  const noteAnswer = (call: Underway, status: number, headers: readonly string[]): void => {
+    call.told = { status, headers, atMs: preciseNow(), to: ++order }
   }
 
+  /** Hands a call on when its answer is sent, or its client is gone. */
+  const handOn = (
+    { request: sent, told, answer, ...call }: Underway,
+    request: http.IncomingMessage,
+    isDelivered: boolean,
+  ): void =>
+    options.end({
+      number: call.number,
+      connection: call.connection,
+      startedMs: call.startedMs,
+      receivedMs: call.receivedMs ?? (request.complete ? call.startedMs : null),
+      answeredMs: told?.atMs ?? null,
+      deliveredMs: isDelivered ? preciseNow() : null,
+      order: { from: call.from, to: told?.to ?? ++order },
+      httpMethod: request.method ?? '',
+      target: request.url ?? '',
+      remoteAddress: request.socket.remoteAddress ?? '',
+      headers: request.rawHeaders,
+      body: latin1Of(sent),
+      bodyBytes: sent.bytes,
+      answer:
+        told === null
+          ? null
+          : { status: told.status, headers: told.headers, body: latin1Of(answer), bodyBytes: answer.bytes },
+      because: call.because,
+    })
+
   const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
-    const { socket } = request
-    if (!connections.has(socket)) connections.set(socket, ++connectionCount)
-    busy.set(socket, (busy.get(socket) ?? 0) + 1)
-    response.once('close', () => busy.set(socket, (busy.get(socket) ?? 1) - 1))
-    const given = { agent: agentOf(socket), ssl: { maxHeaderSize: longestHeader, ...secured } }
+    const client = clientOf(request.socket)
+    client.busy += 1
+    const given = { agent: client.agent, ssl: { maxHeaderSize: longestHeader, ...secured } }
     if (!isCall({ target: request.url ?? '' })) {
       options.other()
+      response.once('close', () => {
+        client.busy -= 1
+      })
       void proxy.web(request, response, given)
       return
     }
     const call: Underway = {
       number: ++number,
-      connection: connections.get(socket) ?? 0,
+      connection: client.number,
       startedMs: preciseNow(),
       from: ++order,
       receivedMs: null,
       request: emptyCopy(),
       answer: emptyCopy(),
+      told: null,
+      because: undefined,
     }
     underWay.set(request, call)
     // httpxy takes its body from here once the connection is there; a stream between would take a tenth of all time.
@@ -252,7 +247,8 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     }
     void proxy.web(request, response, { ...given, buffer: { pipe } as unknown as Stream })
     response.once('close', () => {
-      if (!response.writableEnded) handOn(call, request, null, response)
+      client.busy -= 1
+      handOn(call, request, response.writableFinished)
     })
   }
 

@@ -419,7 +419,8 @@ export function observedOf({ remoteAddress, because, answer: told, ...seen }: Se
     ...seen,
     address: remoteAddress.replace(/^::ffff:/, ''),
     headers: pairsOf(seen.headers),
-    body: Uint8Array.from(Buffer.from(seen.body, 'latin1')),
+    // In memory of its own: a small Buffer lies in one that it shares, which would be kept with it.
+    body: new Uint8Array(Buffer.from(seen.body, 'latin1')),
     answer: told === null ? null : { status: told.status, headers, body: text ?? '' },
     faults: [],
     unknown: [...(isExact ? [] : (['body'] as const)), ...(isCut ? (['answer'] as const) : [])],
