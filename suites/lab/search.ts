@@ -62,7 +62,7 @@ export function search(
 ): KnownMistake[][] {
   const decoded = signaturesIn(signature)
   const readings = decoded.length
-  const verify = byVerifying(decoded)
+  const verify = byVerifying(signature, decoded, repertoire.after)
   // Making an Ed25519 signature takes a hundred times as long as a MAC, so it is done only where verifying cannot decide.
   const compute = byComputing(
     signature,
@@ -312,27 +312,27 @@ function areOfDifferentFamilies(one: KnownMistake, other: KnownMistake): boolean
 
 // ---- from computed bytes to the text in the header: which mistakes in cut and encoding lead to the text that was received?
 
-/** Every way, with at most `most` mistakes, in which the computed bytes become the received text. */
+/**
+ * Every way, with at most `most` mistakes, in which the computed bytes become the received text.
+ *
+ * @param options `isInAnyOrder`: not only in the order of the table
+ */
 function endingsOf(
   draft: Draft,
   whole: Uint8Array,
   received: string,
-  { after, most }: { after: readonly KnownMistake[]; most: number },
+  { after, most, isInAnyOrder = false }: { after: readonly KnownMistake[]; most: number; isInAnyOrder?: boolean },
 ): KnownMistake[][] {
-  const text = ({ cut, encode }: Draft) => encode(cut(whole))
-  const found: KnownMistake[][] = text(draft) === received ? [[]] : []
+  const found: KnownMistake[][] = draft.encode(draft.cut(whole)) === received ? [[]] : []
   if (most === 0) return found
-  for (const [at, first] of after.entries()) {
+  const longer = after.flatMap((first, at) => {
     const one = first.apply(draft)
-    if (one === null) continue
-    if (text(one) === received) found.push([first])
-    if (most === 1) continue
-    for (const second of after.slice(at + 1)) {
-      const two = second.apply(one)
-      if (two !== null && text(two) === received) found.push([first, second])
-    }
-  }
-  return found
+    if (one === null) return []
+    const others = isInAnyOrder ? after.toSpliced(at, 1) : after.slice(at + 1)
+    const rest = endingsOf(one, whole, received, { after: others, most: most - 1, isInAnyOrder })
+    return rest.map((ending) => [first, ...ending])
+  })
+  return [...found, ...longer]
 }
 
 /**
@@ -360,7 +360,7 @@ function threeBytes(bytes: Uint8Array, at: number): number {
 /** The bytes that a text may stand for, decoded once and twice. */
 function bytesIn(received: string): Uint8Array[] {
   const bare = received.replace(/^b?(["'])(.*)\1$/, '$2')
-  const texts = [received, bare, bare.replaceAll(' ', '+'), percentDecoded(bare)]
+  const texts = [received, bare, bare.replaceAll(' ', '+'), percentDecoded(bare).replaceAll(' ', '+')]
   const once = texts.flatMap(decode)
   const raw = (of: string): Uint8Array[] => [latin1(of)].filter((bytes) => bytes !== null)
   const twice = once.flatMap((bytes) => {
@@ -379,14 +379,11 @@ function decode(text: string): Uint8Array[] {
 
 // ---- where the signature may be an Ed25519 one, it is checked against each candidate, so the public key is enough
 
-/** 64 bytes that a text may stand for, with the mistakes that this takes. */
-interface Decoded {
-  bytes: Uint8Array
-  mistakes: KnownMistake[]
-}
+/** More mistakes after the signing are not looked for together. */
+const mostAfterSigning = 3
 
 /** Explains by checking the signatures that a text may stand for against the data of a candidate. */
-function byVerifying(decoded: readonly Decoded[]): Explain {
+function byVerifying(received: string, signatures: readonly Signature[], after: readonly KnownMistake[]): Explain {
   const matchers = new Map<string, ReturnType<typeof ed25519Matcher>>()
   const matcherOf = (publicKey: Uint8Array, signature: Uint8Array) => {
     const name = toBase64(publicKey) + toBase64(signature)
@@ -398,8 +395,16 @@ function byVerifying(decoded: readonly Decoded[]): Explain {
     const { algorithm } = draft
     const publicKey = publicKeyFor(draft)
     if (algorithm.kind !== 'ed25519' || publicKey === null) return []
-    const fits = ({ bytes }: Decoded) => matcherOf(publicKey, bytes)(algorithm.message(data), algorithm.domain)
-    return decoded.filter(fits).map(({ mistakes }) => [...made, ...mistakes])
+    const endings = signatures
+      .filter(({ bytes }) => matcherOf(publicKey, bytes)(algorithm.message(data), algorithm.domain))
+      .flatMap(({ bytes, surplus }) => {
+        for (let most = 0; most <= mostAfterSigning; most++) {
+          const found = endingsOf(draft, bytes, received, { after, most, isInAnyOrder: true })
+          if (found.length > 0) return found
+        }
+        return surplus === 0 ? [] : [[knownMistake(`signature/${surplus === 1 ? 'one-byte-long' : 'attached'}`)]]
+      })
+    return fewest(endings).map((ending) => [...made, ...ending])
   }
 }
 
@@ -409,54 +414,23 @@ function publicKeyFor({ key, around }: Draft): Uint8Array | null {
   return around.key.kind === 'ed25519-public' ? around.key.publicKey : null
 }
 
-/** The signatures that a text may stand for: none where no known encoding gives 64 bytes, and many where a lost byte must be guessed. */
-function signaturesIn(received: string): Decoded[] {
-  const named = (bytes: Uint8Array | null, ...words: string[]): Decoded[] =>
-    wholeForms(bytes ?? new Uint8Array(0)).map(({ whole, word }) => ({
-      bytes: whole,
-      mistakes: [...word, ...words].map((id) => knownMistake(`signature/${id}`)),
-    }))
-  const text = (bytes: Uint8Array | null) => (bytes === null ? '' : (fromUtf8(bytes) ?? ''))
-  const hex = fromHex(received)
-  const whole = [
-    ...named(hex, /[A-F]/.test(received) ? 'in-upper-case-hex' : 'in-hex'),
-    ...(hex === null ? base64Forms(received, named) : []),
-    ...named(fromHex(text(fromBase64Loose(received))), 'base64-of-hex'),
-    ...named(fromBase64Loose(text(fromBase64Loose(received))), 'base64-twice'),
-  ]
-  return whole.map(reduced)
+/** 64 bytes as they were computed, and how many more stand behind them. */
+interface Signature {
+  bytes: Uint8Array
+  surplus: number
 }
 
-/** The 64 bytes of the signature. A lost last byte is guessed: S is below L, so it is 16 at most. */
-function wholeForms(bytes: Uint8Array): { whole: Uint8Array; word: string[] }[] {
-  if (bytes.length === 64) return [{ whole: bytes, word: [] }]
-  if (bytes.length === 65) return [{ whole: bytes.slice(0, 64), word: ['one-byte-long'] }]
-  if (bytes.length > 65) return [{ whole: bytes.slice(0, 64), word: ['attached'] }]
-  if (bytes.length !== 63) return []
-  return Array.from({ length: 17 }, (_, last) => ({
-    whole: concat(bytes, Uint8Array.of(last)),
-    word: ['one-byte-short'],
-  }))
-}
-
-function base64Forms(received: string, named: (bytes: Uint8Array | null, ...words: string[]) => Decoded[]): Decoded[] {
-  const words: string[] = []
-  let text = received
-  const undo = (word: string, change: (text: string) => string) => {
-    const before = text
-    text = change(text)
-    if (text !== before) words.push(word)
-  }
-  undo('quoted', (is) => is.replace(/^"(.*)"$/, '$1'))
-  undo('percent-encoded', percentDecoded)
-  undo('spaces-for-plus', (is) => is.replaceAll(' ', '+'))
-  undo('base64url', (is) => is.replaceAll('-', '+').replaceAll('_', '/'))
-  if (text.length % 4 !== 0) words.push('unpadded')
-  return named(fromBase64Loose(text), ...words)
-}
-
-/** With S that is not below L: the signature with L taken off, which is what was computed. */
-function reduced({ bytes, mistakes }: Decoded): Decoded {
-  const low = withLowS(bytes)
-  return low === null ? { bytes, mistakes } : { bytes: low, mistakes: [knownMistake('signature/high-s'), ...mistakes] }
+/** The signatures that a text may stand for: many where a lost last byte must be guessed. S is below L, so it is 16 at most. */
+function signaturesIn(received: string): Signature[] {
+  const decoded = bytesIn(received)
+  const whole = decoded.filter(({ length }) => length === 64)
+  const lastBytes = Array.from({ length: 17 }, (_, last) => Uint8Array.of(last))
+  const others = decoded.flatMap((bytes) =>
+    bytes.length === 63 ? lastBytes.map((last) => concat(bytes, last)) : bytes.length > 64 ? [bytes] : [],
+  )
+  const found = (whole.length > 0 ? whole : others).map((all): Signature => {
+    const bytes = all.slice(0, 64)
+    return { bytes: withLowS(bytes) ?? bytes, surplus: all.length - 64 }
+  })
+  return [...new Map(found.map((one) => [toBase64(one.bytes), one])).values()]
 }
