@@ -33,11 +33,12 @@ import {
   learnTokens,
   learnWithdrawals,
 } from './preflight.ts'
+import { readWorlds } from './read-worlds.ts'
 import { basic, ecc, hmac, list, refresh, token } from './step.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'
-import { combinations, listOf, pausesOf, readWorlds, type Values } from './world-steps.ts'
+import { combinations, listOf, pausesOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWorld } from './worlds.ts'
 

@@ -35,6 +35,7 @@ import type { Exchange as ShownExchange, WireRequest } from '../engine/target.ts
 import { doubtTouched, modelAnswer } from './case-call.ts'
 import { type Candidate, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
+import { fixedSessionNames } from './read-worlds.ts'
 import {
   type BurstStep,
   type CallStep,
@@ -49,7 +50,6 @@ import {
   wayOf,
 } from './step.ts'
 import { contradiction, notAllowed } from './words.ts'
-import { fixedSessionNames } from './world-steps.ts'
 
 /** After this many broken answers in a row, a right call shows whether the target is still there. */
 const mostBroken = 8

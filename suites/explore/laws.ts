@@ -9,9 +9,9 @@
 import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer-types.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
+import { type KnownNames, readWorlds } from './read-worlds.ts'
 import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
-import type { KnownNames } from './world-names.ts'
-import { combinations, Missing, makeStep, readWorlds, stepOf, type Values } from './world-steps.ts'
+import { combinations, Missing, makeStep, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
 export async function applyLaws(

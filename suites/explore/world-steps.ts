@@ -1,106 +1,14 @@
 /** The words of worlds and laws: names and lists with what they stand for, and steps as the explorer makes them. */
 
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
-import { packageRoot } from '../engine/language/package-root.ts'
-import { demand } from '../engine/language/schemas.ts'
-import { type Problem, readPackageYaml, type YamlSource } from '../engine/language/yaml-source.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer-types.ts'
 import { byRoot, type Caller, expectAccepted, expectRefused, freshName, mayTryCreation, wordsOf } from './keyring.ts'
+import { readWorlds, type World } from './read-worlds.ts'
 import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
-import { unknownNameInLaw, unknownNameInWorld } from './world-names.ts'
-
-export interface World {
-  /** What is special about it; also the name of its stage. */
-  readonly world: string
-  readonly each?: { readonly [name: string]: unknown }
-  /** Names of values that only its stage gives. */
-  readonly takes?: readonly string[]
-  /** How many combinations at most. */
-  readonly most?: number | readonly number[]
-  readonly needs?: readonly ('grants' | 'keys' | 'limits' | 'clock-control')[]
-  /** false: further calls would disturb it. */
-  readonly laws?: boolean
-  /**
-   * The keys whose sessions it counts, each named once. While it waits, worlds of other keys may go on, where the target is known to count
-   * the sessions of each key apart. Where it names a value of `each`, its other combinations may too.
-   */
-  readonly counts?: readonly string[]
-  /** Made once, before the first combination. */
-  readonly before?: readonly RawStep[]
-  /** Where one of these is not accepted, the combination is left out. */
-  readonly given?: readonly RawStep[]
-  readonly steps: readonly (RawStep | string)[]
-  /** Made when this much time has passed since its steps, or at the end. */
-  readonly later?: readonly { readonly after: string; readonly steps: World['steps'] }[]
-  /** The name by which later worlds know the pairs and keys that it made. */
-  readonly leaves?: string
-}
-
-/** What follows from the document for any pair or key, whatever was done before. */
-interface Law {
-  readonly law: string
-  /** What must be true of the pair or the key; first which of the two it is. */
-  readonly where: readonly string[]
-  /** Features of a pair: the law is tried again for every two of them that it has not met together. All by default. */
-  readonly by?: readonly string[]
-  /** Tried at the end of a world, because it may end newer pairs. */
-  readonly late?: boolean
-  readonly each?: { readonly [name: string]: unknown }
-  readonly steps: readonly RawStep[]
-}
-
-/** Worlds that follow one another. */
-interface Part {
-  readonly part: string
-  readonly worlds: readonly string[]
-}
-
-interface Worlds {
-  readonly worlds: ReadonlyMap<string, World>
-  readonly laws: readonly Law[]
-  readonly order: ReadonlyMap<string, readonly string[]>
-}
-
-let packaged: Worlds | undefined
-
-/** The worlds by their names, the laws, and the order of an exploration; read once. @throws SuiteError (`fixture`) */
-export function readWorlds(): Worlds {
-  packaged ??= worldsIn(
-    readdirSync(join(packageRoot, 'fixtures', 'worlds'))
-      .filter((file) => file.endsWith('.yaml'))
-      .toSorted()
-      .map((file) => readPackageYaml(`fixtures/worlds/${file}`)),
-  )
-  return packaged
-}
-
-/** The worlds, the laws and the order of some files. @throws SuiteError (`fixture`), also where one names what stands for nothing */
-export function worldsIn(sources: readonly YamlSource[]): Worlds {
-  for (const source of sources) demand(source, 'worlds')
-  const entriesOf = ({ value }: YamlSource) => value as (World | Law | Part)[]
-  const all = sources.flatMap(entriesOf)
-  const left = all.flatMap((one) => ('world' in one && one.leaves !== undefined ? [one.leaves] : []))
-  const unknownIn = (one: World | Law | Part): Problem | undefined => {
-    if ('world' in one) return unknownNameInWorld(one, left)
-    return 'law' in one ? unknownNameInLaw(one) : undefined
-  }
-  for (const source of sources)
-    for (const [at, one] of entriesOf(source).entries()) {
-      const problem = unknownIn(one)
-      if (problem !== undefined) throw source.error({ ...problem, path: [at, ...problem.path] })
-    }
-  return {
-    worlds: new Map(all.flatMap((one) => ('world' in one ? [[one.world, one]] : []))),
-    laws: all.filter((one) => 'law' in one),
-    order: new Map(all.flatMap((one) => ('part' in one ? [[one.part, one.worlds]] : []))),
-  }
-}
 
 /** The pause that tells ages of sessions apart, as worlds name it; it is this long where the target may keep them in whole seconds. */
 const apart = '$apart'
@@ -124,12 +32,6 @@ export function pausesOf(name: string, column: Sizes['column']): number {
   const { before = [], steps = [] } = readWorlds().worlds.get(name) ?? {}
   return ofSteps(before) + ofSteps(steps)
 }
-
-/** Names of sessions that are the same in every exploration. */
-export const fixedSessionNames = (): string[] =>
-  Array.from(JSON.stringify([...readWorlds().worlds.values()]).matchAll(/"session:([\w-]+)"/g), ([, name = '']) =>
-    name.toLowerCase(),
-  )
 
 /** What names stand for: names of keys and pairs, lists, words, or functions for what changes. null: it was not granted or created. */
 export type Values = Map<string, unknown>

@@ -6,7 +6,7 @@ import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
-import type { KnownNames } from './world-names.ts'
+import type { KnownNames } from './read-worlds.ts'
 
 /** Values by name; a function stands for a list that changes. null: there is no such key. */
 export function valuesOf(

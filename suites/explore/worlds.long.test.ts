@@ -4,9 +4,9 @@ import { serverNamed } from '../self/server-named.ts'
 import { bundledSettings, createProfile, type ServerOptions } from '../targets/bundled.ts'
 import { type Caller, keyringOf } from './keyring.ts'
 import { learnAddresses, learnSolution } from './preflight.ts'
+import { fixedSessionNames, readWorlds } from './read-worlds.ts'
 import { basic, create, list } from './step.ts'
 import { brokenBy, foundIn, inWorld } from './test-findings.ts'
-import { fixedSessionNames, readWorlds } from './world-steps.ts'
 
 type Server = Omit<ServerOptions, 'clock'>
 type Rules = NonNullable<ServerOptions['rules']>

@@ -12,6 +12,7 @@ import type { RawStep } from '../engine/language/corpus.ts'
 import type { Sizes } from './budget.ts'
 import { byRoot, type Caller, endDoubt, freshName, pairOf } from './keyring.ts'
 import { applyLateLaws, applyLaws } from './laws.ts'
+import { readWorlds, type World } from './read-worlds.ts'
 import { atOnce, list, named, nameOf, whoOf } from './step.ts'
 import {
   combinations,
@@ -20,11 +21,9 @@ import {
   listOf,
   Missing,
   makeStep,
-  readWorlds,
   sized,
   stepOf,
   type Values,
-  type World,
 } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 

@@ -16,7 +16,7 @@ import { type Exploration, type ExploreOptions, explore, openExploration } from 
 import { solutionKeys } from '../explore/keyring.ts'
 import { drawAhead } from '../explore/matrix.ts'
 import { openTarget } from '../explore/open.ts'
-import { readWorlds } from '../explore/world-steps.ts'
+import { readWorlds } from '../explore/read-worlds.ts'
 import { isShownAgain, type Plan } from '../report/report.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'

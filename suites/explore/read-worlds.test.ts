@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import { shipped } from '../self/sources.ts'
-import { readWorlds, worldsIn } from './world-steps.ts'
+import { readWorlds, worldsIn } from './read-worlds.ts'
 
 const read = (...lines: string[]) => worldsIn([readYaml(lines.join('\n'), 'own.yaml')])
 const world = (...lines: string[]) => read('- world: made up', ...lines.map((line) => `  ${line}`))
