@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Explorer } from './explorer-types.ts'
+import type { Explorer } from './explorer.ts'
 import { withOtherKeys } from './shrink.ts'
 import { type CallStep, ecc, grant, list, type Step, type Value } from './step.ts'
 

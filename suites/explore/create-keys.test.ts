@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { compareCreators, compareWithoutPublicKey, createKeys } from './create-keys.ts'
-import { keyPairMaker } from './open.ts'
 import { type Auth, basic, create, hmac } from './step.ts'
 import { brokenBy, foundIn } from './test-findings.ts'
 
@@ -15,9 +14,7 @@ async function publicKeysSent(newKeys: number, accepts: (pem: string) => boolean
     sent.push(pem)
     return accepts(pem) ? inner(request) : inner({ ...request, headers: {} })
   }
-  const { found } = await foundIn({ around }, ({ x, pairs, makeKeyPair }) =>
-    createKeys(x, pairs, { newKeys, hasTokens: false, makeKeyPair }),
-  )
+  const { found } = await foundIn({ around }, ({ x, pairs }) => createKeys(x, pairs, { newKeys, hasTokens: false }))
   expect(found).toEqual([])
   return sent
 }
@@ -43,8 +40,7 @@ test.each<[string, Omit<ServerOptions, 'clock'>, readonly Auth[], string[]]>([
     x.setSignatureClock(0, true)
     // As on a target that is not fresh: it is unknown how many places are free.
     x.setTerms({ fresh: false })
-    const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.values)()
-    x.names.set('own', { seed, publicKey })
+    x.names.set('own', x.makeKeyPair())
     for (const [at, auth] of ways.entries())
       await x.call(create(auth, { name: `key-${at}`, scope: ['solution'], publicKey: '$own.publicKey' }))
     await compareCreators(x, 0)

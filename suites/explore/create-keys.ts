@@ -1,7 +1,7 @@
 /** Creates the keys of an exploration, each in another way, and tries each before its first right call. */
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
-import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, byRoot, type Caller, everyScope, expectRefused, freshName, granted, pairOf } from './keyring.ts'
+import type { Explorer } from './explorer.ts'
+import { apikeyScope, everyScope, expectRefused, freshName, granted, pairOf } from './keyring.ts'
 import {
   type Auth,
   atOnce,
@@ -27,7 +27,7 @@ import { describeStep } from './words.ts'
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
 const plainScope = ['apikey', 'solution', 'context']
 
-type KeyPair = ReturnType<Caller['makeKeyPair']>
+type KeyPair = ReturnType<Explorer['makeKeyPair']>
 
 interface Wanted {
   readonly name: string
@@ -73,26 +73,18 @@ const wanted: readonly Wanted[] = [
   { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2, ['ipAddr:', 'expiresIn:15000']) },
 ]
 
-/** Makes key pairs, and says how many keys may be created. */
-interface KeyMaker {
-  /** How many keys may be created for calls. */
-  readonly newKeys: number
-  makeKeyPair(): KeyPair
-}
-
-/** Creates the keys. `hasTokens`: pairs may be requested. A key that cannot be created in its own way is created by root, so that the rest can go on. */
+/** Creates the keys. `newKeys`: how many may be created for calls; `hasTokens`: pairs may be requested. A key that cannot be created in its own way is created by root, so that the rest can go on. */
 export async function createKeys(
   x: Explorer,
   pairs: Map<string, string>,
-  { makeKeyPair, newKeys, hasTokens }: KeyMaker & { readonly hasTokens: boolean },
+  { newKeys, hasTokens }: { readonly newKeys: number; readonly hasTokens: boolean },
 ): Promise<void> {
   const revoked = hasTokens ? await revokedPair(x) : undefined
   const all = wantedOf(x, newKeys)
   const together = all.filter(({ name }) => createdTogether.includes(name))
   for (const { name, scope, withPublicKey, by: how } of all) {
     if (together.length === 2 && name === together[0]?.name)
-      for (const creator of await createTogether(x, pairs, together, makeKeyPair))
-        await afterCreation(x, creator, revoked)
+      for (const creator of await createTogether(x, pairs, together)) await afterCreation(x, creator, revoked)
     if (x.names.has(name)) await tryFirst(x, name, withPublicKey === true)
     const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
     for (const auth of ways) {
@@ -103,7 +95,7 @@ export async function createKeys(
       const ofAnother = sharedPair(x, name)
       if (ofAnother !== undefined)
         await createKey(x, name, auth, { scopes: scope, pair: ofAnother, labels: ['shared-$unique'] })
-      const pair = withPublicKey === true ? keyPairOf(name, makeKeyPair) : undefined
+      const pair = withPublicKey === true ? keyPairOf(x, name) : undefined
       if (pair !== undefined && isBesideTestKeys(x, name))
         await createKey(x, name, auth, {
           scopes: scope.slice(0, 1),
@@ -143,7 +135,6 @@ async function createTogether(
   x: Explorer,
   pairs: Map<string, string>,
   both: readonly Wanted[],
-  makeKeyPair: KeyMaker['makeKeyPair'],
 ): Promise<readonly Auth[]> {
   const calls: CallStep[] = []
   for (const { name, scope, by: how } of both) {
@@ -152,8 +143,8 @@ async function createTogether(
     const [label] = labelsOf(x, name)
     if (auth === undefined || first === undefined || label === undefined) return []
     if (wayOf(auth) === 'ecc') await x.call(list(auth))
-    const pair = sharedPair(x, name) ?? keyPairOf(name, makeKeyPair)
-    rememberPair(x, name, name === 'ecc-by-ecc' ? pair : withFinalLineFeed(pair))
+    const pair = sharedPair(x, name) ?? keyPairOf(x, name)
+    x.names.set(`${name}-own`, name === 'ecc-by-ecc' ? pair : withFinalLineFeed(pair))
     calls.push(create(auth, { name: label, scope: first, publicKey: `$${name}-own.publicKey` }, { as: name }))
   }
   const { fresh } = x.state().terms
@@ -164,14 +155,14 @@ async function createTogether(
 }
 
 /** Whether two keys may have one public key is open; where they may, both work. */
-const sharedPair = (x: Explorer, name: string): KeyPair | undefined =>
-  name === 'ecc-by-ecc' && !isBesideTestKeys(x, name) ? ownOf(x, 'ecc-a') : undefined
+function sharedPair(x: Explorer, name: string): KeyPair | undefined {
+  if (name !== 'ecc-by-ecc' || isBesideTestKeys(x, name)) return undefined
+  const { seed, publicKey } = x.names.get('ecc-a-own') ?? {}
+  return seed === undefined || publicKey === undefined ? undefined : { seed, publicKey }
+}
 
 /** Whether a PEM may end with a line feed is open; where it may, the key has a public key as any other. */
-const withFinalLineFeed = (pair: KeyPair): KeyPair => ({ ...pair, publicKeyPem: `${pair.publicKeyPem}\n` })
-
-const rememberPair = (x: Explorer, name: string, { seed, publicKeyPem: publicKey }: KeyPair): void =>
-  void x.names.set(`${name}-own`, { seed, publicKey })
+const withFinalLineFeed = (pair: KeyPair): KeyPair => ({ ...pair, publicKey: `${pair.publicKey}\n` })
 
 /**
  * The first calls of a key are wrong, because a server may check a key only from its second call on. A key with a public key proves nothing by
@@ -195,11 +186,11 @@ async function tryFirst(x: Explorer, name: string, hasPublicKey: boolean): Promi
 }
 
 /** A key pair whose public key has the highest bit of its last byte set for the first key, and not for the second. */
-function keyPairOf(name: string, makeKeyPair: KeyMaker['makeKeyPair']): KeyPair {
+function keyPairOf(x: Explorer, name: string): KeyPair {
   const wanted = { 'ecc-a': true, 'ecc-b': false }[name]
   for (let tries = 0; ; tries++) {
-    const pair = makeKeyPair()
-    const isSet = (publicKeyFromPem(pair.publicKeyPem).at(-1) ?? 0) > 127
+    const pair = x.makeKeyPair()
+    const isSet = (publicKeyFromPem(pair.publicKey).at(-1) ?? 0) > 127
     if (wanted === undefined || isSet === wanted || tries > 100) return pair
   }
 }
@@ -244,11 +235,6 @@ const besideTestKeys: readonly Wanted[] = [
   { name: 'ecc-by-ecc', scope: [['context', 'solution']], withPublicKey: true, by: by(ecc('ecc-a')) },
 ]
 
-function ownOf(x: Explorer, name: string): KeyPair | undefined {
-  const { seed, publicKey } = x.names.get(`${name}-own`) ?? {}
-  return seed === undefined || publicKey === undefined ? undefined : { seed, publicKeyPem: publicKey }
-}
-
 const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b', 'context-key', 'solution-key']
 
 /** Whether a key is created beside the test keys, which stand for the others. */
@@ -286,7 +272,7 @@ interface WantedKey {
 async function createKey(x: Explorer, name: string, auth: Auth, wanted: WantedKey): Promise<void> {
   const { scopes, pair, labels = labelsOf(x, name) } = wanted
   if (x.names.has(name)) return
-  if (pair !== undefined) rememberPair(x, name, pair)
+  if (pair !== undefined) x.names.set(`${name}-own`, pair)
   // Whether a name may be used again is open, so the refusal of a name that was refused before proves nothing.
   for (const [turn, scope] of scopes.entries())
     for (const label of turn === 0 ? labels : [ownLabel(x, name, turn)]) {
@@ -313,7 +299,7 @@ const refusedSince = (x: Explorer, from: number) =>
 export async function compareCreators(x: Explorer, from: number): Promise<void> {
   for (const { step, entry, script, isAboutPlaces } of refusedSince(x, from)) {
     if (!isAboutPlaces || whoOf(step.auth) === 'root') continue
-    const control = await x.call({ ...step, auth: byRoot(x) })
+    const control = await x.call({ ...step, auth: x.byRoot })
     if (control?.answer.kind !== 'accepted') return
     const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`
     const found = { requirement: 'keys/create-authorized', level: 'must', message, kind: 'refused' } as const
@@ -334,7 +320,7 @@ export async function compareWithoutPublicKey(x: Explorer, from: number): Promis
   const { step, entry, script } = last
   const { publicKey: _, ...params } = step.params
   const name = 'plain-$unique'
-  const seen = await x.call(named({ ...step, params: { ...params, name }, auth: byRoot(x) }, control))
+  const seen = await x.call(named({ ...step, params: { ...params, name }, auth: x.byRoot }, control))
   if (seen?.answer.kind !== 'accepted') return
   const message = `${describeStep(step)} was refused, and accepted right after without its public key`
   x.report({ requirement: 'keys/public-key', level: 'must', message, kind: 'refused', fact: 'creation', entry, script })

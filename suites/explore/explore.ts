@@ -2,6 +2,7 @@
  * One exploration of a target, from its settings to its findings, stage by stage: every part is changed once before any is changed twice, what disturbs nothing comes first, and what fills
  * a limit, may lock a key or moves the clock by hours comes last.
  */
+
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areApart, type Member } from '../engine/model/sessions.ts'
@@ -10,19 +11,11 @@ import { type Random, seededRandom } from '../engine/signer/random.ts'
 import type { Explored } from '../report/report.ts'
 import { type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
-import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
+import { type Explorer, type ExplorerOptions, openExplorer, TargetGone } from './explorer.ts'
 import { collectFindings, type Found } from './findings.ts'
-import {
-  type Caller,
-  expectAccepted,
-  expectRefused,
-  type Keyring,
-  keyringOf,
-  solutionKeys,
-  waysToEndKeys,
-} from './keyring.ts'
+import { type Caller, expectAccepted, expectRefused, type Keyring, keyringOf, waysToEndKeys } from './keyring.ts'
 import { callMatrix, isNamedBy, noCoverage, readMatrix } from './matrix.ts'
-import { keyPairMaker, openExplorer } from './open.ts'
+import { solutionKeys } from './open.ts'
 import {
   findWorkingAuthorization,
   learnAddresses,
@@ -34,6 +27,7 @@ import {
   learnWithdrawals,
 } from './preflight.ts'
 import { readWorlds } from './read-worlds.ts'
+import type { Candidate } from './sequences.ts'
 import { basic, ecc, hmac, list, refresh, token } from './step.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { takeTurns } from './take-turns.ts'
@@ -42,8 +36,7 @@ import { combinations, listOf, pausesOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWorld } from './worlds.ts'
 
-export interface ExploreOptions
-  extends Omit<Parameters<typeof openExplorer>[0], 'operations' | 'values' | 'timeLeftMs' | 'onCall'> {
+export interface ExploreOptions extends Omit<ExplorerOptions, 'values' | 'timeLeftMs' | 'onCall'> {
   /** Called before each call, with its number, and with how many there will probably be; repetitions count. */
   onCall?(calls: number, likely: number): void
   readonly allow: { readonly sessions: boolean; readonly keys: boolean; readonly limits: boolean }
@@ -119,12 +112,11 @@ export function openExploration(options: ExploreOptions) {
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
   const x = openExplorer({
     ...options,
-    operations: readDeviations(),
     values,
     timeLeftMs,
     onCall: (calls) => options.onCall?.(calls, all === undefined ? options.maxCalls : likelyCalls(all, calls)),
   })
-  const { clock } = x.options
+  const { clock } = x
   const findings = collectFindings(x, requirements)
   const begun = new Set<string>()
   const contradictions: Candidate[] = []
@@ -172,7 +164,7 @@ export function openExploration(options: ExploreOptions) {
           rootAccepted = await findWorkingAuthorization(x)
         })
         if (!rootAccepted) return
-        all = await openStages(x, options, { random, makeKeyPair: keyPairMaker(values), stage })
+        all = await openStages(x, options, random, stage)
         await quietStages(all)
       }),
     /** Notes that others used the target meanwhile. */
@@ -225,7 +217,8 @@ const lateMs = 4000
 async function openStages(
   x: Explorer,
   options: ExploreOptions,
-  { random, makeKeyPair, stage }: Pick<Stages, 'stage'> & Pick<Caller, 'makeKeyPair'> & { readonly random: Random },
+  random: Random,
+  stage: Stages['stage'],
 ): Promise<Stages> {
   const { allow, instance, fillsKeys = true, triesCreations = true } = options
   const memory = {
@@ -238,7 +231,6 @@ async function openStages(
     later: [],
     waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],
     triesCreations,
-    makeKeyPair,
   }
   let keyring = keyringOf(x, { ...allow, grants: false })
   await stage('preflight', async () => {
@@ -257,7 +249,7 @@ async function openStages(
     coverage: noCoverage(matrix),
     partsLeft: partsBefore,
     isEnding: false,
-    table: openTable(cells(x.options.operations, random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
+    table: openTable(cells(readDeviations(), random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
     stage,
   }
 }
@@ -266,7 +258,8 @@ async function openStages(
 function budgetOf({
   calls,
   callMs,
-  options: { maxCalls, timeLeftMs, clock },
+  clock,
+  options: { maxCalls, timeLeftMs },
 }: Explorer): Parameters<typeof sizesFor>[0] {
   const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !clock.controlled }
   // A clock that is moved does not show how long calls take.
@@ -283,9 +276,8 @@ async function learnTarget(caller: Caller, { allow, instance, newKeys = everyKey
   await learnSignatures(x)
   await learnAddresses(x, first ?? 'root', hasTokens)
   if (hasTokens) await learnWithdrawals(x, first, allow.keys)
-  const { seed, publicKeyPem } = caller.makeKeyPair()
-  x.names.set('spare', { seed, publicKey: publicKeyPem })
-  if (allow.keys) await createKeys(x, caller.pairs, { newKeys, hasTokens, makeKeyPair: caller.makeKeyPair })
+  x.names.set('spare', x.makeKeyPair())
+  if (allow.keys) await createKeys(x, caller.pairs, { newKeys, hasTokens })
   for (const who of solutionKeys.secret.slice(1)) await x.call(list(basic(who)))
   const hasSecretKeys = keyringOf(x, { ...allow, grants: true }).secret.length > 0
   const keyring = keyringOf(x, { ...allow, grants: allow.sessions && hasSecretKeys })
@@ -316,7 +308,7 @@ const mayReplaceKeys = ({ keyring, waysToEndKeys: ways }: Caller): boolean =>
 /** How many calls the last stages need. */
 function callsAtEnd(caller: Caller, { reserved }: Sizes): number {
   if (reserved === 0) return 0
-  const { controlled } = caller.x.options.clock
+  const { controlled } = caller.x.clock
   return reserved + (controlled ? clockStageCalls : 0) + (mayReplaceKeys(caller) ? otherKeysCalls : 0)
 }
 
@@ -330,7 +322,7 @@ const isOver = ({ caller: { x }, sizes, isEnding }: Stages, calls = 0): boolean 
  */
 async function worlds(all: Stages, part: string): Promise<void> {
   const { caller } = all
-  const { clock } = caller.x.options
+  const { clock } = caller.x
   for (const names of neighbours(readWorlds().order.get(part) ?? [part])) {
     const jobs = names.flatMap((name) => jobsOf(all, name))
     if (jobs.length > 1 && !clock.controlled)
@@ -404,7 +396,7 @@ const callsBeside = 0.6
  */
 async function meanwhile(all: Stages, ms: number): Promise<void> {
   const { x } = all.caller
-  const { clock } = x.options
+  const { clock } = x
   const until = clock.now() + ms
   const most = x.calls() + Math.floor(ms / callOfPauseMs)
   const isLate = (): boolean => x.calls() > most || isOver(all, all.sizes.sequenceCalls)
@@ -419,7 +411,7 @@ async function meanwhile(all: Stages, ms: number): Promise<void> {
 
 /** Whether there are pauses, and calls for the whole table. */
 const pausesReachAll = ({ caller: { x }, table }: Stages): boolean =>
-  !x.options.clock.controlled && x.options.maxCalls >= (1 + callsBeside) * table.all
+  !x.clock.controlled && x.options.maxCalls >= (1 + callsBeside) * table.all
 
 /** What a call takes on a quiet machine, the model's work included. */
 const callOfPauseMs = 1.2
@@ -460,7 +452,7 @@ async function quietStages(all: Stages): Promise<void> {
 async function ages({ caller, sizes }: Stages): Promise<void> {
   const { x, keyring } = caller
   const who = new Map(valuesOf(caller, sizes)).get('narrowSecond')
-  if (x.options.clock.controlled || !keyring.grants || !keyring.limits || sizes.storms === 0) return
+  if (x.clock.controlled || !keyring.grants || !keyring.limits || sizes.storms === 0) return
   if (typeof who === 'string') await learnAges(x, who)
 }
 
@@ -505,7 +497,7 @@ const callsOfLater = 5
 /** What worlds left for later. @param which what is due, what will be, once it is, or all of it, since the end has come */
 async function runLater(all: Stages, which: 'due' | 'awaited' | 'all'): Promise<void> {
   const { later, x } = all.caller
-  const { clock } = x.options
+  const { clock } = x
   later.sort((one, other) => one.due - other.due)
   for (let [next] = later; next !== undefined; [next] = later) {
     const ms = next.due - clock.now()
@@ -554,7 +546,7 @@ const hourMs = 3_600_000
 async function letTimePass(all: Stages): Promise<void> {
   const { caller, pick } = all
   const { x, keyring } = caller
-  if (!x.options.clock.controlled || !keyring.grants) return
+  if (!x.clock.controlled || !keyring.grants) return
   for (const name of readWorlds().order.get('time') ?? []) await world(all, name)
   for (const hours of [61 / 60, 5, 26, 8 * 24, 40 * 24, 100 * 24, 400 * 24]) {
     const time = hours * hourMs

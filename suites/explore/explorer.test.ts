@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { TargetGone } from './explorer-types.ts'
+import { TargetGone } from './explorer.ts'
 import type { Caller } from './keyring.ts'
 import { basic, changed, hmac, list } from './step.ts'
 import { brokenBy, foundIn } from './test-findings.ts'
@@ -55,9 +55,9 @@ test('after the overtime no call is made, and waits end at once', async () => {
     Object.assign(x.options, { overtimeMs: 1000, timeLeftMs: () => -999 })
     expect(await x.call(list(basic('root')))).not.toBeNull()
     Object.assign(x.options, { timeLeftMs: () => -1000 })
-    const nowMs = x.options.clock.now()
+    const nowMs = x.clock.now()
     await x.wait(5000)
-    expect(x.options.clock.now()).toBe(nowMs)
+    expect(x.clock.now()).toBe(nowMs)
     expect(await x.call(list(basic('root')))).toBeNull()
   })
 })

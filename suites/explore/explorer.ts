@@ -2,50 +2,42 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { write } from '../engine/conversation/call.ts'
-import { type Line, openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
+import { openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
 import { cutAnswer, showExchange } from '../engine/conversation/exchange.ts'
 import { type Delivery, deliver, mayChange } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
 import { isObject, isStrings } from '../engine/json.ts'
 import type { Delivered } from '../engine/judge/judge-case.ts'
-import { changesOf } from '../engine/language/deviations.ts'
+import { changesOf, readDeviations } from '../engine/language/deviations.ts'
 import { resolve, UnresolvedReference } from '../engine/language/resolve.ts'
 import { type Exchange, explain } from '../engine/model/explain.ts'
 import { contradicts, facts, judge } from '../engine/model/judge.ts'
 import { doubted, doubtLine, forgetSessions, learn, mayStemFrom, shape } from '../engine/model/learn.ts'
 import { keyIdOf } from '../engine/model/read-call.ts'
 import { type Span, slackMs } from '../engine/model/sessions.ts'
-import {
-  type Answer,
-  type Call,
-  type Fact,
-  initialState,
-  type Key,
-  layered,
-  type Problem,
-  type State,
-  type Verdict,
-} from '../engine/model/state.ts'
+import type { Answer, Call, Fact, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
 import { toHex, utf8 } from '../engine/signer/bytes.ts'
 import { headerBytes, nonceOf, type Key as SigningKey, Unmakeable } from '../engine/signer/changed-call.ts'
 import { ofFewKeys } from '../engine/signer/hmac.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
-import { shortName } from '../engine/signer/random.ts'
+import { type Random, shortName } from '../engine/signer/random.ts'
 import type { Exchange as ShownExchange, WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
-import { type Candidate, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
-import { byRoot } from './keyring.ts'
-import { fixedSessionNames } from './read-worlds.ts'
+import { knownBefore, type Unexplored } from './open.ts'
+import type { Candidate } from './sequences.ts'
 import {
   type BurstStep,
+  basic,
   type CallStep,
   callsOf,
+  ecc,
   isChunked,
   isCreation,
   list,
   nameOf,
   namesIn,
   pause,
+  type Step,
   type Value,
   wayOf,
 } from './step.ts'
@@ -56,97 +48,177 @@ const mostBroken = 8
 /** The longest assumed lock after wrong attempts. */
 const longestLockMs = 24 * 3_600_000
 
-export function createExplorer(options: ExplorerOptions): Explorer {
-  const { instance, values, clock, unique, emit = () => {}, createdKeys = openCreatedKeys() } = options
+/** One exchange as it happened. */
+export interface Seen {
+  readonly step: CallStep
+  readonly call: Call
+  readonly verdict: Verdict
+  readonly answer: Answer
+  readonly span: Span
+}
+
+interface Entry {
+  readonly step: Step
+  readonly seen: readonly Seen[]
+  readonly script: string
+  readonly at: number
+}
+
+/** The target is gone: no more calls can be made. */
+export class TargetGone extends Error {}
+
+export interface ExplorerOptions extends Unexplored {
+  /** Makes nonces and key pairs. */
+  readonly values: Random
+  readonly maxCalls: number
+  /** How many wrong tries others made shortly before: the target may have locked a key, or an address. */
+  readonly triesBefore?: number
+  /** Where the keys are recorded that the explorer creates and deletes. */
+  readonly createdKeys?: ReturnType<typeof openCreatedKeys>
+  /** Called before each call, with its number; repetitions count. */
+  onCall?(calls: number): void
+  /** Milliseconds of real time that are left, whatever the target's clock says. */
+  timeLeftMs(): number
+  /** How long calls may still be made once `timeLeftMs()` is 0, to end the last stages and to repeat findings; no limit by default. In ms. */
+  readonly overtimeMs?: number
+}
+
+/** An explorer, without what this file alone uses. */
+export type Explorer = Omit<Core, keyof ReturnType<typeof ownState>>
+
+type Core = ReturnType<typeof createCore>
+
+export const openExplorer: (options: ExplorerOptions) => Explorer = createCore
+
+function createCore(options: ExplorerOptions) {
+  const { instance, values, triesBefore = 0, createdKeys = openCreatedKeys() } = options
+  const { clock } = instance
   const isKept = { facts: noFacts(), random: values, redactor: null, isGentle: false }
+  const unique = Array.from(values.bytes(4), (byte) => (byte % 36).toString(36)).join('')
   const texts: { readonly [name: string]: string } = { unique, digits: digitsOf(unique) }
   const beganMs = clock.now()
-  const core: Core = {
+  const { state, ...before } = knownBefore(options)
+  const core = {
+    ...before,
+    ...ownState(options, state),
+    line: openLine(instance, { ...isKept, emit: () => {}, createdKeys }),
     options,
-    line: openLine(instance, { ...isKept, emit, createdKeys }),
-    log: [],
-    names: new Map([['root', options.root]]),
-    lookUp: (name) => core.names.get(name) ?? texts[name],
-    lines: new Map(),
-    pairNames: [],
-    addresses: options.addresses,
-    mapsAddresses: false,
-    oneSolution: new Map(),
-    script: '',
-    showLatest: () => undefined,
-    report: () => {},
-    tries: new Map(),
-    problems: [],
-    // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
-    known: {
-      ...initialState(options.terms, options.rootKey),
-      created: options.created,
-      sessionNames: layered(fixedSessionNames().map((name) => [name, true])),
+    clock,
+    log: [] as Entry[],
+    /** What a name in a step stands for. */
+    lookUp: (name: string): unknown => core.names.get(name) ?? texts[name],
+    /** The line of pairs that a name belongs to. */
+    lines: new Map<string, number>(),
+    /** The names of all pairs, the first one first. */
+    pairNames: [] as string[],
+    /** Whether the exploration created a key: nobody tried it before. */
+    isOwnKey: (id: string): boolean => !state.keys.has(id),
+    makeKeyPair: (): { readonly seed: Uint8Array; readonly publicKey: string } => {
+      const { seed, publicKeyPem: publicKey } = ed25519KeyPair(values.bytes(32))
+      return { seed, publicKey }
     },
-    state: () => core.known,
-    made: 0,
-    calls: () => core.made,
-    callMs: () => callMs(core),
-    sent: 0,
-    keptBytes: 0,
-    limit: options.maxCalls,
-    madeAgain: 0,
-    repeated: () => core.madeAgain,
-    beyondBudget: (calls, action) => beyondBudget(core, calls, action),
-    reserve: (calls) => {
+    /** Authorization by the root key, which has a secret or a public key. */
+    byRoot: instance.root.kind === 'secret' ? basic('root') : ecc('root'),
+    /** The target compares the IPv4-mapped form of our addresses, such as ::ffff:127.0.0.1. */
+    mapsAddresses: false,
+    /** For each key a scope word of one solution (`solution:ID`) that the target grants it, if there is one. */
+    oneSolution: new Map<string, string>(),
+    /** Names the part of the exploration that runs. */
+    script: '',
+    /** What was sent and received in the latest step, secrets included; undefined after calls at once. */
+    showLatest: (): ShownExchange | undefined => undefined,
+    /** Receives the findings. */
+    report: (_: Candidate): void => {},
+    state: (): State => core.known,
+    calls: (): number => core.made,
+    /** How long a call takes by the latest ones, and by the pace that the target allows. In ms. */
+    callMs: (): number => callMs(core),
+    /** Calls that were made beyond the budget, to repeat findings. */
+    repeated: (): number => core.madeAgain,
+    /** Lets an action make this many further calls, which the budget does not count. */
+    beyondBudget: <T>(calls: number, action: () => Promise<T>): Promise<T> => beyondBudget(core, calls, action),
+    /** Keeps this many calls of the budget for later. */
+    reserve: (calls: number): void => {
       core.limit = options.maxCalls - calls
     },
-    setTerms: (terms) => {
+    /** Replaces the known terms of the target. */
+    setTerms: (terms: Partial<Terms>): void => {
       core.known = { ...core.known, terms: { ...core.known.terms, ...terms } }
     },
-    sentOffset: 0,
-    setSignatureClock: (offsetMs, isSure) => {
+    /** The offset of our time in signatures; while it is uncertain, no signature is judged. */
+    setSignatureClock: (offsetMs: number, isSure: boolean): void => {
       core.sentOffset = offsetMs
       core.known = { ...core.known, signatureClock: isSure ? offsetMs : null }
     },
-    lastOffset: null,
-    dateOffset: () => core.lastOffset,
-    triesOf: (id, isCounted = () => true) => {
+    /** The target's clock according to its last Date header, minus ours. In ms. */
+    dateOffset: (): number | null => core.lastOffset,
+    /** Wrong attempts of the last day, on a key or on all keys. `isCounted`: whether one before this entry of the log counts. */
+    triesOf: (id: string | null, isCounted: (entry: number) => boolean = () => true): number => {
       const sinceMs = clock.now() - longestLockMs
-      const before = beganMs > sinceMs && !isOwnKey(core, id) ? options.triesBefore : 0
+      const isOwn = id !== null && core.known.keys.has(id) && core.isOwnKey(id)
+      const before = beganMs > sinceMs && !isOwn ? triesBefore : 0
       return before + (core.tries.get(id) ?? []).filter(({ ms, entry }) => ms > sinceMs && isCounted(entry)).length
     },
-    lastId: 0,
-    broken: 0,
-    foresee: (step) => foresee(core, step),
-    call: (step, only, lane) => call(core, step, only, lane),
-    burst: (step) => burst(core, step),
-    wait: async (ms) => {
+    /** The model's verdict on a step now; null if the step cannot be made. */
+    foresee: (step: CallStep): Verdict | null => foresee(core, step),
+    /** @param only makes it only if the model says this of it @param lane beside calls of other lanes, from 0 */
+    call: (step: CallStep, only?: Verdict['is'], lane?: number): Promise<Seen | null> => call(core, step, only, lane),
+    burst: (step: BurstStep): Promise<(Seen | null)[]> => burst(core, step),
+    wait: async (ms: number): Promise<void> => {
       core.log.push({ step: pause(ms), seen: [], script: core.script, at: clock.now() })
       const leftMs = endsInMs(core)
       if (leftMs > 0) await clock.sleep(Math.min(ms, leftMs))
     },
+    /** How long a pause is that tells the ages of sessions apart. In ms. */
     apartMs: coarse.apartMs,
-    keepsFineAges: (isSo) => {
+    /** Whether the target keeps the ages of sessions to the millisecond, as far as it is known. */
+    keepsFineAges: (isSo: boolean): void => {
       const { apartMs, slackMs } = isSo ? fine : coarse
       core.apartMs = apartMs
       core.known = { ...core.known, sessions: core.known.sessions.map((table) => ({ ...table, slackMs })) }
     },
-    isOver: (reserve = { calls: 0, ms: 0 }) =>
+    isOver: (reserve = { calls: 0, ms: 0 }): boolean =>
       core.made + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
-    hasEnded: () => endsInMs(core) <= 0,
-    giveWay: () => {
+    /** The overtime is over, too: calls are no longer made, and waits end at once. */
+    hasEnded: (): boolean => endsInMs(core) <= 0,
+    /** Others have used the target, so its sessions and its free places for keys are unknown. */
+    giveWay: (): void => {
       const now = clock.now()
       // What becomes of earlier keys when others fill the places is open.
       const keys = new Map([...core.known.keys].map(([id, key]) => [id, doubted(core.known, key)]))
       const crowded = { ...core.known, keys, created: Math.max(10, core.known.created) }
       core.known = forgetSessions(crowded, { from: now, to: now })
     },
-    endKey: (name, ended) => endKey(core, name, ended),
-  }
-  for (const { name, value, key } of options.knownKeys) {
-    core.names.set(name, value)
-    if (value.publicKey !== undefined) core.names.set(`${name}-own`, { publicKey: value.publicKey })
-    const { keys, keyNames } = core.known
-    core.known = { ...core.known, keys: new Map(keys).set(key.id, key), keyNames: keyNames.with([[key.name, true]]) }
+    /** A key was disabled or deleted. What becomes of those that it created is open. */
+    endKey: (name: string, requirement: NonNullable<Key['ended']>): void => endKey(core, name, requirement),
   }
   return core
 }
+
+/** What this file alone reads and changes. */
+const ownState = ({ maxCalls }: ExplorerOptions, known: State) => ({
+  /** What the model knows. */
+  known,
+  /** Calls that count to the budget. */
+  made: 0,
+  /** How many calls may be made in all. */
+  limit: maxCalls,
+  /** All calls, and those beyond the budget. */
+  sent: 0,
+  madeAgain: 0,
+  /** Bytes of answers with keys and tokens. */
+  keptBytes: 0,
+  lastId: 0,
+  /** Broken answers in a row. */
+  broken: 0,
+  lastOffset: null as number | null,
+  /** Added to our time in signatures. */
+  sentOffset: 0,
+  /** When wrong credentials were tried, for one key and for all. */
+  tries: new Map<string | null, { readonly ms: number; readonly entry: number }[]>(),
+  /** The problems of answers since the last check. */
+  problems: [] as Problem[],
+})
 
 /** Where ages may be kept in whole seconds, and where they are kept in milliseconds, by clocks that may differ a little. In ms. */
 const coarse = { apartMs: 1250, slackMs }
@@ -160,14 +232,10 @@ function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): voi
     [...state.keys].map(([id, other]) => [id, mayStemFrom(state, other, key.id) ? doubted(state, other) : other]),
   )
   keys.set(key.id, { ...key, ended })
-  const isLast = [...keys].every(([id, other]) => other.ended !== undefined || !isOwnKey(core, id))
+  const isLast = [...keys].every(([id, other]) => other.ended !== undefined || !core.isOwnKey(id))
   // Whether its place is free now is open, too. With none left, a server that makes room for others has none to remove.
   core.known = { ...state, keys, created: isLast ? 0 : state.created, terms: { ...state.terms, fresh: false } }
 }
-
-/** A key that the model created: nobody tried it before. */
-const isOwnKey = ({ options: { knownKeys, rootKey }, known: state }: Core, id: string | null): boolean =>
-  id !== null && id !== rootKey.id && state.keys.has(id) && !knownKeys.some(({ key }) => key.id === id)
 
 function foresee(core: Core, step: CallStep): Verdict | null {
   const rendered = tryRender(core, step)
@@ -389,7 +457,7 @@ function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
 async function noticeBroken(core: Core, answer: Answer): Promise<void> {
   core.broken = answer.kind === 'broken' ? core.broken + 1 : 0
   if (answer.kind !== 'broken' || core.broken < mostBroken) return
-  const right = list(byRoot(core), { connection: 'new' })
+  const right = list(core.byRoot, { connection: 'new' })
   const rendered = tryRender(core, right)
   const isThere = rendered !== null && (await exchange(core, right, rendered)).answer.kind !== 'broken'
   if (!isThere) throw new TargetGone(answer.reason)
@@ -413,7 +481,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
   })
   const happened = await overlapping(core, sent)
   const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
-  core.log.push({ step, seen: seen.map(forLog), script: core.script, at: core.options.clock.now() })
+  core.log.push({ step, seen: seen.map(forLog), script: core.script, at: core.clock.now() })
   explainBurst(core, seen)
   await mayHaveBeenClosed(core, before.sessions, seen)
   return seen
@@ -421,7 +489,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
 
 /** On a clock that stands still, calls at once would look like calls one after another, in an order that nobody knows. */
 async function overlapping<Sent extends { readonly span: Span }>(
-  { options: { clock } }: Core,
+  { clock }: Core,
   sent: readonly Sent[],
 ): Promise<Sent[]> {
   if (!clock.controlled || sent.length < 2) return [...sent]
@@ -433,7 +501,7 @@ async function overlapping<Sent extends { readonly span: Span }>(
 async function mayHaveBeenClosed(core: Core, sessions: State['sessions'], seen: readonly Seen[]): Promise<void> {
   const isTaught = core.known.sessions.length < sessions.length && seen.some(({ answer }) => answer.kind === 'refused')
   if (!isTaught || (await takesRoot(core))) return
-  const now = core.options.clock.now()
+  const now = core.clock.now()
   core.known = forgetSessions({ ...core.known, sessions }, { from: now, to: now })
 }
 
@@ -494,41 +562,13 @@ function byEnd(seen: readonly Seen[]): number[] {
  * @returns whether the root key lists solutions now, from an address of ours; true if no call is left to ask
  */
 async function takesRoot(core: Core, from?: string): Promise<boolean> {
-  const control = list(byRoot(core), { connection: 'new', ...(from === undefined ? {} : { from }) })
+  const control = list(core.byRoot, { connection: 'new', ...(from === undefined ? {} : { from }) })
   const rendered = tryRender(core, control)
   if (rendered === null || isSpent(core)) return true
   return (await exchange(core, control, rendered)).answer.kind === 'accepted'
 }
 
 // The state of an exploration: a step becomes a call, and its answer updates the state.
-
-/** An explorer with its state and counters. */
-interface Core extends Explorer {
-  readonly line: Line
-  readonly pairNames: string[]
-  apartMs: number
-  /** When wrong credentials were tried, for one key and for all. */
-  readonly tries: Map<string | null, { readonly ms: number; readonly entry: number }[]>
-  /** The problems of answers since the last check. */
-  readonly problems: Problem[]
-  known: State
-  /** Calls that count to the budget. */
-  made: number
-  /** All calls. */
-  sent: number
-  /** Bytes of answers with keys and tokens. */
-  keptBytes: number
-  /** How many calls may be made in all. */
-  limit: number
-  /** Calls beyond the budget. */
-  madeAgain: number
-  lastId: number
-  /** Broken answers in a row. */
-  broken: number
-  lastOffset: number | null
-  /** Added to our time in signatures. */
-  sentOffset: number
-}
 
 const addressOf = ({ addresses }: Core, step: CallStep) =>
   addresses.find(({ name }) => name === step.from) ?? addresses[0] ?? { local: undefined, seen: '' }
@@ -550,7 +590,9 @@ const callOf = (core: Core, step: CallStep, { authorization, body, breaks }: Ren
 
 /** @returns null if the step cannot be made: a name stands for nothing, or a change has nothing to change */
 function tryRender(core: Core, step: CallStep): Rendered | null {
-  const { instance, clock, operations, values } = core.options
+  const { clock } = core
+  const { instance, values } = core.options
+  const operations = readDeviations()
   const { scheme, tokenPrefix, uri } = core.known.terms
   const settings = {
     scheme,
@@ -601,7 +643,7 @@ function withShortSessions({ known: state }: Core, params: CallStep['params']): 
 export const sessionSent = ({ terms }: State, name: string): string =>
   terms.longSessionNames !== false || /^[a-z0-9]{1,8}$/.test(name) ? name : shortName(name)
 
-const now = ({ options: { clock } }: Core): Span => ({ from: clock.now(), to: clock.now() })
+const now = ({ clock }: Core): Span => ({ from: clock.now(), to: clock.now() })
 
 /** Learns from an answer: returns the next state and the named values of its result. */
 function takeAnswer(

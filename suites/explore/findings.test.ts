@@ -3,9 +3,10 @@ import type { Answer } from '../engine/model/state.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
-import type { Candidate, Explorer, Seen } from './explorer-types.ts'
+import type { Explorer, Seen } from './explorer.ts'
 import { cameBetween, collectFindings } from './findings.ts'
 import { expectRefused } from './keyring.ts'
+import type { Candidate } from './sequences.ts'
 import { anyCall, atOnce, basic, type CallStep, changed, create, grant, hmac, list, refresh, token } from './step.ts'
 import { foundIn, toldOf } from './test-findings.ts'
 
@@ -45,13 +46,14 @@ test('refusals that are never seen again are tried at most eight times', async (
 
 test('refusals that are never seen again are not tried for longer than half of the remaining time', async () => {
   const isRepeated = await takeOnceRefused((x) => {
-    let ms = x.options.clock.now()
+    let ms = x.clock.now()
     const now = () => {
       ms += 1000
       return ms
     }
     Object.assign(x, {
-      options: { ...x.options, clock: { ...x.options.clock, controlled: false, now }, timeLeftMs: () => 60_000 },
+      clock: { ...x.clock, controlled: false, now },
+      options: { ...x.options, timeLeftMs: () => 60_000 },
     })
   })
   const tried = isRepeated.filter(Boolean).length
@@ -72,7 +74,7 @@ test('what was shown is only counted, and a lock is waited for only twice', asyn
     for (const who of [...keys, ...keys, ...keys]) await x.call(list(hmac(who)))
   })
   // As at a URL, where waiting takes time: too little is left for the longer wait.
-  const { clock } = x.options
+  const { clock } = x
   Object.assign(clock, { controlled: false })
   const findings = collectFindings(x, requirements)
   const beganMs = clock.now()

@@ -11,11 +11,10 @@ import { printable } from '../engine/printable.ts'
 import { createRedactor, type Redactor, redactExchange, shorten } from '../engine/redact.ts'
 import { hintText } from '../report/problem-text.ts'
 import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
-import { bodySigned, isSignedOtherBody, sessionSent } from './explorer.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
+import { bodySigned, type Explorer, isSignedOtherBody, sessionSent } from './explorer.ts'
 import { fixtureText, ownerOf } from './fixture-text.ts'
-import { byRoot, explainKeys, waysToEndKeys } from './keyring.ts'
-import { findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
+import { explainKeys, waysToEndKeys } from './keyring.ts'
+import { type Candidate, findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
 import { areAccepted, closure, inSequence, isRefusal, plainCallsOf, reproduce, unreported } from './shrink.ts'
 import {
   basic,
@@ -88,14 +87,14 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       seen.set(id, count)
       const earlier = found.findIndex((one) => one.id === id && !isShownAgain(one))
       if (count > 1 && (earlier < 0 || count > mostChances)) return
-      const begunMs = x.options.clock.now()
+      const begunMs = x.clock.now()
       const shrunk =
         found.length < mostShrunk
           ? await reproduce(x, candidate)
           : { steps: candidate.steps ?? closure(x, candidate.entry), outcomes: [], failed: 0, tries: 0 }
       // Repeating it may have locked the key, so that it only seems to repeat.
       if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
-        notSeenAgain.set(id, { times: missed.times + 1, ms: missed.ms + x.options.clock.now() - begunMs })
+        notSeenAgain.set(id, { times: missed.times + 1, ms: missed.ms + x.clock.now() - begunMs })
         seen.delete(id)
         return
       }
@@ -127,14 +126,14 @@ const saysTheSame = (one: Found, other: Found): boolean =>
 const leastTriesMs = 7000
 
 /** Whether such tries took longer than that, and longer than half of the remaining time: with pauses between sessions each of them takes seconds. */
-const hasTakenTooLong = ({ options: { clock, timeLeftMs } }: Explorer, ms: number): boolean =>
+const hasTakenTooLong = ({ clock, options: { timeLeftMs } }: Explorer, ms: number): boolean =>
   !clock.controlled && ms > Math.max(leastTriesMs, timeLeftMs() / 2)
 
 /** A signed call whose body is in another form: if the target takes such a body with Basic credentials, and this signature of a plain one, then the body is the cause. */
 async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {
   const step = x.log[candidate.entry]?.step
   if (candidate.kind !== 'refused' || !isCall(step) || !isSignedOtherBody(step)) return candidate
-  const right = list(byRoot(x), defined({ body: step.body, headers: step.headers }))
+  const right = list(x.byRoot, defined({ body: step.body, headers: step.headers }))
   const isTaken = async (call: CallStep): Promise<boolean> => (await x.call(call))?.answer.kind === 'accepted'
   if (wayOf(right.auth) !== 'basic' || !(await isTaken(right)) || !(await isTaken(list(step.auth)))) return candidate
   return { ...candidate, requirement: bodySigned, fact: bodySigned }
@@ -186,7 +185,10 @@ function findingOf(
     requirement,
     level,
     message: printable(redactor.text(sent(told))),
-    steps: stepLines(x, { steps, outcomes, sharesConnection }, lastOutcome(x, candidate)).map(sent),
+    steps: stepLines(
+      { steps, outcomes, sharesConnection },
+      { outcome: lastOutcome(x, candidate), explain: (names) => explainKeys(x, names), addresses: x.addresses },
+    ).map(sent),
     reproduced: { failed, tries },
     ...hintOf(x, candidate),
     ...(isLeast ? { least: true } : {}),
@@ -293,10 +295,10 @@ const likeness = ({ call, auth, params, alter }: CallStep): string =>
   JSON.stringify([call, auth, params, alter ?? null]).replace(/"session:[^"]*"/g, '""')
 
 /** Solutions and addresses are others on another target. */
-function ofTarget({ options: { solutions }, addresses }: Explorer): ReadonlyMap<string, string> {
+function ofTarget({ options: { instance }, addresses }: Explorer): ReadonlyMap<string, string> {
   const named = addresses.slice(0, 2).map(({ seen }, at): [string, string] => [seen, `$${addressNames[at]}.address`])
   return new Map([
-    ...solutions.map((id, at): [string, string] => [id, `$solutions.${at}`]),
+    ...instance.settings.solutions.map((id, at): [string, string] => [id, `$solutions.${at}`]),
     ...named.filter(([seen]) => seen !== ''),
   ])
 }
@@ -324,7 +326,6 @@ function creationOf(x: Explorer, key: string): Step[] {
 /** Every secret of this exploration. */
 function* secretsOf(x: Explorer): Generator<string> {
   const { keys, access, refresh } = x.state()
-  yield x.options.root.secret ?? ''
   for (const { secret } of keys.values()) yield secret
   yield* access.keys()
   yield* refresh.keys()
@@ -419,7 +420,7 @@ function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Pr
     if (perhapsLocked.some(({ way }) => locking.has(way))) return true
     if (waitedInVain >= mostWaits || !(await areRefused(x, perhapsLocked))) return false
     for (const ms of lockMs) {
-      if (!x.options.clock.controlled && x.options.timeLeftMs() < 2 * ms) break
+      if (!x.clock.controlled && x.options.timeLeftMs() < 2 * ms) break
       await x.wait(ms)
       if (!(await areAccepted(x, perhapsLocked))) continue
       for (const { way } of perhapsLocked) locking.add(way)

@@ -1,10 +1,12 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed, and makes calls only if the model is sure of their answers. */
+
 import { keyLimit } from '../engine/document.ts'
 import { defined } from '../engine/json.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { TargetSettings } from '../engine/target.ts'
-import type { Explorer, Seen } from './explorer-types.ts'
-import { type Auth, basic, type CallStep, ecc, grant, list, nameOf, refresh, token, wayOf, whoOf } from './step.ts'
+import type { Explorer, Seen } from './explorer.ts'
+import { plannedKeys, solutionKeys } from './open.ts'
+import { type CallStep, grant, list, nameOf, refresh, token, wayOf, whoOf } from './step.ts'
 
 /** Who makes the calls of an exploration, and what it remembers of them. */
 export interface Caller {
@@ -28,7 +30,6 @@ export interface Caller {
   readonly waysToEndKeys: readonly WayToEndKey[]
   /** Whether a creation may be tried that the target must refuse, although it takes a place where the target does not. */
   readonly triesCreations: boolean
-  makeKeyPair(): KeyPair
 }
 
 /** Whether a wrong creation shows something: keys may be created, and a place is free. */
@@ -43,11 +44,6 @@ interface Later {
   /** How many pairs it is about. */
   readonly pairs: number
   run(): Promise<void>
-}
-
-interface KeyPair {
-  readonly seed: Uint8Array
-  readonly publicKeyPem: string
 }
 
 interface PairKind {
@@ -135,45 +131,16 @@ export function apikeyScope(x: Explorer): string[] | undefined {
   return shown.length === 0 ? undefined : shown
 }
 
-/** Authorization by the root key, which has a secret or a public key. */
-export const byRoot = (x: Explorer): Auth => (x.names.get('root')?.seed === undefined ? basic('root') : ecc('root'))
-
 /** Whether the exploration created a key. One that the target gave the id of the root key, or of a key of the cases, is not its own. */
-export function isOwnKey({ names, options: { rootKey, knownKeys } }: Explorer, name: string): boolean {
-  const id = names.get(name)?.id
-  return id !== undefined && id !== rootKey.id && knownKeys.every(({ key }) => key.id !== id)
-}
-
-/** What a reader must know of a key that a finding names. */
-const aboutKeys: { readonly [name: string]: string } = {
-  'by-basic': 'a key that Basic credentials created',
-  'by-ecc': 'a key that an ECC signature created',
-  'by-token': 'a key that an access token created',
-  'by-child': 'a key that an access token of a created key created',
-  'ecc-a': 'a key with a public key',
-  'ecc-b': 'a key with a public key, which an access token created',
-  'ecc-by-ecc': 'a key with a public key, which an ECC signature created',
-  'ecc-solution': 'a key with a public key and the scope solution',
-  'context-key': 'a key with the scope context',
-  'solution-key': 'a key with the scope solution',
-  'second-solution-key': 'a key with the scope solution',
-  'third-solution-key': 'a key with the scope solution',
-}
-
-/** How these keys are created, if the target lets them be. */
-const planned: { readonly [name: string]: string } = {
-  'by-basic': 'basic',
-  'by-ecc': 'ecc',
-  'by-token': 'token',
-  'by-child': 'token',
-  'ecc-b': 'token',
-  'ecc-by-ecc': 'ecc',
+export function isOwnKey(x: Explorer, name: string): boolean {
+  const id = x.names.get(name)?.id
+  return id !== undefined && x.isOwnKey(id)
 }
 
 /** `name is …` for each of these names that is a key of the exploration. */
 export const explainKeys = (x: Explorer, names: readonly string[]): string[] =>
   [...new Set(names)].flatMap((name) => {
-    const about = (isCreatedAsPlanned(x, name) ? aboutKeys[name] : undefined) ?? aboutOwnKey(x, name)
+    const about = (isCreatedAsPlanned(x, name) ? plannedKeys[name]?.about : undefined) ?? aboutOwnKey(x, name)
     return about === undefined ? [] : `${name} is ${about}`
   })
 
@@ -182,7 +149,8 @@ function isCreatedAsPlanned({ log }: Explorer, name: string): boolean {
   const made = log
     .flatMap(({ seen }) => seen)
     .find(({ step, answer }) => nameOf(step) === name && answer.kind === 'accepted')
-  return planned[name] === undefined || made === undefined || wayOf(made.step.auth) === planned[name]
+  const { way } = plannedKeys[name] ?? {}
+  return way === undefined || made === undefined || wayOf(made.step.auth) === way
 }
 
 const creations: { readonly [how: string]: string } = {
@@ -201,12 +169,6 @@ function aboutOwnKey(x: Explorer, name: string): string | undefined {
   const creation = creations[how] === undefined ? '' : `, which ${creations[how]} of ${by ?? 'another key'} created`
   const scope = `the scope "${(key.scope ?? []).join(' ')}"`
   return `a key with ${key.publicKey === null ? '' : 'a public key and '}${scope}${creation}`
-}
-
-/** Keys that may only list solutions, with a secret and with a public key; a run has some that its cases created. */
-export const solutionKeys = {
-  secret: ['solution-key', 'second-solution-key', 'third-solution-key'],
-  ecc: ['ecc-solution', 'ecc-by-ecc'],
 }
 
 /** What may be done: request tokens, create keys, fill limits. */

@@ -7,7 +7,7 @@
  * is wrong in one combination shows, and nothing is repeated that cannot fail any more.
  */
 import type { Key, Pair } from '../engine/model/state.ts'
-import type { Explorer } from './explorer-types.ts'
+import type { Explorer } from './explorer.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
 import { type KnownNames, readWorlds } from './read-worlds.ts'
 import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
@@ -120,7 +120,7 @@ type Feature = readonly [name: string, value: string, group?: 'restrictions']
 /** What makes a pair another kind of pair; the names of sessions and of foreign addresses do not. */
 function featuresOf(x: Explorer, pair: Pair): Feature[] {
   const { scope, key, generation, standing, accessEnds } = pair
-  const isOver = accessEnds !== null && x.options.clock.now() > accessEnds.to
+  const isOver = accessEnds !== null && x.clock.now() > accessEnds.to
   const address = scope.find((word) => word.startsWith('ipAddr:'))
   const session = scope.find((word) => word.startsWith('session:'))
   return [
@@ -152,17 +152,14 @@ const twoByTwo = (features: readonly Feature[]): string[] =>
       )
 
 /** What every law may name. @param it the pair or the key */
-function valuesFor(
-  { x: { addresses, options } }: Caller,
-  it: string,
-): { readonly [name in KnownNames['pairs']]: unknown } {
-  const [first, ...others] = addresses.slice(1).map(({ name }) => name)
+function valuesFor({ x }: Caller, it: string): { readonly [name in KnownNames['pairs']]: unknown } {
+  const [first, ...others] = x.addresses.slice(1).map(({ name }) => name)
   return {
     it,
     addresses: first === undefined ? [] : [first],
     otherAddresses: others,
-    probes: options.probes,
-    contexts: contextsOf(options),
+    probes: x.probes,
+    contexts: contextsOf(x),
   }
 }
 
@@ -175,8 +172,7 @@ function othersOf({ x, keyring: { secret, narrow, ecc, narrowEcc } }: Caller, wh
 }
 
 /** The declared calls for the contexts of two solutions. */
-function contextsOf({ solutionProbe, solutions }: Explorer['options']): unknown[] {
-  const [own, other] = solutions.filter((id) => /^[\w-]+$/.test(id))
+function contextsOf({ solutionProbe, solutions: [own, other] }: Explorer): unknown[] {
   if (solutionProbe === undefined || own === undefined || other === undefined) return []
   const { method, params, path } = solutionProbe
   return [own, other].map((solution) => ({ method, params: withValue(params, path, solution) }))

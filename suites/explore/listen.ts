@@ -24,18 +24,8 @@ import { contradicts, facts, isKnownMethod, judge } from '../engine/model/judge.
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { looseBytes, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
-import {
-  type Call,
-  type Fact,
-  initialState,
-  memberOf,
-  type Pair,
-  pairsOfLine,
-  type State,
-} from '../engine/model/state.ts'
+import { type Call, type Fact, memberOf, type Pair, pairsOfLine, type State } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
-import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
-import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { Instance, Target, WireRequest } from '../engine/target.ts'
 import type { Finding } from '../report/report.ts'
 import {
@@ -52,7 +42,7 @@ import {
   withShortAnswer,
   wronglyAccepted,
 } from './case-call.ts'
-import { keyOfRoot, namedMethods } from './open.ts'
+import { keyBefore, stateOfTarget } from './open.ts'
 import { wrongAnswer } from './wrong-answer.ts'
 
 /** Our addresses as the target sees them; undefined where that is not known. */
@@ -487,27 +477,18 @@ interface ListensTo {
 
 export function listenToCases(
   { target, corpus, keptTestKeys = [], earlierKeys = [] }: ListensTo,
-  { root, settings }: Instance,
+  instance: Instance,
   facts: TargetFacts,
 ) {
   const earlier = [...openCreatedKeys(() => {}, earlierKeys).keys, ...keptTestKeys]
-  const begun = withKeys(
-    initialState(
-      {
-        scheme: settings.scheme,
-        tokenPrefix: wordOfTokens(settings, facts),
-        uri: settings.signedUri,
-        ...namedMethods(settings),
-        // The preflight has made calls before.
-        fresh: false,
-      },
-      keyOfRoot(root),
-    ),
-    earlier,
-  )
+  const { settings } = instance
+  const begun = stateOfTarget(instance, { tokenPrefix: wordOfTokens(settings, facts) })
+  const keys = new Map(begun.keys)
+  for (const key of earlier)
+    keys.set(key.id, keyBefore(key, { name: key.name || (key.member ?? ''), origin: 'created before' }))
   return listenToRun({
     // Which sessions there were before is not known, so they are not followed.
-    state: { ...begun, sessions: [] },
+    state: { ...begun, keys, sessions: [] },
     isShared: !target.fresh,
     seenFrom: { first: facts.clientAddress, second: facts.secondAddress },
     unknownTexts: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
@@ -517,23 +498,6 @@ export function listenToCases(
 }
 
 const hasCredentials = ({ secret, privateKey }: CreatedKey): boolean => secret !== undefined || privateKey !== undefined
-
-/** Keys that were created before: their scope is not known here. */
-function withKeys(state: State, kept: readonly CreatedKey[]): State {
-  const keys = new Map(state.keys)
-  for (const { id, name, member, secret = '', privateKey } of kept)
-    keys.set(id, {
-      id,
-      name: name || (member ?? ''),
-      secret,
-      publicKey: privateKey === undefined ? null : publicKeyOfSeed(seedFromPkcs8(privateKey)),
-      scope: null,
-      doubtful: [],
-      works: 'unknown',
-      origin: 'created before',
-    })
-  return { ...state, keys }
-}
 
 // What the model found by listening to the cases, as findings of the report.
 

@@ -2,11 +2,12 @@
  * Combinations: every pair of values of the dimensions of fixtures/matrix.yaml, which also says what they stand for. Each row is a short sequence
  * with its control.
  */
+
 import type { RawStep } from '../engine/language/corpus.ts'
 import { readPackageYaml } from '../engine/language/yaml-source.ts'
 import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
 import type { Sizes } from './budget.ts'
-import type { Seen } from './explorer-types.ts'
+import type { Seen } from './explorer.ts'
 import { type Caller, expectRefused, mayTryCreation } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import { Missing, stepOf, type Values } from './world-steps.ts'

@@ -1,163 +1,15 @@
-/** Opens a target for an exploration, and creates an explorer from its settings. */
+/** Opens a target for an exploration, and says what is known of it before the first call. */
 import { areas } from '../engine/model/judge.ts'
-import type { Key, Terms } from '../engine/model/state.ts'
+import { initialState, type Key, layered, type State, type Terms } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
-import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
+import { publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type Random, systemRandom } from '../engine/signer/random.ts'
-import { bareSettings, type Instance, type RootKey, type TargetSettings } from '../engine/target.ts'
+import { bareSettings, type Instance, type TargetSettings } from '../engine/target.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
-import { createExplorer } from './explorer.ts'
-import type { Explorer, ExplorerOptions } from './explorer-types.ts'
-import { solutionKeys } from './keyring.ts'
+import { fixedSessionNames } from './read-worlds.ts'
 import type { CallStep, Value } from './step.ts'
-
-interface OpenOptions
-  extends Pick<
-      ExplorerOptions,
-      'instance' | 'operations' | 'values' | 'emit' | 'createdKeys' | 'maxCalls' | 'timeLeftMs' | 'onCall'
-    >,
-    Partial<Pick<ExplorerOptions, 'created' | 'triesBefore' | 'overtimeMs'>> {
-  /** Nothing was created on the target before, and nobody else uses it. */
-  readonly fresh: boolean
-  readonly loopback: boolean
-  /** Existing keys: the test keys of a run. */
-  readonly knownKeys?: readonly KnownKey[]
-  /** A race before it left more sessions than the limit. */
-  readonly hasSurplusSessions?: boolean
-}
-
-/** A key that is there before the exploration. */
-interface KnownKey {
-  readonly id: string
-  readonly secret?: string
-  /** PKCS#8 PEM. */
-  readonly privateKey?: string
-  /** Its name among the test keys; without one it is a key that may only list solutions. */
-  readonly member?: string
-  /** Its label on the target. */
-  readonly name?: string
-}
-
-/** The explorer's key that a test key replaces. */
-const standsFor: { readonly [member: string]: string } = {
-  erin: 'by-ecc',
-  bob: 'ecc-a',
-  carol: 'ecc-b',
-  dave: 'context-key',
-}
-
-export function openExplorer(options: OpenOptions): Explorer {
-  const { values, knownKeys = [] } = options
-  const { root, settings, clock } = options.instance
-  return createExplorer({
-    created: 0,
-    triesBefore: 0,
-    ...options,
-    clock,
-    unique: Array.from(values.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
-    root: rootValue(root),
-    rootKey: keyOfRoot(root),
-    terms: {
-      scheme: settings.scheme,
-      tokenPrefix: settings.tokenPrefix ?? null,
-      uri: settings.signedUri,
-      ...namedMethods(settings),
-      fresh: options.fresh,
-      ...(options.hasSurplusSessions === true ? { hasSurplusSessions: true } : {}),
-    },
-    addresses: addressesOf(settings, options.loopback),
-    solutions: settings.solutions,
-    probes: areaProbes(settings),
-    solutionProbe: solutionProbe(settings),
-    knowsAddress: settings.clientAddress !== undefined,
-    knownKeys: knownKeys.flatMap((key, at) =>
-      asKnown(key, knownKeys.slice(0, at).filter((other) => other.member === undefined && isLike(key, other)).length),
-    ),
-  })
-}
-
-/** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
-const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
-
-const narrowScopes: { readonly [name: string]: string[] } = {
-  'context-key': ['context'],
-  ...Object.fromEntries(Object.values(solutionKeys).flatMap((names) => names.map((name) => [name, ['solution']]))),
-}
-
-/** Whether both keys have a secret, or both a public key. */
-const isLike = (one: KnownKey, other: KnownKey): boolean =>
-  (one.privateKey === undefined) === (other.privateKey === undefined)
-
-/** @param nameless how many keys of its kind before it are no test keys */
-function asKnown(
-  { id, secret = '', privateKey, member, name: label = member ?? '' }: KnownKey,
-  nameless: number,
-): { name: string; value: Value; key: Key }[] {
-  const namesOfCases = privateKey === undefined ? solutionKeys.secret : solutionKeys.ecc
-  const name = member === undefined ? namesOfCases[nameless] : standsFor[member]
-  if (name === undefined) return []
-  const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
-  const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)
-  const scope = narrowScopes[name] ?? null
-  // It may have been removed to make room for another one.
-  const key: Key = {
-    id,
-    name: label,
-    secret,
-    publicKey,
-    scope,
-    doubtful: scope === null ? perhapsMissing : [],
-    works: 'unknown',
-    origin: member === undefined ? 'a key of a case' : `test key ${member}`,
-  }
-  const pair = seed === undefined || publicKey === null ? {} : { seed, publicKey: publicKeyToPem(publicKey) }
-  return [{ name, key, value: { id, secret, name: label, ...pair } }]
-}
-
-/** The initial key as the model knows it. */
-export function keyOfRoot(root: RootKey): Key {
-  const { secret = '', seed } = rootValue(root)
-  return {
-    id: root.id,
-    name: '',
-    secret,
-    publicKey: seed === undefined ? null : publicKeyOfSeed(seed),
-    scope: null,
-    doubtful: [],
-    works: 'yes',
-    origin: 'the initial key',
-  }
-}
-
-function rootValue(root: RootKey): Value {
-  if (root.kind === 'secret') return { id: root.id, secret: root.secret }
-  const seed = seedFromPkcs8(root.privateKey)
-  return { id: root.id, secret: '', seed, publicKey: publicKeyToPem(publicKeyOfSeed(seed)) }
-}
-
-/** On the loopback, every address of 127/8 is ours. */
-function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): Explorer['addresses'] {
-  if (!loopback) {
-    const first = { name: 'first-address', local: undefined, seen: clientAddress ?? '' }
-    const hasSecond = clientAddress !== undefined && secondAddress !== undefined
-    return hasSecond ? [first, { name: 'second-address', local: secondAddress, seen: secondAddress }] : [first]
-  }
-  const translated = clientAddress !== undefined && clientAddress !== '127.0.0.1'
-  // If addresses are translated on the way, the target's view of the others is unknown.
-  if (translated) return [{ name: 'first-address', local: undefined, seen: clientAddress }]
-  const second = secondAddress ?? '127.0.0.2'
-  const others = ['127.0.0.11', '127.0.1.1', '127.1.0.1', '127.200.150.250']
-  return [
-    { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },
-    { name: 'second-address', local: second, seen: second },
-    ...others.map((seen) => ({ name: seen, local: seen, seen })),
-  ]
-}
-
-export const keyPairMaker = (values: Random) => (): ReturnType<typeof ed25519KeyPair> =>
-  ed25519KeyPair(values.bytes(32))
 
 /** A target for one exploration. `values`: where a server may remember the nonces, names and public keys of an earlier one with this seed. */
 interface OpenedTarget {
@@ -183,6 +35,188 @@ function openBundled(): OpenedTarget {
   return { instance: memoryInstance({ handle, clock: context.clock, root, settings }), loopback: true }
 }
 
+interface PlannedKey {
+  /** What a reader must know of it. */
+  readonly about: string
+  /** How it is created, if the target lets it be. */
+  readonly way?: 'basic' | 'ecc' | 'token'
+  /** The test key that stands for it. */
+  readonly member?: string
+  /** Where that is narrow. */
+  readonly scope?: readonly string[]
+}
+
+/** The keys of an exploration by their names. */
+export const plannedKeys: { readonly [name: string]: PlannedKey } = {
+  'by-basic': { about: 'a key that Basic credentials created', way: 'basic' },
+  'by-ecc': { about: 'a key that an ECC signature created', way: 'ecc', member: 'erin' },
+  'by-token': { about: 'a key that an access token created', way: 'token' },
+  'by-child': { about: 'a key that an access token of a created key created', way: 'token' },
+  'ecc-a': { about: 'a key with a public key', member: 'bob' },
+  'ecc-b': { about: 'a key with a public key, which an access token created', way: 'token', member: 'carol' },
+  'ecc-by-ecc': { about: 'a key with a public key, which an ECC signature created', way: 'ecc', scope: ['solution'] },
+  'ecc-solution': { about: 'a key with a public key and the scope solution', scope: ['solution'] },
+  'context-key': { about: 'a key with the scope context', member: 'dave', scope: ['context'] },
+  'solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
+  'second-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
+  'third-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
+}
+
+/** Keys that may only list solutions, with a secret and with a public key; a run has some that its cases created. */
+export const solutionKeys = {
+  secret: ['solution-key', 'second-solution-key', 'third-solution-key'],
+  ecc: ['ecc-solution', 'ecc-by-ecc'],
+}
+
+// What is known before the first call.
+
+interface Credentials {
+  readonly id: string
+  readonly secret?: string
+  /** PKCS#8 PEM. */
+  readonly privateKey?: string
+}
+
+/** A key that is there before the exploration. */
+interface KnownKey extends Credentials {
+  /** Its name among the test keys; without one it is a key that may only list solutions. */
+  readonly member?: string
+  /** Its label on the target. */
+  readonly name?: string
+}
+
+/** A target that is still to be explored. */
+export interface Unexplored {
+  readonly instance: Instance
+  /** Whether calls can come from every address of 127/8. */
+  readonly loopback: boolean
+  /** Nothing was created on the target before, and nobody else uses it. */
+  readonly fresh: boolean
+  /** How many keys were created on the target before. */
+  readonly created?: number
+  /** Existing keys: the test keys of a run. */
+  readonly knownKeys?: readonly KnownKey[]
+  /** A race before it left more sessions than the limit. */
+  readonly hasSurplusSessions?: boolean
+}
+
+export function knownBefore(target: Unexplored) {
+  const { instance, loopback, fresh, created = 0, knownKeys = [], hasSurplusSessions = false } = target
+  const { settings, root } = instance
+  const state = stateOfTarget(instance, { fresh, hasSurplusSessions })
+  const names = new Map<string, Value>([['root', credentialsOf(root)]])
+  const known = knownKeys.flatMap((key, at) => {
+    const nameless = knownKeys.slice(0, at).filter((other) => other.member === undefined && isLike(key, other)).length
+    const name = nameOfKnown(key, nameless)
+    return name === undefined ? [] : [asKnown(key, name)]
+  })
+  for (const { name, value } of known) {
+    names.set(name, value)
+    if (value.publicKey !== undefined) names.set(`${name}-own`, { publicKey: value.publicKey })
+  }
+  return {
+    names,
+    state: {
+      ...state,
+      created,
+      keys: new Map([...state.keys, ...known.map(({ key }) => [key.id, key] as const)]),
+      keyNames: layered(known.map(({ key }) => [key.name, true])),
+      // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
+      sessionNames: layered(fixedSessionNames().map((name) => [name, true])),
+    } satisfies State,
+    addresses: addressesOf(settings, loopback),
+    /** Ids of solutions that the user names, and that can stand in a word of scope. */
+    solutions: settings.solutions.filter((id) => /^[\w-]+$/.test(id)),
+    /** Methods of the API areas that the user names, without a solution in their params. */
+    probes: areaProbes(settings),
+    /** The method for the contexts of a solution that the user names. */
+    solutionProbe: solutionProbe(settings),
+  }
+}
+
+/** The state of a target before any call, as far as its settings tell. */
+export function stateOfTarget({ root, settings }: Instance, terms: Partial<Terms>): State {
+  const { scheme, signedUri: uri, tokenPrefix = null } = settings
+  return initialState(
+    // Calls may have been made before.
+    { scheme, tokenPrefix, uri, ...namedMethods(settings), fresh: false, ...terms },
+    keyBefore(root, { works: 'yes', origin: 'the initial key' }),
+  )
+}
+
+/** A key that is there before the first call, as the model knows it. */
+export function keyBefore({ id, secret = '', privateKey }: Credentials, more: Partial<Key> & Pick<Key, 'origin'>): Key {
+  const publicKey = privateKey === undefined ? null : publicKeyOfSeed(seedFromPkcs8(privateKey))
+  return { id, name: '', secret, publicKey, scope: null, doubtful: [], works: 'unknown', ...more }
+}
+
+function credentialsOf({ id, secret = '', privateKey }: Credentials): Value {
+  const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
+  return { id, secret, ...(seed === undefined ? {} : { seed, publicKey: publicKeyToPem(publicKeyOfSeed(seed)) }) }
+}
+
+/** Whether both keys have a secret, or both a public key. */
+const isLike = (one: KnownKey, other: KnownKey): boolean =>
+  (one.privateKey === undefined) === (other.privateKey === undefined)
+
+/** The explorer's key that another one replaces. @param nameless how many keys of its kind before it are no test keys */
+function nameOfKnown({ member, privateKey }: KnownKey, nameless: number): string | undefined {
+  if (member === undefined) return (privateKey === undefined ? solutionKeys.secret : solutionKeys.ecc)[nameless]
+  return Object.keys(plannedKeys).find((name) => plannedKeys[name]?.member === member)
+}
+
+/** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
+const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
+
+function asKnown(known: KnownKey, name: string): { name: string; value: Value; key: Key } {
+  const { member, name: label = member ?? '' } = known
+  const { scope = null } = plannedKeys[name] ?? {}
+  const origin = member === undefined ? 'a key of a case' : `test key ${member}`
+  // It may have been removed to make room for another one.
+  const key = keyBefore(known, { name: label, scope, doubtful: scope === null ? perhapsMissing : [], origin })
+  return { name, key, value: { ...credentialsOf(known), name: label } }
+}
+
+/** One of our addresses. */
+interface Address {
+  readonly name: string
+  /** The local address to bind to; undefined: the machine chooses. */
+  readonly local: string | undefined
+  /** As the target sees it; empty where that is not known. */
+  readonly seen: string
+}
+
+/** On the loopback, every address of 127/8 is ours. */
+function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): readonly Address[] {
+  if (!loopback) {
+    const first = { name: 'first-address', local: undefined, seen: clientAddress ?? '' }
+    const hasSecond = clientAddress !== undefined && secondAddress !== undefined
+    return hasSecond ? [first, { name: 'second-address', local: secondAddress, seen: secondAddress }] : [first]
+  }
+  const translated = clientAddress !== undefined && clientAddress !== '127.0.0.1'
+  // If addresses are translated on the way, the target's view of the others is unknown.
+  if (translated) return [{ name: 'first-address', local: undefined, seen: clientAddress }]
+  const second = secondAddress ?? '127.0.0.2'
+  const others = ['127.0.0.11', '127.0.1.1', '127.1.0.1', '127.200.150.250']
+  return [
+    { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },
+    { name: 'second-address', local: second, seen: second },
+    ...others.map((seen) => ({ name: seen, local: seen, seen })),
+  ]
+}
+
+/** A call that one API area opens. */
+interface AreaProbe {
+  readonly method: string
+  readonly params: CallStep['params']
+}
+
+/** A call that names a solution. */
+interface SolutionProbe extends AreaProbe {
+  /** Where in its params the id of the solution stands. */
+  readonly path: readonly string[]
+}
+
 /** The methods of the target file: those that one API area opens, the one for the contexts of a solution, and those that it names for other purposes. */
 export function namedMethods(settings: TargetSettings): Pick<Terms, 'probes' | 'otherMethods' | 'contextsOfSolution'> {
   const { probes, cleanup } = settings
@@ -198,7 +232,7 @@ export function namedMethods(settings: TargetSettings): Pick<Terms, 'probes' | '
 }
 
 /** The probe `solution-context` of the target file, if the scope context suffices for it. */
-function solutionProbe({ probes }: TargetSettings): ExplorerOptions['solutionProbe'] | undefined {
+function solutionProbe({ probes }: TargetSettings): SolutionProbe | undefined {
   const probe = probes['solution-context']
   const params = (probe?.params ?? {}) as CallStep['params']
   const path = pathTo('$solution', params)
@@ -218,7 +252,7 @@ function pathTo(text: string, value: unknown): string[] | undefined {
 }
 
 /** The calls of the target file for which the scope of their area suffices; none with the id of a solution. */
-const areaProbes = ({ probes }: TargetSettings): ExplorerOptions['probes'][number][] =>
+const areaProbes = ({ probes }: TargetSettings): AreaProbe[] =>
   Object.entries(probes).flatMap(([area, { method, params, scope }]) => {
     const isPlain = areas.includes(area) && scope === undefined && !JSON.stringify(params ?? {}).includes('$')
     return isPlain ? [{ method, params: (params ?? {}) as CallStep['params'] }] : []

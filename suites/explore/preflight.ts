@@ -1,6 +1,6 @@
 import { sessionLimit } from '../engine/document.ts'
 import type { Misuse } from '../engine/model/state.ts'
-import type { Explorer } from './explorer-types.ts'
+import type { Explorer } from './explorer.ts'
 import { everyScope, expectRefused, freshName, granted } from './keyring.ts'
 import { basic, type CallStep, changed, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
 
@@ -10,7 +10,7 @@ const oddMs = 370
 export async function findWorkingAuthorization(x: Explorer): Promise<boolean> {
   x.script = 'preflight'
   // A clock that is moved often stands at a full second, where a server that counts whole seconds makes no mistake.
-  if (x.options.clock.controlled) await x.wait(oddMs)
+  if (x.clock.controlled) await x.wait(oddMs)
   const isSecret = x.names.get('root')?.seed === undefined
   x.setSignatureClock(0, false)
   if (isSecret && (await x.call(list(basic('root'))))?.answer.kind === 'accepted') return true
@@ -106,8 +106,7 @@ const mostNamed = 2
 
 /** Finds a scope word of one solution that is granted to a key, whose own scope may not have it: a server may refuse ids of solutions that do not exist. */
 export async function learnSolution(x: Explorer, who: string): Promise<void> {
-  const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id)).slice(0, mostNamed)
-  for (const id of [...named, '1']) {
+  for (const id of [...x.solutions.slice(0, mostNamed), '1']) {
     const word = `solution:${id}`
     if ((await x.call(grant(who, ['solution', word])))?.answer.kind !== 'accepted') continue
     x.oneSolution.set(who, word)
@@ -164,7 +163,7 @@ export async function learnAddresses(x: Explorer, who: string, grants: boolean):
   x.script = 'preflight'
   const [own, second, ...more] = x.addresses
   if (own === undefined) return
-  const isDeclared = x.options.knowsAddress
+  const isDeclared = x.options.instance.settings.clientAddress !== undefined
   const { seen } = own
   const shown: Address[] = [isDeclared ? own : { ...own, seen: '' }]
   // Nothing is judged by an address before the target has shown that it sees it.

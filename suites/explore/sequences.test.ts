@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Candidate } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
-import { crowdOf, type Shown } from './sequences.ts'
+import { type Candidate, crowdOf, type Shown } from './sequences.ts'
 import { atOnce, type CallStep, grant, list, named, pause, type Step, token } from './step.ts'
 import { headline } from './words.ts'
 

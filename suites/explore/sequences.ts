@@ -1,5 +1,6 @@
 /** Sequences of steps as values: what they make and name, what they are about, and which steps are alike. */
 import { sessionLimit } from '../engine/document.ts'
+import type { Problem } from '../engine/model/state.ts'
 import type { Exchange } from '../engine/target.ts'
 import {
   type BurstStep,
@@ -21,6 +22,22 @@ export function madeBy(step: Step): string[] {
 }
 
 export type Outcome = 'accepted' | 'refused' | 'broken'
+
+/** An answer that no reading of the document allows, before it is tried again. */
+export interface Candidate extends Problem {
+  readonly kind: 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
+  /** Of a history: the answer that no order explains. */
+  readonly outcome?: 'accepted' | 'refused' | 'broken'
+  /** Of a history: the call with that answer, and whether the document refuses it whatever the others do. */
+  readonly wrong?: { readonly at: number; readonly isByItself: boolean } | undefined
+  /** Distinguishes findings of one requirement for the reader. */
+  readonly fact: string
+  /** Index of the log entry that shows it. */
+  readonly entry: number
+  /** The steps that show it, where the log has them in another form. */
+  readonly steps?: readonly Step[]
+  readonly script: string
+}
 
 /** A sequence that showed a finding. */
 export interface Shown {

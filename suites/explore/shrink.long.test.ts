@@ -72,7 +72,7 @@ describe('a finding is tried again', () => {
       accessExpired: ({ generation, accessExpiryMs }, nowMs) => generation === 0 && nowMs >= accessExpiryMs,
     }
     const again = await triedAgain(rules, async ({ x }) => {
-      const { clock } = x.options
+      const { clock } = x
       Object.assign(clock, { controlled: false })
       await x.call(grant('root', ['solution', 'expiresIn:15000'], { as: 'long' }))
       await x.call(grant('root', ['solution', 'expiresIn:3000'], { as: 'short' }))
@@ -91,10 +91,10 @@ describe('a finding is tried again', () => {
     }
     const reached = { now: (): number => 0 }
     const again = await triedAgain(rules, async ({ x }) => {
-      reached.now = x.options.clock.now
+      reached.now = x.clock.now
       await x.call(grant('root', ['solution'], { as: 'pair0' }))
       await x.call(refresh('pair0', { as: 'pair0-next' }))
-      await x.options.clock.sleep(14_000)
+      await x.clock.sleep(14_000)
       await expectRefused(x, list(token('pair0')))
     })
     expect(again).toMatchObject({ requirement: 'refresh/revokes-access', failed: 1, tries: 1 })
@@ -144,9 +144,9 @@ describe('a finding is tried again', () => {
       const { x, found } = await foundIn(server, ({ x }) => x.call(wrong))
       const candidate = found.find(({ kind }) => kind === 'refused')
       if (candidate === undefined) throw new Error('nothing was found')
-      const before = x.options.clock.now()
+      const before = x.clock.now()
       expect(await reproduce(x, candidate)).toMatchObject(thrice)
-      return x.options.clock.now() - before
+      return x.clock.now() - before
     }
     expect(await waitedFor(refusing((scope) => scope.includes('session:one')))).toBeLessThan(5000)
     let isShut = false

@@ -6,9 +6,17 @@
 import { isDocumentedMethod, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/judge.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
-import { byRoot } from './keyring.ts'
-import { isCrowd, isOfExpiry, isOtherSession, madeBy, type Outcome, quietMs, type Shown } from './sequences.ts'
+import type { Explorer } from './explorer.ts'
+import {
+  type Candidate,
+  isCrowd,
+  isOfExpiry,
+  isOtherSession,
+  madeBy,
+  type Outcome,
+  quietMs,
+  type Shown,
+} from './sequences.ts'
 import {
   type CallStep,
   callsOf,
@@ -397,7 +405,7 @@ async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Sho
 }
 
 /** Whether the exploration ended so long ago that findings are not repeated any more. */
-const isLongOver = ({ options: { clock, timeLeftMs } }: Explorer): boolean =>
+const isLongOver = ({ clock, options: { timeLeftMs } }: Explorer): boolean =>
   !clock.controlled && timeLeftMs() <= -nearEndMs
 
 /** 1 if a sequence begins with a pause, which stays: after it nothing depends on what was done before. */
@@ -434,7 +442,8 @@ const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms:
  * may take some more, because one that is not seen again helps nobody.
  */
 function laterOn(x: Explorer): () => boolean {
-  const { clock, timeLeftMs } = x.options
+  const { clock } = x
+  const { timeLeftMs } = x.options
   const started = clock.now()
   const leftMs = timeLeftMs()
   const leastMs = Math.abs(leftMs) < nearEndMs ? leastShrinkMs : 0
@@ -890,13 +899,13 @@ const longestQuietMs = 2000
 
 /** Waits; on a running clock, right calls keep the connection of the next call open, because the finding may rest on it. */
 async function waitFor(x: Explorer, ms: number, next: CallStep | undefined): Promise<void> {
-  const keeps = !x.options.clock.controlled && next !== undefined && next.connection !== 'new'
+  const keeps = !x.clock.controlled && next !== undefined && next.connection !== 'new'
   for (let left = ms; left > 0; left -= longestQuietMs) {
     await x.wait(keeps ? Math.min(left, longestQuietMs) : left)
     if (!keeps) return
     const { connection = 0, from } = next
     if (left > longestQuietMs)
-      await unreported(x, () => x.call(list(byRoot(x), { connection, ...(from === undefined ? {} : { from }) })))
+      await unreported(x, () => x.call(list(x.byRoot, { connection, ...(from === undefined ? {} : { from }) })))
   }
 }
 

@@ -3,7 +3,7 @@ import { readDeviations } from '../engine/language/deviations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { TargetGone } from './explorer-types.ts'
+import { TargetGone } from './explorer.ts'
 import type { Caller } from './keyring.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { foundIn } from './test-findings.ts'
@@ -12,7 +12,7 @@ type Cell = ReturnType<typeof cells>[number]
 
 /** Makes the calls of some cells of the table. */
 async function callThose(caller: Caller, isWanted: (cell: Cell) => boolean) {
-  const table = openTable(cells(caller.x.options.operations, seededRandom(1)).filter(isWanted))
+  const table = openTable(cells(readDeviations(), seededRandom(1)).filter(isWanted))
   await callCells(caller, table, { isOver: () => false })
   return table
 }
@@ -34,7 +34,7 @@ async function callSome(answerMs: number, concurrency?: number) {
   const rules: ServerOptions['rules'] = { secretMatches: (sent, kept) => sent.slice(0, 8) === kept.slice(0, 8) }
   const settings = { ...bareSettings, ...(concurrency === undefined ? {} : { concurrency }) }
   const run = async (caller: Caller): Promise<void> => {
-    Object.assign(caller.x.options.clock, { controlled: false })
+    Object.assign(caller.x.clock, { controlled: false })
     const table = await callThose(caller, ({ way, turn }) => turn < 4 && ['basic', 'hmac', 'grant'].includes(way))
     expect([table.left, table.asked]).toEqual([[], table.all])
   }
@@ -53,7 +53,7 @@ test('where the target is gone, no lane goes on', async () => {
       return { ...(await handle(request)), hangUp: number > 100 }
     }
   const gone = foundIn({ around }, async (caller) => {
-    Object.assign(caller.x.options.clock, { controlled: false })
+    Object.assign(caller.x.clock, { controlled: false })
     await callThose(caller, ({ way }) => way === 'basic')
   })
   await expect(gone).rejects.toBeInstanceOf(TargetGone)

@@ -3,7 +3,7 @@ import { countBy } from '../engine/group.ts'
 import type { Operations } from '../engine/language/deviations.ts'
 import { levelOf } from '../engine/model/judge.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
-import type { Explorer } from './explorer-types.ts'
+import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, type Keyring, mayTryCreation, pairOf } from './keyring.ts'
 import {
   type Auth,
@@ -335,7 +335,7 @@ interface Portion {
 /** Makes the calls of some of the remaining cells. */
 export async function callCells(caller: Caller, table: ReturnType<typeof openTable>, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
-  const { clock } = caller.x.options
+  const { clock } = caller.x
   const begun = new Set<Cell>()
   let asked = 0
   const ask = async (cells: readonly Cell[], lane: number): Promise<void> => {
@@ -361,7 +361,7 @@ export async function callCells(caller: Caller, table: ReturnType<typeof openTab
 }
 
 /** How many calls are under way at once: several where most of the time would be spent on waiting for answers. */
-function lanesFor({ log, options: { clock, instance } }: Explorer): number {
+function lanesFor({ log, clock, options: { instance } }: Explorer): number {
   if (clock.controlled) return 1
   const tookMs = log.slice(-recentCalls).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
   const middleMs = tookMs.sort((one, other) => one - other)[tookMs.length >> 1] ?? 0

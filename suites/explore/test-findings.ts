@@ -1,5 +1,5 @@
 /** Runs single sequences of the model against servers in memory, and tells what they find. For tests. */
-import { readDeviations } from '../engine/language/deviations.ts'
+
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
@@ -7,15 +7,13 @@ import { isProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type Sizes, sizesFor } from './budget.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
+import { type Explorer, openExplorer } from './explorer.ts'
 import { collectFindings } from './findings.ts'
-import { byRoot, type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
-import { keyPairMaker, openExplorer } from './open.ts'
+import { type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
 import { learnTokens } from './preflight.ts'
+import type { Candidate } from './sequences.ts'
 import { create } from './step.ts'
 import { runWorld } from './worlds.ts'
-
-const operations = readDeviations()
 
 /** What stands for `$unique` in a text that is sent, from the seed of `foundIn`. */
 export const sentUnique = 'g0rz'
@@ -43,7 +41,6 @@ export async function foundIn(
       settings: bareSettings,
       ...more,
     }),
-    operations,
     values: seededRandom(1),
     fresh: true,
     loopback: true,
@@ -52,7 +49,7 @@ export async function foundIn(
   })
   const found: Candidate[] = []
   x.report = (candidate) => void found.push(candidate)
-  await x.call(create(byRoot(x), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
+  await x.call(create(x.byRoot, { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
   await learnTokens(x, more.root === undefined ? 'root' : 'by-basic', undefined)
   const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
   await run({
@@ -67,7 +64,6 @@ export async function foundIn(
     later: [],
     triesCreations: true,
     waysToEndKeys: waysToEndKeys(more.settings ?? bareSettings),
-    makeKeyPair: keyPairMaker(x.options.values),
   })
   return { x, found }
 }

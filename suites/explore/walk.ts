@@ -1,6 +1,7 @@
 /** Random sequences over the same calls, drawn with fast-check: grants, refreshes and uses in any order, of any credential ever seen. */
 import { array, constantFrom, nat, record, sample } from 'fast-check'
-import type { Explorer } from './explorer-types.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
+import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
 import { applyLaws } from './laws.ts'
 import { madeBy } from './sequences.ts'
@@ -152,7 +153,7 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
       return
     }
     case 'wait':
-      await x.wait(x.options.clock.controlled ? (what % 8) * 400 : what % 60)
+      await x.wait(x.clock.controlled ? (what % 8) * 400 : what % 60)
   }
 }
 
@@ -165,7 +166,7 @@ function anyKey({ keyring }: Caller, who: number, how: number): Auth {
 
 /** Any operation on any part of any right call. */
 async function deviation(caller: Caller, who: number, what: number, how: number): Promise<void> {
-  const { fields, changesOf } = caller.x.options.operations
+  const { fields, changesOf } = readDeviations()
   const way = pick(['basic', 'hmac', 'ecc', 'token', 'grant', 'refresh'], who) ?? 'basic'
   const field = pick(
     fields.filter(({ auth }) => auth.includes(way)),

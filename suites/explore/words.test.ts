@@ -3,10 +3,10 @@ import { reproducedSentence } from '../report/tell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
+
 import type { Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
-import type { Shown } from './sequences.ts'
+import type { Candidate, Shown } from './sequences.ts'
 import {
   anyCall,
   atOnce,
@@ -135,8 +135,8 @@ test('a refusal is told with what the server said', async () => {
 
 /** The lines of steps that were all accepted, by an explorer that knows nothing. */
 function linesOf(steps: readonly Step[]): string[] {
-  const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
-  return stepLines(x, { ...shown(steps), sharesConnection: false }, 'accepted')
+  const told = { outcome: 'accepted', explain: () => [], addresses: [] }
+  return stepLines({ ...shown(steps), sharesConnection: false }, told)
 }
 
 test('a pause says which tokens expire in it', () => {

@@ -4,10 +4,9 @@ import { isStrings } from '../engine/json.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import type { Answer, Verdict } from '../engine/model/state.ts'
 import { removed } from '../engine/signer/changed-call.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
-import { explainKeys } from './keyring.ts'
 import {
   areSessionsOfOneKind,
+  type Candidate,
   crowdOf,
   findMadeBy,
   generationOf,
@@ -199,21 +198,28 @@ const isUsedBefore = (pair: string | undefined, steps: readonly Step[]): boolean
     .flatMap(callsOf)
     .some((call) => call.alter === undefined && refreshedIn(call) === pair)
 
-/** @param last the outcome of the last step */
-export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
+interface Told {
+  /** Of the last step. */
+  readonly outcome: string
+  /** What a reader must know of keys. */
+  explain(names: readonly string[]): readonly string[]
+  readonly addresses: readonly { readonly name: string; readonly seen: string }[]
+}
+
+export function stepLines(shown: Shown & { sharesConnection: boolean }, told: Told): string[] {
   const { steps, outcomes } = shown
   const explained = new Set<string>()
   const connectionOf = shown.sharesConnection ? connectionsIn(steps) : () => undefined
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
   const groups = withSessionsTogether({ steps, outcomes })
   return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
-    const outcome = index === groups.length - 1 ? last : seenOutcome
-    const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
+    const outcome = index === groups.length - 1 ? told.outcome : seenOutcome
+    const keys = told.explain(namesIn(step)).filter((text) => !explained.has(text))
     for (const text of keys) explained.add(text)
     const about = keys.map((text) => ` (${text})`).join('')
     if ('wait' in step) return `wait ${Math.round(waitMs(step))} ms${expiredAfter(steps, steps.indexOf(step))}`
     if (isBurst(step)) return `${burstText(step, steps)}${about}`
-    const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
+    const seen = isAboutAddresses ? addressSeen(told, step.from) : ''
     const connection = connectionOf(step)
     const from = seen === '' ? '' : step.from === undefined ? ` (from ${seen})` : ` (${seen})`
     const where = `${from}${connection === undefined ? '' : ` (on connection ${connection})`}`
@@ -273,7 +279,7 @@ const fewNames = (names: readonly string[]): string =>
   (names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names).join(', ')
 
 /** One of our addresses as the target sees it; empty where that is not known. */
-const addressSeen = ({ addresses }: Explorer, name: string | undefined): string =>
+const addressSeen = ({ addresses }: Told, name: string | undefined): string =>
   (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
 
 /** The connection of steps that name none. */

@@ -5,8 +5,8 @@ import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
-import type { Explorer, Seen } from './explorer-types.ts'
-import { byRoot, type Caller, expectAccepted, expectRefused, freshName, mayTryCreation, wordsOf } from './keyring.ts'
+import type { Explorer, Seen } from './explorer.ts'
+import { type Caller, expectAccepted, expectRefused, freshName, mayTryCreation, wordsOf } from './keyring.ts'
 import { readWorlds, type World } from './read-worlds.ts'
 import { type Auth, anyCall, basic, type CallStep, create, ecc, grant, hmac, none } from './step.ts'
 
@@ -163,7 +163,7 @@ export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | 
 /** The call that ends a key. */
 function endingOf(x: Explorer, who: string, { method, params }: Caller['waysToEndKeys'][number]): CallStep {
   const text = JSON.stringify(params).replaceAll('"$id"', `"$${who}.id"`).replaceAll('"$name"', `"$${who}.name"`)
-  return anyCall(method, JSON.parse(text) as { [name: string]: Json }, byRoot(x))
+  return anyCall(method, JSON.parse(text) as { [name: string]: Json }, x.byRoot)
 }
 
 type Params = { readonly [name: string]: Json }
@@ -189,24 +189,19 @@ function scopeOf(x: Explorer, { scope, apiKeyId }: Params, from: unknown, own: s
 }
 
 /** What a creation asks for. A key with a public key signs with its private key. */
-function creationParams(
-  { x, makeKeyPair }: Caller,
-  { publicKey = 'none', ...params }: Params,
-  as: string | undefined,
-): Params {
+function creationParams({ x }: Caller, { publicKey = 'none', ...params }: Params, as: string | undefined): Params {
   const named = { name: as === undefined ? 'deviation-$unique' : `${as}-$unique`, scope: ['solution'], ...params }
   if (publicKey === 'none') return named
   const spare = x.names.get('spare')
   if (as !== undefined && publicKey === 'spare' && spare !== undefined) x.names.set(`${as}-own`, spare)
   if (as === undefined || publicKey !== 'new')
     return { ...named, publicKey: publicKey === 'spare' ? '$spare.publicKey' : publicKey }
-  const { seed, publicKeyPem } = makeKeyPair()
-  x.names.set(`${as}-own`, { seed, publicKey: publicKeyPem })
+  x.names.set(`${as}-own`, x.makeKeyPair())
   return { ...named, publicKey: `$${as}-own.publicKey` }
 }
 
 function authOf(x: Explorer, auth: unknown): Auth {
-  if (!isObject(auth)) return auth === 'root' ? byRoot(x) : none
+  if (!isObject(auth)) return auth === 'root' ? x.byRoot : none
   const [[kind, who] = ['', '']] = Object.entries(auth)
   const name = String(who)
   if (kind === 'token' || kind === 'header') return { [kind]: name } as Auth

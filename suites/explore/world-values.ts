@@ -1,10 +1,10 @@
 /** What worlds may name: keys by kind, addresses, words of the target, and lists that follow from what is known of it (fixtures/worlds/README.md). */
 import { groupBy } from '../engine/group.ts'
-import { alterOf } from '../engine/language/deviations.ts'
+import { alterOf, readDeviations } from '../engine/language/deviations.ts'
 import { toBase64, toHex } from '../engine/signer/bytes.ts'
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
-import type { Explorer } from './explorer-types.ts'
+import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
 import type { KnownNames } from './read-worlds.ts'
 
@@ -19,8 +19,7 @@ export function valuesOf(
   const third = secret[2] ?? second
   const life = x.state().refreshLifetimeMs
   const beyond = life === null ? [] : [life - 5000, life + 2000, life + 60_000, life * 2, life * 10].map(Math.round)
-  const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id))
-  const solutions = x.options.solutionProbe === undefined || named.length < 2 ? [] : named
+  const solutions = x.solutionProbe === undefined || x.solutions.length < 2 ? [] : x.solutions
   const [solution] = solutions
   const values: { readonly [name in KnownNames['worlds']]: unknown } = {
     secrets: secret,
@@ -66,7 +65,7 @@ export function valuesOf(
     apikey: apikeyScope(x) ?? [],
     scheme: x.state().terms.scheme,
     extra: ['expiresIn:15000'],
-    probes: x.options.probes,
+    probes: x.probes,
     sessionWords,
     wrongSecrets: [
       ...secret.slice(1, 2).map((other) => `$${other}.secret`),
@@ -76,7 +75,7 @@ export function valuesOf(
     solutions,
     beginnings: solution === undefined ? [] : [solution.slice(0, -1), solution.slice(0, 4)],
     sizes: longBodies,
-    bodyChanges: changesOfBodies(x),
+    bodyChanges: changesOfBodies(),
     otherForms: otherForms(x),
     lifetimes: lifetimesAround(life, beyond),
     beyond: beyond.slice(1, 4),
@@ -101,7 +100,8 @@ const sessionWords =
   )
 
 /** Changes of a body after it was signed: first those that a server may make itself before it checks the signature. */
-function changesOfBodies({ options: { operations } }: Explorer): unknown[] {
+function changesOfBodies(): unknown[] {
+  const operations = readDeviations()
   const changes = operations.fields
     .filter(({ field }) => ['signed-body', 'sent-body', 'mistake'].includes(field))
     .flatMap((field) => operations.changesOf(field))
@@ -185,7 +185,7 @@ function valuesOfTime({ x }: Caller): { readonly [name in 'refreshLife' | 'lifeO
   return {
     refreshLife: life < 500_000 ? [] : [ofLife],
     lifeOfDays: life < 172_800_000 ? [] : [ofLife],
-    hours: x.options.clock.controlled ? ['61m', '26h'] : [],
+    hours: x.clock.controlled ? ['61m', '26h'] : [],
   }
 }
 

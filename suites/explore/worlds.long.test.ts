@@ -18,8 +18,7 @@ async function prepared({ x, ...caller }: Caller): Promise<Caller> {
   x.setSignatureClock(0, true)
   await learnAddresses(x, 'root', true)
   for (const name of ['ecc-a', 'ecc-solution', 'spare']) {
-    const { seed, publicKeyPem: publicKey } = caller.makeKeyPair()
-    x.names.set(name === 'spare' ? name : `${name}-own`, { seed, publicKey })
+    x.names.set(name === 'spare' ? name : `${name}-own`, x.makeKeyPair())
     const own = { name, scope: name === 'ecc-a' ? scope : ['solution'], publicKey: `$${name}-own.publicKey` }
     if (name !== 'spare') await x.call(create(basic('root'), own, { as: name }))
   }
@@ -30,7 +29,7 @@ async function prepared({ x, ...caller }: Caller): Promise<Caller> {
   const result = seen?.answer.kind === 'accepted' ? (seen.answer.result as { list?: { id: string }[] }) : {}
   const solutions = (result.list ?? []).map(({ id }) => id).slice(0, 2)
   const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
-  return { ...caller, x: { ...x, options: { ...x.options, solutions } }, keyring }
+  return { ...caller, x: { ...x, solutions }, keyring }
 }
 
 /** The requirements that a server breaks in a world, and a text that says which laws were tried there. */

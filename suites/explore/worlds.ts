@@ -10,7 +10,7 @@
 import { isObject } from '../engine/json.ts'
 import type { RawStep } from '../engine/language/corpus.ts'
 import type { Sizes } from './budget.ts'
-import { byRoot, type Caller, endDoubt, freshName, pairOf } from './keyring.ts'
+import { type Caller, endDoubt, freshName, pairOf } from './keyring.ts'
 import { applyLateLaws, applyLaws } from './laws.ts'
 import { readWorlds, type World } from './read-worlds.ts'
 import { atOnce, list, named, nameOf, whoOf } from './step.ts'
@@ -63,7 +63,7 @@ export async function runWorld(caller: Caller, name: string, options: WorldOptio
   const { needs = [], before = [], each = {}, takes = [], most = Number.POSITIVE_INFINITY, steps } = world
   const missing = takes.find((one) => options.values?.[one] === undefined)
   if (missing !== undefined) throw new Error(`The world "${name}" needs a value for $${missing}`)
-  if (!needs.every((need) => (need === 'clock-control' ? x.options.clock.controlled : keyring[need]))) return []
+  if (!needs.every((need) => (need === 'clock-control' ? x.clock.controlled : keyring[need]))) return []
   if (sized(most, sizes.column) === 0) return []
   /** How many combinations were begun; gives each the next item of a list that takes turns. */
   const turn = (): number => turns.get('worlds') ?? 0
@@ -125,7 +125,7 @@ function leaveLater({ caller, ...run }: Run, values: Values): void {
   for (const { after, steps } of run.world.later ?? [])
     later.push({
       name: run.world.world,
-      due: after === 'end' ? Number.POSITIVE_INFINITY : x.options.clock.now() + durationMs(after),
+      due: after === 'end' ? Number.POSITIVE_INFINITY : x.clock.now() + durationMs(after),
       pairs: run.made.length,
       run: async () => {
         x.script = run.script
@@ -257,7 +257,7 @@ async function callAtOnce(run: Run, raw: RawStep, values: Values): Promise<void>
     return { ...planned, call: named(planned.call, `${at}x${lane}`) }
   })
   const on = filled(connections, values) === 'warm' ? 'warm' : 'new'
-  if (on === 'warm') for (const [lane] of planned.entries()) await x.call(list(byRoot(x), { connection: lane + 1 }))
+  if (on === 'warm') for (const [lane] of planned.entries()) await x.call(list(x.byRoot, { connection: lane + 1 }))
   if (planned.length > 0)
     await x.burst(
       atOnce(
