@@ -15,7 +15,6 @@ import { type Explorer, type ExplorerOptions, openExplorer, TargetGone } from '.
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, expectAccepted, expectRefused, type Keyring, keyringOf, waysToEndKeys } from './keyring.ts'
 import { callMatrix, isNamedBy, noCoverage, readMatrix } from './matrix.ts'
-import { solutionKeys } from './open.ts'
 import {
   findWorkingAuthorization,
   learnAddresses,
@@ -28,7 +27,7 @@ import {
 } from './preflight.ts'
 import { readWorlds } from './read-worlds.ts'
 import type { Candidate } from './sequences.ts'
-import { basic, ecc, hmac, list, refresh, token } from './step.ts'
+import { basic, ecc, hmac, list, refresh, solutionKeys, token } from './step.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'

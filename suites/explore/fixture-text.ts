@@ -51,6 +51,7 @@ import {
   namesIn,
   pairUsed,
   pause,
+  plannedKeys,
   refreshedIn,
   type Step,
   token,
@@ -448,14 +449,12 @@ type Keys = ReadonlyMap<string, ScenarioKey>
 
 const root = { name: 'root', isTestKey: true, listsSolutions: true }
 
-/** The test keys that stand for keys which are created in the same way. */
-const standIns: { readonly [key: string]: ScenarioKey } = {
-  'by-ecc': { name: 'erin', isTestKey: true, listsSolutions: true },
-  'ecc-a': { name: 'bob', isTestKey: true, hasPublicKey: true, listsSolutions: true },
-  'context-key': { name: 'dave', isTestKey: true },
+/** The test key that stands for a key which is created in the same way. @param isBefore it was there before the exploration */
+function standInFor(key: string, isBefore: boolean): ScenarioKey | undefined {
+  const { member, scope } = plannedKeys[key] ?? {}
+  if (member === undefined || (member === 'carol' && !isBefore)) return undefined
+  return { name: member, isTestKey: true, hasPublicKey: key.startsWith('ecc-'), listsSolutions: scope === undefined }
 }
-/** Another one that may be there before the exploration. */
-const carol = { name: 'carol', isTestKey: true, hasPublicKey: true, listsSolutions: true }
 
 /** `ecc-a-own.publicKey` belongs to `ecc-a`. */
 export const ownerOf = (name: string): string => name.replace(/-own$/, '')
@@ -471,7 +470,7 @@ function keysOfScenario(
 ): { readonly keys: Keys; readonly creations: readonly CallStep[] } {
   const keysIn = (step: Step): string[] =>
     [...new Set(namesIn(step).map(ownerOf))].filter(
-      (key) => key in standIns || key === 'ecc-b' || creationOf(key).length > 0,
+      (key) => plannedKeys[key]?.member !== undefined || creationOf(key).length > 0,
     )
   // A key that the steps create is there already.
   const own = new Set(steps.flatMap(madeBy))
@@ -484,7 +483,7 @@ function keysOfScenario(
   const take = (key: string, mayStandIn: boolean): void => {
     if (named.has(key)) return
     const made = creationOf(key)
-    const standIn = made.length === 0 && key === 'ecc-b' ? carol : standIns[key]
+    const standIn = standInFor(key, made.length === 0)
     if (ended.has(key) && made.length === 0) throw new Unsayable('no scenario may disable or delete a test key')
     if (standIn !== undefined && !ended.has(key) && (mayStandIn || made.length === 0))
       return void named.set(key, standIn)

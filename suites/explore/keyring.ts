@@ -5,8 +5,7 @@ import { defined } from '../engine/json.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Explorer, Seen } from './explorer.ts'
-import { plannedKeys, solutionKeys } from './open.ts'
-import { type CallStep, grant, list, nameOf, refresh, token, wayOf, whoOf } from './step.ts'
+import { type CallStep, grant, list, nameOf, plannedKeys, refresh, solutionKeys, token, wayOf, whoOf } from './step.ts'
 
 /** Who makes the calls of an exploration, and what it remembers of them. */
 export interface Caller {

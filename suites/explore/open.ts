@@ -9,7 +9,7 @@ import { createHandler } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
 import { fixedSessionNames } from './read-worlds.ts'
-import type { CallStep, Value } from './step.ts'
+import { type CallStep, plannedKeys, solutionKeys, type Value } from './step.ts'
 
 /** A target for one exploration. `values`: where a server may remember the nonces, names and public keys of an earlier one with this seed. */
 interface OpenedTarget {
@@ -33,39 +33,6 @@ function openBundled(): OpenedTarget {
   const settings = { ...bareSettings, clientAddress: '127.0.0.1' }
   const root = { kind: 'secret', id, secret } as const
   return { instance: memoryInstance({ handle, clock: context.clock, root, settings }), loopback: true }
-}
-
-interface PlannedKey {
-  /** What a reader must know of it. */
-  readonly about: string
-  /** How it is created, if the target lets it be. */
-  readonly way?: 'basic' | 'ecc' | 'token'
-  /** The test key that stands for it. */
-  readonly member?: string
-  /** Where that is narrow. */
-  readonly scope?: readonly string[]
-}
-
-/** The keys of an exploration by their names. */
-export const plannedKeys: { readonly [name: string]: PlannedKey } = {
-  'by-basic': { about: 'a key that Basic credentials created', way: 'basic' },
-  'by-ecc': { about: 'a key that an ECC signature created', way: 'ecc', member: 'erin' },
-  'by-token': { about: 'a key that an access token created', way: 'token' },
-  'by-child': { about: 'a key that an access token of a created key created', way: 'token' },
-  'ecc-a': { about: 'a key with a public key', member: 'bob' },
-  'ecc-b': { about: 'a key with a public key, which an access token created', way: 'token', member: 'carol' },
-  'ecc-by-ecc': { about: 'a key with a public key, which an ECC signature created', way: 'ecc', scope: ['solution'] },
-  'ecc-solution': { about: 'a key with a public key and the scope solution', scope: ['solution'] },
-  'context-key': { about: 'a key with the scope context', member: 'dave', scope: ['context'] },
-  'solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
-  'second-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
-  'third-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
-}
-
-/** Keys that may only list solutions, with a secret and with a public key; a run has some that its cases created. */
-export const solutionKeys = {
-  secret: ['solution-key', 'second-solution-key', 'third-solution-key'],
-  ecc: ['ecc-solution', 'ecc-by-ecc'],
 }
 
 // What is known before the first call.
