@@ -266,11 +266,10 @@ function budgetOf({
 }
 
 /** Learns the words and clocks of the target and our addresses, and creates keys. */
-async function learnTarget(caller: Caller, { allow, instance, newKeys = everyKey }: ExploreOptions): Promise<Keyring> {
+async function learnTarget(caller: Caller, { allow, newKeys = everyKey }: ExploreOptions): Promise<Keyring> {
   const { x, keyring: before } = caller
   const [first] = before.secret
-  const hasTokens =
-    allow.sessions && first !== undefined && (await learnTokens(x, first, instance.settings.tokenPrefix))
+  const hasTokens = allow.sessions && first !== undefined && (await learnTokens(x, first))
   if (hasTokens) await learnLiveTokens(x, first, sizesFor(budgetOf(x)).otherTokens)
   await learnSignatures(x)
   await learnAddresses(x, first ?? 'root', hasTokens)

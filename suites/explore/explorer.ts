@@ -23,7 +23,7 @@ import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { type Random, shortName } from '../engine/signer/random.ts'
 import type { Exchange as ShownExchange, WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
-import { knownBefore, type Unexplored } from './open.ts'
+import { knownBefore } from './open.ts'
 import type { Candidate } from './sequences.ts'
 import {
   type BurstStep,
@@ -67,7 +67,9 @@ interface Entry {
 /** The target is gone: no more calls can be made. */
 export class TargetGone extends Error {}
 
-export interface ExplorerOptions extends Unexplored {
+type NotYetExplored = Parameters<typeof knownBefore>[0]
+
+export interface ExplorerOptions extends NotYetExplored {
   /** Makes nonces and key pairs. */
   readonly values: Random
   readonly maxCalls: number

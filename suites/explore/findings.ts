@@ -13,9 +13,18 @@ import { hintText } from '../report/problem-text.ts'
 import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
 import { bodySigned, type Explorer, isSignedOtherBody, sessionSent } from './explorer.ts'
 import { fixtureText, ownerOf } from './fixture-text.ts'
-import { explainKeys, waysToEndKeys } from './keyring.ts'
+import { explainKeys, isAccepted, waysToEndKeys } from './keyring.ts'
 import { type Candidate, findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
-import { areAccepted, closure, inSequence, isRefusal, plainCallsOf, reproduce, unreported } from './shrink.ts'
+import {
+  areAccepted,
+  closure,
+  inSequence,
+  isRefusal,
+  plainCallsOf,
+  reproduce,
+  restingOn,
+  unreported,
+} from './shrink.ts'
 import {
   basic,
   type CallStep,
@@ -134,8 +143,8 @@ async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> 
   const step = x.log[candidate.entry]?.step
   if (candidate.kind !== 'refused' || !isCall(step) || !isSignedOtherBody(step)) return candidate
   const right = list(x.byRoot, defined({ body: step.body, headers: step.headers }))
-  const isTaken = async (call: CallStep): Promise<boolean> => (await x.call(call))?.answer.kind === 'accepted'
-  if (wayOf(right.auth) !== 'basic' || !(await isTaken(right)) || !(await isTaken(list(step.auth)))) return candidate
+  if (wayOf(right.auth) !== 'basic' || !(await isAccepted(x, right)) || !(await isAccepted(x, list(step.auth))))
+    return candidate
   return { ...candidate, requirement: bodySigned, fact: bodySigned }
 }
 
@@ -320,7 +329,7 @@ function creationOf(x: Explorer, key: string): Step[] {
   const creation = x.log[at]?.seen.find(({ step }) => creates(step))?.step
   if (creation === undefined) return []
   // Of creations at once only this one is meant.
-  return stepsFor([...closure(x, at).slice(0, -1), creation])
+  return restingOn([...closure(x, at).slice(0, -1), creation])
 }
 
 /** Every secret of this exploration. */
@@ -391,8 +400,7 @@ async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
   if (name === undefined || x.state().keys.get(id)?.scope?.includes('solution') === false) return false
   return unreported(x, async () => {
     const ways = value?.seed === undefined ? [basic(name), hmac(name)] : [ecc(name)]
-    for (const auth of ways)
-      if ((await x.call(list(auth, { connection: 'new' })))?.answer.kind === 'accepted') return false
+    for (const auth of ways) if (await isAccepted(x, list(auth, { connection: 'new' }))) return false
     return true
   })
 }
@@ -544,16 +552,4 @@ function likenessOf(step: CallStep, kind: Wrong, find: FindMade): string {
   const grant = kind === 'accepted' ? undefined : grantOf(pair, find)
   const caller = grant === undefined ? [auth, params] : [wayOf(auth), grant.params, generationOf(pair, find)]
   return JSON.stringify([call, caller, alter, body, headers, from]).replace(/"session:[^"]*"/g, '"session:"')
-}
-
-/** The steps on which the last one rests: those that make what it names, and so on. */
-function stepsFor(steps: readonly Step[]): Step[] {
-  const wanted = new Set<string>()
-  const kept: Step[] = []
-  for (const step of steps.toReversed()) {
-    if (kept.length > 0 && !madeBy(step).some((name) => wanted.has(name))) continue
-    for (const name of namesIn(step)) wanted.add(name)
-    kept.push(step)
-  }
-  return kept.reverse()
 }

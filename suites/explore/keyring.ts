@@ -196,6 +196,10 @@ export function keyringOf(x: Explorer, allowed: Allowed) {
 /** What is known of a key of the exploration. */
 export const keyOf = (x: Explorer, name: string): Key | undefined => x.state().keys.get(x.names.get(name)?.id ?? '')
 
+/** Makes a call. @returns whether it was accepted */
+export const isAccepted = async (x: Explorer, step: CallStep): Promise<boolean> =>
+  (await x.call(step))?.answer.kind === 'accepted'
+
 /** Makes a wrong call only if the model says that it must be refused. */
 export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refused')
 

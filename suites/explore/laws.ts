@@ -11,7 +11,7 @@ import type { Explorer } from './explorer.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
 import { type KnownNames, readWorlds } from './read-worlds.ts'
 import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
-import { combinations, Missing, makeStep, stepOf, type Values } from './world-steps.ts'
+import { combinations, makeStep, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
 export async function applyLaws(
@@ -203,21 +203,12 @@ async function make(caller: Caller, { law, steps }: Law, values: Values): Promis
   const count = { made: 0, wrong: 0 }
   caller.turns.set(law, (caller.turns.get(law) ?? 0) + 1)
   for (const raw of steps) {
-    const step = planned(caller, raw, values)
+    const step = stepOf(caller, raw, values)
     if (step === null || (await makeStep(caller, step.call, raw.expect)) === null) continue
     count.made += 1
     count.wrong += raw.expect === 'refused' ? 1 : 0
   }
   return count
-}
-
-function planned(caller: Caller, raw: Law['steps'][number], values: Values): ReturnType<typeof stepOf> {
-  try {
-    return stepOf(caller, raw, values)
-  } catch (error) {
-    if (error instanceof Missing) return null
-    throw error
-  }
 }
 
 const bystanders = 'nobody else is touched'

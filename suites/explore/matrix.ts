@@ -8,9 +8,9 @@ import { readPackageYaml } from '../engine/language/yaml-source.ts'
 import { type Random, seededRandom, shuffled } from '../engine/signer/random.ts'
 import type { Sizes } from './budget.ts'
 import type { Seen } from './explorer.ts'
-import { type Caller, expectRefused, mayTryCreation } from './keyring.ts'
+import { type Caller, expectRefused, isAccepted, mayTryCreation } from './keyring.ts'
 import type { CallStep } from './step.ts'
-import { Missing, stepOf, type Values } from './world-steps.ts'
+import { stepOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWritten } from './worlds.ts'
 
@@ -99,7 +99,7 @@ async function callRow(around: Around, row: Row, values: Values): Promise<string
   if (isCreation && !mayTryCreation(around.caller)) return 'no place for a key is left'
   if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(around.caller, wrong ?? right)
   const hasEffect = isCreation || right.params.grantType === 'refresh_token'
-  if (!hasEffect && (await x.call(right))?.answer.kind !== 'accepted') return 'its control was not accepted'
+  if (!hasEffect && !(await isAccepted(x, right))) return 'its control was not accepted'
   if ((await expectRefused(x, wrong)) === null) return whyOpen(around.caller, wrong)
   if (!hasEffect) await x.call({ ...right })
   return null
@@ -146,16 +146,12 @@ async function stepsOf(around: Around, row: Row, values: Values): Promise<[CallS
     }
     return stepOf(caller, raw, values)?.call
   }
-  try {
-    const right = stepWith({})
-    await runWritten(caller, (meaning('before').steps ?? []) as readonly RawStep[], values, sizes)
-    if (row.deviation === 'old-pair') values.set('pair', made.length < 2 ? null : (made[0] ?? null))
-    const wrong = row.deviation === 'none' ? null : stepWith(meaning('deviation'))
-    return right === undefined || wrong === undefined ? undefined : [right, wrong]
-  } catch (error) {
-    if (error instanceof Missing) return undefined
-    throw error
-  }
+  const right = stepWith({})
+  if (right === undefined) return undefined
+  await runWritten(caller, (meaning('before').steps ?? []) as readonly RawStep[], values, sizes)
+  if (row.deviation === 'old-pair') values.set('pair', made.length < 2 ? null : (made[0] ?? null))
+  const wrong = row.deviation === 'none' ? null : stepWith(meaning('deviation'))
+  return wrong === undefined ? undefined : [right, wrong]
 }
 
 type Dimensions = { readonly [name: string]: readonly string[] }

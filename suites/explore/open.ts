@@ -53,7 +53,7 @@ interface KnownKey extends Credentials {
 }
 
 /** A target that is still to be explored. */
-export interface Unexplored {
+interface Unexplored {
   readonly instance: Instance
   /** Whether calls can come from every address of 127/8. */
   readonly loopback: boolean

@@ -1,7 +1,7 @@
 import { sessionLimit } from '../engine/document.ts'
 import type { Misuse } from '../engine/model/state.ts'
 import type { Explorer } from './explorer.ts'
-import { everyScope, expectRefused, freshName, granted } from './keyring.ts'
+import { everyScope, expectRefused, freshName, granted, isAccepted } from './keyring.ts'
 import { basic, type CallStep, changed, create, ecc, grant, hmac, list, refresh, token } from './step.ts'
 
 const oddMs = 370
@@ -13,7 +13,7 @@ export async function findWorkingAuthorization(x: Explorer): Promise<boolean> {
   if (x.clock.controlled) await x.wait(oddMs)
   const isSecret = x.names.get('root')?.seed === undefined
   x.setSignatureClock(0, false)
-  if (isSecret && (await x.call(list(basic('root'))))?.answer.kind === 'accepted') return true
+  if (isSecret && (await isAccepted(x, list(basic('root'))))) return true
   return learnSignatures(x)
 }
 
@@ -27,42 +27,48 @@ export async function learnSignatures(x: Explorer): Promise<boolean> {
   const offsets = [0, x.dateOffset(), x.state().tokenClock?.from ?? null]
   if (offsets.every((offset) => offset === null || Math.abs(offset) < notableOffsetMs)) {
     x.setSignatureClock(0, true)
-    return (await x.call(list(auth)))?.answer.kind === 'accepted'
+    return isAccepted(x, list(auth))
   }
   for (const offset of offsets) {
     if (offset === null) continue
     x.setSignatureClock(offset, false)
-    if ((await x.call(list(auth)))?.answer.kind !== 'accepted') continue
+    if (!(await isAccepted(x, list(auth)))) continue
     x.setSignatureClock(offset, true)
     return true
   }
   x.setSignatureClock(0, true)
-  return (await x.call(list(auth)))?.answer.kind === 'accepted'
+  return isAccepted(x, list(auth))
 }
 
 /** Learns how tokens are used here. @param who a key without public key */
-export async function learnTokens(x: Explorer, who: string, prefix: string | undefined): Promise<boolean> {
+export async function learnTokens(x: Explorer, who: string): Promise<boolean> {
   x.script = 'preflight'
   const first = freshName(x)
   await x.call(grant(who, ['solution', 'expiresIn:15000'], { as: first }))
   if (!x.lines.has(first)) await x.call(grant(who, ['solution'], { as: first }))
   if (!x.lines.has(first)) return false
   // Used before the next grant, which may replace this one.
-  await learnPrefix(x, first, prefix)
+  await learnPrefix(x, first)
   // A second number: a constant error in what is reported shows only beside another.
   await x.call(grant(who, ['solution', 'expiresIn:7000']))
   await learnSessionNames(x, who)
-  return learnWords(x, who)
+  // Which words of scope are granted.
+  for (const word of everyScope) {
+    const restricted = word === 'solution' || word === 'context' || word === 'solution:*'
+    if (!restricted) await x.call(grant(who, ['solution', word]))
+  }
+  return true
 }
 
 /** Finds the word before a token: the user's, or the first that the target accepts. It stays unknown if none works. */
-async function learnPrefix(x: Explorer, pair: string, prefix: string | undefined): Promise<void> {
+async function learnPrefix(x: Explorer, pair: string): Promise<void> {
+  const { tokenPrefix: prefix } = x.options.instance.settings
   const reported = (x.names.get(pair) as { tokenType?: unknown }).tokenType
   const words = [prefix, 'Bearer', typeof reported === 'string' ? reported : undefined, 'Token', '']
   for (const word of prefix === undefined ? new Set(words) : new Set([prefix])) {
     if (word === undefined) continue
     x.setTerms({ tokenPrefix: word })
-    if ((await x.call(list(token(pair))))?.answer.kind === 'accepted') return
+    if (await isAccepted(x, list(token(pair)))) return
   }
   if (prefix === undefined) x.setTerms({ tokenPrefix: null })
 }
@@ -85,7 +91,6 @@ const removalsTried = 4
 export async function learnAges(x: Explorer, who: string): Promise<void> {
   x.script = 'preflight'
   const sessions: string[] = []
-  const lives = async (pair: string): Promise<boolean> => (await x.call(list(token(pair))))?.answer.kind === 'accepted'
   for (let made = 0; made < sessionLimit + removalsTried; made++) {
     const pair = freshName(x)
     const seen = await x.call(grant(who, ['solution', `session:${pair}-$unique`], { as: pair }))
@@ -95,9 +100,9 @@ export async function learnAges(x: Explorer, who: string): Promise<void> {
     sessions.push(pair)
     // One that lives is younger from now on.
     const oldest = sessions[made - sessionLimit]
-    if (oldest !== undefined && (await lives(oldest))) return
+    if (oldest !== undefined && (await works(x, oldest))) return
   }
-  for (const pair of sessions.slice(removalsTried)) if (!(await lives(pair))) return
+  for (const pair of sessions.slice(removalsTried)) if (!(await works(x, pair))) return
   x.keepsFineAges(true)
 }
 
@@ -108,19 +113,10 @@ const mostNamed = 2
 export async function learnSolution(x: Explorer, who: string): Promise<void> {
   for (const id of [...x.solutions.slice(0, mostNamed), '1']) {
     const word = `solution:${id}`
-    if ((await x.call(grant(who, ['solution', word])))?.answer.kind !== 'accepted') continue
+    if (!(await isAccepted(x, grant(who, ['solution', word])))) continue
     x.oneSolution.set(who, word)
     return
   }
-}
-
-/** Learns which scope words are granted. */
-async function learnWords(x: Explorer, who: string): Promise<boolean> {
-  for (const word of everyScope) {
-    const restricted = word === 'solution' || word === 'context' || word === 'solution:*'
-    if (!restricted) await x.call(grant(who, ['solution', word]))
-  }
-  return true
 }
 
 /**
@@ -134,7 +130,7 @@ export async function learnLiveTokens(x: Explorer, who: string, others: number):
   await x.call(grant(who, ['solution'], { as: first }))
   if (!x.lines.has(first)) return
   for (let at = 0; at < others; at++) await x.call(grant(who, ['solution']))
-  if ((await x.call(list(token(first))))?.answer.kind === 'accepted') return x.setTerms({ liveTokens: others })
+  if (await works(x, first)) return x.setTerms({ liveTokens: others })
   // A grant may take the place of one for the same scope, or of any other.
   x.setTerms({ liveTokens: 0 })
   const [same, another] = [await outlivesOne(x, who, ['solution']), await outlivesOne(x, who, ['solution', 'context'])]
@@ -148,7 +144,7 @@ async function outlivesOne(x: Explorer, who: string, scope: readonly string[]): 
   const first = freshName(x)
   await x.call(grant(who, ['solution'], { as: first }))
   await x.call(grant(who, scope))
-  return (await x.call(list(token(first))))?.answer.kind === 'accepted'
+  return works(x, first)
 }
 
 type Address = Explorer['addresses'][number]
@@ -181,14 +177,14 @@ export async function learnAddresses(x: Explorer, who: string, grants: boolean):
 /** Whether a call from an address arrives. */
 async function isReached(x: Explorer, { name }: Address, who: string): Promise<boolean> {
   const auth = x.names.get(who)?.seed === undefined ? basic(who) : ecc(who)
-  return (await x.call(list(auth, { from: name, connection: 'new' })))?.answer.kind === 'accepted'
+  return isAccepted(x, list(auth, { from: name, connection: 'new' }))
 }
 
 /** Whether a token that is bound to an address works from it. */
 async function worksFrom(x: Explorer, { name: from, seen }: Address, who: string): Promise<boolean> {
   const bound = freshName(x)
   await x.call(grant(who, ['solution', `ipAddr:${seen}`], { as: bound, from }))
-  return x.lines.has(bound) && (await x.call(list(token(bound), { from })))?.answer.kind === 'accepted'
+  return x.lines.has(bound) && (await isAccepted(x, list(token(bound), { from })))
 }
 
 /**
@@ -256,8 +252,7 @@ function trials({ addresses: [, second] }: Explorer, keys: boolean): readonly Tr
   ]
 }
 
-const works = async (x: Explorer, pair: string): Promise<boolean> =>
-  (await x.call(list(token(pair))))?.answer.kind === 'accepted'
+const works = (x: Explorer, pair: string): Promise<boolean> => isAccepted(x, list(token(pair)))
 
 /** Whether a refresh token that is used again ends another pair of its key, too. */
 async function endsOthers(x: Explorer, who: string): Promise<boolean> {

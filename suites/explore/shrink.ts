@@ -7,6 +7,7 @@ import { isDocumentedMethod, sessionLimit } from '../engine/document.ts'
 import { changesOf } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/judge.ts'
 import type { Explorer } from './explorer.ts'
+import { isAccepted } from './keyring.ts'
 import {
   type Candidate,
   isCrowd,
@@ -16,6 +17,7 @@ import {
   type Outcome,
   quietMs,
   type Shown,
+  sessionOf,
 } from './sequences.ts'
 import {
   type CallStep,
@@ -160,13 +162,15 @@ async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Pr
   const granted = x.log.flatMap(({ seen }) =>
     seen.flatMap(({ step, answer }) => (answer.kind === 'accepted' ? step : [])),
   )
-  const others = othersWithSessions(granted, least.steps)
+  const session = lastSession(least.steps)
+  const others = othersWithSessions(granted, keyOf(session))
   const [first] = others
-  const newer = withOthersNewer(least.steps, others)
-  if (first === undefined || newer.length === least.steps.length) return least
+  if (session === undefined || first === undefined) return least
+  const newer = withOthersNewer(least.steps, session, others)
+  if (newer === null) return least
   if (hasTooFew(x, newer.length * 2) || newer.length * x.callMs() > longestOthersMs) return least
   if ((await shows(x, candidate, newer, true)) !== null) return least
-  return (await shows(x, candidate, afterSessionOfAnother(least.steps, first), true)) ?? least
+  return (await shows(x, candidate, afterSessionOfAnother(least.steps, session, first), true)) ?? least
 }
 
 /**
@@ -209,7 +213,7 @@ async function worksPlainly(x: Explorer, steps: readonly Step[]): Promise<boolea
 
 export const areAccepted = (x: Explorer, calls: readonly PlainCall[]): Promise<boolean> =>
   unreported(x, async () => {
-    for (const { right } of calls) if ((await x.call(right))?.answer.kind !== 'accepted') return false
+    for (const { right } of calls) if (!(await isAccepted(x, right))) return false
     return true
   })
 
@@ -297,7 +301,7 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown, isEnough
 }
 
 /** The last step, what makes the names in it, and the pauses. */
-function restingOn(steps: readonly Step[]): readonly Step[] {
+export function restingOn(steps: readonly Step[]): Step[] {
   const names = new Set(steps.slice(-1).flatMap(namesIn))
   const kept = steps.toReversed().filter((step, at) => {
     if (at > 0 && !isWait(step) && !madeBy(step).some((name) => names.has(name))) return false
@@ -317,13 +321,13 @@ const shareOfShrink = 1 / 6
 const leastShrinkMs = 7000
 const nearEndMs = 15_000
 
-/** The same steps in a simpler form; null if there is none. */
-type Simplification = (steps: readonly Step[]) => readonly Step[] | null
+/** The same steps in another form; null if there is none. */
+type Variation = (steps: readonly Step[]) => Step[] | null
 
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
 async function simpler(x: Explorer, candidate: Candidate, shown: Shown, isEnough: () => boolean): Promise<Shown> {
   /** Makes one simplification after another, as long as the rest shows that the same requirement is broken. */
-  const simplified = async (from: Shown, simplifications: readonly Simplification[]): Promise<Shown> => {
+  const simplified = async (from: Shown, simplifications: readonly Variation[]): Promise<Shown> => {
     let least = from
     for (const simplify of simplifications) {
       const steps = simplify(least.steps)
@@ -361,7 +365,7 @@ async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Prom
 
 /** With the pair that was refreshed in the place of the new one. */
 const withoutRefresh =
-  (at: number): Simplification =>
+  (at: number): Variation =>
   (steps) => {
     const step = at === steps.length - 1 ? undefined : steps[at]
     const old = isCall(step) && step.alter === undefined ? refreshedIn(step) : undefined
@@ -389,7 +393,7 @@ function withoutNonces(steps: readonly Step[]): Step[] | null {
 
 /** With one change where several were made at once. */
 const withoutFurtherChange =
-  (at: number): Simplification =>
+  (at: number): Variation =>
   (steps) => {
     const step = steps[at]
     const [first, ...more] = changesOf(isCall(step) ? step.alter : undefined)
@@ -463,7 +467,7 @@ const wordsOfGrants = (steps: readonly Step[]): Word[] =>
 
 /** The sequence without one word; null if its grant has no other word, or not this one any more. */
 const withoutWord =
-  ({ at, word }: Word): Simplification =>
+  ({ at, word }: Word): Variation =>
   (steps) => {
     const step = steps[at]
     const scope = step === undefined ? [] : scopeOf(step)
@@ -504,13 +508,13 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
         : []
   for (const crowd of crowds) {
     const crowded = crowd(short)
-    if (crowded.length > short.length) yield crowded
+    if (crowded !== null) yield crowded
   }
   if (used.length > short.length) yield used
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
-  const crowded = withOtherPairs(short)
-  if (kind === 'accepted' && crowded.length > short.length) yield crowded
+  const crowded = kind === 'accepted' ? withOtherPairs(short) : null
+  if (crowded !== null) yield crowded
   const before = x.log.slice(0, entry + 1).filter((one, index) => index === entry || !takesPlace(one))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
@@ -646,53 +650,49 @@ function lastGrant(steps: readonly Step[]): CallStep | undefined {
 /** The last grant, if it makes a session. */
 function lastSession(steps: readonly Step[]): CallStep | undefined {
   const granted = lastGrant(steps)
-  return granted !== undefined && /"session:/.test(JSON.stringify(granted.params.scope)) ? granted : undefined
+  return granted !== undefined && sessionOf(granted) !== undefined ? granted : undefined
 }
 
 /** Grants of plain sessions, named after a letter and numbered from `first`. */
 function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string, count: number, first = 1): Step[] {
   return Array.from({ length: count }, (_, at): Step => {
     const scope = ['solution', `session:${letter}${at + first}$unique`]
-    return named({ ...plain, params: { ...plain.params, scope } }, `crowd${at + first}${letter}`)
+    return withScope(plain, scope, `crowd${at + first}${letter}`)
   })
 }
 
+/** The same grant for another scope. */
+const withScope = (granted: CallStep, scope: readonly string[], name: string): CallStep =>
+  named({ ...granted, params: { ...granted.params, scope } }, name)
+
 /** The same steps; before the last one, the key of the last grant gets sixteen sessions more, when all others have been quiet for some time. */
-function withNewerSessions(steps: readonly Step[]): Step[] {
+function withNewerSessions(steps: readonly Step[]): Step[] | null {
   const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
+  if (granted === undefined) return null
   const newer = sessionsLike(granted, 'n', sessionLimit)
   return [...steps.slice(0, -1), pause(quietMs), ...newer, ...steps.slice(-1)]
 }
 
 /** The same steps; the session of the last grant is removed by sixteen newer ones, and its name is used again. */
-function withNameAgain(steps: readonly Step[]): Step[] {
+function withNameAgain(steps: readonly Step[]): Step[] | null {
   const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
-  const scope = ['solution', /"(session:[^"]*)"/.exec(JSON.stringify(granted.params.scope))?.[1] ?? '']
-  const newer = withNewerSessions(steps)
-  return [
-    ...newer.slice(0, -1),
-    named({ ...granted, params: { ...granted.params, scope } }, 'other0'),
-    ...newer.slice(-1),
-  ]
+  if (granted === undefined) return null
+  const scope = ['solution', `session:${sessionOf(granted)}`]
+  return withNewerSessions(steps)?.toSpliced(-1, 0, withScope(granted, scope, 'other0')) ?? null
 }
 
 /** The same steps after an older session of another key. */
-function afterSessionOfAnother(steps: readonly Step[], key: string): Step[] {
-  const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
-  return [...withKey(sessionsLike(granted, 'b', 1), { key: keyOf(granted), by: key }), pause(quietMs), ...steps]
+function afterSessionOfAnother(steps: readonly Step[], granted: CallStep, by: string): Step[] {
+  return [...withKey(sessionsLike(granted, 'b', 1), { key: keyOf(granted), by }), pause(quietMs), ...steps]
 }
 
 /** A server that removes the oldest session of all users may hold more than sixteen of a key, so one round does not replace all of them. */
 const roundsOfOthers = 24
 
 /** The same steps; every session of other keys is newer than that of the first grant, and older than those that were put in. */
-function withOthersNewer(steps: readonly Step[], keys: readonly string[]): Step[] {
-  const granted = lastSession(steps)
+function withOthersNewer(steps: readonly Step[], granted: CallStep, keys: readonly string[]): Step[] | null {
   const crowd = steps.findIndex(isOtherSession)
-  if (granted === undefined || crowd < 0 || keys.length === 0) return [...steps]
+  if (crowd < 0) return null
   const ofOthers = Array.from({ length: roundsOfOthers }, (_, round): Step[] => {
     const by = keys[round % keys.length] ?? ''
     return withKey(sessionsLike(granted, 'b', sessionLimit, round * sessionLimit + 1), { key: keyOf(granted), by })
@@ -701,8 +701,7 @@ function withOthersNewer(steps: readonly Step[], keys: readonly string[]): Step[
 }
 
 /** Keys but this one that were granted sessions; first one that is simply created again. */
-function othersWithSessions(granted: readonly Step[], steps: readonly Step[]): string[] {
-  const own = keyOf(lastSession(steps))
+function othersWithSessions(granted: readonly Step[], own: string): string[] {
   const keys = granted.map((step) => keyOf(lastSession([step]))).filter((key) => key !== '' && key !== own)
   return [...new Set(keys)].sort((one, other) => Number(other === 'by-basic') - Number(one === 'by-basic'))
 }
@@ -711,25 +710,22 @@ function othersWithSessions(granted: readonly Step[], steps: readonly Step[]): s
 const keyOf = (granted: CallStep | undefined): string => (granted === undefined ? '' : (grantedTo(granted) ?? ''))
 
 /** The same steps; the key of the last grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
-function withSessionsAround(steps: readonly Step[]): Step[] {
+function withSessionsAround(steps: readonly Step[]): Step[] | null {
   const granted = lastSession(steps)
-  if (granted === undefined) return [...steps]
+  if (granted === undefined) return null
   const wait: Step = pause(quietMs)
   const [older, newer] = [sessionsLike(granted, 'o', sessionLimit), sessionsLike(granted, 'n', sessionLimit - 1)]
   return [wait, ...older, wait, ...steps.slice(0, -1), ...newer, ...steps.slice(-1)]
 }
 
 /** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
-function withOtherPairs(steps: readonly Step[]): Step[] {
+function withOtherPairs(steps: readonly Step[]): Step[] | null {
   const granted = lastGrant(steps)
-  if (granted === undefined) return [...steps]
+  if (granted === undefined) return null
+  const { connection: _kept, ...plain } = granted
   const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
-    const { connection: _kept, ...plain } = granted
     const pair = `other${at}`
-    return [
-      named({ ...plain, params: { ...plain.params, scope: ['solution'] } }, pair),
-      refresh(pair, { as: `${pair}-next` }),
-    ]
+    return [withScope(plain, ['solution'], pair), refresh(pair, { as: `${pair}-next` })]
   })
   return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
 }
@@ -738,10 +734,10 @@ function withOtherPairs(steps: readonly Step[]): Step[] {
  * The same steps, if they begin with a crowd: the key has sixteen older sessions, so that its sessions are known, and the token of every grant is
  * used before the last step. Which of the sessions were removed, only all of them together tell.
  */
-function withCrowdUsed(steps: readonly Step[]): Step[] {
+function withCrowdUsed(steps: readonly Step[]): Step[] | null {
   const [crowd, ...rest] = steps
   const [first] = isCrowd(crowd) ? callsOf(crowd) : []
-  if (!isCrowd(crowd) || first === undefined) return [...steps]
+  if (!isCrowd(crowd) || first === undefined) return null
   const wait: Step = pause(quietMs)
   const uses = madeBy(crowd).map((pair) => list(token(pair)))
   return [wait, ...sessionsLike(first, 'o', sessionLimit), wait, crowd, ...uses, ...rest]
@@ -751,7 +747,7 @@ const root = 'root'
 const firstWithPublicKey = 'ecc-a'
 
 /** A key with a secret gives way to the root key, one with a public key to the first of them. */
-export function withOtherKeys({ names }: Explorer, steps: readonly Step[]): Simplification[] {
+export function withOtherKeys({ names }: Explorer, steps: readonly Step[]): Variation[] {
   const used = [...new Set(steps.flatMap(namesIn))]
   return used.flatMap((key) => {
     const value = names.get(key)

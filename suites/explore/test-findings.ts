@@ -50,7 +50,7 @@ export async function foundIn(
   const found: Candidate[] = []
   x.report = (candidate) => void found.push(candidate)
   await x.call(create(x.byRoot, { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
-  await learnTokens(x, more.root === undefined ? 'root' : 'by-basic', undefined)
+  await learnTokens(x, more.root === undefined ? 'root' : 'by-basic')
   const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
   await run({
     x,

@@ -127,8 +127,17 @@ interface Planned {
 /** What a step of the explorer takes from that of a world as it is. */
 const asWritten = ['from', 'connection', 'id', 'nonce', 'body', 'headers', 'alter'] as const
 
-/** A step of a world as a step of the explorer; null if it cannot be made here. @throws Missing */
+/** A step of a world as a step of the explorer; null if it cannot be made here, as where it names what was not granted or created. */
 export function stepOf(caller: Caller, raw: RawStep, values: Values): Planned | null {
+  try {
+    return planned(caller, raw, values)
+  } catch (error) {
+    if (error instanceof Missing) return null
+    throw error
+  }
+}
+
+function planned(caller: Caller, raw: RawStep, values: Values): Planned | null {
   const { x } = caller
   const [keep] = Object.keys(isObject(raw.keep) ? raw.keep : {})
   const isKey = raw.call === 'manager/createApiKey'

@@ -10,7 +10,7 @@
 import { isObject } from '../engine/json.ts'
 import type { RawStep } from '../engine/language/corpus.ts'
 import type { Sizes } from './budget.ts'
-import { type Caller, endDoubt, freshName, pairOf } from './keyring.ts'
+import { type Caller, endDoubt, freshName, isAccepted, pairOf } from './keyring.ts'
 import { applyLateLaws, applyLaws } from './laws.ts'
 import { readWorlds, type World } from './read-worlds.ts'
 import { atOnce, list, named, nameOf, whoOf } from './step.ts'
@@ -138,16 +138,14 @@ function leaveLater({ caller, ...run }: Run, values: Values): void {
 /** Whether every step was accepted without which the combination means nothing. */
 async function areAccepted(run: Run, values: Values): Promise<boolean> {
   const { x } = run.caller
-  return unlessMissing(false, async () => {
-    for (const raw of run.world.given ?? []) {
-      const step = stepOf(run.caller, raw, values)
-      if (step === null) return false
-      await endDoubt(x, step.call)
-      if ((await x.call(step.call))?.answer.kind !== 'accepted') return false
-      bind(run, step, values)
-    }
-    return true
-  })
+  for (const raw of run.world.given ?? []) {
+    const step = stepOf(run.caller, raw, values)
+    if (step === null) return false
+    await endDoubt(x, step.call)
+    if (!(await isAccepted(x, step.call))) return false
+    bind(run, step, values)
+  }
+  return true
 }
 
 /** What names something that was not granted or created is left out. */
@@ -252,19 +250,18 @@ async function callAtOnce(run: Run, raw: RawStep, values: Values): Promise<void>
     : Array.from({ length: sized(parallel, options.sizes.column) }, (): RawStep => one)
   const at = freshName(x, 'race')
   const planned = written.flatMap((step, lane) => {
-    const planned = stepOf(caller, step, new Map(values).set('n', lane + 1))
-    if (planned?.keep === undefined) return planned ?? []
-    return { ...planned, call: named(planned.call, `${at}x${lane}`) }
+    const one = stepOf(caller, step, new Map(values).set('n', lane + 1))
+    return one?.keep === undefined ? (one ?? []) : { ...one, call: named(one.call, `${at}x${lane}`) }
   })
+  if (planned.length < written.length) return
   const on = filled(connections, values) === 'warm' ? 'warm' : 'new'
   if (on === 'warm') for (const [lane] of planned.entries()) await x.call(list(x.byRoot, { connection: lane + 1 }))
-  if (planned.length > 0)
-    await x.burst(
-      atOnce(
-        planned.map(({ call }) => call),
-        on,
-      ),
-    )
+  await x.burst(
+    atOnce(
+      planned.map(({ call }) => call),
+      on,
+    ),
+  )
   const kept = new Map<string, string[]>()
   for (const { call, keep } of planned) {
     if (keep === undefined) continue
