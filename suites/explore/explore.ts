@@ -26,8 +26,7 @@ import {
   learnWithdrawals,
 } from './preflight.ts'
 import { readWorlds } from './read-worlds.ts'
-import type { Candidate } from './sequences.ts'
-import { basic, ecc, hmac, list, refresh, solutionKeys, token } from './step.ts'
+import { basic, type Candidate, ecc, hmac, list, refresh, solutionKeys, token } from './step.ts'
 import { callCells, cells, openTable } from './table.ts'
 import { takeTurns } from './take-turns.ts'
 import { walk } from './walk.ts'

@@ -24,11 +24,11 @@ import { type Random, shortName } from '../engine/signer/random.ts'
 import type { Exchange as ShownExchange, WireRequest } from '../engine/target.ts'
 import { doubtTouched, modelAnswer } from './case-call.ts'
 import { knownBefore } from './open.ts'
-import type { Candidate } from './sequences.ts'
 import {
   type BurstStep,
   basic,
   type CallStep,
+  type Candidate,
   callsOf,
   ecc,
   isChunked,

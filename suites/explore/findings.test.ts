@@ -6,8 +6,20 @@ import type { ServerOptions } from '../targets/bundled.ts'
 import type { Explorer, Seen } from './explorer.ts'
 import { cameBetween, collectFindings } from './findings.ts'
 import { expectRefused } from './keyring.ts'
-import type { Candidate } from './sequences.ts'
-import { anyCall, atOnce, basic, type CallStep, changed, create, grant, hmac, list, refresh, token } from './step.ts'
+import {
+  anyCall,
+  atOnce,
+  basic,
+  type CallStep,
+  type Candidate,
+  changed,
+  create,
+  grant,
+  hmac,
+  list,
+  refresh,
+  token,
+} from './step.ts'
 import { foundIn, toldOf } from './test-findings.ts'
 
 const { requirements } = await openCorpus()

@@ -14,7 +14,6 @@ import { type Finding, type HistoryCall, isShownAgain, type Since } from '../rep
 import { bodySigned, type Explorer, isSignedOtherBody, sessionSent } from './explorer.ts'
 import { fixtureText, ownerOf } from './fixture-text.ts'
 import { explainKeys, isAccepted, waysToEndKeys } from './keyring.ts'
-import { type Candidate, findMadeBy, generationOf, granteeOf, grantOf, madeBy } from './sequences.ts'
 import {
   areAccepted,
   closure,
@@ -28,12 +27,18 @@ import {
 import {
   basic,
   type CallStep,
+  type Candidate,
   callsOf,
   ecc,
+  findMadeBy,
+  generationOf,
+  granteeOf,
+  grantOf,
   hmac,
   isCall,
   isCreation,
   list,
+  madeBy,
   nameOf,
   namesIn,
   pairUsed,

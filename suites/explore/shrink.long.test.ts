@@ -6,7 +6,6 @@ import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { collectFindings } from './findings.ts'
 import { type Caller, expectRefused } from './keyring.ts'
-import { withSessionsTogether } from './sequences.ts'
 import { reproduce } from './shrink.ts'
 import {
   atOnce,
@@ -20,6 +19,7 @@ import {
   list,
   refresh,
   token,
+  withSessionsTogether,
 } from './step.ts'
 import { brokenBy, foundIn, inWorld, toldOf, sentUnique as unique } from './test-findings.ts'
 

@@ -11,8 +11,7 @@ import { type Explorer, openExplorer } from './explorer.ts'
 import { collectFindings } from './findings.ts'
 import { type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
 import { learnTokens } from './preflight.ts'
-import type { Candidate } from './sequences.ts'
-import { create } from './step.ts'
+import { type Candidate, create } from './step.ts'
 import { runWorld } from './worlds.ts'
 
 /** What stands for `$unique` in a text that is sent, from the seed of `foundIn`. */

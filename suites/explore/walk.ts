@@ -4,7 +4,6 @@ import { readDeviations } from '../engine/language/deviations.ts'
 import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
 import { applyLaws } from './laws.ts'
-import { madeBy } from './sequences.ts'
 import {
   type Auth,
   atOnce,
@@ -14,6 +13,7 @@ import {
   grant,
   hmac,
   list,
+  madeBy,
   namesIn,
   none,
   refresh,

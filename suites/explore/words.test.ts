@@ -6,12 +6,12 @@ import type { ServerOptions } from '../targets/bundled.ts'
 
 import type { Found } from './findings.ts'
 import { type Caller, expectRefused, explainKeys } from './keyring.ts'
-import type { Candidate, Shown } from './sequences.ts'
 import {
   anyCall,
   atOnce,
   basic,
   type CallStep,
+  type Candidate,
   changed,
   create,
   grant,
@@ -20,6 +20,7 @@ import {
   none,
   pause,
   refresh,
+  type Shown,
   type Step,
   token,
 } from './step.ts'

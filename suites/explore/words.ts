@@ -6,21 +6,16 @@ import type { Answer, Verdict } from '../engine/model/state.ts'
 import { removed } from '../engine/signer/changed-call.ts'
 import {
   areSessionsOfOneKind,
+  type BurstStep,
+  type CallStep,
   type Candidate,
+  type Change,
+  callsOf,
   crowdOf,
   findMadeBy,
   generationOf,
-  grantOf,
-  type Shown,
-  sessionOf,
-  withSessionsTogether,
-} from './sequences.ts'
-import {
-  type BurstStep,
-  type CallStep,
-  type Change,
-  callsOf,
   grantedTo,
+  grantOf,
   isBurst,
   isCall,
   isChunked,
@@ -30,9 +25,12 @@ import {
   namesIn,
   pairUsed,
   refreshedIn,
+  type Shown,
   type Step,
+  sessionOf,
   waitMs,
   whoOf,
+  withSessionsTogether,
 } from './step.ts'
 
 export function contradiction(step: CallStep, verdict: Verdict, answer: Answer): string {

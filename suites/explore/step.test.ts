@@ -1,7 +1,18 @@
 import { expect, test } from 'vitest'
 import { fixtureText } from './fixture-text.ts'
-import { type Candidate, crowdOf, type Shown } from './sequences.ts'
-import { atOnce, type CallStep, grant, list, named, pause, type Step, token } from './step.ts'
+import {
+  atOnce,
+  type CallStep,
+  type Candidate,
+  crowdOf,
+  grant,
+  list,
+  named,
+  pause,
+  type Shown,
+  type Step,
+  token,
+} from './step.ts'
 import { headline } from './words.ts'
 
 type FixtureInput = Parameters<typeof fixtureText>[0]
