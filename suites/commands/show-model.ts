@@ -4,7 +4,7 @@ import { counted } from '../engine/group.ts'
 import { type Operations, readDeviations } from '../engine/language/deviations.ts'
 import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/signer/random.ts'
-import { coveringArray, readMatrix } from '../explore/matrix.ts'
+import { coveringArray } from '../explore/matrix.ts'
 import type { Change } from '../explore/step.ts'
 import { cells } from '../explore/table.ts'
 import { hanging, table } from '../report/text.ts'
@@ -83,7 +83,7 @@ const sentenceOf = (id: string, requirements: readonly Requirement[]): string =>
   `${id}: ${requirements.find((one) => one.id === id)?.text ?? 'an open question'}`
 
 function showRow(id: string): string[] {
-  const { rows } = coveringArray(readMatrix(), seededRandom(seedOfRelease))
+  const { rows } = coveringArray(seedOfRelease)
   const otherRows = 'The rows are those of a run; "explore" makes other rows, which its seed gives'
   if (id === 'matrix') {
     const count = [...rows].length

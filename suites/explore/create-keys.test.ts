@@ -14,7 +14,7 @@ async function publicKeysSent(newKeys: number, accepts: (pem: string) => boolean
     sent.push(pem)
     return accepts(pem) ? inner(request) : inner({ ...request, headers: {} })
   }
-  const { found } = await foundIn({ around }, ({ x, pairs }) => createKeys(x, pairs, { newKeys, hasTokens: false }))
+  const { found } = await foundIn({ around }, ({ x }) => createKeys(x, { newKeys, hasTokens: false }))
   expect(found).toEqual([])
   return sent
 }

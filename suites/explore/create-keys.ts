@@ -34,7 +34,7 @@ interface Wanted {
   readonly scope: readonly (readonly string[])[]
   readonly withPublicKey?: boolean
   /** The ways to create it; the first possible one is used. */
-  readonly by: (x: Explorer, pairs: Map<string, string>) => Promise<Auth | undefined>
+  readonly by: (x: Explorer) => Promise<Auth | undefined>
 }
 
 const wide = [everyScope, documentedScope, plainScope]
@@ -43,12 +43,12 @@ const solutionLast = wide.map((scope) => [...scope.filter((word) => word !== 'so
 /** @param more words of scope that the token has as well */
 const byToken =
   (who: string, generation = 0, more: readonly string[] = []) =>
-  async (x: Explorer, pairs: Map<string, string>) => {
+  async (x: Explorer) => {
     const apikeyWords = apikeyScope(x)
     const pair =
       apikeyWords === undefined
         ? undefined
-        : await pairOf(x, pairs, {
+        : await pairOf(x, {
             who,
             scope: ['solution', ...apikeyWords, ...more],
             ...(generation === 0 ? {} : { generation }),
@@ -76,7 +76,6 @@ const wanted: readonly Wanted[] = [
 /** Creates the keys. `newKeys`: how many may be created for calls; `hasTokens`: pairs may be requested. A key that cannot be created in its own way is created by root, so that the rest can go on. */
 export async function createKeys(
   x: Explorer,
-  pairs: Map<string, string>,
   { newKeys, hasTokens }: { readonly newKeys: number; readonly hasTokens: boolean },
 ): Promise<void> {
   const revoked = hasTokens ? await revokedPair(x) : undefined
@@ -84,9 +83,9 @@ export async function createKeys(
   const together = all.filter(({ name }) => createdTogether.includes(name))
   for (const { name, scope, withPublicKey, by: how } of all) {
     if (together.length === 2 && name === together[0]?.name)
-      for (const creator of await createTogether(x, pairs, together)) await afterCreation(x, creator, revoked)
+      for (const creator of await createTogether(x, together)) await afterCreation(x, creator, revoked)
     if (x.names.has(name)) await tryFirst(x, name, withPublicKey === true)
-    const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
+    const ways = [await how(x), basic('root'), hmac('root'), ecc('root')]
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
       // After the tries of its secret, this shows that the key is not locked.
@@ -131,14 +130,10 @@ const createdTogether = ['ecc-b', 'ecc-solution', 'ecc-by-ecc']
  *
  * @returns who created them
  */
-async function createTogether(
-  x: Explorer,
-  pairs: Map<string, string>,
-  both: readonly Wanted[],
-): Promise<readonly Auth[]> {
+async function createTogether(x: Explorer, both: readonly Wanted[]): Promise<readonly Auth[]> {
   const calls: CallStep[] = []
   for (const { name, scope, by: how } of both) {
-    const auth = await how(x, pairs)
+    const auth = await how(x)
     const [first] = scope
     const [label] = labelsOf(x, name)
     if (auth === undefined || first === undefined || label === undefined) return []

@@ -183,10 +183,10 @@ describe('the matrix', () => {
   const matrix = readMatrix()
 
   test('every pair of values is in a row, or has a reason why it is in none', () => {
-    const { rows: drawn, impossible } = coveringArray(matrix, seededRandom(1), 1)
+    const { rows: drawn, impossible } = coveringArray(1, 1)
     const rows = [...drawn]
     const pairs = new Set([...rows.flatMap(pairsOf), ...impossible.keys()])
-    expect(pairs).toEqual(new Set(noCoverage(matrix).all))
+    expect(pairs).toEqual(new Set(noCoverage().all))
     expect([...impossible.values()]).not.toContain('')
     expect(rows.length).toBeLessThan(220)
   })

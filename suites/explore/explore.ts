@@ -13,8 +13,8 @@ import { type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
 import { type Explorer, type ExplorerOptions, openExplorer, TargetGone } from './explorer.ts'
 import { collectFindings, type Found } from './findings.ts'
-import { type Caller, expectAccepted, expectRefused, type Keyring, keyringOf, waysToEndKeys } from './keyring.ts'
-import { callMatrix, isNamedBy, noCoverage, readMatrix } from './matrix.ts'
+import { type Caller, callerOf, expectAccepted, expectRefused, keyringOf } from './keyring.ts'
+import { callMatrix, isNamedBy, noCoverage } from './matrix.ts'
 import {
   findWorkingAuthorization,
   learnAddresses,
@@ -34,7 +34,9 @@ import { combinations, listOf, pausesOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWorld } from './worlds.ts'
 
-export interface ExploreOptions extends Omit<ExplorerOptions, 'values' | 'timeLeftMs' | 'onCall'> {
+type Wishes = NonNullable<Parameters<typeof callerOf>[2]>
+
+export interface ExploreOptions extends Wishes, Omit<ExplorerOptions, 'values' | 'timeLeftMs' | 'onCall'> {
   /** Called before each call, with its number, and with how many there will probably be; repetitions count. */
   onCall?(calls: number, likely: number): void
   readonly allow: { readonly sessions: boolean; readonly keys: boolean; readonly limits: boolean }
@@ -42,10 +44,6 @@ export interface ExploreOptions extends Omit<ExplorerOptions, 'values' | 'timeLe
   readonly newKeys?: number
   /** Id prefixes of the only table and matrix rows to run; null or absent runs all. */
   readonly only?: readonly string[] | null
-  /** Whether the last places for keys may be filled; true unless given. */
-  readonly fillsKeys?: boolean
-  /** Whether creations may be tried that the target must refuse, and that take a place where it does not; true unless given. */
-  readonly triesCreations?: boolean
   readonly seed: number
   /**
    * Makes what no other exploration of the target may have used: nonces, names and key pairs. By default the seed makes them, as suits a
@@ -63,17 +61,7 @@ export interface ExploreOptions extends Omit<ExplorerOptions, 'values' | 'timeLe
   onFinding?(found: Found): void
 }
 
-export interface Exploration {
-  readonly findings: readonly Found[]
-  readonly explored: Required<Explored>
-  /** The pairs of values of the matrix. */
-  readonly matrix: Stages['coverage']
-  readonly rootAccepted: boolean
-  readonly gone: string | null
-  readonly seconds: number
-  /** The stages that were begun; one that is also among `explored.skipped` was cut short. */
-  readonly begun: ReadonlySet<string>
-}
+export type Exploration = Awaited<ReturnType<ReturnType<typeof openExploration>['finish']>>
 
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const exploration = openExploration(options)
@@ -86,7 +74,6 @@ interface Stages {
   readonly caller: Caller
   readonly options: ExploreOptions
   readonly sizes: Sizes
-  readonly matrix: ReturnType<typeof readMatrix>
   readonly coverage: ReturnType<typeof noCoverage>
   readonly table: ReturnType<typeof openTable>
   /** Draws a number below another. */
@@ -168,15 +155,15 @@ export function openExploration(options: ExploreOptions) {
     /** Notes that others used the target meanwhile. */
     giveWay: x.giveWay,
     /** Runs the stages that may lock a key or fill a limit, then returns the findings. */
-    finish: async (): Promise<Exploration> => {
+    finish: async () => {
       await unlessGone(async () => {
         if (all !== undefined && gone === null && onlyOf(options) === null) await lastStages(all)
       })
       await instance.close()
       const { asked = 0, parts = [], all: cells = 0 } = all?.table ?? {}
-      const matrix = all?.coverage ?? noCoverage(readMatrix())
+      const matrix = all?.coverage ?? noCoverage()
       return {
-        findings: findings.found,
+        findings: findings.found as readonly Found[],
         explored: {
           calls: x.calls(),
           repeated: x.repeated(),
@@ -188,12 +175,14 @@ export function openExploration(options: ExploreOptions) {
             ...(rootAccepted || gone !== null || x.isOver({ calls: 0, ms: 0 }) ? [] : [refusedRoot]),
             ...(options.allow.sessions && rootAccepted && x.addresses[0]?.seen === '' ? [unknownAddress] : []),
           ],
-        },
+        } satisfies Required<Explored>,
+        /** The pairs of values of the matrix. */
         matrix,
         rootAccepted,
         gone,
         seconds: elapsed() / 1000,
-        begun,
+        /** The stages that were begun; one that is also among `explored.skipped` was cut short. */
+        begun: begun as ReadonlySet<string>,
       }
     },
   }
@@ -218,33 +207,18 @@ async function openStages(
   random: Random,
   stage: Stages['stage'],
 ): Promise<Stages> {
-  const { allow, instance, fillsKeys = true, triesCreations = true } = options
-  const memory = {
-    pairs: new Map(),
-    sinceControl: new Map(),
-    turns: new Map(),
-    tried: new Set<string>(),
-    forgiven: new Set<string>(),
-    left: new Map(),
-    later: [],
-    waysToEndKeys: fillsKeys ? waysToEndKeys(instance.settings) : [],
-    triesCreations,
-  }
-  let keyring = keyringOf(x, { ...allow, grants: false })
+  const caller = callerOf(x, { ...options.allow, grants: false }, options)
   await stage('preflight', async () => {
-    keyring = await learnTarget({ x, keyring, ...memory }, options)
+    caller.keyring = await learnTarget(caller, options)
   })
-  const caller: Caller = { x, keyring, ...memory }
   const sizes = sizesFor(budgetOf(x))
   x.reserve(callsAtEnd(caller, sizes))
-  const matrix = readMatrix()
   return {
     caller,
     options,
     pick: (count) => random.below(Math.max(1, count)),
     sizes,
-    matrix,
-    coverage: noCoverage(matrix),
+    coverage: noCoverage(),
     partsLeft: partsBefore,
     isEnding: false,
     table: openTable(cells(readDeviations(), random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
@@ -265,7 +239,7 @@ function budgetOf({
 }
 
 /** Learns the words and clocks of the target and our addresses, and creates keys. */
-async function learnTarget(caller: Caller, { allow, newKeys = everyKey }: ExploreOptions): Promise<Keyring> {
+async function learnTarget(caller: Caller, { allow, newKeys = everyKey }: ExploreOptions): Promise<Caller['keyring']> {
   const { x, keyring: before } = caller
   const [first] = before.secret
   const hasTokens = allow.sessions && first !== undefined && (await learnTokens(x, first))
@@ -274,7 +248,7 @@ async function learnTarget(caller: Caller, { allow, newKeys = everyKey }: Explor
   await learnAddresses(x, first ?? 'root', hasTokens)
   if (hasTokens) await learnWithdrawals(x, first, allow.keys)
   x.names.set('spare', x.makeKeyPair())
-  if (allow.keys) await createKeys(x, caller.pairs, { newKeys, hasTokens })
+  if (allow.keys) await createKeys(x, { newKeys, hasTokens })
   for (const who of solutionKeys.secret.slice(1)) await x.call(list(basic(who)))
   const hasSecretKeys = keyringOf(x, { ...allow, grants: true }).secret.length > 0
   const keyring = keyringOf(x, { ...allow, grants: allow.sessions && hasSecretKeys })

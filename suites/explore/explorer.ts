@@ -113,6 +113,8 @@ function createCore(options: ExplorerOptions) {
     lines: new Map<string, number>(),
     /** The names of all pairs, the first one first. */
     pairNames: [] as string[],
+    /** Valid pairs by their kind. */
+    pairsByKind: new Map<string, string>(),
     /** Whether the exploration created a key: nobody tried it before. */
     isOwnKey: (id: string): boolean => !state.keys.has(id),
     makeKeyPair: (): { readonly seed: Uint8Array; readonly publicKey: string } => {

@@ -8,28 +8,34 @@ import type { Explorer, Seen } from './explorer.ts'
 import { type CallStep, grant, list, nameOf, plannedKeys, refresh, solutionKeys, token, wayOf, whoOf } from './step.ts'
 
 /** Who makes the calls of an exploration, and what it remembers of them. */
-export interface Caller {
-  readonly x: Explorer
-  readonly keyring: Keyring
-  /** Valid pairs by their kind. */
-  readonly pairs: Map<string, string>
-  /** Calls since the right call of this kind was last made. */
-  readonly sinceControl: Map<string, number>
-  /** How a part was called last, so that the next call uses another key. */
-  readonly turns: Map<string, number>
-  /** The kinds of pairs and keys for which the laws made their calls. */
-  readonly tried: Set<string>
-  /** Changes that were let in somewhere: on a creation they show nothing new, and take a place for a key. */
-  readonly forgiven: Set<string>
-  /** What worlds left for others: the names of pairs and keys, by a name for them. */
-  readonly left: Map<string, readonly string[]>
-  /** What worlds do later. */
-  readonly later: Later[]
-  /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
-  readonly waysToEndKeys: readonly WayToEndKey[]
-  /** Whether a creation may be tried that the target must refuse, although it takes a place where the target does not. */
-  readonly triesCreations: boolean
+export type Caller = Readonly<ReturnType<typeof callerOf>>
+
+interface Wishes {
+  /** Whether the last places for keys may be filled; true unless given. */
+  readonly fillsKeys?: boolean
+  /** Whether creations may be tried that the target must refuse, and that take a place where it does not; true unless given. */
+  readonly triesCreations?: boolean
 }
+
+export const callerOf = (x: Explorer, allowed: Allowed, { fillsKeys = true, triesCreations = true }: Wishes = {}) => ({
+  x,
+  keyring: keyringOf(x, allowed),
+  /** Calls since the right call of this kind was last made. */
+  sinceControl: new Map<string, number>(),
+  /** How a part was called last, so that the next call uses another key. */
+  turns: new Map<string, number>(),
+  /** The kinds of pairs and keys for which the laws made their calls. */
+  tried: new Set<string>(),
+  /** Changes that were let in somewhere: on a creation they show nothing new, and take a place for a key. */
+  forgiven: new Set<string>(),
+  /** What worlds left for others: the names of pairs and keys, by a name for them. */
+  left: new Map<string, readonly string[]>(),
+  /** What worlds do later. */
+  later: [] as Later[],
+  /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
+  waysToEndKeys: fillsKeys ? waysToEndKeys(x.options.instance.settings) : [],
+  triesCreations,
+})
 
 /** Whether a wrong creation shows something: keys may be created, and a place is free. */
 export const mayTryCreation = ({ x, keyring, triesCreations }: Caller): boolean =>
@@ -55,9 +61,9 @@ interface PairKind {
 }
 
 /** The name of a valid pair of the kind; undefined if none can be granted. */
-export async function pairOf(x: Explorer, pairs: Map<string, string>, kind: PairKind): Promise<string | undefined> {
+export async function pairOf(x: Explorer, kind: PairKind): Promise<string | undefined> {
   const id = JSON.stringify(kind)
-  const known = pairs.get(id)
+  const known = x.pairsByKind.get(id)
   const where = kind.from === undefined ? {} : { from: kind.from }
   if (known !== undefined && isStillValid(x, known, kind, where)) return known
   let name = await granted(x, kind)
@@ -66,7 +72,7 @@ export async function pairOf(x: Explorer, pairs: Map<string, string>, kind: Pair
     const seen = await x.call(refresh(name, { as: next, ...where }))
     name = seen?.answer.kind === 'accepted' ? next : undefined
   }
-  if (name !== undefined) pairs.set(id, name)
+  if (name !== undefined) x.pairsByKind.set(id, name)
   return name
 }
 
@@ -172,8 +178,6 @@ function aboutOwnKey(x: Explorer, name: string): string | undefined {
 
 /** What may be done: request tokens, create keys, fill limits. */
 type Allowed = { readonly [what in 'grants' | 'keys' | 'limits']: boolean }
-
-export type Keyring = ReturnType<typeof keyringOf>
 
 /** The wanted keys that exist. */
 export function keyringOf(x: Explorer, allowed: Allowed) {

@@ -3,7 +3,7 @@ import { usageError } from '../engine/errors.ts'
 import { groupBy } from '../engine/group.ts'
 import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { openExploration } from './explore.ts'
-import { noCoverage, readMatrix } from './matrix.ts'
+import { noCoverage } from './matrix.ts'
 import { openTarget } from './open.ts'
 
 type MatrixCoverage = ReturnType<typeof noCoverage>
@@ -15,7 +15,7 @@ type MatrixCoverage = ReturnType<typeof noCoverage>
  * @param seed that of a run
  */
 export async function listMatrix(text: string, isJson: boolean, seed: number): Promise<Printable> {
-  const all = noCoverage(readMatrix()).all.filter((pair) => pair.includes(text))
+  const all = noCoverage().all.filter((pair) => pair.includes(text))
   if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
   const coverage = await coverageOfReference(seed)
   const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))

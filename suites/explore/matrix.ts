@@ -31,8 +31,8 @@ interface MatrixCoverage {
   readonly reasons: Map<string, string>
 }
 
-export const noCoverage = ({ dimensions }: Matrix): MatrixCoverage => ({
-  all: allPairs(dimensions),
+export const noCoverage = (): MatrixCoverage => ({
+  all: allPairs(readMatrix().dimensions),
   covered: new Set(),
   reasons: new Map(),
 })
@@ -41,7 +41,6 @@ interface MatrixOptions {
   readonly caller: Caller
   readonly seed: number
   readonly sizes: Sizes
-  readonly matrix: Matrix
   /** What earlier rows showed; what these show is added. */
   readonly coverage: MatrixCoverage
   /** Rows by the beginnings of their ids; null: all. */
@@ -57,15 +56,7 @@ export const isNamedBy = (only: readonly string[] | null, id: string): boolean =
 const rowsOfPair = 3
 
 /** Makes the calls of the rows that show something new. Row numbers depend only on the seed, not on the answers of the target. */
-export async function callMatrix({
-  caller,
-  seed,
-  sizes,
-  matrix,
-  coverage,
-  only,
-  isOver,
-}: MatrixOptions): Promise<void> {
+export async function callMatrix({ caller, seed, sizes, coverage, only, isOver }: MatrixOptions): Promise<void> {
   const { rows, impossible } = drawnRows(seed)
   const { covered, reasons } = coverage
   const values = valuesOf(caller, sizes)
@@ -76,7 +67,7 @@ export async function callMatrix({
     const id = `matrix/${at}`
     if (!isNamedBy(only, id) || (only === null && pairsOf(row).every((pair) => covered.has(pair)))) continue
     caller.x.script = id
-    const why = await callRow({ caller, sizes, matrix }, row, new Map([...values, ...Object.entries(row)]))
+    const why = await callRow(caller, sizes, row, new Map([...values, ...Object.entries(row)]))
     for (const pair of pairsOf(row)) {
       if (why === null) covered.add(pair)
       else reasons.set(pair, why)
@@ -86,21 +77,19 @@ export async function callMatrix({
   for (const [pair, why] of impossible) reasons.set(pair, why)
 }
 
-type Around = Pick<MatrixOptions, 'caller' | 'sizes' | 'matrix'>
-
 /** @returns why the row proves nothing; null if its answer was judged, with its control */
-async function callRow(around: Around, row: Row, values: Values): Promise<string | null> {
-  const { x } = around.caller
+async function callRow(caller: Caller, sizes: Sizes, row: Row, values: Values): Promise<string | null> {
+  const { x } = caller
   if (!x.names.has(row.key ?? '')) return `there is no key "${row.key}" here`
-  const steps = await stepsOf(around, row, values)
+  const steps = await stepsOf(caller, sizes, row, values)
   if (steps === undefined) return 'something that it needs was not granted, or is not there'
   const [right, wrong] = steps
   const isCreation = right.call === 'manager/createApiKey'
-  if (isCreation && !mayTryCreation(around.caller)) return 'no place for a key is left'
-  if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(around.caller, wrong ?? right)
+  if (isCreation && !mayTryCreation(caller)) return 'no place for a key is left'
+  if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(caller, wrong ?? right)
   const hasEffect = isCreation || right.params.grantType === 'refresh_token'
   if (!hasEffect && !(await isAccepted(x, right))) return 'its control was not accepted'
-  if ((await expectRefused(x, wrong)) === null) return whyOpen(around.caller, wrong)
+  if ((await expectRefused(x, wrong)) === null) return whyOpen(caller, wrong)
   if (!hasEffect) await x.call({ ...right })
   return null
 }
@@ -124,8 +113,13 @@ function whyOpen({ x }: Caller, step: CallStep): string {
 }
 
 /** Makes the pairs of a row, and what happens directly before its call. @returns its right call, and the wrong one; undefined if it cannot be made here */
-async function stepsOf(around: Around, row: Row, values: Values): Promise<[CallStep, CallStep | null] | undefined> {
-  const { caller, sizes, matrix } = around
+async function stepsOf(
+  caller: Caller,
+  sizes: Sizes,
+  row: Row,
+  values: Values,
+): Promise<[CallStep, CallStep | null] | undefined> {
+  const matrix = readMatrix()
   const meaning = (dimension: string): RawStep => matrix.meaning[dimension]?.[row[dimension] ?? ''] ?? {}
   const words = ['session', 'address', 'lifetime'].flatMap((name) => (meaning(name).scope ?? []) as string[])
   values.set('restrictions', words).set('part', meaning('way').part ?? meaning('method').part)
@@ -205,11 +199,9 @@ const draws = 400
 
 let drawn: (ReturnType<typeof coveringArray> & { readonly seed: number }) | undefined
 
-/** The rows of the packaged matrix for a seed. Each is drawn once, because that takes as long as a call; another reader begins with those that are drawn. */
+/** The rows for a seed. Each is drawn once, because that takes as long as a call; another reader begins with those that are drawn. */
 function drawnRows(seed: number): ReturnType<typeof coveringArray> {
-  if (drawn?.seed === seed) return drawn
-  const { rows, impossible } = coveringArray(readMatrix(), seededRandom(seed))
-  drawn = { seed, rows: replayed(rows[Symbol.iterator]()), impossible }
+  if (drawn?.seed !== seed) drawn = { seed, ...coveringArray(seed) }
   return drawn
 }
 
@@ -247,28 +239,22 @@ const rowsAhead = 400
  * whole when the rows have ended
  */
 export function coveringArray(
-  matrix: Matrix,
-  random: Random,
+  seed: number,
   times = rowsOfPair,
 ): { rows: Iterable<Row>; impossible: Map<string, string> } {
   const impossible = new Map<string, string>()
-  return { rows: drawRows(matrix, random, times, impossible), impossible }
+  return { rows: replayed(drawRows(seededRandom(seed), times, impossible)), impossible }
 }
 
-function* drawRows(
-  matrix: Matrix,
-  random: Random,
-  times: number,
-  impossible: Map<string, string>,
-): Generator<Row, void> {
-  const reasonAgainst = reasonsOf(matrix)
+function* drawRows(random: Random, times: number, impossible: Map<string, string>): Generator<Row, void> {
+  const reasonAgainst = reasonsOf(readMatrix())
   for (let time = 0; time < times; time++) {
-    const open = new Set(allPairs(matrix.dimensions).filter((pair) => !impossible.has(pair)))
+    const open = new Set(allPairs(readMatrix().dimensions).filter((pair) => !impossible.has(pair)))
     while (open.size > 0) {
       const [wanted = ''] = open
       const pair = rowOf(wanted)
       const direct = reasonAgainst(pair)
-      const best = direct ?? bestRow(matrix, random, { pair, open, reasonAgainst })
+      const best = direct ?? bestRow(random, { pair, open, reasonAgainst })
       for (const done of typeof best === 'string' ? [wanted] : pairsOf(best)) open.delete(done)
       if (typeof best === 'string') impossible.set(wanted, best)
       else yield best
@@ -304,12 +290,12 @@ interface Drawn {
 }
 
 /** Of the possible rows with this pair the one that covers most open pairs, or the reason why no row is possible. */
-function bestRow(matrix: Matrix, random: Random, { pair, open, reasonAgainst }: Drawn): Row | string {
+function bestRow(random: Random, { pair, open, reasonAgainst }: Drawn): Row | string {
   let best: Row | undefined
   let gained = -1
   let why = ''
   for (let drawn = 0, possible = 0; drawn < draws && possible < candidates; drawn++) {
-    const row = randomRow(matrix, random, pair, reasonAgainst)
+    const row = randomRow(random, pair, reasonAgainst)
     const reason = reasonAgainst(row)
     why = reason ?? why
     if (reason !== undefined) continue
@@ -325,11 +311,12 @@ const rowOf = (pair: string): Row =>
   Object.fromEntries(pair.split(' & ').map((item) => item.split('=') as [string, string]))
 
 /** Draws one dimension after the other in a random order, and avoids values that the row so far makes impossible. */
-function randomRow(matrix: Matrix, random: Random, pair: Row, reasonAgainst: ReasonAgainst): Row {
+function randomRow(random: Random, pair: Row, reasonAgainst: ReasonAgainst): Row {
   const row = { ...pair }
-  const names = Object.keys(matrix.dimensions).filter((name) => pair[name] === undefined)
+  const { dimensions } = readMatrix()
+  const names = Object.keys(dimensions).filter((name) => pair[name] === undefined)
   for (const name of shuffled(names, random)) {
-    for (const value of shuffled(matrix.dimensions[name] ?? [], random)) {
+    for (const value of shuffled(dimensions[name] ?? [], random)) {
       row[name] = value
       if (reasonAgainst(row, name) === undefined) break
     }

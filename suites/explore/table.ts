@@ -4,7 +4,7 @@ import type { Operations } from '../engine/language/deviations.ts'
 import { levelOf } from '../engine/model/judge.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
 import type { Explorer } from './explorer.ts'
-import { apikeyScope, type Caller, isAccepted, type Keyring, mayTryCreation, pairOf } from './keyring.ts'
+import { apikeyScope, type Caller, isAccepted, mayTryCreation, pairOf } from './keyring.ts'
 import {
   type Auth,
   basic,
@@ -218,7 +218,7 @@ export async function rightCall(
       return who === undefined || !keyring.grants ? undefined : grant(who, ['solution'], more)
     }
     case 'refresh': {
-      const pair = await pairOf(x, caller.pairs, kindOf(keyring, Math.floor(turn / 8)))
+      const pair = await pairOf(x, kindOf(keyring, Math.floor(turn / 8)))
       return pair === undefined ? undefined : refresh(pair, more)
     }
     case 'create':
@@ -269,12 +269,7 @@ const creation = (auth: Auth, more: Partial<CallStep> = {}): CallStep =>
 
 const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, 'marks'] as const
 
-async function authOf(
-  { x, keyring, pairs }: Caller,
-  way: string,
-  turn: number,
-  creates: boolean,
-): Promise<Auth | undefined> {
+async function authOf({ x, keyring }: Caller, way: string, turn: number, creates: boolean): Promise<Auth | undefined> {
   if (way === 'ecc') {
     const who = pick(keyring.ecc, turn)
     return who === undefined ? undefined : ecc(who)
@@ -283,7 +278,7 @@ async function authOf(
     const kind = kindOf(keyring, turn)
     const words = creates ? apikeyScope(x) : []
     if (words === undefined) return undefined
-    const pair = await pairOf(x, pairs, { ...kind, scope: [...kind.scope, ...words] })
+    const pair = await pairOf(x, { ...kind, scope: [...kind.scope, ...words] })
     return pair === undefined ? undefined : token(pair)
   }
   const who = pick(
@@ -295,7 +290,7 @@ async function authOf(
 
 const pick = <Item>(items: readonly Item[], turn: number): Item | undefined => items[turn % Math.max(1, items.length)]
 
-type PairKind = Parameters<typeof pairOf>[2]
+type PairKind = Parameters<typeof pairOf>[1]
 
 const kinds: readonly Omit<PairKind, 'who'>[] = [
   { scope: ['solution'] },
@@ -310,7 +305,7 @@ const kinds: readonly Omit<PairKind, 'who'>[] = [
 ]
 
 /** A kind of pair for each turn: of every key, of every generation. */
-function kindOf(keyring: Keyring, turn: number): PairKind {
+function kindOf(keyring: Caller['keyring'], turn: number): PairKind {
   const who = keyring.secret[turn % keyring.secret.length] ?? 'root'
   return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
 }

@@ -9,7 +9,7 @@ import { memoryInstance } from '../targets/in-memory.ts'
 import { type Sizes, sizesFor } from './budget.ts'
 import { type Explorer, openExplorer } from './explorer.ts'
 import { collectFindings } from './findings.ts'
-import { type Caller, keyringOf, waysToEndKeys } from './keyring.ts'
+import { type Caller, callerOf } from './keyring.ts'
 import { learnTokens } from './preflight.ts'
 import { type Candidate, create } from './step.ts'
 import { runWorld } from './worlds.ts'
@@ -50,20 +50,7 @@ export async function foundIn(
   x.report = (candidate) => void found.push(candidate)
   await x.call(create(x.byRoot, { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
   await learnTokens(x, more.root === undefined ? 'root' : 'by-basic')
-  const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
-  await run({
-    x,
-    keyring,
-    pairs: new Map(),
-    sinceControl: new Map(),
-    turns: new Map(),
-    tried: new Set(),
-    forgiven: new Set(),
-    left: new Map(),
-    later: [],
-    triesCreations: true,
-    waysToEndKeys: waysToEndKeys(more.settings ?? bareSettings),
-  })
+  await run(callerOf(x, { grants: true, keys: true, limits: true }))
   return { x, found }
 }
 

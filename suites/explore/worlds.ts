@@ -201,7 +201,7 @@ async function makeCall(run: Run, raw: RawStep, values: Values): Promise<string[
   if (raw['pair-of'] !== undefined) {
     const scope = (filled(raw.scope, values) as unknown[]).map(String)
     const pair = caller.keyring.grants
-      ? await pairOf(caller.x, caller.pairs, { who: String(filled(raw['pair-of'], values)), scope })
+      ? await pairOf(caller.x, { who: String(filled(raw['pair-of'], values)), scope })
       : undefined
     return pair === undefined ? [] : [pair]
   }
