@@ -1,7 +1,7 @@
 /** Creates the keys of an exploration, each in another way, and tries each before its first right call. */
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Explorer } from './explorer.ts'
-import { apikeyScope, everyScope, expectRefused, freshName, granted, pairOf } from './keyring.ts'
+import { apikeyScope, everyScope, expectRefused, freshName, granted, isAccepted, pairOf } from './keyring.ts'
 import {
   type Auth,
   atOnce,
@@ -292,15 +292,10 @@ const refusedSince = (x: Explorer, from: number) =>
 
 /** keys/create-authorized: root creates the very same key. @param from the first entry of the log to look at */
 export async function compareCreators(x: Explorer, from: number): Promise<void> {
-  for (const { step, entry, script, isAboutPlaces } of refusedSince(x, from)) {
-    if (!isAboutPlaces || whoOf(step.auth) === 'root') continue
-    const control = await x.call({ ...step, auth: x.byRoot })
-    if (control?.answer.kind !== 'accepted') return
-    const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`
-    const found = { requirement: 'keys/create-authorized', level: 'must', message, kind: 'refused' } as const
-    x.report({ ...found, fact: 'creation', entry, script })
-    return
-  }
+  const refused = refusedSince(x, from).find(({ step, isAboutPlaces }) => isAboutPlaces && whoOf(step.auth) !== 'root')
+  if (refused === undefined) return
+  const asRoot = { ...refused.step, auth: x.byRoot }
+  await compare(x, refused, asRoot, { requirement: 'keys/create-authorized', how: 'with the authorization of root' })
 }
 
 /** The key that shows that a place was free. */
@@ -312,11 +307,19 @@ export async function compareWithoutPublicKey(x: Explorer, from: number): Promis
   const last = refused.findLast(({ isAboutPlaces }) => isAboutPlaces)
   // One refusal alone may be due to a limit of rates.
   if (refused.length < 2 || last === undefined || x.names.has(control)) return
-  const { step, entry, script } = last
-  const { publicKey: _, ...params } = step.params
-  const name = 'plain-$unique'
-  const seen = await x.call(named({ ...step, params: { ...params, name }, auth: x.byRoot }, control))
-  if (seen?.answer.kind !== 'accepted') return
-  const message = `${describeStep(step)} was refused, and accepted right after without its public key`
-  x.report({ requirement: 'keys/public-key', level: 'must', message, kind: 'refused', fact: 'creation', entry, script })
+  const { publicKey: _, ...params } = last.step.params
+  const plain = named({ ...last.step, params: { ...params, name: 'plain-$unique' }, auth: x.byRoot }, control)
+  await compare(x, last, plain, { requirement: 'keys/public-key', how: 'without its public key' })
+}
+
+/** Reports a refused creation if one that differs in one thing is accepted now. */
+async function compare(
+  x: Explorer,
+  { step, entry, script }: ReturnType<typeof refusedSince>[number],
+  other: CallStep,
+  { requirement, how }: { readonly requirement: string; readonly how: string },
+): Promise<void> {
+  if (!(await isAccepted(x, other))) return
+  const message = `${describeStep(step)} was refused, and accepted right after ${how}`
+  x.report({ requirement, level: 'must', message, kind: 'refused', fact: 'creation', entry, script })
 }

@@ -6,7 +6,7 @@ import { openCreatedKeys, openLine } from '../engine/conversation/conversation.t
 import { cutAnswer, showExchange } from '../engine/conversation/exchange.ts'
 import { type Delivery, deliver, mayChange } from '../engine/conversation/send.ts'
 import { isUnavailable, noFacts } from '../engine/conversation/target-facts.ts'
-import { isObject, isStrings } from '../engine/json.ts'
+import { defined, isObject, isStrings } from '../engine/json.ts'
 import type { Delivered } from '../engine/judge/judge-case.ts'
 import { changesOf, readDeviations } from '../engine/language/deviations.ts'
 import { resolve, UnresolvedReference } from '../engine/language/resolve.ts'
@@ -243,8 +243,7 @@ function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): voi
 
 function foresee(core: Core, step: CallStep): Verdict | null {
   const rendered = tryRender(core, step)
-  if (rendered === null) return null
-  return judge(core.known, facts(core.known, callOf(core, step, rendered), now(core)))
+  return rendered === null ? null : judge(core.known, facts(core.known, callOf(core, rendered), now(core)))
 }
 
 /** How many of the last calls show how long one takes. */
@@ -274,20 +273,8 @@ interface Exchanged {
   shown(): ShownExchange | undefined
 }
 
-interface Planned {
-  readonly step: CallStep
-  readonly rendered: Rendered
-}
-
-/** Sends a step. */
-async function exchange(core: Core, step: CallStep, rendered: Rendered, atOnce = false): Promise<Exchanged> {
-  const [exchanged] = await exchangeAll(core, [{ step, rendered }], atOnce)
-  if (exchanged === undefined) throw new Error('a step without its answer')
-  return exchanged
-}
-
 /** Sends steps, several of them in the same moment. */
-async function exchangeAll(core: Core, planned: readonly Planned[], atOnce: boolean): Promise<Exchanged[]> {
+async function exchange(core: Core, planned: readonly Rendered[], atOnce = false): Promise<Exchanged[]> {
   const prepared = planned.map((one) => prepare(core, one))
   const delivered = await deliver(
     core.line,
@@ -297,7 +284,8 @@ async function exchangeAll(core: Core, planned: readonly Planned[], atOnce: bool
 }
 
 /** How a step is sent, and what its answer says; it is written and signed again if it has to be sent again. */
-function prepare(core: Core, { step, rendered: first }: Planned) {
+function prepare(core: Core, first: Rendered) {
+  const { step } = first
   let rendered = first
   let isFirst = true
   let request: WireRequest | undefined
@@ -307,7 +295,7 @@ function prepare(core: Core, { step, rendered: first }: Planned) {
     core.made += 1
     core.sent += 1
     core.options.onCall?.(core.sent)
-    request = requestOf(core, step, rendered)
+    request = requestOf(core, rendered)
     return request
   }
   const delivery: Delivery = {
@@ -324,12 +312,12 @@ function prepare(core: Core, { step, rendered: first }: Planned) {
     }
     const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
     const shown = () => (request === undefined ? undefined : showExchange(request, cutAnswer(wire), undefined))
-    return { step, call: callOf(core, step, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
+    return { step, call: callOf(core, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
   }
   return { delivery, conclude }
 }
 
-function requestOf(core: Core, step: CallStep, { authorization, body }: Rendered): WireRequest {
+function requestOf(core: Core, { step, authorization, body }: Rendered): WireRequest {
   const { connection = 0, headers = {} } = step
   const from = addressOf(core, step).local
   return {
@@ -383,15 +371,15 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   const step = lane === 0 ? wanted : inLane(wanted, lane)
   const rendered = tryRender(core, step)
   if (rendered === null) return null
-  const planned = callOf(core, step, rendered)
+  const planned = callOf(core, rendered)
   const [before, at] = [core.known, now(core)]
   const foreseen = only === undefined ? undefined : facts(before, planned, at)
   if (foreseen !== undefined && judge(core.known, foreseen).is !== only) return null
-  const exchanged = exchange(core, step, rendered, lane > 0)
+  const exchanged = exchange(core, [rendered], lane > 0)
   // Any other call is judged while its answer is on the way.
   if (foreseen === undefined) await Promise.race([exchanged, setImmediate()])
   const known = foreseen ?? facts(before, planned, at)
-  const { call: made, answer, span, shown } = await exchanged
+  const [{ call: made, answer, span, shown }] = (await exchanged) as [Exchanged]
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.known, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.known, certain), answer, span }
@@ -461,9 +449,7 @@ function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
 async function noticeBroken(core: Core, answer: Answer): Promise<void> {
   core.broken = answer.kind === 'broken' ? core.broken + 1 : 0
   if (answer.kind !== 'broken' || core.broken < mostBroken) return
-  const right = list(core.byRoot, { connection: 'new' })
-  const rendered = tryRender(core, right)
-  const isThere = rendered !== null && (await exchange(core, right, rendered)).answer.kind !== 'broken'
+  const isThere = ((await askRoot(core))?.kind ?? 'broken') !== 'broken'
   if (!isThere) throw new TargetGone(answer.reason)
   core.broken = 0
 }
@@ -471,15 +457,15 @@ async function noticeBroken(core: Core, answer: Answer): Promise<void> {
 // Calls at once, judged as a history.
 
 async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
-  const made = callsOf(step).flatMap((one, lane): Planned[] => {
-    const rendered = tryRender(core, one)
+  const made = callsOf(step).flatMap((one, lane): Rendered[] => {
     const connection = step.connections === 'new' ? ('new' as const) : lane + 1
-    return rendered === null ? [] : [{ step: { ...one, connection }, rendered }]
+    const rendered = tryRender(core, { ...one, connection })
+    return rendered === null ? [] : [rendered]
   })
   if (isSpent(core, made.length)) return []
   core.showLatest = () => undefined
   const before = core.known
-  const sent = (await exchangeAll(core, made, true)).map(({ step: one, call, answer, span, status }) => {
+  const sent = (await exchange(core, made, true)).map(({ step: one, call, answer, span, status }) => {
     const isAway = answer.kind === 'broken' && isUnavailable(status)
     return { step: one, call, answer: isAway ? ({ kind: 'unread' } as const) : answer, span }
   })
@@ -566,10 +552,14 @@ function byEnd(seen: readonly Seen[]): number[] {
  * @returns whether the root key lists solutions now, from an address of ours; true if no call is left to ask
  */
 async function takesRoot(core: Core, from?: string): Promise<boolean> {
-  const control = list(core.byRoot, { connection: 'new', ...(from === undefined ? {} : { from }) })
-  const rendered = tryRender(core, control)
-  if (rendered === null || isSpent(core)) return true
-  return (await exchange(core, control, rendered)).answer.kind === 'accepted'
+  return isSpent(core) || ((await askRoot(core, from))?.kind ?? 'accepted') === 'accepted'
+}
+
+/** The answer to a listing by the root key; undefined if it cannot be made. */
+async function askRoot(core: Core, from?: string): Promise<Answer | undefined> {
+  const rendered = tryRender(core, list(core.byRoot, { connection: 'new', ...defined({ from }) }))
+  const [exchanged] = rendered === null ? [] : await exchange(core, [rendered])
+  return exchanged?.answer
 }
 
 // The state of an exploration: a step becomes a call, and its answer updates the state.
@@ -579,12 +569,13 @@ const addressOf = ({ addresses }: Core, step: CallStep) =>
 
 /** A step as bytes. */
 interface Rendered {
+  readonly step: CallStep
   readonly authorization: string | undefined
   readonly body: string
   readonly breaks: string | undefined
 }
 
-const callOf = (core: Core, step: CallStep, { authorization, body, breaks }: Rendered): Call => ({
+const callOf = (core: Core, { step, authorization, body, breaks }: Rendered): Call => ({
   authorization,
   body,
   breaks,
@@ -615,7 +606,7 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     const changes = changesOf(resolve(step.alter, core.lookUp))
     const spec = { method: step.call, params, auth, form: step.body, changes, nonce: step.nonce }
     const { authorization, body } = write(spec, id, keyOf, settings)
-    return { authorization, body, breaks: operations.breaks(changes[0], wayOf(auth)) }
+    return { step, authorization, body, breaks: operations.breaks(changes[0], wayOf(auth)) }
   } catch (error) {
     if (error instanceof Unmakeable || error instanceof UnresolvedReference) return null
     throw error

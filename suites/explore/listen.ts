@@ -293,7 +293,7 @@ function report(
 
 /** @param isShared others may use the target at the same time */
 function createRefusals(isShared: boolean) {
-  const pending = new Map<WireRequest, CaseCall & { refusedBefore: number }>()
+  const pending = new Map<WireRequest, Pick<RefusedCall, 'call' | 'span' | 'refusedBefore'> & { begun: number }>()
   const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
   /** By the id of a key: how many calls with it were refused since the last that was not. */
   const refusedInARow = new Map<string, number>()
@@ -306,22 +306,22 @@ function createRefusals(isShared: boolean) {
         lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
       refusedInARow.delete(attemptedKey(call) ?? '')
     },
-    noteRefusal(request: WireRequest, caseCall: CaseCall): void {
-      const key = attemptedKey(caseCall.call)
+    noteRefusal(request: WireRequest, { call, span, order }: CaseCall): void {
+      const key = attemptedKey(call)
       const refusedBefore = refusedInARow.get(key ?? '') ?? 0
       if (key !== undefined) refusedInARow.set(key, refusedBefore + 1)
-      pending.set(request, { ...caseCall, refusedBefore })
+      pending.set(request, { call, span, refusedBefore, begun: order.from })
     },
     /** No call is under way; the state is that before the calls that were under way until now. */
     settle(state: State): void {
-      for (const [request, one] of pending) settled.set(request, refusedCall(one, state))
+      for (const [request, one] of pending) settled.set(request, { ...one, state })
       pending.clear()
     },
     /** @param stateBefore what is known of a call that began then, while others are still under way */
     judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined {
       const unsettled = pending.get(request)
       const refused =
-        unsettled === undefined ? settled.get(request) : refusedCall(unsettled, stateBefore(unsettled.order.from))
+        unsettled === undefined ? settled.get(request) : { ...unsettled, state: stateBefore(unsettled.begun) }
       return refused === undefined ? undefined : judgeRefusal({ ...refused, lastUsesMs }, isShared)
     },
   }
@@ -334,11 +334,6 @@ function textOfToken({ authorization, body }: Call): string | undefined {
   const { method, params } = readBody(body)
   return method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
 }
-
-const refusedCall = (
-  { call, span, refusedBefore }: CaseCall & { refusedBefore: number },
-  state: State,
-): Omit<RefusedCall, 'lastUsesMs'> => ({ call, span, refusedBefore, state })
 
 function judgeRefusal(refused: RefusedCall, isShared: boolean): RefusalJudgement | undefined {
   const pair = pairSent(refused)
