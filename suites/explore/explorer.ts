@@ -262,16 +262,7 @@ const endsInMs = ({ options: { timeLeftMs, overtimeMs = Number.POSITIVE_INFINITY
 /** No call may be made any more: there are none left, or there is no time. */
 const isSpent = (core: Core, calls = 1): boolean => core.made + calls > core.limit || core.hasEnded()
 
-interface Exchanged {
-  readonly step: CallStep
-  readonly call: Call
-  readonly answer: Answer
-  readonly span: Span
-  /** Of the answer; null without one. */
-  readonly status: number | null
-  /** What was sent and received, as lines. */
-  shown(): ShownExchange | undefined
-}
+type Exchanged = ReturnType<ReturnType<typeof prepare>['conclude']>
 
 /** Sends steps, several of them in the same moment. */
 async function exchange(core: Core, planned: readonly Rendered[], atOnce = false): Promise<Exchanged[]> {
@@ -303,7 +294,7 @@ function prepare(core: Core, first: Rendered) {
     changes: mayChange(core.options.instance.settings, step.call),
     ...(isCreation(step) ? { creates: labelOf(core, step), key: privateKeyOf(core, step) } : {}),
   }
-  const conclude = ({ answer, wire, ours }: Delivered): Exchanged => {
+  const conclude = ({ answer, wire, ours }: Delivered) => {
     if (wire.kind === 'none' && wire.isOfEnding === true) throw new TargetGone(wire.reason)
     if (wire.kind === 'answer') {
       if (mayBeKept(step)) core.keptBytes += wire.cut?.bytes ?? wire.body.length
@@ -311,6 +302,7 @@ function prepare(core: Core, first: Rendered) {
       if (!Number.isNaN(date)) core.lastOffset = date - ours.answeredAtMs
     }
     const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
+    /** What was sent and received, as lines. */
     const shown = () => (request === undefined ? undefined : showExchange(request, cutAnswer(wire), undefined))
     return { step, call: callOf(core, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
   }

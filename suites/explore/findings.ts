@@ -46,7 +46,7 @@ import {
   type Step,
   wayOf,
 } from './step.ts'
-import { describeNamedStep, headline, stepLines } from './words.ts'
+import { describeStep, headline, stepLines } from './words.ts'
 
 type Reproduced = Awaited<ReturnType<typeof reproduce>>
 
@@ -360,7 +360,7 @@ function historyOf(
     connection: `${lane + 1}`,
     startMs: span.from - start,
     endMs: span.to - start,
-    call: sent(describeNamedStep((isAlike ? told[lane] : undefined) ?? step)),
+    call: sent(describeStep((isAlike ? told[lane] : undefined) ?? step, true)),
     answer: answer.kind,
   }))
 }
@@ -445,7 +445,7 @@ function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Pr
 }
 
 /** A lock refuses every time; a server that only refuses now and then has another mistake. */
-async function areRefused(x: Explorer, calls: Parameters<typeof areAccepted>[1]): Promise<boolean> {
+async function areRefused(x: Explorer, calls: ReturnType<typeof plainCallsOf>): Promise<boolean> {
   for (let again = 0; again < 3; again++) if (await areAccepted(x, calls)) return false
   return true
 }
@@ -521,7 +521,7 @@ function creationBefore(
 function lineOf(call: CallStep): string {
   const as = nameOf(call)
   const made = isCreation(call) ? `, which made ${as ?? 'a key'}${labelOf(call)}` : as === undefined ? '' : ` as ${as}`
-  return `${describeNamedStep(call)}${made}: accepted`
+  return `${describeStep(call, true)}${made}: accepted`
 }
 
 /** With what name a key is created: keys of one name may be mixed up. */

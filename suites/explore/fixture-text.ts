@@ -37,6 +37,7 @@ import {
   isCreation,
   isOfExpiry,
   isRefresh,
+  isSigner,
   isWait,
   list,
   madeBy,
@@ -451,7 +452,7 @@ const root = { name: 'root', isTestKey: true, listsSolutions: true }
 function standInFor(key: string, isBefore: boolean): ScenarioKey | undefined {
   const { member, scope } = plannedKeys[key] ?? {}
   if (member === undefined || (member === 'carol' && !isBefore)) return undefined
-  return { name: member, isTestKey: true, hasPublicKey: key.startsWith('ecc-'), listsSolutions: scope === undefined }
+  return { name: member, isTestKey: true, hasPublicKey: isSigner(key), listsSolutions: scope === undefined }
 }
 
 /** `ecc-a-own.publicKey` belongs to `ecc-a`. */

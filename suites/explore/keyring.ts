@@ -232,14 +232,8 @@ export async function endDoubt(x: Explorer, step: CallStep): Promise<void> {
 /** What is in doubt after wrong calls with a key, or with a token. */
 const doubts: readonly string[] = ['keys/created-key-works', 'refresh/new-pair']
 
-/** A method of the target that the document does not show; `$id` in its params stands for the id of the key. */
-interface WayToEndKey {
-  readonly requirement: NonNullable<Key['ended']>
-  readonly method: string
-  readonly params: unknown
-}
-
-export function waysToEndKeys({ cleanup, probes: { disable } }: TargetSettings): WayToEndKey[] {
+/** Methods of the target that the document does not show; `$id` in their params stands for the id of the key. */
+export function waysToEndKeys({ cleanup, probes: { disable } }: TargetSettings) {
   return [
     ...(disable === undefined ? [] : [{ ...disable, requirement: 'keys/can-be-disabled' as const }]),
     ...(cleanup === undefined ? [] : [{ ...cleanup, requirement: 'keys/can-be-deleted' as const }]),

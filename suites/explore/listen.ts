@@ -45,16 +45,11 @@ import {
 import { keyBefore, stateOfTarget } from './open.ts'
 import { wrongAnswer } from './wrong-answer.ts'
 
-/** Our addresses as the target sees them; undefined where that is not known. */
-interface SeenFrom {
-  readonly first: string | undefined
-  readonly second: string | undefined
-}
-
 interface ListenOptions {
   /** What is known of the target before the first exchange. */
   readonly state: State
-  readonly seenFrom: SeenFrom
+  /** Our addresses as the target sees them; undefined where that is not known. */
+  readonly seenFrom: { readonly first: string | undefined; readonly second: string | undefined }
   /** Others may use the target at the same time. */
   readonly isShared?: boolean
   /** Ids of keys about which nothing else is known. */

@@ -21,20 +21,14 @@ export function readMatrix(): Matrix {
 
 let packaged: Matrix | undefined
 
-/** What the rows of a matrix showed about its pairs. */
-interface MatrixCoverage {
+/** What the rows showed about the pairs of the matrix. */
+export const noCoverage = () => ({
   /** Every pair. */
-  readonly all: readonly string[]
+  all: allPairs(readMatrix().dimensions) as readonly string[],
   /** Pairs that a judged acceptance or refusal covered. */
-  readonly covered: Set<string>
+  covered: new Set<string>(),
   /** Why the other pairs are not covered. */
-  readonly reasons: Map<string, string>
-}
-
-export const noCoverage = (): MatrixCoverage => ({
-  all: allPairs(readMatrix().dimensions),
-  covered: new Set(),
-  reasons: new Map(),
+  reasons: new Map<string, string>(),
 })
 
 interface MatrixOptions {
@@ -42,7 +36,7 @@ interface MatrixOptions {
   readonly seed: number
   readonly sizes: Sizes
   /** What earlier rows showed; what these show is added. */
-  readonly coverage: MatrixCoverage
+  readonly coverage: ReturnType<typeof noCoverage>
   /** Rows by the beginnings of their ids; null: all. */
   readonly only: readonly string[] | null
   isOver(): boolean

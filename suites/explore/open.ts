@@ -172,18 +172,6 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
   ]
 }
 
-/** A call that one API area opens. */
-interface AreaProbe {
-  readonly method: string
-  readonly params: CallStep['params']
-}
-
-/** A call that names a solution. */
-interface SolutionProbe extends AreaProbe {
-  /** Where in its params the id of the solution stands. */
-  readonly path: readonly string[]
-}
-
 /** The methods of the target file: those that one API area opens, the one for the contexts of a solution, and those that it names for other purposes. */
 export function namedMethods(settings: TargetSettings): Pick<Terms, 'probes' | 'otherMethods' | 'contextsOfSolution'> {
   const { probes, cleanup } = settings
@@ -199,7 +187,7 @@ export function namedMethods(settings: TargetSettings): Pick<Terms, 'probes' | '
 }
 
 /** The probe `solution-context` of the target file, if the scope context suffices for it. */
-function solutionProbe({ probes }: TargetSettings): SolutionProbe | undefined {
+function solutionProbe({ probes }: TargetSettings) {
   const probe = probes['solution-context']
   const params = (probe?.params ?? {}) as CallStep['params']
   const path = pathTo('$solution', params)
@@ -219,7 +207,7 @@ function pathTo(text: string, value: unknown): string[] | undefined {
 }
 
 /** The calls of the target file for which the scope of their area suffices; none with the id of a solution. */
-const areaProbes = ({ probes }: TargetSettings): AreaProbe[] =>
+const areaProbes = ({ probes }: TargetSettings) =>
   Object.entries(probes).flatMap(([area, { method, params, scope }]) => {
     const isPlain = areas.includes(area) && scope === undefined && !JSON.stringify(params ?? {}).includes('$')
     return isPlain ? [{ method, params: (params ?? {}) as CallStep['params'] }] : []

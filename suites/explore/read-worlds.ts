@@ -59,16 +59,10 @@ interface Part {
   readonly worlds: readonly string[]
 }
 
-interface Worlds {
-  readonly worlds: ReadonlyMap<string, World>
-  readonly laws: readonly Law[]
-  readonly order: ReadonlyMap<string, readonly string[]>
-}
-
-let packaged: Worlds | undefined
+let packaged: ReturnType<typeof worldsIn> | undefined
 
 /** The worlds by their names, the laws, and the order of an exploration; read once. @throws SuiteError (`fixture`) */
-export function readWorlds(): Worlds {
+export function readWorlds(): ReturnType<typeof worldsIn> {
   packaged ??= worldsIn(
     readdirSync(join(packageRoot, 'fixtures', 'worlds'))
       .filter((file) => file.endsWith('.yaml'))
@@ -79,7 +73,7 @@ export function readWorlds(): Worlds {
 }
 
 /** The worlds, the laws and the order of some files. @throws SuiteError (`fixture`), also where one names what stands for nothing */
-export function worldsIn(sources: readonly YamlSource[]): Worlds {
+export function worldsIn(sources: readonly YamlSource[]) {
   for (const source of sources) demand(source, 'worlds')
   const entriesOf = ({ value }: YamlSource) => value as (World | Law | Part)[]
   const all = sources.flatMap(entriesOf)

@@ -209,21 +209,14 @@ async function worksPlainly(x: Explorer, steps: readonly Step[]): Promise<boolea
   return plain.length > 0 && (await areAccepted(x, plain))
 }
 
-export const areAccepted = (x: Explorer, calls: readonly PlainCall[]): Promise<boolean> =>
+export const areAccepted = (x: Explorer, calls: readonly { readonly right: CallStep }[]): Promise<boolean> =>
   unreported(x, async () => {
     for (const { right } of calls) if (!(await isAccepted(x, right))) return false
     return true
   })
 
-/** The plainest right call that proves a key in one way. */
-interface PlainCall {
-  readonly who: string
-  readonly way: string
-  readonly right: CallStep
-}
-
-/** For each key that a step calls with rightly. */
-export function plainCallsOf(step: Step): PlainCall[] {
+/** For each key that a step calls with rightly the plainest right call that proves it in the same way. */
+export function plainCallsOf(step: Step): { who: string; way: string; right: CallStep }[] {
   return callsOf(step).flatMap((call) => {
     if (call.alter !== undefined) return []
     const user = whoOf(call.auth)
@@ -758,13 +751,8 @@ export function withOtherKeys({ names }: Explorer, steps: readonly Step[]): Vari
   })
 }
 
-interface Exchange {
-  readonly key: string
-  readonly by: string
-}
-
 /** The same steps with another key in its place. */
-const withKey = (steps: readonly Step[], { key, by }: Exchange): Step[] =>
+const withKey = (steps: readonly Step[], { key, by }: { readonly key: string; readonly by: string }): Step[] =>
   withReferences([...steps], (name) => (name === key ? by : name === `${key}-own` ? `${by}-own` : undefined))
 
 /** Whether every pair that a step names is made by an earlier one. */

@@ -85,6 +85,9 @@ export const plannedKeys: { readonly [name: string]: PlannedKey } = {
   'third-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
 }
 
+/** Whether one of these keys has a public key. */
+export const isSigner = (name: string): boolean => name.startsWith('ecc-')
+
 /** Keys that may only list solutions, with a secret and with a public key; a run has some that its cases created. */
 export const solutionKeys = {
   secret: ['solution-key', 'second-solution-key', 'third-solution-key'],

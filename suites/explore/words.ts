@@ -43,13 +43,8 @@ export function contradiction(step: CallStep, verdict: Verdict, answer: Answer):
   return `${what} was refused${premise}`
 }
 
-/** Describes a step in words, without the names of pairs. */
-export const describeStep = (step: CallStep): string => describe(step, false)
-
-/** Describes a step of a sequence, in which pairs have names. */
-export const describeNamedStep = (step: CallStep): string => describe(step, true)
-
-function describe(step: CallStep, isNamed: boolean): string {
+/** Describes a step in words. @param isNamed with the names of pairs, as in a sequence */
+export function describeStep(step: CallStep, isNamed = false): string {
   const { call, alter, from, params, body, nonce } = step
   const refreshed = isNamed ? refreshedIn(step) : undefined
   const what =
@@ -221,7 +216,7 @@ export function stepLines(shown: Shown & { sharesConnection: boolean }, told: To
     const connection = connectionOf(step)
     const from = seen === '' ? '' : step.from === undefined ? ` (from ${seen})` : ` (${seen})`
     const where = `${from}${connection === undefined ? '' : ` (on connection ${connection})`}`
-    const what = describeNamedStep(step)
+    const what = describeStep(step, true)
     if (more.length > 0) return `${what}${where}, ${moreText(step, more)}: ${outcome}${about}`
     return `${what}${asOf(step)}${where}: ${outcome}${about}`
   })
@@ -256,9 +251,9 @@ function burstText(step: BurstStep, steps: readonly Step[]): string {
   const calls = callsOf(step)
   const [first, ...others] = calls
   if (first !== undefined && others.length > 0 && areSessionsOfOneKind(calls))
-    return `${calls.length} calls at once: ${describeNamedStep(first)}${asOf(first)}, and the same for ${sessionsText(others)}`
+    return `${calls.length} calls at once: ${describeStep(first, true)}${asOf(first)}, and the same for ${sessionsText(others)}`
   const used = new Set(steps.filter((other) => other !== step).flatMap(namesIn))
-  const texts = calls.map((call) => `${describeNamedStep(call)}${used.has(nameOf(call) ?? '') ? asOf(call) : ''}`)
+  const texts = calls.map((call) => `${describeStep(call, true)}${used.has(nameOf(call) ?? '') ? asOf(call) : ''}`)
   const parts = [...countBy(texts, (text) => text)].map(([text, count]) =>
     count === 1 ? text : `${text}, ${count} times`,
   )
