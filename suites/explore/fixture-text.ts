@@ -59,11 +59,6 @@ import {
 } from './step.ts'
 import { connectionsIn, cutLetters } from './words.ts'
 
-interface Counts {
-  readonly refused: number
-  readonly accepted: number
-}
-
 /** The calls that make a key; none where nobody knows them. */
 type CreationOf = (key: string) => readonly Step[]
 
@@ -90,7 +85,7 @@ interface FixtureInput {
   /** The finding was not seen each time that it was tried. */
   readonly isSeenSometimes?: boolean
   /** How often such a call was refused before, and how often the right call was accepted: a server may count them. */
-  readonly before?: Counts
+  readonly before?: { readonly refused: number; readonly accepted: number }
   readonly creationOf?: CreationOf
   /** The methods of the target that disable or delete a key, by their words: `cleanup`, `probe:disable`. */
   readonly endings?: ReadonlyMap<string, string>
@@ -154,14 +149,14 @@ interface Line {
 
 function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   const { keys, creations } = keysOfScenario(input.steps, input.creationOf ?? (() => []))
-  const judged = judgedLine(last, input)
+  const repeated = isBurst(last) ? notRepeated : repeatedAs(input, last)
+  const judged = judgedLine(last, input, repeated.times)
   const crowd = tooManyLive(input)
-  const counts = countsBefore(input, last)
   const controls = controlsOf(judged.step, input, keys).map((step): Line => {
     const isPlain = step.body === undefined && !isChunked(step)
     const title = `control: the server ${isPlain ? 'accepts a right call' : 'takes such a body'}`
-    const isRepeated = counts !== null && counts.accepted > 1 && nameOf(step) === undefined
-    const more = { step: title, ...(isRepeated ? { repeat: counts.accepted } : {}), expect: 'accepted' }
+    const times = nameOf(step) === undefined ? repeated.controls : 1
+    const more = { step: title, ...(times > 1 ? { repeat: times } : {}), expect: 'accepted' }
     return { step: { ...step, connection: 'new' }, more }
   })
   const created = creations.map((step): Line => ({ step, more: { expect: 'accepted' } }))
@@ -178,7 +173,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     why: `Found by the model: ${input.message}. See part ${input.part} of the document.`,
     proves: [input.requirement],
     ...(needs.size > 0 ? { needs: [...needs].sort().reverse() } : {}),
-    comments: [...commentLines(input, keys), ...whyRepeated(input, judged.step, counts)],
+    comments: [...commentLines(input, keys), ...repeated.why],
     given: steps.slice(0, -1),
     steps: steps.slice(-1),
   })
@@ -251,14 +246,15 @@ function withControls(lines: readonly Line[], controls: readonly Line[], earlies
 /** How often a call is repeated whose finding was not seen each time. */
 const repetitions = 30
 
-function judgedLine(last: CallStep | BurstStep, input: FixtureInput): Line & { readonly step: CallStep | BurstStep } {
+function judgedLine(
+  last: CallStep | BurstStep,
+  input: FixtureInput,
+  times: number,
+): Line & { readonly step: CallStep | BurstStep } {
   if (isBurst(last)) return judgedAtOnce(last, input)
   // A demand may compare one value of a result with another; otherwise nothing uses the result.
   const { keep: _keep, ...plain } = last
   const step = input.result === undefined ? plain : named(plain, nameOf(last) ?? 'judged')
-  const counts = countsBefore(input, last)
-  const times =
-    counts === null ? (isRepeatedForChance(input.isSeenSometimes, last) ? repetitions : 1) : counts.refused + 1
   return { step, more: { ...(times < 2 ? {} : { repeat: times }), expect: expected(input, step) } }
 }
 
@@ -283,30 +279,25 @@ function judgedAtOnce(last: BurstStep, { wrong, expect }: FixtureInput): Line & 
 /** What matters of a call that is made at once with others. */
 const plainAtOnce = ({ keep: _keep, connection: _connection, id: _id, ...call }: CallStep): CallStep => call
 
-/** Why the last call of the scenario is repeated. */
-function whyRepeated({ isSeenSometimes }: FixtureInput, judged: CallStep | BurstStep, counts: Counts | null): string[] {
-  if (counts === null)
-    return isRepeatedForChance(isSeenSometimes, judged) ? ['the last call is repeated: not each try showed this'] : []
-  return [
-    ...(counts.refused > 0
-      ? [`the last call is repeated: it was accepted after ${counted(counts.refused, 'refusal')}`]
-      : []),
-    ...(counts.accepted > 1 ? ['the control is repeated: as many right calls came before'] : []),
-  ]
-}
+const notRepeated = { times: 1, controls: 1, why: [] as string[] }
 
-/** Other calls make something with each repetition. */
-const isRepeatedForChance = (isSeenSometimes: boolean | undefined, judged: CallStep | BurstStep): boolean =>
-  isSeenSometimes === true && isCall(judged) && judged.call === 'solution/listSolutions'
-
-/** How often such a call was refused before it was accepted, and the right call accepted; null where it was accepted at once. */
-function countsBefore({ before, expect, steps }: FixtureInput, judged: CallStep | BurstStep): Counts | null {
-  if (before === undefined || before.refused === 0 || expect === 'accepted' || isBurst(judged)) return null
+/** How often the last call is made, how often its control, and why. */
+function repeatedAs({ before, expect, steps, isSeenSometimes }: FixtureInput, last: CallStep): typeof notRepeated {
   // The token was new each time that the steps were run, and let in at once.
-  if (judged.alter === undefined && steps.flatMap(madeBy).some((name) => namesIn(judged).includes(name))) return null
-  if (isCreation(judged) || isRefresh(judged)) return null
-  const most = (count: number): number => Math.min(repetitions - 1, count)
-  return { refused: most(before.refused), accepted: most(before.accepted) }
+  const isOfNewToken = last.alter === undefined && steps.flatMap(madeBy).some((name) => namesIn(last).includes(name))
+  const isCounted = expect === 'refused' && !isOfNewToken && !isCreation(last) && !isRefresh(last)
+  if (before === undefined || before.refused === 0 || !isCounted) {
+    // Other calls make something with each repetition.
+    if (isSeenSometimes !== true || last.call !== 'solution/listSolutions') return notRepeated
+    return { ...notRepeated, times: repetitions, why: ['the last call is repeated: not each try showed this'] }
+  }
+  const refused = Math.min(repetitions - 1, before.refused)
+  const controls = Math.min(repetitions - 1, before.accepted)
+  const why = [
+    `the last call is repeated: it was accepted after ${counted(refused, 'refusal')}`,
+    ...(controls > 1 ? ['the control is repeated: as many right calls came before'] : []),
+  ]
+  return { times: refused + 1, controls, why }
 }
 
 // What the document demands of the answer to the last call of a finding, as `expect` says it.
@@ -527,12 +518,16 @@ function plainCreation(step: Step, keys: Keys): CallStep[] {
 /** A name in a reference, or in `keep`; `${unique}` stays as it is. */
 const references = /\$([a-z]\w*(?:-\w+)*)((?:\.\w+)*)/gi
 
-/** What a step keeps of a call, by names that begin with `$` like the references to them. */
-const keptOf = (name: string): RawStep => ({
-  [`$${name}`]: 'result',
-  [`$${name}-header`]: 'sent.header',
-  [`$${name}-signature`]: 'sent.signature',
-})
+/** What a step keeps of a call that later ones use, by names that begin with `$` like the references to them. */
+const keptOf = (call: CallStep, used: ReadonlySet<string>): RawStep =>
+  Object.fromEntries(
+    Object.entries({ '': 'result', '-header': 'sent.header', '-signature': 'sent.signature' }).flatMap(
+      ([part, path]) => {
+        const name = `${nameOf(call)}${part}`
+        return used.has(name) ? [[`$${name}`, path]] : []
+      },
+    ),
+  )
 
 /** In place of digits that belong to one exploration. */
 const digits = '4711'
@@ -543,10 +538,9 @@ function namedSteps(
   { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
 ): RawStep[] {
   const connectionOf = sharesConnection ? connectionsIn(lines.map(({ step }) => step)) : () => undefined
-  const written = lines.map((line) => writtenLine(line, connectionOf))
-  const texts = JSON.stringify(written, (name, value) => (name === 'keep' ? undefined : value))
+  const texts = JSON.stringify(lines, (name, value) => (name === 'keep' ? undefined : value))
   const used = new Set(Array.from(headersApart(texts).matchAll(references), ([, name = '']) => name))
-  const steps = written.map((step) => withUsedKeeps(step, used))
+  const steps = lines.map((line) => writtenLine(line, used, connectionOf))
   const names = friendlyNames(keys, steps)
   const pairs: string[] = []
   const other = (whole: string, name: string, path: string): string => {
@@ -572,7 +566,11 @@ function namedSteps(
 const headersApart = (texts: string): string => texts.replace(/(\$[\w-]+)\.(header|signature)\b/g, '$1-$2')
 
 /** A line as a step of the language, with the names of the exploration. */
-function writtenLine({ step, more = {} }: Line, connectionOf: (step: CallStep) => string | undefined): RawStep {
+function writtenLine(
+  { step, more = {} }: Line,
+  used: ReadonlySet<string>,
+  connectionOf: (step: CallStep) => string | undefined,
+): RawStep {
   // Why such a pause is made is not seen from the steps.
   if (isWait(step))
     return {
@@ -580,42 +578,29 @@ function writtenLine({ step, more = {} }: Line, connectionOf: (step: CallStep) =
       ...step,
       ...more,
     }
-  const write = (
-    { keep: _keep, connection: _connection, from = 'first-address', ...call }: CallStep,
-    name?: string,
-  ): RawStep => ({
-    ...call,
-    ...(from === 'first-address' ? {} : { from }),
-    ...(name === undefined ? {} : { keep: keptOf(name) }),
-  })
-  if (isCall(step)) {
-    const connection = connectionOf(step)
-    return { ...write(step, nameOf(step)), ...(connection === undefined ? {} : { connection }), ...more }
+  const write = (call: CallStep, keep = keptOf(call, used)): RawStep => {
+    const { keep: _keep, connection: _connection, from = 'first-address', ...rest } = call
+    return {
+      ...rest,
+      ...(from === 'first-address' ? {} : { from }),
+      ...(Object.keys(keep).length === 0 ? {} : { keep }),
+    }
   }
+  if (isCall(step)) return { ...write(step), ...defined({ connection: connectionOf(step) }), ...more }
   const { connections, beside, ...first } = step
   if ('parallel' in more || !isOfEqualCalls(step)) {
-    const others = beside.map((call) => write(call, nameOf(call)))
-    return { ...write(first, nameOf(first)), ...(others.length === 0 ? {} : { beside: others }), connections, ...more }
+    const others = beside.map((call) => write(call))
+    return { ...write(first), ...(others.length === 0 ? {} : { beside: others }), connections, ...more }
   }
   // Those that were accepted are a list.
   const names = callsOf(step).flatMap((call) => nameOf(call) ?? [])
-  const keep = Object.fromEntries(names.map((name) => [`$${name}`, 'result']))
-  return { ...write(first), parallel: callsOf(step).length, connections, keep, ...more }
+  const keep = Object.fromEntries(names.filter((name) => used.has(name)).map((name) => [`$${name}`, 'result']))
+  return { ...write(first, keep), parallel: callsOf(step).length, connections, ...more }
 }
 
 /** Whether calls at once differ in nothing but their names. */
 const isOfEqualCalls = (step: BurstStep): boolean =>
   new Set(callsOf(step).map((call) => JSON.stringify(plainAtOnce(call)))).size === 1
-
-/** What no step refers to is not kept. */
-function withUsedKeeps({ keep = {}, beside, ...step }: RawStep, used: ReadonlySet<string>): RawStep {
-  const kept = Object.entries(keep as RawStep).filter(([name]) => !name.startsWith('$') || used.has(name.slice(1)))
-  return {
-    ...step,
-    ...(Array.isArray(beside) ? { beside: beside.map((one: RawStep) => withUsedKeeps(one, used)) } : {}),
-    ...(kept.length === 0 ? {} : { keep: Object.fromEntries(kept) }),
-  }
-}
 
 const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
 
@@ -724,13 +709,8 @@ function asRepeated(step: Step): Step {
   return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
 }
 
-interface Granted {
-  readonly session: string
-  readonly who: string
-}
-
 /** A right grant that makes a session. */
-function grantedBy(step: Step): Granted | undefined {
+function grantedBy(step: Step | undefined): { readonly session: string; readonly who: string } | undefined {
   if (!isCall(step) || step.alter !== undefined || step.params.grantType !== 'api_key_credentials') return undefined
   const session = sessionOf(step)
   return session === undefined ? undefined : { session, who: String(step.params.apiKeyId) }
@@ -754,27 +734,18 @@ function isSameInEveryReading(steps: readonly Step[]): boolean {
  * reading, and a later session of its name is another one.
  */
 function isPushedOut(steps: readonly Step[]): boolean {
+  const last = steps.at(-1)
+  const pair = isCall(last) ? (pairUsed(last) ?? refreshedIn(last)) : undefined
   const before = steps.slice(0, -1).filter((step) => !('wait' in step))
-  const first = lastUsed(steps) ?? before.flatMap((step) => grantedBy(step) ?? [])[0]
+  const first = grantedBy(grantOf(pair, findMadeBy(steps))) ?? before.flatMap((step) => grantedBy(step) ?? [])[0]
   if (first === undefined) return false
-  const begun = before.findIndex((step) => isSame(grantedBy(step), first))
+  const isFirst = (step: Step): boolean => JSON.stringify(grantedBy(step)) === JSON.stringify(first)
   let newer = new Set<string>()
-  for (const step of before.slice(begun + 1)) {
+  for (const step of before.slice(before.findIndex(isFirst) + 1)) {
     const granted = grantedBy(step)
-    if (granted === undefined || isSame(granted, first)) newer = new Set()
+    if (granted === undefined || isFirst(step)) newer = new Set()
     else if (granted.who === first.who) newer.add(granted.session)
     if (newer.size >= sessionLimit) return true
   }
   return false
-}
-
-const isSame = (one: Granted | undefined, other: Granted): boolean =>
-  one?.session === other.session && one.who === other.who
-
-/** The session of the pair whose token the last step uses. */
-function lastUsed(steps: readonly Step[]): Granted | undefined {
-  const last = steps.at(-1)
-  if (!isCall(last)) return undefined
-  const granted = grantOf(pairUsed(last) ?? refreshedIn(last), findMadeBy(steps))
-  return granted === undefined ? undefined : grantedBy(granted)
 }
