@@ -1,5 +1,5 @@
 /** Random sequences over the same calls, drawn with fast-check: grants, refreshes and uses in any order, of any credential ever seen. */
-import { array, constantFrom, nat, record, sample } from 'fast-check'
+import { type Arbitrary, array, constantFrom, nat, record, sample } from 'fast-check'
 import { readDeviations } from '../engine/language/deviations.ts'
 import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, freshName, ownAddress } from './keyring.ts'
@@ -21,34 +21,17 @@ import {
 } from './step.ts'
 import { deviate, rightCall } from './table.ts'
 
-/** An action as numbers; their meaning depends on the state when it is done. */
-interface Action {
-  readonly kind: 'grant' | 'use' | 'refresh' | 'key' | 'deviate' | 'elsewhere' | 'burst' | 'wait' | 'session'
-  readonly who: number
-  readonly what: number
-  readonly how: number
-}
+/** How often each kind of action is drawn. */
+const weights = { grant: 1, use: 3, refresh: 2, key: 1, deviate: 2, elsewhere: 1, burst: 1, wait: 1, session: 1 }
 
-const action = record({
-  kind: constantFrom<Action['kind'][]>(
-    'grant',
-    'use',
-    'use',
-    'use',
-    'refresh',
-    'refresh',
-    'key',
-    'deviate',
-    'deviate',
-    'elsewhere',
-    'burst',
-    'wait',
-    'session',
-  ),
-  who: nat(),
-  what: nat(),
-  how: nat(),
-})
+type Kind = keyof typeof weights
+
+const kinds = (Object.keys(weights) as Kind[]).flatMap((kind) => Array<Kind>(weights[kind]).fill(kind))
+
+/** An action as numbers; their meaning depends on the state when it is done. */
+const action = record({ kind: constantFrom(...kinds), who: nat(), what: nat(), how: nat() })
+
+type Action = typeof action extends Arbitrary<infer One> ? One : never
 
 /** Sequences of a seed: the same seed gives the same ones. */
 export function sequences(seed: number, count: number): Action[][] {
@@ -56,12 +39,7 @@ export function sequences(seed: number, count: number): Action[][] {
 }
 
 /** Walks until the budget ends, or until `most` sequences are done. */
-export async function walk(
-  caller: Caller,
-  seed: number,
-  isOver: () => boolean,
-  most = Number.POSITIVE_INFINITY,
-): Promise<void> {
+export async function walk(caller: Caller, seed: number, isOver: () => boolean, most: number): Promise<void> {
   const { x } = caller
   for (let round = 0, done = 0; done < most; round++)
     for (const actions of sequences(seed + round, 20)) {
